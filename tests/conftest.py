@@ -1,0 +1,58 @@
+"""What the tests share: the paper's datasets where they are at hand, and random graphs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import settings
+from hypothesis import strategies as st
+
+settings.register_profile("firstcut", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("firstcut")
+
+PAPER_DATASETS = (
+    "jaffe umist orl yale coil20 msra wine glass segment usps fashion".split()  # the paper's order
+)
+
+
+def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return X (scaled as the paper's protocol says) and y, or skip where the file is not."""
+    folder = os.environ.get("FIRSTCUT_DATA")
+    path = Path(folder or ".") / f"{name}.npz"
+    if folder is None or not path.exists():
+        pytest.skip(f"the paper's dataset {name!r} is not here; point FIRSTCUT_DATA at its folder")
+    with np.load(path) as file:
+        X = file["X"].astype(np.float64)
+        return X / X.max(), file["y"]
+
+
+@st.composite
+def graphs(draw, min_nodes: int = 2, max_nodes: int = 12, connected: bool = False):
+    """Draw a random symmetric graph without isolated nodes, as a dense array."""
+    n = draw(st.integers(min_nodes, max_nodes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    density = draw(st.sampled_from([0.2, 0.5, 1.0]))
+    weights = rng.random((n, n)) * (rng.random((n, n)) < density)
+    if draw(st.booleans()):
+        weights = np.triu(weights)  # self-loops too
+    else:
+        weights = np.triu(weights, 1)
+    if connected:
+        path = np.arange(n - 1)
+        weights[path, path + 1] += 0.05
+    else:
+        lonely = np.flatnonzero(~((weights + weights.T) > 0).any(axis=1))
+        weights[lonely, lonely] = 0.5
+    return np.triu(weights, 1).T + weights
+
+
+def knn_graph(X: np.ndarray, n_neighbors: int = 10) -> sp.csr_array:
+    """A symmetric binary k-NN graph built by scikit-learn, as a user would bring one."""
+    from sklearn.neighbors import kneighbors_graph
+
+    directed = sp.csr_array(kneighbors_graph(X, n_neighbors))
+    return sp.csr_array(directed.maximum(directed.T))
