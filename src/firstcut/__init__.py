@@ -23,12 +23,14 @@ _HOMES = {
     "operator": "cuts",
     "DISCRETIZERS": "discretizers",
     "Discretization": "discretizers",
-    "discretize": "discretizers",
+    "discretize": "discretization",
     "Relaxation": "relaxation",
     "relax": "relaxation",
     "lower_bound": "relaxation",
     "direct_cut": "direct",
     "Partition": "result",
+    "refine": "refinement",
+    "partition": "search",
     "exact_partition": "exact",
     "clustering_accuracy": "metrics",
     "normalized_mutual_info": "metrics",
@@ -45,16 +47,18 @@ if TYPE_CHECKING:
     from firstcut.cuts import node_weights as node_weights
     from firstcut.cuts import operator as operator
     from firstcut.direct import direct_cut as direct_cut
+    from firstcut.discretization import discretize as discretize
     from firstcut.discretizers import DISCRETIZERS as DISCRETIZERS
     from firstcut.discretizers import Discretization as Discretization
-    from firstcut.discretizers import discretize as discretize
     from firstcut.exact import exact_partition as exact_partition
     from firstcut.metrics import clustering_accuracy as clustering_accuracy
     from firstcut.metrics import normalized_mutual_info as normalized_mutual_info
+    from firstcut.refinement import refine as refine
     from firstcut.relaxation import Relaxation as Relaxation
     from firstcut.relaxation import lower_bound as lower_bound
     from firstcut.relaxation import relax as relax
     from firstcut.result import Partition as Partition
+    from firstcut.search import partition as partition
 
 __all__ = ["__version__", *_HOMES]
 

@@ -13,12 +13,14 @@ from typing import Any
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile ``function`` on its first call, without the interpreter lock, and keep the result.
 
-    The machine code is cached beside the source or in the user's cache folder. Where neither can
-    be written (a read-only install without a home directory) it lives as long as the process.
+    Division follows IEEE rules, as in NumPy: a zero divisor is the caller's to rule out, and the
+    loops can be vectorised. The machine code is cached beside the source or in the user's cache
+    folder. Where neither can be written (a read-only install without a home directory) it lives
+    as long as the process.
     """
     from numba import njit
 
     try:
-        return njit(cache=True, nogil=True)(function)
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
-        return njit(nogil=True)(function)
+        return njit(nogil=True, error_model="numpy")(function)

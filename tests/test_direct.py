@@ -1,0 +1,64 @@
+"""Direct cut: every round lowers the true cut value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import graphs
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_wine
+
+import firstcut
+
+
+@given(
+    S=graphs(min_nodes=1),
+    c=st.integers(1, 5),
+    cut=st.sampled_from(["ratio", "normalized", "weights"]),
+    seed=st.integers(0, 99),
+)
+def test_monotone_complete_and_never_worse_than_its_start(S, c, cut, seed):
+    n = len(S)
+    c = min(c, n)
+    weights = np.linspace(0.5, 2, n) if cut == "weights" else cut
+    init = np.random.default_rng(seed).permutation(np.arange(n) % c)
+    start = init.copy()
+    found = firstcut.direct_cut(S, c, weights, init=init)
+    np.testing.assert_array_equal(init, start)
+    assert sorted(set(found.labels.tolist())) == list(range(c))
+    assert found.cut_value == found.loss == firstcut.cut_value(S, found.labels, weights)
+    assert found.cut_value <= firstcut.cut_value(S, init, weights)
+    assert np.all(np.diff(found.history) <= 0)
+    assert found.cut_value >= firstcut.lower_bound(S, c, weights) - 1e-9
+
+
+def test_same_seed_same_labels_and_more_starts_are_never_worse():
+    graph = firstcut.adaptive_neighbors_graph(load_wine().data)
+    values = []
+    for n_init in (1, 4, 8):
+        once, twice = (
+            firstcut.direct_cut(graph, 3, n_init=n_init, random_state=7) for _ in range(2)
+        )
+        np.testing.assert_array_equal(once.labels, twice.labels)
+        values.append(once.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+def test_polishes_another_methods_answer():
+    graph = firstcut.adaptive_neighbors_graph(load_digits().data)
+    relaxation = firstcut.relax(graph, 10, random_state=0)
+    found = firstcut.discretize(relaxation, "cluster_qr", graph=graph)
+    assert firstcut.direct_cut(graph, 10, init=found.labels).cut_value <= found.cut_value
+
+
+def test_words_of_the_errors():
+    S = np.ones((4, 4))
+    with pytest.raises(ValueError, match="n_clusters=5 is more than the 4 nodes"):
+        firstcut.direct_cut(S, 5)
+    with pytest.raises(ValueError, match="n_clusters=0 is too small"):
+        firstcut.direct_cut(S, 0)
+    with pytest.raises(TypeError, match=r"n_clusters=2.0 is not a whole number"):
+        firstcut.direct_cut(S, 2.0)
+    with pytest.raises(ValueError, match="init has 1 clusters where n_clusters=2"):
+        firstcut.direct_cut(S, 2, init=[0, 0, 0, 0])

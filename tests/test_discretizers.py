@@ -1,0 +1,176 @@
+"""The contract of every discretizer, run over the registry, and of the sweep they share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import graphs, knn_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_wine
+from threadpoolctl import threadpool_limits
+
+import firstcut
+from firstcut.discretizers.repair import fill_empty_clusters
+from firstcut.kernels.sweep import cluster_sums, sweep
+
+METHODS = list(firstcut.DISCRETIZERS)
+
+
+@pytest.fixture(scope="module")
+def wine_graph():
+    return firstcut.adaptive_neighbors_graph(load_wine().data)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=15)
+@given(S=graphs(min_nodes=1), c=st.integers(1, 12), cut=st.sampled_from([*firstcut.CUTS]))
+def test_exactly_c_clusters_and_never_below_the_bound(method, S, c, cut):
+    c = min(c, len(S))
+    relaxation = firstcut.relax(S, c, cut, random_state=0)
+    before = relaxation.eigenvectors.copy()
+    found = firstcut.discretize(relaxation, method, graph=S, random_state=0)
+    assert sorted(set(found.labels)) == list(range(c))
+    assert found.labels.dtype == np.int64
+    assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+    assert found.cut_value >= relaxation.lower_bound - 1e-9
+    assert found.n_iter == len(found.history) or method in ("kmeans", "kmeans_norm")
+    assert np.all(np.diff(found.history) <= 1e-9)
+    np.testing.assert_array_equal(relaxation.eigenvectors, before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("points", ["equal", "zero", "two"])
+def test_degenerate_rows_still_give_c_clusters(method, points):
+    n, c = 9, 4
+    rows = {
+        "equal": np.full((n, c), 0.5),
+        "zero": np.zeros((n, c)),
+        "two": np.repeat(np.eye(2, c), [5, 4], axis=0),
+    }[points]
+    relaxation = firstcut.Relaxation(
+        eigenvalues=np.zeros(c), eigenvectors=rows, node_weights=np.ones(n)
+    )
+    labels = firstcut.discretize(relaxation, method, random_state=0).labels
+    assert sorted(set(labels)) == list(range(c))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("cut", [*firstcut.CUTS])
+def test_same_seed_same_labels_for_any_number_of_threads(method, cut):
+    graph = knn_graph(load_digits().data)
+    answers = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            relaxation = firstcut.relax(graph, 10, cut, random_state=3)
+            answers.append(firstcut.discretize(relaxation, method, random_state=3).labels)
+    np.testing.assert_array_equal(*answers)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "cluster_qr"])
+def test_more_starts_are_never_worse(method, wine_graph):
+    relaxation = firstcut.relax(wine_graph, 5, random_state=0)
+    values = [
+        firstcut.discretize(
+            relaxation, method, graph=wine_graph, n_init=n, random_state=1
+        ).cut_value
+        for n in (1, 3, 10)
+    ]
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_components_are_found_at_value_zero(method):
+    rng = np.random.default_rng(0)
+    S = np.zeros((30, 30))
+    for part in np.split(rng.permutation(30), 3):
+        S[np.ix_(part, part)] = 1.0
+    found = firstcut.discretize(firstcut.relax(S, 3, random_state=0), method, graph=S)
+    assert found.cut_value == 0.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_graph_only_judges(method, wine_graph):
+    """With one start there is nothing to choose, so the labels do not depend on the graph."""
+    relaxation = firstcut.relax(wine_graph, 3, random_state=0)
+    single = {} if method == "cluster_qr" else {"n_init": 1}
+    blind = firstcut.discretize(relaxation, method, random_state=5, **single)
+    seeing = firstcut.discretize(relaxation, method, graph=wine_graph, random_state=5, **single)
+    np.testing.assert_array_equal(blind.labels, seeing.labels)
+    assert blind.cut_value is None
+    assert seeing.cut_value == firstcut.cut_value(wine_graph, blind.labels)
+
+
+def test_judged_by_another_cut(wine_graph):
+    relaxation = firstcut.relax(wine_graph, 3, "ratio", random_state=0)
+    found = firstcut.discretize(relaxation, graph=wine_graph, cut="normalized", random_state=0)
+    assert found.cut_value == firstcut.cut_value(wine_graph, found.labels, "normalized")
+
+
+def test_words_of_the_errors(wine_graph):
+    relaxation = firstcut.relax(wine_graph, 3, random_state=0)
+    with pytest.raises(
+        ValueError, match=r"method='first-order' is not known; .*'first_order', 'km"
+    ):
+        firstcut.discretize(relaxation, "first-order")
+    with pytest.raises(TypeError, match="'kmeans' has no option 'eta'; its options are 'n_init'"):
+        firstcut.discretize(relaxation, "kmeans", eta=1.0)
+    with pytest.raises(ValueError, match="n_init=0 is too small"):
+        firstcut.discretize(relaxation, n_init=0)
+    with pytest.raises(TypeError, match=r"max_iter=1.5 is not a whole number"):
+        firstcut.discretize(relaxation, max_iter=1.5)
+    with pytest.raises(ValueError, match="which needs the graph"):
+        firstcut.discretize(relaxation, cut="ratio")
+    with pytest.raises(ValueError, match="graph has 2 nodes and the relaxation 178"):
+        firstcut.discretize(relaxation, graph=np.ones((2, 2)))
+    with pytest.raises(ValueError, match="random_state=-1 is not a seed"):
+        firstcut.discretize(relaxation, random_state=-1)
+
+
+@given(labels=st.lists(st.integers(0, 4), min_size=5, max_size=12), seed=st.integers(0, 99))
+def test_repair_changes_as_little_as_it_must(labels, seed):
+    labels = np.array(labels)
+    points = np.random.default_rng(seed).random((len(labels), 2))
+    missing = 5 - len(set(labels.tolist()))
+    repaired = fill_empty_clusters(labels, points, 5)
+    assert sorted(set(repaired.tolist())) == list(range(5))
+    assert np.count_nonzero(repaired != labels) == missing
+
+
+@given(n=st.integers(3, 40), c=st.integers(1, 3), seed=st.integers(0, 999))
+def test_a_sweep_reports_what_it_reaches(n, c, seed):
+    """Compiled equals interpreted; the objective equals its formula and never falls."""
+    rng = np.random.default_rng(seed)
+    scores, weights = rng.standard_normal((n, c)), rng.random(n) + 0.1
+    start = rng.permutation(np.arange(n) % c)
+
+    def objective(labels):
+        mass = np.bincount(labels, scores[np.arange(n), labels])
+        return np.sum(mass / np.sqrt(np.bincount(labels, weights)))
+
+    answers = []
+    for function in (sweep, sweep.py_func):
+        labels = start.copy()
+        scratch = [np.empty(c) for _ in range(5)]
+        scratch[2] = np.empty(c, dtype=np.int64)
+        moves, reached = function(scores, weights, labels, *scratch)
+        assert moves == np.count_nonzero(labels != start)
+        assert len(set(labels.tolist())) == c
+        assert reached == pytest.approx(objective(labels))
+        assert reached >= objective(start) - 1e-12
+        answers.append(labels)
+    np.testing.assert_array_equal(*answers)
+
+    sums, volume, count = np.empty((2, c, c)), np.empty((2, c)), np.empty((2, c), dtype=np.int64)
+    cluster_sums(scores, weights, start, sums[0], volume[0], count[0])
+    cluster_sums.py_func(scores, weights, start, sums[1], volume[1], count[1])
+    np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12)
+    np.testing.assert_array_equal(count[0], np.bincount(start))
+
+
+def test_the_sweep_visits_rows_in_order_and_breaks_ties_low():
+    labels = np.array([1, 1, 0])
+    scratch = [np.empty(2), np.empty(2), np.empty(2, dtype=np.int64), np.empty(2), np.empty(2)]
+    sweep(np.ones((3, 2)), np.ones(3), labels, *scratch)
+    # row 0 gains equally in both and goes to cluster 0; row 1 is then alone; row 2 ties and stays
+    np.testing.assert_array_equal(labels, [0, 1, 0])

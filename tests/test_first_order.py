@@ -1,0 +1,177 @@
+"""First order: the reference program's answers, the paper's numbers, and the options."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, load_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+import firstcut
+from firstcut.discretizers.first_order import PAPER_ETAS
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.npz"))
+PRINTED = json.loads(files("firstcut.paper").joinpath("printed.json").read_text())
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_labels_of_the_reference_program(path):
+    with np.load(path) as file:
+        case = dict(file)
+    n, c = case["eigenvectors"].shape
+    operator = sp.csr_array((case["op_data"], case["op_indices"], case["op_indptr"]), shape=(n, n))
+    for product in (None, operator @ case["eigenvectors"]):
+        relaxation = firstcut.Relaxation(
+            eigenvalues=case["eigenvalues"],
+            eigenvectors=case["eigenvectors"],
+            node_weights=case["node_weights"],
+            operator_product=product,
+        )
+        found = firstcut.discretize(
+            relaxation,
+            "first_order",
+            eta=float(case["eta"]),
+            init=case["init"],
+            rotation=np.eye(c),
+            max_iter=int(case["max_iter"]),
+        )
+        np.testing.assert_array_equal(found.labels, case["labels"])
+    # S = D − B^½ A B^½ up to the loops, which no cut value sees
+    root = np.sqrt(case["node_weights"])
+    S = -root[:, None] * operator.toarray() * root
+    np.fill_diagonal(S, 0.0)
+    value = firstcut.cut_value(S, found.labels, case["node_weights"])
+    assert value == pytest.approx(float(case["cut_value"]), abs=1e-12)
+
+
+def test_there_are_golden_cases():
+    assert len(GOLDEN) == 16
+
+
+REACHED = {
+    "JAFFE": 1.01, "MSRA": 1.01, "WINE": 1.01, "GLASS": 1.01, "SEGMENT": 1.01, "USPS": 1.01,
+    "Fashion": 1.01, "COIL20": 1.02,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", [*firstcut.CUTS])
+@pytest.mark.parametrize("name", REACHED)
+def test_the_papers_values_are_reached(name, cut):
+    X, y = load_dataset(name.lower())
+    graph = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    relaxation = firstcut.relax(graph, int(y.max()) + 1, cut, random_state=0)
+    found = firstcut.discretize(relaxation, graph=graph, eta=PAPER_ETAS, n_init=10, random_state=0)
+    printed = PRINTED["objective"][name][cut]["Ours"] + 0.5e-4  # as printed, to 4 digits
+    assert found.cut_value <= REACHED[name] * printed
+
+
+@pytest.fixture(scope="module")
+def iris():
+    graph = firstcut.adaptive_neighbors_graph(load_iris().data)
+    return graph, firstcut.relax(graph, 3, random_state=0)
+
+
+@settings(max_examples=25)
+@given(
+    S=graphs(min_nodes=4, connected=True),
+    c=st.integers(2, 4),
+    eta=st.sampled_from([0.0, 1e-3, 0.5, 10.0]),
+    seed=st.integers(0, 99),
+)
+def test_stops_only_at_a_fixed_point(S, c, eta, seed):
+    """Restarting from the answer moves nothing, and the loss equals its formula."""
+    relaxation = firstcut.relax(S, c, "ratio", random_state=0)
+    options = {"eta": eta, "n_init": 1}
+    found = firstcut.discretize(relaxation, random_state=seed, **options)
+    assert found.converged
+    again = firstcut.discretize(relaxation, init=found.labels, **options)
+    np.testing.assert_array_equal(again.labels, found.labels)
+    assert again.n_iter == 1
+
+    F, A = relaxation.eigenvectors, firstcut.operator(S, "ratio").toarray()
+    G = np.eye(c)[found.labels] / np.sqrt(np.bincount(found.labels))
+    target = F - eta * A @ F
+    left, _, right = np.linalg.svd(target.T @ G)
+    R = left @ right
+    residual = G - F @ R
+    loss = np.sum(residual**2) + eta * np.sum(residual * (2 * A @ F @ R))
+    assert found.loss == pytest.approx(loss, abs=1e-7)
+    assert np.all(np.diff(found.history) <= 1e-9)
+
+
+def test_a_rotation_given_is_not_a_fixed_point(iris):
+    """A first sweep that moves nothing under a given rotation must not end the run."""
+    _, relaxation = iris
+    rng = np.random.default_rng(0)
+    labels = firstcut.discretize(relaxation, random_state=0).labels
+    for _ in range(20):
+        turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        found = firstcut.discretize(relaxation, init=labels, rotation=turn)
+        assert found.converged
+        assert found.n_iter >= 2
+
+
+def test_max_iter_ends_a_run(iris):
+    _, relaxation = iris
+    found = firstcut.discretize(relaxation, max_iter=1, n_init=1, random_state=0)
+    assert (found.n_iter, found.converged) == (1, False)
+
+
+def test_eta_zero_is_improved_rotation(iris):
+    _, relaxation = iris
+    first = firstcut.discretize(relaxation, eta=0.0, random_state=4)
+    improved = firstcut.discretize(relaxation, "improved_rotation", random_state=4)
+    np.testing.assert_array_equal(first.labels, improved.labels)
+
+
+@pytest.mark.parametrize("eta", ["auto", PAPER_ETAS, [1e-3]])
+def test_several_etas_need_the_graph(iris, eta):
+    graph, relaxation = iris
+    with pytest.raises(ValueError, match="pass the graph"):
+        firstcut.discretize(relaxation, eta=eta)
+    found = firstcut.discretize(relaxation, eta=eta, graph=graph, random_state=0)
+    alone = firstcut.discretize(relaxation, eta=1e-3, graph=graph, random_state=0)
+    assert found.cut_value <= alone.cut_value
+
+
+def test_auto_is_never_worse_than_the_papers_grid(iris):
+    graph, relaxation = iris
+    for seed in range(5):
+        grid, auto = (
+            firstcut.discretize(relaxation, eta=eta, graph=graph, n_init=2, random_state=seed)
+            for eta in (PAPER_ETAS, "auto")
+        )
+        assert auto.cut_value <= grid.cut_value
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"eta": "big"}, "eta='big' is not known; pass a number, several, or 'auto'"),
+        ({"eta": -1.0}, "finite numbers >= 0"),
+        ({"eta": np.nan}, "finite numbers >= 0"),
+        ({"init": np.zeros(150)}, "init has 1 clusters where the relaxation has 3"),
+        ({"init": np.zeros(7)}, "init must hold one label per node, so 150"),
+        ({"rotation": np.eye(2)}, r"shape \(3, 3\), but it has \(2, 2\)"),
+        ({"rotation": 2 * np.eye(3)}, "must be orthogonal, but RᵀR differs .* by 3"),
+        ({"rotation": np.full((3, 3), np.nan)}, "must be orthogonal"),
+    ],
+)
+def test_words_of_the_errors(iris, options, words):
+    with pytest.raises(ValueError, match=words):
+        firstcut.discretize(iris[1], **options)
+
+
+def test_arguments_are_not_changed(iris):
+    _, relaxation = iris
+    init, turn = np.arange(150) % 3, np.eye(3)
+    firstcut.discretize(relaxation, init=init, rotation=turn, n_init=3, random_state=0)
+    np.testing.assert_array_equal(init, np.arange(150) % 3)
+    np.testing.assert_array_equal(turn, np.eye(3))
