@@ -1,0 +1,1 @@
+"""Timings, as ratios to peers measured in the same run."""

@@ -1,0 +1,61 @@
+"""Run benchmarks and write their results: ``python -m benchmarks [--quick] [NAME ...]``.
+
+Every other file here is one benchmark with a function ``run(quick)`` that returns its rows. The
+results go to ``benchmarks/results/NAME.json`` with the versions and the machine they came from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NAMES = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
+
+
+def environment() -> dict[str, object]:
+    """Return the versions and the machine, so that a result can be judged later."""
+    packages = ["firstcut", "numpy", "scipy", "scikit-learn", "numba"]
+    model = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = lines[0].split(":", 1)[1].strip() if lines else model
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+        "machine": {"cpu": model, "cores": os.cpu_count(), "system": platform.system()},
+    }
+
+
+def main() -> None:
+    """Run what the command line names, or everything."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes only, nothing written")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(NAMES)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    for name in arguments.names or NAMES:
+        print(f"== {name}", flush=True)
+        result = import_module(f"benchmarks.{name}").run(quick=arguments.quick)
+        text = json.dumps({**environment(), "result": result}, indent=1) + "\n"
+        print(text, flush=True)
+        if not arguments.quick:
+            target = HERE / "results" / f"{name}.json"
+            target.parent.mkdir(exist_ok=True)
+            partial = target.with_suffix(".partial")
+            partial.write_text(text)
+            partial.replace(target)
+
+
+if __name__ == "__main__":
+    main()
