@@ -1,0 +1,205 @@
+"""Coarsening: gather nodes along heavy edges, and contract the groups into a smaller graph.
+
+Only what crosses between coarse nodes is kept: an edge inside a coarse node can never be cut, and
+the cut value is made of crossing edges and node weights alone, so both levels give every coarse
+partition the same value. ``leader[i]`` names the group of node i by one of its nodes, which leads
+itself.
+"""
+
+from __future__ import annotations
+
+from firstcut.kernels import kernel
+
+
+@kernel
+def gather(
+    indptr,
+    indices,
+    weights,
+    node_weights,
+    inverse,
+    parts,
+    order,
+    most_nodes,
+    max_mass,
+    leader,
+    size,
+    mass,
+):
+    """Let every node, in the given order, join the neighbour of its heaviest edge.
+
+    Heaviest by S_ij (1/b_i + 1/b_j), where ``inverse`` is 1/b, among the neighbours of the same
+    part whose group stays within ``most_nodes`` nodes and a weight of ``max_mass``. Fills
+    ``leader``, and for the leaders the ``size`` and ``mass`` of their groups. O(edges).
+    """
+    leader[:] = -1
+    for q in range(order.shape[0]):
+        i = order[q]
+        if leader[i] >= 0:
+            continue
+        room = max_mass - node_weights[i]
+        own = inverse[i]
+        best = -1
+        best_score = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            score = weights[p] * (own + inverse[j])
+            if score <= best_score or j == i or parts[j] != parts[i]:
+                continue
+            r = leader[j]
+            if (r < 0 and node_weights[j] <= room) or (
+                r >= 0 and size[r] < most_nodes and mass[r] <= room
+            ):
+                best = j
+                best_score = score
+        if best < 0:
+            leader[i] = i
+            size[i] = 1
+            mass[i] = node_weights[i]
+        elif leader[best] < 0:
+            leader[i] = i
+            leader[best] = i
+            size[i] = 2
+            mass[i] = node_weights[i] + node_weights[best]
+        else:
+            r = leader[best]
+            leader[i] = r
+            size[r] += 1
+            mass[r] += node_weights[i]
+
+
+@kernel
+def gather_leaves(
+    indptr, indices, weights, node_weights, parts, order, max_mass, leader, size, waiting
+):
+    """Pair nodes that :func:`gather` left alone and that hang on the same neighbour, as at a hub.
+
+    ``waiting`` is scratch of n. Changes ``leader`` and ``size``. O(edges).
+    """
+    waiting[:] = -1
+    for q in range(order.shape[0]):
+        i = order[q]
+        if leader[i] != i or size[i] != 1:
+            continue
+        hub = -1
+        best_score = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j == i or parts[j] != parts[i]:
+                continue
+            score = weights[p] / node_weights[j]
+            if score > best_score:
+                hub = j
+                best_score = score
+        if hub < 0:
+            continue
+        other = waiting[hub]
+        if other < 0:
+            waiting[hub] = i
+        elif node_weights[other] + node_weights[i] <= max_mass:
+            leader[i] = other
+            size[other] = 2
+            waiting[hub] = -1
+
+
+@kernel
+def gather_listed(source, target, most_pairs, leader, size):
+    """Pair the ends of the listed edges, first come first served, up to ``most_pairs`` pairs.
+
+    Fills ``leader`` and, for the leaders, ``size``. O(nodes + edges).
+    """
+    for i in range(leader.shape[0]):
+        leader[i] = i
+        size[i] = 1
+    pairs = 0
+    for p in range(source.shape[0]):
+        if pairs == most_pairs:
+            break
+        i = source[p]
+        j = target[p]
+        if i != j and leader[i] == i and leader[j] == j and size[i] == 1 and size[j] == 1:
+            leader[j] = i
+            size[i] = 2
+            pairs += 1
+
+
+@kernel
+def number_groups(leader, parent, first):
+    """Number the groups in the order of their leaders; a leader leads itself. Return how many.
+
+    Fills ``parent``, the number of every node's group, and ``first``, where a group's nodes will
+    begin in a list of all nodes by group (one more entry than groups). O(n).
+    """
+    n = leader.shape[0]
+    groups = 0
+    for i in range(n):
+        if leader[i] == i:
+            parent[i] = groups
+            groups += 1
+    first[: groups + 1] = 0
+    for i in range(n):
+        parent[i] = parent[leader[i]]
+        first[parent[i] + 1] += 1
+    for r in range(groups):
+        first[r + 1] += first[r]
+    return groups
+
+
+@kernel
+def list_members(parent, first, node_weights, members, coarse_node_weights):
+    """Fill ``members``, all nodes by group, and the weight of every group.
+
+    ``coarse_node_weights`` must be zero; ``first`` is used as a counter and left as it was. O(n).
+    """
+    for i in range(parent.shape[0]):
+        r = parent[i]
+        members[first[r]] = i
+        first[r] += 1
+        coarse_node_weights[r] += node_weights[i]
+    for r in range(coarse_node_weights.shape[0] - 1, 0, -1):
+        first[r] = first[r - 1]
+    first[0] = 0
+
+
+@kernel
+def contract(
+    indptr,
+    indices,
+    weights,
+    parent,
+    first,
+    members,
+    start,
+    stop,
+    place,
+    coarse_indptr,
+    coarse_indices,
+    coarse_weights,
+):
+    """Write the coarse rows start..stop-1 one after another from position 0; return their length.
+
+    ``place`` is scratch of one entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]``
+    becomes the end of row r, counted from this block's beginning. Edges between the same two
+    coarse nodes are summed, those inside one are dropped. O(edges of the block).
+    """
+    filled = 0
+    for r in range(start, stop):
+        row = filled
+        for m in range(first[r], first[r + 1]):
+            i = members[m]
+            for p in range(indptr[i], indptr[i + 1]):
+                k = parent[indices[p]]
+                if k == r:
+                    continue
+                q = place[k]
+                if q < 0:
+                    place[k] = filled
+                    coarse_indices[filled] = k
+                    coarse_weights[filled] = weights[p]
+                    filled += 1
+                else:
+                    coarse_weights[q] += weights[p]
+        for q in range(row, filled):
+            place[coarse_indices[q]] = -1
+        coarse_indptr[r + 1] = filled
+    return filled

@@ -1,0 +1,217 @@
+"""Exact vertex moves: the state of a partition, the best move of a node, and settling a queue.
+
+The state is ``labels`` and, for every cluster k, ``boundary[k]`` (weight of the edges that leave
+it), ``mass[k]`` (b(C_k)), ``count[k]`` (nodes) and ``ratio[k]`` = boundary/mass, whose sum is the
+cut value. With e the weight of all of node i's edges and s_k that of those into cluster k, taking
+i out of a and putting it into k changes the value by
+
+    (2 s_a − e + ratio_a b_i) / (b(C_a) − b_i)  +  (e − 2 s_k − ratio_k b_i) / (b(C_k) + b_i).
+
+Self-loops never cross, so every kernel skips them. ``bounds`` holds the largest ratio and the
+largest and smallest mass, which tell in O(1) whether a cluster that i has no edge to could be
+worth looking at. ``link`` is scratch of c zeros and is left zero, ``touched`` scratch of c.
+"""
+
+from __future__ import annotations
+
+from firstcut.kernels import kernel
+
+TOLERANCE = 1e-12
+"""A move must gain more than this fraction of the two clusters' terms: rounding cannot cycle."""
+
+
+@kernel
+def measure(indptr, indices, weights, node_weights, labels, boundary, mass, count, ratio, bounds):
+    """Fill boundary, mass, count, ratio and bounds from labels, and return the cut value.
+
+    O(edges). The value is infinite when a cluster is empty.
+    """
+    n_clusters = boundary.shape[0]
+    boundary[:] = 0.0
+    mass[:] = 0.0
+    count[:] = 0
+    for i in range(labels.shape[0]):
+        a = labels[i]
+        crossing = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            if labels[indices[p]] != a:
+                crossing += weights[p]
+        boundary[a] += crossing
+        mass[a] += node_weights[i]
+        count[a] += 1
+    value = 0.0
+    bounds[0] = 0.0
+    bounds[1] = 0.0
+    bounds[2] = mass[0]
+    for k in range(n_clusters):
+        if count[k] == 0:
+            ratio[k] = 0.0
+            value += float("inf")
+            continue
+        ratio[k] = boundary[k] / mass[k]
+        value += ratio[k]
+        bounds[0] = max(bounds[0], ratio[k])
+        bounds[1] = max(bounds[1], mass[k])
+        bounds[2] = min(bounds[2], mass[k])
+    return value
+
+
+@kernel
+def best_move(
+    i, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds, link, touched
+):
+    """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
+
+    ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
+    there is no move to make: i is alone in its cluster, or all its edges stay inside and no other
+    cluster can gain from it. Changes nothing; O(deg(i)), and O(deg(i) + c) when ``bounds`` cannot
+    rule out the clusters that i has no edge to.
+    """
+    a = labels[i]
+    if count[a] == 1:
+        return 0.0, -1, 0.0, 0.0, 0.0
+    n_touched = 0
+    total = 0.0
+    own = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        j = indices[p]
+        if j == i:
+            continue
+        k = labels[j]
+        total += weights[p]
+        if k == a:
+            own += weights[p]
+            continue
+        if link[k] == 0.0:
+            touched[n_touched] = k
+            n_touched += 1
+        link[k] += weights[p]
+
+    weight = node_weights[i]
+    rest = mass[a] - weight
+    best = -1
+    best_join = 0.0
+    best_link = 0.0
+    for q in range(n_touched):
+        k = touched[q]
+        join = (total - 2.0 * link[k] - ratio[k] * weight) / (mass[k] + weight)
+        if best < 0 or join < best_join:
+            best = k
+            best_join = join
+            best_link = link[k]
+    if rest <= 0.0:  # the others weigh nothing beside i, to the last digit
+        for q in range(n_touched):
+            link[touched[q]] = 0.0
+        return 0.0, -1, 0.0, 0.0, 0.0
+    leave = (2.0 * own - total + ratio[a] * weight) / rest
+
+    far = total - bounds[0] * weight
+    far /= (bounds[1] if far > 0.0 else bounds[2]) + weight
+    if leave + far < 0.0 and (best < 0 or far < best_join):
+        for k in range(mass.shape[0]):
+            if k != a and link[k] == 0.0:
+                join = (total - ratio[k] * weight) / (mass[k] + weight)
+                if best < 0 or join < best_join:
+                    best = k
+                    best_join = join
+                    best_link = 0.0
+    for q in range(n_touched):
+        link[touched[q]] = 0.0
+    return leave + best_join, best, total, own, best_link
+
+
+@kernel
+def apply_move(i, k, total, own, into, node_weights, labels, boundary, mass, count, ratio, bounds):
+    """Move node i to cluster k, given e, s_a and s_k, and update the state. O(1)."""
+    a = labels[i]
+    labels[i] = k
+    boundary[a] = max(boundary[a] - (total - own) + own, 0.0)
+    boundary[k] = max(boundary[k] + (total - into) - into, 0.0)
+    mass[a] -= node_weights[i]
+    mass[k] += node_weights[i]
+    count[a] -= 1
+    count[k] += 1
+    ratio[a] = boundary[a] / mass[a]
+    ratio[k] = boundary[k] / mass[k]
+    bounds[0] = max(bounds[0], max(ratio[a], ratio[k]))
+    bounds[1] = max(bounds[1], mass[k])
+    bounds[2] = min(bounds[2], mass[a])
+
+
+@kernel
+def settle(
+    indptr,
+    indices,
+    weights,
+    node_weights,
+    labels,
+    boundary,
+    mass,
+    count,
+    ratio,
+    bounds,
+    link,
+    touched,
+    queue,
+    n_queued,
+    queued,
+    max_visits,
+):
+    """Make improving moves until the queue is empty; return (decrease, moves, edges visited).
+
+    ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
+    the nodes in it. A node that moves brings its neighbours back. Changes labels and the state;
+    leaves ``queued`` zero. Every move lowers the cut value and no cluster is emptied. Stops early
+    after ``max_visits`` nodes.
+    """
+    n = labels.shape[0]
+    head = 0
+    decrease = 0.0
+    moves = 0
+    edges = 0
+    visits = 0
+    while n_queued > 0:
+        i = queue[head]
+        head += 1
+        if head == n:
+            head = 0
+        n_queued -= 1
+        queued[i] = 0
+        if visits >= max_visits:
+            continue
+        visits += 1
+        edges += indptr[i + 1] - indptr[i]
+        change, k, total, own, into = best_move(
+            i, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds, link,
+            touched,
+        )  # fmt: skip
+        if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
+            continue
+        apply_move(
+            i, k, total, own, into, node_weights, labels, boundary, mass, count, ratio, bounds
+        )
+        decrease -= change
+        moves += 1
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if queued[j] == 0 and j != i:
+                queued[j] = 1
+                tail = head + n_queued
+                if tail >= n:
+                    tail -= n
+                queue[tail] = j
+                n_queued += 1
+    return decrease, moves, edges
+
+
+@kernel
+def border(indptr, indices, labels, on_border):
+    """Set on_border[i] to 1 where node i has a neighbour in another cluster, else 0. O(edges)."""
+    for i in range(labels.shape[0]):
+        a = labels[i]
+        found = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            if labels[indices[p]] != a:
+                found = 1
+                break
+        on_border[i] = found

@@ -1,0 +1,238 @@
+"""Exact moves: what they report, where they end, and that they never make a cut worse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import graphs
+from hypothesis import given
+from hypothesis import strategies as st
+
+import firstcut
+from firstcut.graph import as_graph
+from firstcut.kernels import climb as climbing
+from firstcut.kernels import moves
+from firstcut.refinement import Level, State, as_level
+
+CUTS = st.sampled_from(["ratio", "normalized", "weights"])
+
+
+def some_cut(kind, n, seed=0):
+    return np.random.default_rng(seed).uniform(0.1, 5.0, n) if kind == "weights" else kind
+
+
+def some_labels(data, n, c):
+    """Random labels 0..c-1, none missing."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    labels = rng.integers(c, size=n)
+    labels[rng.permutation(n)[:c]] = np.arange(c)
+    return labels
+
+
+def drawn(data, max_nodes=12):
+    """A graph, a cut, labels and the number of clusters."""
+    S = data.draw(graphs(min_nodes=3, max_nodes=max_nodes))
+    n = len(S)
+    c = data.draw(st.integers(2, min(n, 5)))
+    return S, some_cut(data.draw(CUTS), n), some_labels(data, n, c), c
+
+
+def state_of(S, cut, labels, c):
+    return State(as_level(as_graph(S), cut), labels.astype(np.int32), c)
+
+
+def move_everywhere(S, labels, cut):
+    """The value after every single move that leaves no cluster empty."""
+    counts = np.bincount(labels)
+    for i in np.flatnonzero(counts[labels] > 1):
+        for k in range(counts.size):
+            if k != labels[i]:
+                moved = labels.copy()
+                moved[i] = k
+                yield i, k, firstcut.cut_value(S, moved, cut)
+
+
+@given(st.data())
+def test_best_move_is_the_best_of_all_and_reports_its_change(data):
+    S, cut, labels, c = drawn(data)
+    state = state_of(S, cut, labels, c)
+    before = firstcut.cut_value(S, labels, cut)
+    assert state.value == pytest.approx(before)
+    changes = {}
+    for i, k, after in move_everywhere(S, labels, cut):
+        changes.setdefault(i, {})[k] = after - before
+    for i in range(len(S)):
+        change, k, *_ = moves.best_move(
+            i, *state.level.csr, state.labels, state.mass, state.count, state.ratio, state.bounds,
+            state.link, state.touched,
+        )  # fmt: skip
+        assert not state.link.any()
+        if i not in changes:
+            assert k == -1
+        elif k == -1:
+            assert min(changes[i].values()) >= -1e-12 * before
+        else:
+            assert change == pytest.approx(changes[i][k], rel=1e-9, abs=1e-12 * before)
+            if change < 0:
+                smallest = min(changes[i].values())
+                assert change == pytest.approx(smallest, rel=1e-9, abs=1e-12 * before)
+
+
+@given(st.data())
+def test_a_move_carries_the_state_to_where_measuring_it_would(data):
+    S, cut, labels, c = drawn(data)
+    state = state_of(S, cut, labels, c)
+    for i in range(len(S)):
+        change, k, total, own, into = moves.best_move(
+            i, *state.level.csr, state.labels, state.mass, state.count, state.ratio, state.bounds,
+            state.link, state.touched,
+        )  # fmt: skip
+        if k < 0:
+            continue
+        before = firstcut.cut_value(S, state.labels, cut)
+        moves.apply_move(
+            i, k, total, own, into, state.level.node_weights, state.labels, state.boundary,
+            state.mass, state.count, state.ratio, state.bounds,
+        )  # fmt: skip
+        after = firstcut.cut_value(S, state.labels, cut)
+        assert change == pytest.approx(after - before, rel=1e-9, abs=1e-12 * (before + after))
+        afresh = state_of(S, cut, state.labels.astype(np.int64), c)
+        for name in ("boundary", "mass", "count", "ratio"):
+            expected = getattr(afresh, name)
+            np.testing.assert_allclose(getattr(state, name), expected, atol=1e-12 * before)
+
+
+@given(st.data())
+def test_decrease_is_before_minus_after(data):
+    S, cut, labels, c = drawn(data)
+    for act in (
+        lambda state: state.settle(),
+        lambda state: state.climb(np.arange(len(S), dtype=np.int32), 10, 10**6),
+    ):
+        state = state_of(S, cut, labels, c)
+        before = state.value
+        act(state)
+        reported = before - state.value
+        assert reported >= 0
+        assert reported == pytest.approx(before - state.measure(), abs=1e-12 * before)
+        assert state.count.min() >= 1
+
+
+@given(st.data())
+def test_refine_ends_where_no_single_move_helps(data):
+    S, cut, labels, c = drawn(data)
+    found = firstcut.refine(S, labels, cut)
+    assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+    assert found.cut_value <= firstcut.cut_value(S, labels, cut)
+    assert np.unique(found.labels).tolist() == list(range(c))
+    for _, _, value in move_everywhere(S, found.labels, cut):
+        assert value >= found.cut_value * (1 - 1e-9)
+
+
+@given(st.data())
+def test_kernels_compiled_and_interpreted_agree(data):
+    S, cut, labels, c = drawn(data)
+    compiled = state_of(S, cut, labels, c)
+    compiled.settle()
+    compiled.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (moves, climbing):
+            for name in ("best_move", "apply_move", "push", "pop"):
+                if hasattr(module, name):
+                    patch.setattr(module, name, getattr(module, name).py_func)
+        for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
+            patch.setattr(f"firstcut.refinement.{name}", getattr(home, name).py_func)
+        interpreted = state_of(S, cut, labels, c)
+        interpreted.settle()
+        interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)
+    np.testing.assert_array_equal(compiled.labels, interpreted.labels)
+    np.testing.assert_array_equal(compiled.boundary, interpreted.boundary)
+    assert compiled.value == interpreted.value
+    assert compiled.work == interpreted.work
+
+
+def test_heap_gives_keys_in_order():
+    rng = np.random.default_rng(0)
+    keys, nodes = np.empty(50), np.empty(50, dtype=np.int32)
+    drawn_keys = rng.integers(20, size=50).astype(float)
+    size = 0
+    for node, key in enumerate(drawn_keys):
+        size = climbing.push(keys, nodes, size, key, node)
+    out = []
+    while size:
+        out.append((keys[0], nodes[0]))
+        size = climbing.pop(keys, nodes, size)
+    assert [key for key, _ in out] == sorted(drawn_keys)
+    assert all(drawn_keys[node] == key for key, node in out)
+
+
+@given(st.data(), st.sampled_from([-300, -150, 0, 150, 300]), st.booleans())
+def test_huge_and_tiny_weights(data, exponent, mixed):
+    S, cut, labels, c = drawn(data)
+    rng = np.random.default_rng(3)
+    if mixed:
+        exponents = rng.choice([-300.0, 0.0, abs(exponent) * 1.0], size=S.shape)
+        exponents = np.triu(exponents) + np.triu(exponents, 1).T
+        S = S * 10.0**exponents
+    else:
+        S = S * 10.0**exponent
+    with np.errstate(over="ignore"):
+        before = firstcut.cut_value(S, labels, cut)
+    found = firstcut.refine(S, labels, cut)
+    assert found.cut_value <= before
+    assert not np.isnan(found.cut_value)
+    assert np.unique(found.labels).size == c
+
+
+@pytest.mark.parametrize("exponent", [-996, -700, 700, 996])
+def test_scaling_the_graph_scales_nothing_but_the_value(exponent):
+    rng = np.random.default_rng(0)
+    S = np.triu(rng.random((30, 30)) * (rng.random((30, 30)) < 0.3), 1)
+    S = S + S.T + 0.1 * np.eye(30)
+    labels = rng.integers(3, size=30)
+    for cut in ("ratio", "normalized"):
+        expected = firstcut.refine(S, labels, cut).labels
+        np.testing.assert_array_equal(
+            firstcut.refine(np.ldexp(S, exponent), labels, cut).labels, expected
+        )
+
+
+def test_labels_of_any_kind_from_any_tool():
+    S = np.kron(np.eye(2), np.ones((3, 3)))
+    S[2, 3] = S[3, 2] = 0.1
+    found = firstcut.refine(S, ["a", "a", "b", "b", "b", "b"], "ratio")
+    assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    found = firstcut.refine(S, [-1, -1, 7, 7, 7, 7])
+    assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_callers_labels_are_not_changed():
+    S = np.kron(np.eye(2), np.ones((3, 3)))
+    labels = np.array([0, 0, 1, 1, 1, 1])
+    kept = labels.copy()
+    firstcut.refine(S, labels)
+    np.testing.assert_array_equal(labels, kept)
+
+
+def test_one_cluster_and_singletons_stay():
+    S = np.ones((4, 4))
+    assert firstcut.refine(S, [0, 0, 0, 0]).cut_value == 0.0
+    assert firstcut.refine(S, [0, 1, 2, 3]).labels.tolist() == [0, 1, 2, 3]
+
+
+def test_a_node_may_go_where_it_has_no_edge():
+    """Under Ratio Cut a heavy cluster may be diluted by a node that it is not connected to."""
+    S = np.zeros((7, 7))
+    for i, j, weight in [(0, 1, 9), (2, 3, 9), (0, 2, 9), (1, 3, 9), (4, 5, 9), (4, 6, 1e-3)]:
+        S[i, j] = S[j, i] = weight
+    labels = np.array([0, 0, 1, 1, 2, 2, 2])
+    found = firstcut.refine(S, labels, "ratio")
+    for _, _, value in move_everywhere(S, found.labels, "ratio"):
+        assert value >= found.cut_value * (1 - 1e-9)
+    assert found.cut_value < firstcut.cut_value(S, labels, "ratio")
+
+
+def test_level_knows_its_size():
+    level = as_level(as_graph(np.ones((3, 3))), "ratio")
+    assert isinstance(level, Level)
+    assert (level.n_nodes, level.n_stored) == (3, 9)

@@ -1,0 +1,243 @@
+"""The flagship: complete, never worse with more effort, and fixed by its seed."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, knn_graph, load_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import firstcut
+from firstcut import hierarchy, population, schedule, search
+
+EFFORTS = search.EFFORTS
+
+
+def points_graph(n=500, seed=0):
+    return knn_graph(np.random.default_rng(seed).normal(size=(n, 2)))
+
+
+@settings(max_examples=20)
+@given(
+    graphs(min_nodes=4, max_nodes=11),
+    st.integers(2, 4),
+    st.sampled_from(["ratio", "normalized", "weights"]),
+    st.integers(0, 9),
+)
+def test_complete_true_and_never_below_the_optimum(S, c, cut, seed):
+    cut = np.linspace(0.5, 2.0, len(S)) if cut == "weights" else cut
+    optimum = firstcut.exact_partition(S, c, cut).cut_value
+    values = []
+    for effort in EFFORTS:
+        found = firstcut.partition(S, c, cut, effort=effort, random_state=seed)
+        assert np.unique(found.labels).tolist() == list(range(c))
+        assert found.labels.dtype == np.int64
+        assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+        assert found.cut_value >= optimum * (1 - 1e-9)
+        assert found.lower_bound <= found.cut_value * (1 + 1e-9)
+        assert 0 <= found.gap <= 1
+        values.append(found.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_more_effort_is_never_worse(cut):
+    S = points_graph(600)
+    for seed in range(2):
+        values = [
+            firstcut.partition(S, 7, cut, effort=effort, random_state=seed).cut_value
+            for effort in EFFORTS
+        ]
+        assert values == sorted(values, reverse=True)
+
+
+def test_same_seed_same_labels_on_any_number_of_threads(monkeypatch):
+    S = points_graph(4000)
+    monkeypatch.setattr(population, "THREADED_EDGES", 0)
+    monkeypatch.setattr(hierarchy, "BLOCK_EDGES", 5000)
+    monkeypatch.setattr(schedule, "BALANCED_EDGES", 10_000_000)
+    found = {}
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(hierarchy, "available_threads", lambda count=threads: count)
+        found[threads] = firstcut.partition(S, 6, random_state=3).labels
+    np.testing.assert_array_equal(found[1], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
+
+
+def test_a_generator_is_a_seed_too():
+    S = points_graph(300)
+    one = firstcut.partition(S, 4, effort="fast", random_state=np.random.default_rng(5))
+    two = firstcut.partition(S, 4, effort="fast", random_state=np.random.default_rng(5))
+    np.testing.assert_array_equal(one.labels, two.labels)
+
+
+def test_relabelled_nodes_keep_the_laws():
+    S = points_graph(400)
+    order = np.random.default_rng(1).permutation(400)
+    shuffled = sp.csr_array(S[order][:, order])
+    found = firstcut.partition(shuffled, 5, random_state=0)
+    back = np.empty(400, dtype=np.int64)
+    back[order] = found.labels
+    assert firstcut.cut_value(S, back) == pytest.approx(found.cut_value)
+    assert found.lower_bound <= found.cut_value
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_components_are_found_at_value_zero(effort):
+    S = sp.block_diag([points_graph(40, seed) for seed in range(6)], format="csr")
+    found = firstcut.partition(S, 4, effort=effort, random_state=0)
+    assert (found.cut_value, found.lower_bound, found.gap) == (0.0, 0.0, 0.0)
+    assert np.unique(found.labels).size == 4
+
+
+def test_fewer_components_than_clusters():
+    S = sp.block_diag([points_graph(60, seed) for seed in range(3)], format="csr")
+    found = firstcut.partition(S, 5, random_state=0)
+    assert np.unique(found.labels).size == 5
+    assert 0 < found.lower_bound <= found.cut_value
+
+
+def test_isolated_nodes_are_components_for_the_ratio_cut():
+    S = np.zeros((6, 6))
+    S[0, 1] = S[1, 0] = S[2, 3] = S[3, 2] = 1.0
+    assert firstcut.partition(S, 3, "ratio").cut_value == 0.0
+    assert np.unique(firstcut.partition(S, 5, "ratio").labels).size == 5
+
+
+def test_edges_of_the_range():
+    S = points_graph(30)
+    one = firstcut.partition(S, 1)
+    assert one.cut_value == one.lower_bound == 0.0
+    every = firstcut.partition(S, 30)
+    assert np.unique(every.labels).size == 30
+    assert every.gap == 0.0
+    assert np.unique(firstcut.partition(S, 29, random_state=0).labels).size == 29
+
+
+@settings(max_examples=25)
+@given(
+    graphs(min_nodes=4, max_nodes=12),
+    st.sampled_from([-300, -150, 150, 300]),
+    st.booleans(),
+    st.sampled_from(["ratio", "normalized"]),
+)
+def test_huge_and_tiny_weights(S, exponent, mixed, cut):
+    if mixed:
+        exponents = np.random.default_rng(3).choice([-300.0, 0.0, abs(exponent)], size=S.shape)
+        S = S * 10.0 ** (np.triu(exponents) + np.triu(exponents, 1).T)
+    else:
+        S = S * 10.0**exponent
+    found = firstcut.partition(S, 3, cut, random_state=0)
+    assert np.unique(found.labels).size == 3
+    assert np.isfinite(found.cut_value)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_init_never_gets_worse(effort):
+    S = points_graph(200)
+    good = firstcut.partition(S, 5, random_state=1)
+    poor = np.arange(200) % 5
+    for init in (good.labels, [poor, good.labels], poor):
+        found = firstcut.partition(S, 5, effort=effort, init=init, random_state=0)
+        given_values = [firstcut.cut_value(S, labels) for labels in np.atleast_2d(init)]
+        assert found.cut_value <= min(given_values)
+
+
+def test_init_must_have_as_many_clusters():
+    S = points_graph(50)
+    with pytest.raises(ValueError, match=r"init has 2 clusters, but n_clusters=3"):
+        firstcut.partition(S, 3, init=np.arange(50) % 2)
+    with pytest.raises(ValueError, match=r"init\[1\] has 4 clusters"):
+        firstcut.partition(S, 3, init=[np.arange(50) % 3, np.arange(50) % 4])
+
+
+def test_time_limit_still_answers():
+    S = points_graph(500)
+    found = firstcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
+    assert np.unique(found.labels).size == 5
+    with pytest.raises(ValueError, match="time_limit=-1"):
+        firstcut.partition(S, 5, time_limit=-1)
+
+
+def test_callback_sees_the_best_value_fall():
+    S = points_graph(500)
+    seen: list[schedule.Progress] = []
+    found = firstcut.partition(S, 5, effort="thorough", random_state=0, callback=seen.append)
+    values = [progress.cut_value for progress in seen]
+    assert values == sorted(values, reverse=True)
+    assert [progress.seconds for progress in seen] == sorted(progress.seconds for progress in seen)
+    assert all(0 <= progress.fraction <= 1 for progress in seen)
+    assert list(dict.fromkeys(progress.stage for progress in seen)) == list(EFFORTS)
+    assert found.cut_value <= values[-1]
+
+
+def test_interrupt_raises_or_returns_the_best():
+    S = points_graph(500)
+
+    def stop(progress):
+        if progress.stage == "balanced":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        firstcut.partition(S, 5, random_state=0, callback=stop)
+    found = firstcut.partition(S, 5, random_state=0, callback=stop, on_interrupt="return")
+    fast = firstcut.partition(S, 5, random_state=0, effort="fast")
+    assert found.cut_value <= fast.cut_value
+
+
+def test_lower_bound_is_computed_when_asked_or_cheap(monkeypatch):
+    S = points_graph(300)
+    assert firstcut.partition(S, 4, lower_bound=False, random_state=0).lower_bound is None
+    monkeypatch.setitem(search.BOUND_NODES, "fast", 10)
+    assert firstcut.partition(S, 4, effort="fast", random_state=0).lower_bound is None
+    asked = firstcut.partition(S, 4, effort="fast", lower_bound=True, random_state=0)
+    assert asked.lower_bound == pytest.approx(firstcut.lower_bound(S, 4))
+
+
+def test_choices_are_checked():
+    S = points_graph(50)
+    with pytest.raises(ValueError, match="effort='best' is not known"):
+        firstcut.partition(S, 3, effort="best")
+    with pytest.raises(ValueError, match="on_interrupt='stop' is not known"):
+        firstcut.partition(S, 3, on_interrupt="stop")
+
+
+def test_the_callers_arrays_are_not_changed():
+    S = points_graph(200)
+    init = np.arange(200) % 4
+    kept = S.copy()
+    firstcut.partition(S, 4, init=init, random_state=0)
+    np.testing.assert_array_equal(init, np.arange(200) % 4)
+    assert (abs(S - kept)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["jaffe", "umist", "orl", "yale", "coil20", "msra", "wine", "glass", "segment"]
+)
+def test_not_above_any_method_of_the_paper(name):
+    X, y = load_dataset(name)
+    S = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    c = int(y.max()) + 1
+    for cut in ("ratio", "normalized"):
+        found = firstcut.partition(S, c, cut, random_state=0)
+        relaxation = firstcut.relax(S, c, cut, random_state=0)
+        for method in ("first_order", "improved_rotation", "kmeans", "rotation"):
+            labels = firstcut.discretize(relaxation, method, random_state=0).labels
+            assert found.cut_value <= firstcut.cut_value(S, labels, cut) * (1 + 1e-9)
+
+
+def test_the_papers_enumerated_optima():
+    printed = json.loads(files("firstcut.paper").joinpath("printed.json").read_text())
+    X, _ = load_dataset("usps")
+    assert printed
+    for n in range(11, 16):
+        S = firstcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
+        for cut in ("ratio", "normalized"):
+            optimum = firstcut.exact_partition(S, 2, cut).cut_value
+            found = firstcut.partition(S, 2, cut, random_state=0)
+            assert found.cut_value == pytest.approx(optimum, rel=1e-9)
