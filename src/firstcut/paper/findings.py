@@ -1,0 +1,211 @@
+"""What the records say: does ours agree with the paper, where not, and why most likely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from firstcut.paper import printed
+from firstcut.paper.entries import AGREEMENT, Entry, Table, spread
+from firstcut.paper.experiments import METHODS, PARTITION, Column, identity_starts, single_starts
+from firstcut.paper.records import Record
+from firstcut.paper.tables import TABLES
+
+STABLE = ("JAFFE", "COIL20", "MSRA", "WINE", "GLASS", "SEGMENT", "USPS", "Fashion")
+"""Datasets on which k-means ends at about the same value from every start."""
+
+COMPARED = ("KM", "ISR", "first order")
+"""Methods whose values there must be the paper's, up to 2%."""
+
+SAME = 1e-9
+"""Relative difference that is rounding."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement, in how many cells it holds, and of how many."""
+
+    text: str
+    met: int
+    of: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds in every cell there is."""
+        return self.met == self.of
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell that differs from the paper's by more than 2%, and the likely reason."""
+
+    table: str
+    row: str
+    cut: str
+    column: str
+    ours: float
+    paper: float
+    reason: str
+
+    @property
+    def relative(self) -> float:
+        """Ours relative to the paper's, less 1."""
+        return self.ours / self.paper - 1.0
+
+
+Place = tuple[str, str, str, Entry]
+"""Cut title, row label, column label and entry."""
+
+
+def places(table: Table) -> Iterator[Place]:
+    """Yield every cell of a table that has a number of ours."""
+    for section in table.sections:
+        for label, row in section.rows:
+            for head, entry in zip(section.heads, row, strict=True):
+                if entry.value is not None:
+                    yield section.title, label, head, entry
+
+
+def checks(records: list[Record]) -> list[Check]:
+    """Return what must be true, and how far it is; what has no records is left out."""
+    objective, tiny = TABLES["objective"](records), TABLES["tiny"](records)
+    cells, small = list(places(objective)), list(places(tiny))
+    relaxed = [e.agrees for _, _, head, e in cells if head == "OPT_r" and e.paper is not None]
+    optima = [e.agrees for _, _, head, e in small if head == "OPT" and e.paper is not None]
+    near = [
+        entry.agrees or abs(entry.difference) <= AGREEMENT
+        for _, row, head, entry in cells
+        if row in STABLE and head in COMPARED and entry.difference is not None
+    ]
+    found = [
+        _check("OPT_r is the paper's to the digits it prints", relaxed),
+        _check("The enumerated optima of the tiny table are the paper's", optima),
+        _check(
+            f"{', '.join(COMPARED[:-1])} and {COMPARED[-1]} are within 2% of the paper's values on "
+            "the datasets where k-means is stable",
+            near,
+        ),
+        _check("partition is the smallest of its row (medians)", _smallest(cells, every=False)),
+        _check(
+            "Even the worst seed of partition is no larger than the best of any other method",
+            _smallest(cells, every=True),
+        ),
+        _check("partition is at the enumerated optimum, for every seed", _at_optimum(small)),
+    ]
+    return [check for check in found if check.of]
+
+
+def _check(text: str, outcomes: list[bool]) -> Check:
+    return Check(text, sum(outcomes), len(outcomes))
+
+
+def _smallest(cells: list[Place], *, every: bool) -> list[bool]:
+    outcomes = []
+    for cut, row, head, entry in cells:
+        if head != PARTITION.label:
+            continue
+        others = [
+            other
+            for title, label, name, other in cells
+            if (title, label) == (cut, row) and name not in (PARTITION.label, "OPT_r")
+        ]
+        if every:
+            goal = min(min(other.ours) for other in others)
+            outcomes.append(max(entry.ours) <= goal * (1.0 + SAME))
+        else:
+            values = [other.value for other in others if other.value is not None]
+            outcomes.append(entry.value is not None and entry.value <= min(values) * (1.0 + SAME))
+    return outcomes
+
+
+def _at_optimum(cells: list[Place]) -> list[bool]:
+    optimum = {(cut, row): e.value for cut, row, head, e in cells if head == "OPT"}
+    return [
+        max(entry.ours) <= (optimum[cut, row] or 0.0) * (1.0 + SAME)
+        for cut, row, head, entry in cells
+        if head == PARTITION.label and (cut, row) in optimum
+    ]
+
+
+def differences(records: list[Record]) -> list[Difference]:
+    """Return every cell that differs from the paper's by more than 2%, with its likely reason."""
+    found = []
+    agreeing = {
+        (cut, row, head)
+        for cut, row, head, entry in places(TABLES["objective"](records))
+        if entry.agrees
+    }
+    for name, field in FIELDS.items():
+        for cut, row, head, entry in places(TABLES[name](records)):
+            if entry.difference is None or entry.agrees or abs(entry.difference) <= AGREEMENT:
+                continue
+            assert entry.value is not None
+            assert entry.paper is not None
+            column = next(column for column in METHODS if column.label == head)
+            starts = _starts(records, single_starts(), column, cut, row, field)
+            turned = _starts(records, identity_starts(), column, cut, row, field)
+            if field != "value" and (cut, row, head) in agreeing:
+                reason = (
+                    "The cut values agree; several partitions have that value to the digits "
+                    "printed, with different labels."
+                )
+            else:
+                reason = _reason(column, entry, starts, turned, larger_is_better=field != "value")
+            found.append(Difference(name, row, cut, head, entry.value, entry.paper, reason))
+    return found
+
+
+FIELDS = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": "nmi"}
+"""The tables of values and the field of the records that each shows."""
+
+
+def _starts(
+    records: list[Record], singles: list[Column], column: Column, cut: str, row: str, field: str
+) -> tuple[float, ...]:
+    """Return what single starts of a method give; nothing where they were not run."""
+    return tuple(
+        float(record[field])
+        for single in singles
+        if single.method == column.method
+        for record in spread(records, single)
+        if printed.row_label(record["dataset"]) == row and printed.CUT_TITLES[record["cut"]] == cut
+    )
+
+
+def _reason(
+    column: Column,
+    entry: Entry,
+    starts: tuple[float, ...],
+    turned: tuple[float, ...],
+    *,
+    larger_is_better: bool,
+) -> str:
+    if column.method == "direct_cut":
+        return (
+            "Another program: the paper ran that of DNC's authors, ours is written from its idea. "
+            "Both start anywhere and mostly end far above the spectral methods."
+        )
+    assert entry.paper is not None
+    slack = 10.0**-printed.DIGITS
+    there = sum(abs(value - entry.paper) <= slack for value in starts)
+    if there:
+        return f"{there} of {len(starts)} single starts of ours end there: one start, or few."
+    there = sum(abs(value - entry.paper) <= slack for value in turned)
+    if there:
+        return (
+            f"{there} of {len(turned)} runs end there that begin with the identity as rotation, as "
+            "the authors' program does; the paper's algorithm, and ours, solve for it first."
+        )
+    runs = (*starts, *turned, *entry.ours)
+    low, high = min(runs), max(runs)
+    span = f"{low:.4f} to {high:.4f}"
+    if low <= entry.paper <= high:
+        return (
+            f"Runs of ours end anywhere from {span}, the printed number among them: other random "
+            "numbers, and perhaps fewer starts."
+        )
+    if (entry.paper > high) == larger_is_better:
+        return f"Better than every run of ours ({span}): more starts in the paper, or luckier ones."
+    return (
+        f"Worse than every run of ours ({span}): another way to start, or a run that ended early."
+    )

@@ -1,0 +1,146 @@
+"""The store of results: JSON lines that are only ever appended to, and that survive a kill.
+
+One file per dataset in ``OUT/records``. A line is written by one ``write`` to a file opened for
+appending and then synced, so a line that is there is whole, but for the last one after a kill: it
+lacks its newline, is not read, and is cut off before the next line is written. Versions and machine
+are the same for many records; they stand in a line of their own that the records point to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+"""A result: the six fields of its key, what was measured, versions and machine."""
+
+KEY = ("experiment", "dataset", "cut", "method", "parameters", "seed")
+"""The fields that say what was run; two records with the same key are the same run."""
+
+PACKAGES = ("firstcut", "numpy", "scipy", "scikit-learn", "numba")
+"""The packages whose versions can change a result."""
+
+
+def key_of(record: Mapping[str, Any]) -> str:
+    """Return the key of a record as text."""
+    return json.dumps([record[field] for field in KEY], sort_keys=True)
+
+
+@cache
+def environment() -> dict[str, dict[str, str]]:
+    """Return the versions and the machine of this process."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "unknown"
+    machine = {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+    }
+    return {"versions": versions, "machine": machine}
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+class Store:
+    """The records of a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Records are in its subfolder ``records``, which is made when the first one is written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder) / "records"
+        self._open: dict[Path, int] = {}
+        self._known: set[tuple[Path, str]] = set()
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield every whole record once, the first of any with the same key."""
+        seen: set[str] = set()
+        for path in sorted(self.folder.glob("*.jsonl")):
+            environments: dict[str, Any] = {}
+            for line in _lines(path):
+                if "experiment" not in line:
+                    environments[line.pop("environment")] = line
+                    continue
+                key = key_of(line)
+                if key not in seen:
+                    seen.add(key)
+                    yield {**line, **environments.get(line.get("environment", ""), {})}
+
+    def keys(self) -> set[str]:
+        """Return the keys of the records that are there."""
+        return {key_of(record) for record in self}
+
+    def append(self, record: Record) -> None:
+        """Write a record; when this returns, it is on the disk."""
+        path = self.folder / f"{record['dataset'].partition(':')[0]}.jsonl"
+        about = environment()
+        name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
+        if path not in self._open:
+            self._open[path] = self._start(path)
+        if (path, name) not in self._known:
+            if not any(line.get("environment") == name for line in _lines(path)):
+                self._write(path, {"environment": name, **about})
+            self._known.add((path, name))
+        self._write(path, {**record, "environment": name})
+
+    def close(self) -> None:
+        """Close the files; a later append opens them again."""
+        for descriptor in self._open.values():
+            os.close(descriptor)
+        self._open.clear()
+
+    def _start(self, path: Path) -> int:
+        """Open a file for appending, without the torn line that a kill may have left at its end."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.ftruncate(descriptor, whole)
+        return descriptor
+
+    def _write(self, path: Path, line: Record) -> None:
+        data = (json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n").encode()
+        written = os.write(self._open[path], data)
+        if written != len(data):
+            raise OSError(f"The disk of {path} is full: {written} of {len(data)} bytes written.")
+        os.fsync(self._open[path])
+
+
+def _lines(path: Path) -> Iterator[Record]:
+    """Yield the whole lines of a file."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
+        try:
+            yield json.loads(line)
+        except ValueError:
+            raise ValueError(
+                f"Line {number} of {path} is not a record; the file was changed by something else. "
+                "Remove the line, or the file to run its records again."
+            ) from None

@@ -1,0 +1,91 @@
+"""The command line says what it does, what went wrong, and how to put it right."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import firstcut
+from firstcut.cli import main
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"firstcut {firstcut.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [[], ["paper"], ["paper", "run"], ["paper", "report"]])
+def test_help(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    assert "usage: firstcut" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["run"], "Say what to run: --all, --quick, --table datasets | tiny"),
+        (["run", "--table", "nothing"], "table='nothing' is not known; choose one of 'datasets'"),
+        (["run", "--figure", "nothing"], "figure='nothing' is not known"),
+        (["run", "--all", "--datasets", "mnist"], "dataset='mnist' is not known"),
+        (["run", "--all", "--seeds", "0"], "seeds=0 is too small"),
+        (["run", "--all", "--jobs", "0"], "jobs=0 is too small"),
+        (["table", "nothing"], "table='nothing' is not known"),
+        (["table", "tiny", "--format", "pdf"], "format='pdf' is not known"),
+        (["figure", "closest"], "There are no records for the figure 'closest'"),
+        (["report"], "There are no records in"),
+    ],
+)
+def test_errors_say_what_to_do(command, words, tmp_path, capsys):
+    assert main(["paper", *command, "--out", str(tmp_path)]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_error_names_the_command_that_installs_it(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    run = ["paper", "run", "--figure", "motivation", "--out", str(tmp_path), "--jobs", "1"]
+    assert main(run) == 0
+    assert main(["paper", "figure", "motivation", "--out", str(tmp_path)]) == 2
+    assert "pip install 'firstcut[plot]'" in capsys.readouterr().err
+
+
+def test_a_figure_is_drawn_as_png_and_svg_the_same_every_time(tmp_path, capsys):
+    run = ["paper", "run", "--figure", "motivation", "--out", str(tmp_path), "--jobs", "1"]
+    assert main(run) == 0
+    for folder in ("a", "b"):
+        command = ["paper", "figure", "motivation", "--out", str(tmp_path)]
+        assert main([*command, "--to", str(tmp_path / folder)]) == 0
+    assert (tmp_path / "a" / "motivation.png").read_bytes()[:4] == b"\x89PNG"
+    first, second = (tmp_path / f / "motivation.svg" for f in ("a", "b"))
+    assert first.read_bytes() == second.read_bytes()
+    assert str(first) in capsys.readouterr().out
+
+
+def test_the_command_line_loads_nothing_before_it_is_needed():
+    code = (
+        "import sys, firstcut.cli; "
+        "print([name for name in ('numba', 'matplotlib', 'sklearn') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_quick_run_needs_no_data_and_ends_with_a_report(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    assert main(["paper", "run", "--quick", "--out", str(tmp_path)]) == 0
+    out, error = capsys.readouterr()
+    assert "there already; records in" in out
+    assert "Left out" not in error
+    page = tmp_path / "page.md"
+    assert main(["paper", "report", "--out", str(tmp_path), "--markdown", str(page)]) == 0
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for name in ("datasets", "objective", "accuracy", "nmi", "closest", "motivation", "theorem1"):
+        assert f'<section id="{name}">' in html
+    assert "## Objective values" in page.read_text(encoding="utf-8")
