@@ -31,11 +31,17 @@ _HOMES = {
     "Partition": "result",
     "refine": "refinement",
     "partition": "search",
+    "SpectralClustering": "estimator",
+    "CutPath": "path",
+    "cut_path": "path",
     "exact_partition": "exact",
     "clustering_accuracy": "metrics",
     "normalized_mutual_info": "metrics",
 }
 """Every public name and the module it lives in."""
+
+_MODULES = ("datasets",)
+"""Modules that are public as such."""
 
 if TYPE_CHECKING:
     from firstcut.affinity import AFFINITIES as AFFINITIES
@@ -50,9 +56,12 @@ if TYPE_CHECKING:
     from firstcut.discretization import discretize as discretize
     from firstcut.discretizers import DISCRETIZERS as DISCRETIZERS
     from firstcut.discretizers import Discretization as Discretization
+    from firstcut.estimator import SpectralClustering as SpectralClustering
     from firstcut.exact import exact_partition as exact_partition
     from firstcut.metrics import clustering_accuracy as clustering_accuracy
     from firstcut.metrics import normalized_mutual_info as normalized_mutual_info
+    from firstcut.path import CutPath as CutPath
+    from firstcut.path import cut_path as cut_path
     from firstcut.refinement import refine as refine
     from firstcut.relaxation import Relaxation as Relaxation
     from firstcut.relaxation import lower_bound as lower_bound
@@ -64,6 +73,8 @@ __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"firstcut.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'firstcut' has no attribute {name!r}")
     value = getattr(import_module(f"firstcut.{_HOMES[name]}"), name)

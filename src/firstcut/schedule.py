@@ -169,7 +169,8 @@ class Search:
     def thorough(self) -> None:
         """Recombine one population after another, until they find nothing new."""
         population = self.population
-        self._spectral(*SPECTRAL_NODES.values())
+        if self.clock.limit is None:  # an eigenproblem of this size cannot be cut short
+            self._spectral(*SPECTRAL_NODES.values())
         idle = 0
         while not self.solved and idle < IDLE_EPOCHS:
             before = population.best.value if population.best is not None else np.inf

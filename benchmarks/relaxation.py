@@ -1,0 +1,140 @@
+"""Seconds and accuracy of ``relax``, beside the two solvers that users otherwise choose from.
+
+The peers are SciPy's Lanczos (``eigsh(A, c, which="SA")``) and shift-invert as scikit-learn's
+spectral embedding calls it, both with their default tolerance, which is rounding, and with that of
+``relax``. Either can be hopeless, so every solver runs in a process of its own and is stopped after
+a minute. All get the same symmetric matrix of affinities and build their operator from it. Only
+``relax`` makes sure that no copy of a repeated eigenvalue was missed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components, laplacian
+from scipy.sparse.linalg import eigsh
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.neighbors import kneighbors_graph
+
+import firstcut
+
+TIME_LIMIT = 60.0
+"""Seconds after which a solver is stopped."""
+
+TOLERANCE = 1e-9
+"""The default of ``relax``, relative to the norm of the operator."""
+
+SIZES = (5_000, 20_000, 70_000)
+
+Found = tuple[np.ndarray, np.ndarray, str]
+
+
+def blobs(n: int) -> np.ndarray:
+    """Ten overlapping Gaussian clouds in twenty dimensions."""
+    return np.asarray(make_blobs(n, 20, centers=10, cluster_std=5.0, random_state=0)[0])
+
+
+def moons(n: int) -> np.ndarray:
+    """Two half circles in the plane, blurred until they touch."""
+    return np.asarray(make_moons(n, noise=0.1, random_state=0)[0])
+
+
+def neighbors(points: np.ndarray) -> sp.csr_array:
+    """The symmetric 10-NN graph, all weights 1."""
+    directed = sp.csr_array(kneighbors_graph(points, 10))
+    return sp.csr_array(directed.maximum(directed.T))
+
+
+def ours(graph: sp.csr_array, n_clusters: int) -> Found:
+    """``firstcut.relax`` with everything left to it."""
+    found = firstcut.relax(graph, n_clusters, random_state=0)
+    return found.eigenvalues, found.eigenvectors, found.solver
+
+
+def lanczos(graph: sp.csr_array, n_clusters: int, tol: float = 0.0) -> Found:
+    """SciPy's Lanczos on the normalized Laplacian."""
+    matrix = laplacian(graph, normed=True)
+    start = np.random.default_rng(0).uniform(-1, 1, graph.shape[0])
+    values, vectors = eigsh(matrix, n_clusters, which="SA", tol=tol, v0=start)
+    return values, vectors, "lanczos"
+
+
+def shift_invert(graph: sp.csr_array, n_clusters: int, tol: float = 0.0) -> Found:
+    """SciPy's shift-invert, with the sign and the shift that scikit-learn gives it."""
+    matrix = -sp.csc_array(laplacian(graph, normed=True))
+    start = np.random.default_rng(0).uniform(-1, 1, graph.shape[0])
+    values, vectors = eigsh(matrix, n_clusters, sigma=1.0, which="LM", tol=tol, v0=start)
+    return -values, vectors, "shift_invert"
+
+
+def measure(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int, pipe: Any) -> None:
+    """Send the best time of up to three runs and the largest residual."""
+    solve(neighbors(moons(300)), 2)  # what is loaded on first use is not timed
+    seconds = []
+    while len(seconds) < 3 and sum(seconds) < 3.0:
+        start = time.perf_counter()
+        values, vectors, solver = solve(graph, n_clusters)
+        seconds.append(time.perf_counter() - start)
+    matrix = firstcut.operator(graph)
+    residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max())
+    pipe.send(
+        {
+            "seconds": round(min(seconds), 4),
+            "max_residual": float(f"{residual:.2g}"),
+            "sum_of_eigenvalues": float(f"{values.sum():.8g}"),
+            "solver": solver,
+        }
+    )
+
+
+def limited(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int) -> dict[str, Any]:
+    """Measure in a process of its own, for as long as the limit allows."""
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=measure, args=(solve, graph, n_clusters, sender))
+    process.start()
+    sender.close()
+    try:
+        if receiver.poll(TIME_LIMIT):
+            return dict(receiver.recv())
+        return {"seconds": None, "note": f"timed out after {TIME_LIMIT:.0f} s"}
+    except EOFError:
+        return {"seconds": None, "note": "ran out of memory"}
+    finally:
+        process.kill()
+        process.join()
+
+
+def compare(graph: sp.csr_array, n_clusters: int) -> dict[str, Any]:
+    """Measure all on one graph; the ratio is to the fastest peer at any tolerance."""
+    found = {"relax": limited(ours, graph, n_clusters)}
+    for name, peer in (("scipy_lanczos", lanczos), ("sklearn_shift_invert", shift_invert)):
+        found[name] = limited(peer, graph, n_clusters)
+        if found[name]["seconds"] is not None:
+            found[f"{name}_same_tol"] = limited(partial(peer, tol=TOLERANCE), graph, n_clusters)
+    peers = [row["seconds"] for name, row in found.items() if name != "relax"]
+    fastest = min((seconds for seconds in peers if seconds is not None), default=TIME_LIMIT)
+    mine = found["relax"]["seconds"]
+    return {**found, "ratio_to_fastest_peer": None if mine is None else round(mine / fastest, 3)}
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return one row per graph and number of clusters."""
+    rows = []
+    for n in SIZES[:1] if quick else SIZES:
+        for points, counts in ((blobs, (10,)), (moons, (2, 10))):
+            graph = neighbors(points(n))
+            about = {
+                "graph": f"10-NN of {points.__name__}",
+                "n": n,
+                "n_components": int(connected_components(graph)[0]),
+            }
+            for c in counts:
+                rows.append({**about, "n_clusters": c, **compare(graph, c)})
+    return {"time_limit": TIME_LIMIT, "tolerance": TOLERANCE, "rows": rows}

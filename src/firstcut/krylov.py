@@ -1,0 +1,223 @@
+"""Thick-restart Lanczos that looks for what it may have missed.
+
+A Krylov space grown from one vector holds one vector of every eigenspace, so where an eigenvalue
+repeats, as it does in every symmetric graph, Lanczos alone returns too few copies of it, and every
+residual looks perfect. Here the search is repeated in the orthogonal complement of what was found,
+from a fresh random vector, until nothing there belongs among the wanted pairs. That is what makes
+the sum of the eigenvalues a lower bound and not a guess.
+
+References
+----------
+K. Wu and H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM
+Journal on Matrix Analysis and Applications 22 (2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+Apply = Callable[[np.ndarray], np.ndarray]
+"""A symmetric operator: a vector of length n in, a new vector of length n out."""
+
+CANCELLATION = 0.7
+"""A vector that keeps less of its length than this under a projection is projected again."""
+
+CLEARLY = 10.0
+"""Values that differ by fewer tolerances than this count as equal."""
+
+MARGIN = 32.0
+"""Residuals by which the rest of the spectrum must stay away to be left alone."""
+
+
+class Budget:
+    """How many products may be made, and how many have been."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.spent = 0.0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is nothing left to spend."""
+        return self.spent >= self.limit
+
+
+class Found(NamedTuple):
+    """Values descending, orthonormal columns, and whether they are accurate and complete."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    converged: bool
+
+
+class _Ritz(NamedTuple):
+    """What a search space knows about the top of the spectrum: values descending."""
+
+    values: np.ndarray
+    residuals: np.ndarray
+    coordinates: np.ndarray
+
+
+def smallest_size(count: int, dimension: int) -> int:
+    """Return the number of rows a matrix needs for a search of this size to have room."""
+    return 2 * (count + dimension + 2)
+
+
+def largest_eigenpairs(
+    apply: Apply,
+    known: np.ndarray,
+    count: int,
+    *,
+    dimension: int,
+    rng: np.random.Generator,
+    tol: float,
+    budget: Budget,
+) -> Found:
+    """Return the ``count`` largest eigenpairs orthogonal to a known eigenvector.
+
+    Parameters
+    ----------
+    apply : callable
+        The product with a symmetric positive semi-definite operator.
+    known : ndarray of shape (n,)
+        A unit eigenvector to leave out, whatever its eigenvalue.
+    count : int
+    dimension : int
+        Size of the search space, more than ``count``; n is at least
+        ``smallest_size(count, dimension)``.
+    rng : Generator
+        Draws the start vectors.
+    tol : float
+        A pair has converged when its residual is at most ``tol`` times its value.
+    budget : Budget
+        One is spent on every product, and ``apply`` may spend more. The search ends, converged or
+        not, when it is exhausted, but not before there are ``count`` approximate pairs.
+    """
+    n = known.shape[0]
+    # Columns: what is locked (the known vector, then what was found), then the search space.
+    basis = np.empty((n, 1 + count + dimension + 1), order="F")
+    basis[:, 0] = known
+
+    def enough(ritz: _Ritz) -> bool:
+        return bool((ritz.residuals[:count] <= tol * ritz.values[:count]).all())
+
+    ritz, space = _search(apply, basis, 1, count, dimension, rng, enough, budget)
+    converged = enough(ritz)
+    values = ritz.values[:count]
+    vectors = space @ ritz.coordinates[:, :count]
+
+    while converged:
+        last = float(values[-1])
+        basis[:, 1 : 1 + count] = vectors
+        settled = partial(_settled, last=last, tol=tol)
+        ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, settled, budget)
+        converged = settled(ritz)
+        missed = ritz.values > last * (1.0 + CLEARLY * tol)
+        if converged:
+            missed &= ritz.residuals <= tol * ritz.values
+        if not missed.any():
+            break
+        values = np.concatenate([values, ritz.values[missed]])
+        vectors = np.column_stack([vectors, space @ ritz.coordinates[:, missed]])
+        best = np.argsort(-values, kind="stable")[:count]
+        values, vectors = values[best], vectors[:, best]
+    return Found(values, vectors, converged)
+
+
+def _settled(ritz: _Ritz, *, last: float, tol: float) -> bool:
+    """Whether a search of the complement has shown what it has to, one way or the other.
+
+    Either pairs were missed, and about half of those in sight have converged; or the top of the
+    complement lies below ``last`` by a margin that its residual does not put in doubt. (A residual
+    alone says that some eigenvalue is near, not that none is above: a Krylov space can dwell on the
+    second eigenvector as long as its share of the first is small.)
+    """
+    missed = int(np.count_nonzero(ritz.values > last * (1.0 + CLEARLY * tol)))
+    if missed:
+        leading = slice(0, max(1, missed // 2))
+        return bool((ritz.residuals <= tol * ritz.values)[leading].all())
+    margin, residual = last - ritz.values[0], ritz.residuals[0]
+    return bool(MARGIN * residual <= margin or residual <= MARGIN * tol * last)
+
+
+def _search(
+    apply: Apply,
+    basis: np.ndarray,
+    locked: int,
+    count: int,
+    dimension: int,
+    rng: np.random.Generator,
+    done: Callable[[_Ritz], bool],
+    budget: Budget,
+) -> tuple[_Ritz, np.ndarray]:
+    """Grow, test and restart a Krylov space orthogonal to the first ``locked`` columns of basis.
+
+    The columns from ``locked`` on are overwritten. Returns the Ritz pairs and the space (a view of
+    basis) that their coordinates refer to.
+    """
+    space = basis[:, locked:]
+    projected = np.zeros((dimension, dimension))  # of the operator onto the space
+    size = 0
+    space[:, 0] = _random_direction(basis[:, :locked], rng)
+    pause = max(5, dimension // 6)
+    while True:
+        pause_at = min(dimension, max(size + pause, count))
+        while size < pause_at:
+            vector, coefficients, coupling = _orthogonalize(
+                apply(space[:, size]), basis[:, : locked + size + 1]
+            )
+            budget.spent += 1.0
+            projected[size, : size + 1] = coefficients[locked:]
+            size += 1
+            if coupling == 0.0:  # the space is invariant: go on from anywhere else
+                vector = _random_direction(basis[:, : locked + size], rng)
+            space[:, size] = vector
+        ritz = _ritz(projected[:size, :size], coupling)
+        if done(ritz) or budget.exhausted:
+            return ritz, space[:, :size]
+        if size == dimension:
+            kept = count + (dimension - count) // 2
+            residual_direction = space[:, size].copy()
+            space[:, :kept] = space[:, :size] @ ritz.coordinates[:, :kept]
+            space[:, kept] = residual_direction
+            projected[:kept, :kept] = np.diag(ritz.values[:kept])
+            size = kept
+
+
+def _ritz(projected: np.ndarray, coupling: float) -> _Ritz:
+    """Return the eigenpairs of the lower triangle of ``projected``, and their residual norms."""
+    values, coordinates = scipy.linalg.eigh(projected, lower=True, check_finite=False)
+    values, coordinates = values[::-1], coordinates[:, ::-1]
+    return _Ritz(values, np.abs(coupling * coordinates[-1]), coordinates)
+
+
+def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the unit part of ``vector`` outside ``columns``, its coefficients, and that length.
+
+    The length is 0 when nothing but rounding is left; the first result then has no meaning.
+    """
+    coefficients = np.zeros(columns.shape[1])
+    length = whole = float(np.linalg.norm(vector))
+    for _ in range(3):
+        before = length
+        part = columns.T @ vector
+        vector -= columns @ part
+        coefficients += part
+        length = float(np.linalg.norm(vector))
+        if length > CANCELLATION * before:
+            break
+    if length <= 1e-14 * whole:
+        return vector, coefficients, 0.0
+    vector /= length
+    return vector, coefficients, length
+
+
+def _random_direction(columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a random unit vector orthogonal to ``columns``."""
+    vector = np.asarray(rng.standard_normal(columns.shape[0]))
+    return _orthogonalize(vector, columns)[0]

@@ -1,0 +1,90 @@
+"""One relaxation serves many numbers of clusters, and says which of them to take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import graphs
+from hypothesis import given
+from sklearn.datasets import load_wine, make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import scale
+
+import firstcut.blocksolvers
+import firstcut.path
+from firstcut import SpectralClustering, cut_path, cut_value, relax
+
+SIX = [[0, 0], [9, 0], [0, 9], [9, 9], [4, 18], [18, 4]]
+
+
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+@given(graph=graphs(min_nodes=3))
+def test_every_row_is_a_valid_partition_with_its_bound(cut, graph):
+    n = graph.shape[0]
+    path = cut_path(graph, range(1, 2 * n), affinity="precomputed", cut=cut, random_state=0)
+    assert list(path) == list(range(1, n + 1))
+    for k in path:
+        found = path[k]
+        assert set(found.labels) == set(range(k))
+        assert found.cut_value == pytest.approx(cut_value(graph, found.labels, cut))
+        alone = relax(graph, k, cut, random_state=0).lower_bound
+        assert found.lower_bound == pytest.approx(min(alone, found.cut_value), abs=1e-6)
+        assert 0.0 <= found.gap <= 1.0
+
+
+def test_the_relaxation_is_solved_once(monkeypatch):
+    X = scale(load_wine().data)
+    calls = []
+
+    def counted(graph, n_clusters, *args, **options):
+        calls.append(n_clusters)
+        return relax(graph, n_clusters, *args, **options)
+
+    monkeypatch.setattr(firstcut.blocksolvers, "relax", counted)
+    monkeypatch.setattr(firstcut.path, "relax", counted)
+    path = cut_path(X, range(2, 12), random_state=0)
+    assert len(path) == 10
+    assert calls[0] == 12
+    assert all(k <= 1 for k in calls[1:])
+
+
+def test_same_seed_same_path():
+    X, _ = make_blobs(100, centers=4, random_state=2)
+    first, second = (cut_path(X, [3, 6], random_state=1) for _ in range(2))
+    np.testing.assert_array_equal(first.labels, second.labels)
+
+
+def test_the_table_and_the_text_show_the_evidence():
+    X, _ = make_blobs(100, centers=4, random_state=2)
+    path = cut_path(X, range(2, 6), random_state=0)
+    assert list(path.table()) == ["n_clusters", "eigengap", "cut_value", "lower_bound", "gap"]
+    assert len(str(path).splitlines()) == 5
+    with pytest.raises(KeyError, match="9 is not among"):
+        path[9]
+
+
+def test_no_possible_number_is_an_error():
+    with pytest.raises(ValueError, match="no number from 1 to 3"):
+        cut_path([[0.0], [1.0], [2.0]], [5, 6])
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "spectral"}, {"cut": "ratio"}])
+def test_auto_finds_separated_groups(settings):
+    X, y = make_blobs(240, centers=SIX, cluster_std=0.8, random_state=0)
+    model = SpectralClustering("auto", random_state=0, **settings).fit(X)
+    assert model.n_clusters_ == 6
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert list(model.cut_path_) == list(range(2, 21))
+    assert model.eigenvalues_.shape == (21,)
+    assert model.embedding_.shape == (240, 6)
+    table = model.cut_path_.table()
+    row = list(table["n_clusters"]).index(6)
+    assert table["eigengap"][row] == table["eigengap"].max()
+    assert model.cut_value_ <= table["cut_value"][row] + 1e-12 or settings != {"cut": "ratio"}
+
+
+def test_auto_respects_max_clusters():
+    X, _ = make_blobs(240, centers=SIX, cluster_std=0.8, random_state=0)
+    model = SpectralClustering("auto", max_clusters=4, random_state=0).fit(X)
+    assert model.n_clusters_ <= 4
+    assert list(model.cut_path_) == [2, 3, 4]

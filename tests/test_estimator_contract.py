@@ -1,0 +1,259 @@
+"""The estimator keeps scikit-learn's contract: its own checks, its tools, its parameters."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.cluster import SpectralClustering as Theirs
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import KERNEL_PARAMS, rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from firstcut import DISCRETIZERS, SpectralClustering
+
+SETTINGS = [
+    SpectralClustering(),
+    SpectralClustering(solver="spectral"),
+    SpectralClustering(assign_labels="kmeans", n_init=2, cut="ratio"),
+    SpectralClustering(assign_labels="cluster_qr", refine=False),
+    SpectralClustering(affinity="rbf"),
+    SpectralClustering(affinity="nearest_neighbors", n_components=3, n_init=2),
+    SpectralClustering(affinity="self_tuning"),
+    SpectralClustering(affinity="precomputed"),
+    SpectralClustering(n_clusters="auto", max_clusters=5),
+]
+
+
+def expected_failures(estimator):
+    """Return the checks that cannot pass, each with the reason."""
+    if estimator.affinity != "precomputed":
+        return {}
+    reason = "it hands samples with two features to an estimator tagged as taking pairs of samples"
+    return {"check_clustering": reason}
+
+
+@parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def blobs():
+    return make_blobs(60, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.5, random_state=0)
+
+
+def test_every_parameter_of_theirs_is_a_parameter_of_ours():
+    theirs = inspect.signature(Theirs).parameters
+    ours = inspect.signature(SpectralClustering).parameters
+    assert list(ours)[: len(theirs)] == list(theirs)
+    different = {name for name in theirs if theirs[name].default != ours[name].default}
+    assert different == {"affinity", "assign_labels"}
+
+
+@pytest.mark.parametrize("kernel", sorted(set(KERNEL_PARAMS) - {"additive_chi2"}))
+def test_every_kernel_of_theirs_works(kernel):
+    X = np.random.default_rng(0).random((12, 4))
+    model = SpectralClustering(3, affinity=kernel, random_state=0).fit(X)
+    theirs = Theirs(3, affinity=kernel, random_state=0).fit(X)
+    np.testing.assert_allclose(model.affinity_matrix_, theirs.affinity_matrix_)
+    assert set(model.labels_) == {0, 1, 2}
+
+
+def test_a_kernel_with_negative_values_is_refused_with_words():
+    X = np.random.default_rng(0).random((12, 4))
+    with pytest.raises(ValueError, match="non-negative affinities"):
+        SpectralClustering(2, affinity="additive_chi2").fit(X)
+
+
+def test_callables_get_their_parameters_and_nothing_else(blobs):
+    X, y = blobs
+
+    def kernel(a, b, **options):
+        assert options == {"width": 2.0}
+        return float(np.exp(-np.sum((a - b) ** 2) / options["width"]))
+
+    given = {"width": 2.0}
+    model = SpectralClustering(3, affinity=kernel, kernel_params=given, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert given == {"width": 2.0}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.coo_array, sp.csr_matrix])
+@pytest.mark.parametrize("eigen_solver", [None, "arpack", "lobpcg"])
+@pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr", *DISCRETIZERS])
+def test_every_way_finds_two_obvious_groups(container, eigen_solver, assign_labels):
+    S = np.zeros((7, 7))
+    S[:3, :3] = S[3:, 3:] = 1.0
+    S[:3, 3] = S[3, :3] = 0.2
+    model = SpectralClustering(
+        2,
+        affinity="precomputed",
+        eigen_solver=eigen_solver,
+        assign_labels=assign_labels,
+        random_state=0,
+    ).fit(container(S))
+    assert model.labels_.tolist() == [0, 0, 0, 1, 1, 1, 1]
+
+
+def test_precomputed_neighbors_keep_only_the_nearest(blobs):
+    X, y = blobs
+    found = []
+    for extra in (0, 10):
+        distances = kneighbors_graph(X, 8 + extra, mode="distance", include_self=True)
+        model = SpectralClustering(
+            3, affinity="precomputed_nearest_neighbors", n_neighbors=8, random_state=0
+        ).fit(distances)
+        assert adjusted_rand_score(y, model.labels_) == 1
+        found.append(model.affinity_matrix_)
+    assert (found[0] != found[1]).nnz == 0
+
+
+def test_clone_parameters_and_pickle(blobs):
+    X, _ = blobs
+    model = SpectralClustering(3, cut=np.ones(60), eta=[0.1, 1.0], random_state=3)
+    copy = clone(model)
+    assert copy.get_params()["random_state"] == 3
+    assert copy.set_params(n_clusters=2).n_clusters == 2
+    model.fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.lower_bound_ == model.lower_bound_
+    assert pickle.loads(pickle.dumps(again)).lower_bound_ == model.lower_bound_
+
+
+def test_pipeline_and_grid_search(blobs):
+    X, y = blobs
+    pipeline = make_pipeline(StandardScaler(), SpectralClustering(3, random_state=0))
+    assert adjusted_rand_score(y, pipeline.fit_predict(X)) == 1
+    assert pipeline.predict(X[:5]).shape == (5,)
+    search = GridSearchCV(
+        SpectralClustering(3, random_state=0), {"n_neighbors": [4, 8]}, cv=2, error_score="raise"
+    ).fit(X)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(X[:3]).shape == (3,)
+
+
+def test_grid_search_slices_a_precomputed_graph_both_ways(blobs):
+    X, _ = blobs
+    search = GridSearchCV(
+        SpectralClustering(affinity="precomputed", random_state=0),
+        {"n_clusters": [2, 3]},
+        cv=2,
+        error_score="raise",
+    ).fit(rbf_kernel(X))
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames_and_their_names(blobs, library):
+    frames = pytest.importorskip(library)
+    X, _ = blobs
+    frame = frames.DataFrame({"left": X[:, 0], "right": X[:, 1]})
+    model = SpectralClustering(3, random_state=0).fit(frame)
+    assert model.feature_names_in_.tolist() == ["left", "right"]
+    np.testing.assert_array_equal(
+        model.labels_, SpectralClustering(3, random_state=0).fit(X).labels_
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(frame)
+    pipeline = make_pipeline(StandardScaler(), SpectralClustering(3, random_state=0))
+    fitted = pipeline.set_output(transform=library).fit(frame)
+    assert fitted[-1].feature_names_in_.tolist() == ["left", "right"]
+
+
+def test_html_and_tags():
+    assert "SpectralClustering" in SpectralClustering()._repr_html_()
+    assert get_tags(SpectralClustering(affinity="precomputed")).input_tags.pairwise
+    assert not get_tags(SpectralClustering()).input_tags.pairwise
+    assert get_tags(SpectralClustering()).estimator_type == "clusterer"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_clusters", 0),
+        ("n_clusters", "many"),
+        ("eigen_solver", "magic"),
+        ("affinity", "closeness"),
+        ("assign_labels", "first-order"),
+        ("cut", "median"),
+        ("eta", -1.0),
+        ("solver", "quantum"),
+        ("effort", "lazy"),
+        ("refine", "yes"),
+        ("max_clusters", 1),
+        ("n_neighbors", 0),
+        ("gamma", -1),
+    ],
+)
+def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of SpectralClustering must be"):
+        SpectralClustering(**{name: value}).fit(blobs[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"solver": "multilevel", "eigen_solver": "arpack"}, "belongs to the spectral solver"),
+        ({"solver": "multilevel", "n_components": 4}, "belongs to the spectral solver"),
+        ({"solver": "multilevel", "refine": False}, "belongs to the spectral solver"),
+        ({"solver": "multilevel", "assign_labels": "kmeans"}, "belongs to the spectral solver"),
+        ({"solver": "spectral", "effort": "thorough"}, "belongs to the multilevel solver"),
+        ({"assign_labels": "kmeans", "effort": "thorough"}, "leave one of them out"),
+        ({"assign_labels": "kmeans", "eta": 0.1}, "assign_labels='first_order'"),
+        ({"max_clusters": 2}, "n_clusters='auto'"),
+        ({"affinity": "rbf", "kernel_params": {"gamma": 2}}, "pass gamma=... itself"),
+        ({"affinity": "rbf", "kernel_params": {"width": 2}}, "does not take"),
+        ({"kernel_params": {"width": 2}}, "'include_self', 'offset'"),
+        ({"n_components": 61}, "n_samples=60 should be >= n_components=61"),
+        ({"n_clusters": 61}, "n_samples=60 should be >= n_clusters=61"),
+    ],
+)
+def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
+    with pytest.raises(ValueError, match=words):
+        SpectralClustering(**{"n_clusters": 3, **settings}).fit(blobs[0])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gamma": 2.0},
+        {"affinity": "rbf", "degree": 2},
+        {"affinity": "nearest_neighbors", "coef0": 0},
+        {"assign_labels": "cluster_qr", "n_init": 3},
+    ],
+)
+def test_what_theirs_ignores_in_silence_is_said(blobs, settings):
+    with pytest.warns(UserWarning, match="has no effect"):
+        SpectralClustering(3, **settings).fit(blobs[0])
+
+
+def test_amg_without_pyamg_says_what_to_install(blobs, monkeypatch):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "pyamg" else find(name, *a)
+    )
+    with pytest.raises(ValueError, match="needs the package pyamg"):
+        SpectralClustering(3, eigen_solver="amg").fit(blobs[0])
+
+
+def test_fitted_attributes_do_not_exist_before_fit():
+    model = SpectralClustering()
+    for name in ("labels_", "cut_value_", "lower_bound_", "gap_", "eigenvalues_", "embedding_"):
+        assert not hasattr(model, name)

@@ -1,0 +1,126 @@
+"""New points join the cluster where they change the cut least; scores are minus the cut value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, load_dataset
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_wine, make_blobs
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import scale
+
+from firstcut import SpectralClustering, cut_value
+
+AFFINITIES = ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf", "laplacian"]
+
+
+@pytest.fixture
+def blobs():
+    return make_blobs(120, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.8, random_state=0)
+
+
+def agreement(model, X) -> float:
+    return float(np.mean(model.predict(X) == model.labels_))
+
+
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+@pytest.mark.parametrize("affinity", ["adaptive_neighbors", "nearest_neighbors"])
+def test_training_points_go_back_where_they_were(cut, affinity):
+    for X, k in ((load_digits().data, 10), (scale(load_wine().data), 3)):
+        model = SpectralClustering(k, cut=cut, affinity=affinity, random_state=0).fit(X)
+        assert agreement(model, X) >= 0.99
+
+
+def test_training_points_of_usps_go_back_where_they_were():
+    X, _ = load_dataset("usps")
+    model = SpectralClustering(10, random_state=0).fit(X)
+    assert agreement(model, X) >= 0.99
+
+
+@pytest.mark.parametrize("affinity", AFFINITIES)
+def test_any_batch_size_gives_the_same_labels(blobs, affinity):
+    X, y = blobs
+    model = SpectralClustering(3, affinity=affinity, random_state=0).fit(X[:80])
+    together = model.predict(X)
+    assert together.shape == (120,)
+    for size in (1, 7):
+        parts = [model.predict(X[i : i + size]) for i in range(0, 120, size)]
+        np.testing.assert_array_equal(np.concatenate(parts), together)
+    for k in range(3):
+        assert len(set(together[y == k])) == 1
+
+
+@pytest.mark.parametrize("affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning"])
+def test_sparse_samples_are_placed_as_dense_ones(blobs, affinity):
+    X, _ = blobs
+    model = SpectralClustering(3, affinity=affinity, random_state=0).fit(X)
+    sparse = SpectralClustering(3, affinity=affinity, random_state=0).fit(sp.csr_array(X))
+    np.testing.assert_array_equal(model.predict(X + 0.1), sparse.predict(sp.csr_array(X + 0.1)))
+
+
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+@given(graph=graphs(min_nodes=4), seed=st.integers(0, 1000))
+def test_the_label_is_where_the_cut_of_the_grown_graph_is_smallest(cut, graph, seed):
+    model = SpectralClustering(2, affinity="precomputed", cut=cut, random_state=0).fit(graph)
+    n = graph.shape[0]
+    ties = np.random.default_rng(seed).random((1, n))
+    grown = np.zeros((n + 1, n + 1))
+    grown[:n, :n] = graph
+    grown[n, :n] = grown[:n, n] = ties[0]
+    values = [cut_value(grown, np.append(model.labels_, k), cut) for k in (0, 1)]
+    chosen = int(model.predict(ties)[0])
+    assert values[chosen] == pytest.approx(min(values))
+    assert model.score(ties) == pytest.approx(-values[chosen])
+
+
+def test_precomputed_affinities_and_distances(blobs):
+    X, _ = blobs
+    train, new = X[:90], X[90:]
+    direct = SpectralClustering(3, affinity="rbf", random_state=0).fit(train)
+    kernel = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(train))
+    np.testing.assert_array_equal(direct.predict(new), kernel.predict(rbf_kernel(new, train)))
+    sparse = sp.csr_array(rbf_kernel(new, train))
+    np.testing.assert_array_equal(direct.predict(new), kernel.predict(sparse))
+
+    search = NearestNeighbors(n_neighbors=15).fit(train)
+    model = SpectralClustering(3, affinity="precomputed_nearest_neighbors", random_state=0)
+    model.fit(search.kneighbors_graph(train, mode="distance"))
+    plain = SpectralClustering(3, affinity="nearest_neighbors", random_state=0).fit(train)
+    np.testing.assert_array_equal(
+        model.predict(search.kneighbors_graph(new, mode="distance")), plain.predict(new)
+    )
+
+
+def test_without_any_affinity_the_nearest_decides(blobs):
+    X, _ = blobs
+    model = SpectralClustering(3, affinity="rbf", random_state=0).fit(X)
+    far = np.array([[0.0, 1e3], [1e3, 0.0]])
+    assert rbf_kernel(far, X).max() == 0.0
+    nearest = NearestNeighbors(n_neighbors=1).fit(X).kneighbors(far, return_distance=False)
+    np.testing.assert_array_equal(model.predict(far), model.labels_[nearest[:, 0]])
+    given_graph = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
+    lost = given_graph.predict(np.zeros((2, 120)))
+    assert lost[0] == lost[1]
+    assert lost[0] in (0, 1, 2)
+
+
+def test_negative_affinities_of_new_points_are_refused(blobs):
+    X, _ = blobs
+    model = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
+    with pytest.raises(ValueError, match="non-negative"):
+        model.predict(-np.ones((1, 120)))
+
+
+@pytest.mark.parametrize("affinity", ["adaptive_neighbors", "rbf"])
+def test_the_score_of_the_training_data_is_minus_the_cut_value(blobs, affinity):
+    X, _ = blobs
+    for given_X in (X, sp.csr_array(X)):
+        model = SpectralClustering(3, affinity=affinity, random_state=0).fit(given_X)
+        assert model.score() == model.score(given_X) == -model.cut_value_
+        assert model.score(given_X[:50]) <= 0.0
+    graph = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
+    assert graph.score(rbf_kernel(X)) == -graph.cut_value_
