@@ -10,8 +10,8 @@ from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
-import firstcut.blocksolvers
-import firstcut.path
+import firstcut.estimator.blocksolvers
+import firstcut.estimator.path
 from firstcut import SpectralClustering, cut_path, cut_value, relax
 
 SIX = [[0, 0], [9, 0], [0, 9], [9, 9], [4, 18], [18, 4]]
@@ -40,8 +40,8 @@ def test_the_relaxation_is_solved_once(monkeypatch):
         calls.append(n_clusters)
         return relax(graph, n_clusters, *args, **options)
 
-    monkeypatch.setattr(firstcut.blocksolvers, "relax", counted)
-    monkeypatch.setattr(firstcut.path, "relax", counted)
+    monkeypatch.setattr(firstcut.estimator.blocksolvers, "relax", counted)
+    monkeypatch.setattr(firstcut.estimator.path, "relax", counted)
     path = cut_path(X, range(2, 12), random_state=0)
     assert len(path) == 10
     assert calls[0] == 12

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut import hierarchy, multilevel
 from firstcut.graph import as_graph
 from firstcut.kernels import coarsen as kernels
-from firstcut.refinement import State, as_level
+from firstcut.partitioning import hierarchy, multilevel
+from firstcut.partitioning.refinement import State, as_level
 
 
 def points_graph(n=600, seed=0):

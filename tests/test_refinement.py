@@ -12,7 +12,7 @@ import firstcut
 from firstcut.graph import as_graph
 from firstcut.kernels import climb as climbing
 from firstcut.kernels import moves
-from firstcut.refinement import Level, State, as_level
+from firstcut.partitioning.refinement import Level, State, as_level
 
 CUTS = st.sampled_from(["ratio", "normalized", "weights"])
 
@@ -141,7 +141,7 @@ def test_kernels_compiled_and_interpreted_agree(data):
                 if hasattr(module, name):
                     patch.setattr(module, name, getattr(module, name).py_func)
         for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
-            patch.setattr(f"firstcut.refinement.{name}", getattr(home, name).py_func)
+            patch.setattr(f"firstcut.partitioning.refinement.{name}", getattr(home, name).py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.settle()
         interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)

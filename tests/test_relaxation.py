@@ -19,7 +19,7 @@ import firstcut
 from firstcut.components import _balanced_groups
 from firstcut.eigensolvers import SOLVERS, _level_widths
 from firstcut.graph import as_graph
-from firstcut.krylov import largest_eigenpairs
+from firstcut.krylov import Budget, largest_eigenpairs
 
 CUT_NAMES = ("ratio", "normalized")
 EVERY_SOLVER = ("auto", *SOLVERS)
@@ -132,7 +132,7 @@ def test_lanczos_finds_all_copies_of_any_multiplicities(multiplicities, count, s
         dimension=2 * count + 2,
         rng=np.random.default_rng(seed),
         tol=1e-9,
-        max_products=5000,
+        budget=Budget(5000),
     )
     assert found.converged
     np.testing.assert_allclose(found.values, np.sort(diagonal[1:])[::-1][:count], atol=1e-9)
@@ -162,6 +162,14 @@ def test_the_solver_asked_for_is_the_one_that_runs():
 )
 def test_the_choice_follows_the_shape_of_the_graph(graph, solver):
     assert firstcut.relax(graph, 5, random_state=0).solver == solver
+
+
+def test_node_weights_of_very_different_size_are_divided_out():
+    graph = points_graph(2000, 20)
+    weights = 10.0 ** np.random.default_rng(0).uniform(-3, 0, 2000)
+    relaxation = firstcut.relax(graph, 5, weights, random_state=0)
+    assert relaxation.solver == "cg_invert"
+    check(relaxation, graph, weights, true_eigenvalues(graph, weights), 1e-7)
 
 
 @given(graphs(min_nodes=3), st.sampled_from(CUT_NAMES), st.data())
@@ -283,7 +291,7 @@ def test_the_largest_entry_of_every_vector_is_positive(graph):
         assert vector[first] > 0
 
 
-@pytest.mark.parametrize("solver", ["lanczos", "shift_invert"])
+@pytest.mark.parametrize("solver", ["lanczos", "shift_invert", "cg_invert"])
 def test_what_has_not_converged_says_so_and_bounds_nothing(solver):
     graph = points_graph(1500, 2)
     relaxation = firstcut.relax(graph, 10, solver=solver, max_iter=1, random_state=0)

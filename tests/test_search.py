@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut import hierarchy, population, schedule, search
+from firstcut.partitioning import hierarchy, population, schedule, search
 
 EFFORTS = search.EFFORTS
 

@@ -29,11 +29,11 @@ _HOMES = {
     "lower_bound": "relaxation",
     "direct_cut": "direct",
     "Partition": "result",
-    "refine": "refinement",
-    "partition": "search",
-    "SpectralClustering": "estimator",
-    "CutPath": "path",
-    "cut_path": "path",
+    "refine": "partitioning.refinement",
+    "partition": "partitioning.search",
+    "SpectralClustering": "estimator.spectral_clustering",
+    "CutPath": "estimator.path",
+    "cut_path": "estimator.path",
     "exact_partition": "exact",
     "clustering_accuracy": "metrics",
     "normalized_mutual_info": "metrics",
@@ -56,18 +56,18 @@ if TYPE_CHECKING:
     from firstcut.discretization import discretize as discretize
     from firstcut.discretizers import DISCRETIZERS as DISCRETIZERS
     from firstcut.discretizers import Discretization as Discretization
-    from firstcut.estimator import SpectralClustering as SpectralClustering
+    from firstcut.estimator.path import CutPath as CutPath
+    from firstcut.estimator.path import cut_path as cut_path
+    from firstcut.estimator.spectral_clustering import SpectralClustering as SpectralClustering
     from firstcut.exact import exact_partition as exact_partition
     from firstcut.metrics import clustering_accuracy as clustering_accuracy
     from firstcut.metrics import normalized_mutual_info as normalized_mutual_info
-    from firstcut.path import CutPath as CutPath
-    from firstcut.path import cut_path as cut_path
-    from firstcut.refinement import refine as refine
+    from firstcut.partitioning.refinement import refine as refine
+    from firstcut.partitioning.search import partition as partition
     from firstcut.relaxation import Relaxation as Relaxation
     from firstcut.relaxation import lower_bound as lower_bound
     from firstcut.relaxation import relax as relax
     from firstcut.result import Partition as Partition
-    from firstcut.search import partition as partition
 
 __all__ = ["__version__", *_HOMES]
 

@@ -16,7 +16,7 @@ from firstcut.kernels.coarsen import (
     list_members,
     number_groups,
 )
-from firstcut.refinement import Level
+from firstcut.partitioning.refinement import Level
 
 GROUP_NODES = 4
 """Most nodes in one coarse node, per step, on levels of more than"""

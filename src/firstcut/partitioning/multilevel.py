@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.discretization import discretize
-from firstcut.hierarchy import Step, agglomerate, build, coarse_labels
-from firstcut.refinement import Level, State
+from firstcut.partitioning.hierarchy import Step, agglomerate, build, coarse_labels
+from firstcut.partitioning.refinement import Level, State
 from firstcut.relaxation import Relaxation, relax
 
 CLIMB_NODES = 1000

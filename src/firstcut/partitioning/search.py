@@ -11,12 +11,12 @@ import numpy.typing as npt
 from firstcut.cuts import CutLike, cut_value
 from firstcut.graph import as_graph
 from firstcut.inputs import RandomState, as_generator, check_choice, check_labels, check_n_clusters
-from firstcut.multilevel import within_eigensolvers_range
-from firstcut.population import Population
-from firstcut.refinement import as_level
+from firstcut.partitioning.multilevel import within_eigensolvers_range
+from firstcut.partitioning.population import Population
+from firstcut.partitioning.refinement import as_level
+from firstcut.partitioning.schedule import Clock, Search
+from firstcut.partitioning.schedule import Progress as Progress
 from firstcut.result import Partition
-from firstcut.schedule import Clock, Search
-from firstcut.schedule import Progress as Progress
 
 EFFORTS = ("fast", "balanced", "thorough")
 """One pass; a few passes and recombinations; a search until it stops improving."""

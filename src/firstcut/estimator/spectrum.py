@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from firstcut.blocksolvers import relax_with
 from firstcut.cuts import CutLike
+from firstcut.estimator.blocksolvers import relax_with
+from firstcut.estimator.isolated import Core, connected_core
+from firstcut.estimator.leading import leading
 from firstcut.graph import as_graph
-from firstcut.isolated import Core, connected_core
-from firstcut.leading import leading
 from firstcut.relaxation import Relaxation, lower_bound
 
 

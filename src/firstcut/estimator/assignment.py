@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.cuts import boundaries
-from firstcut.isolated import Core
+from firstcut.estimator.isolated import Core
 
 
 @dataclass(frozen=True, eq=False)

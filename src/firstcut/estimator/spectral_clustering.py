@@ -17,19 +17,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from firstcut.affinity import AFFINITIES
-from firstcut.assignment import assignment_of
-from firstcut.choices import assign_names, check_method, choose_solver, eigensolver_name
 from firstcut.cuts import CUTS
 from firstcut.discretizers import options_of
+from firstcut.estimator.assignment import assignment_of
+from firstcut.estimator.choices import assign_names, check_method, choose_solver, eigensolver_name
+from firstcut.estimator.isolated import Core, connected_core
+from firstcut.estimator.path import path_of
+from firstcut.estimator.placement import Placement
+from firstcut.estimator.roads import ROADS, Request
+from firstcut.estimator.similarities import PRECOMPUTED, Reference, Similarity
+from firstcut.estimator.spectrum import Spectrum
 from firstcut.graph import as_graph
-from firstcut.isolated import Core, connected_core
-from firstcut.path import path_of
-from firstcut.placement import Placement
+from firstcut.partitioning.search import EFFORTS
 from firstcut.result import Partition
-from firstcut.roads import ROADS, Request
-from firstcut.search import EFFORTS
-from firstcut.similarities import PRECOMPUTED, Reference, Similarity
-from firstcut.spectrum import Spectrum
 
 MAX_CLUSTERS = 20
 """The largest number of clusters that ``n_clusters="auto"`` considers, unless told otherwise."""

@@ -24,8 +24,8 @@ from firstcut.discretizers.candidates import best_of
 from firstcut.discretizers.repair import fill_empty_clusters
 from firstcut.discretizers.rotations import unit_rows
 from firstcut.graph import Graph
+from firstcut.partitioning.search import partition
 from firstcut.relaxation import Relaxation
-from firstcut.search import partition
 from firstcut.threads import single_threaded
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from firstcut.isolated import Core
-from firstcut.leading import discretize_leading
-from firstcut.refinement import refine
-from firstcut.search import Progress, partition
-from firstcut.spectrum import Spectrum
+from firstcut.estimator.isolated import Core
+from firstcut.estimator.leading import discretize_leading
+from firstcut.estimator.spectrum import Spectrum
+from firstcut.partitioning.refinement import refine
+from firstcut.partitioning.search import Progress, partition
 
 Say = Callable[[str], None]
 """Takes a line of progress."""

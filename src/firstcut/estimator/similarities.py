@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity import AFFINITIES
+from firstcut.estimator.precomputed import check_affinities, neighbors_of_distances
 from firstcut.neighbors import nearest_others
-from firstcut.precomputed import check_affinities, neighbors_of_distances
 
 PRECOMPUTED = ("precomputed", "precomputed_nearest_neighbors")
 """The options for which X is not samples but a matrix between them."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.assignment import Assignment
-from firstcut.similarities import Reference
-from firstcut.spectrum import Spectrum
+from firstcut.estimator.assignment import Assignment
+from firstcut.estimator.similarities import Reference
+from firstcut.estimator.spectrum import Spectrum
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,15 @@ import numpy as np
 
 from firstcut.cuts import CutLike, cut_value
 from firstcut.graph import Graph
-from firstcut.multilevel import Candidate, cycle, fresh, spectral_start, within_eigensolvers_range
-from firstcut.population import BATCH, SIZE, Population
-from firstcut.refinement import State
+from firstcut.partitioning.multilevel import (
+    Candidate,
+    cycle,
+    fresh,
+    spectral_start,
+    within_eigensolvers_range,
+)
+from firstcut.partitioning.population import BATCH, SIZE, Population
+from firstcut.partitioning.refinement import State
 from firstcut.relaxation import Relaxation, relax
 
 BALANCED_EDGES = 60_000_000

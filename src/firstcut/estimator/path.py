@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from firstcut.blocksolvers import relax_with
 from firstcut.cuts import CutLike, node_weights
 from firstcut.discretization import discretize
+from firstcut.estimator.blocksolvers import relax_with
+from firstcut.estimator.leading import leading
+from firstcut.estimator.similarities import Similarity
 from firstcut.graph import Graph, as_graph
 from firstcut.inputs import RandomState, as_generator, check_n_clusters
-from firstcut.leading import leading
-from firstcut.refinement import refine
+from firstcut.partitioning.refinement import refine
 from firstcut.relaxation import Relaxation, relax
 from firstcut.result import Partition
-from firstcut.similarities import Similarity
 
 STARTS = 2
 """Starts of the discretization of every k; the ladder of eta varies them more than further ones."""

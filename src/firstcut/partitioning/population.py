@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from firstcut import hierarchy
-from firstcut.multilevel import Candidate, fresh, recombine
-from firstcut.refinement import Level
+from firstcut.partitioning import hierarchy
+from firstcut.partitioning.multilevel import Candidate, fresh, recombine
+from firstcut.partitioning.refinement import Level
 
 SIZE = 16
 """Members of a full population."""

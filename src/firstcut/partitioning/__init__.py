@@ -1,0 +1,1 @@
+"""The search for the smallest cut: exact moves, multilevel passes, and what each effort does."""
