@@ -60,5 +60,5 @@ def test_words_of_the_errors():
         firstcut.direct_cut(S, 0)
     with pytest.raises(TypeError, match=r"n_clusters=2.0 is not a whole number"):
         firstcut.direct_cut(S, 2.0)
-    with pytest.raises(ValueError, match="init has 1 clusters where n_clusters=2"):
+    with pytest.raises(ValueError, match="init has 1 clusters where 2 are wanted"):
         firstcut.direct_cut(S, 2, init=[0, 0, 0, 0])

@@ -150,7 +150,7 @@ def test_init_never_gets_worse(effort):
 
 def test_init_must_have_as_many_clusters():
     S = points_graph(50)
-    with pytest.raises(ValueError, match=r"init has 2 clusters, but n_clusters=3"):
+    with pytest.raises(ValueError, match=r"init has 2 clusters where 3 are wanted"):
         firstcut.partition(S, 3, init=np.arange(50) % 2)
     with pytest.raises(ValueError, match=r"init\[1\] has 4 clusters"):
         firstcut.partition(S, 3, init=[np.arange(50) % 3, np.arange(50) % 4])

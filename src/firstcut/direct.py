@@ -19,7 +19,7 @@ from scipy.sparse.linalg import eigsh
 from firstcut.cuts import CutLike, cut_value, node_weights, operator
 from firstcut.discretizers.candidates import Discretization, best_of
 from firstcut.graph import Graph, as_graph
-from firstcut.inputs import RandomState, as_generator, check_count, check_labels, check_n_clusters
+from firstcut.inputs import RandomState, as_generator, check_count, check_init, check_n_clusters
 from firstcut.kernels.sweep import Sweeper
 from firstcut.threads import single_threaded
 
@@ -80,13 +80,7 @@ def direct_cut(
 
     found: list[np.ndarray] = []
     if init is not None:
-        labels = check_labels(init, n, name="init")
-        if labels.max() + 1 != c:
-            raise ValueError(
-                f"init has {labels.max() + 1} clusters where n_clusters={c}; pass labels with "
-                f"exactly {c} different values."
-            )
-        found.append(labels)
+        found.append(check_init(init, n, c))
     while len(found) < n_init:
         found.append(generator.permutation(np.arange(n) % c))
 

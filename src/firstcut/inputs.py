@@ -82,3 +82,17 @@ def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> n
         if np.bincount(compact).all():
             return compact
     return np.unique(array, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def check_init(
+    labels: npt.ArrayLike, n_nodes: int, n_clusters: int, name: str = "init"
+) -> np.ndarray:
+    """Return labels 0..n_clusters-1 to start from, if exactly that many clusters are in them."""
+    compact = check_labels(labels, n_nodes, name)
+    count = int(compact.max()) + 1
+    if count != n_clusters:
+        raise ValueError(
+            f"{name} has {count} clusters where {n_clusters} are wanted. Merge or split its "
+            "clusters first, or ask for as many as it has."
+        )
+    return compact

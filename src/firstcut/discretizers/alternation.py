@@ -12,7 +12,7 @@ import numpy as np
 from firstcut.discretizers.candidates import Discretization
 from firstcut.discretizers.repair import fill_empty_clusters
 from firstcut.discretizers.rotations import procrustes
-from firstcut.inputs import check_labels
+from firstcut.inputs import check_init
 from firstcut.kernels.sweep import Sweeper, cluster_sums
 from firstcut.relaxation import Relaxation
 
@@ -91,24 +91,13 @@ def starts(
     if rotation is not None:
         rotation = _check_rotation(rotation, c)
     if init is not None:
-        found.append((_check_init(init, n, c), rotation))
+        found.append((check_init(init, n, c), rotation))
     elif rotation is not None:
         rotated = relaxation.eigenvectors @ rotation
         found.append((fill_empty_clusters(np.argmax(rotated, axis=1), rotated, c), rotation))
     while len(found) < n_init:
         found.append((random_state.permutation(np.arange(n) % c), None))
     return found
-
-
-def _check_init(init: np.ndarray, n: int, c: int) -> np.ndarray:
-    labels = check_labels(init, n, name="init")
-    found = int(labels.max()) + 1
-    if found != c:
-        raise ValueError(
-            f"init has {found} clusters where the relaxation has {c}; pass labels with exactly "
-            f"{c} different values."
-        )
-    return labels
 
 
 def _check_rotation(rotation: np.ndarray, c: int) -> np.ndarray:

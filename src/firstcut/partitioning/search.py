@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from firstcut.cuts import CutLike, cut_value
 from firstcut.graph import as_graph
-from firstcut.inputs import RandomState, as_generator, check_choice, check_labels, check_n_clusters
+from firstcut.inputs import RandomState, as_generator, check_choice, check_init, check_n_clusters
 from firstcut.partitioning.multilevel import within_eigensolvers_range
 from firstcut.partitioning.population import Population
 from firstcut.partitioning.refinement import as_level
@@ -115,16 +115,9 @@ def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:
     if init is None:
         return []
     several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
-    partitions = init if several else [init]
-    checked = []
-    for number, labels in enumerate(partitions):
-        name = f"init[{number}]" if several else "init"
-        compact = check_labels(labels, n_nodes, name)
-        count = int(compact.max()) + 1
-        if count != n_clusters:
-            raise ValueError(
-                f"{name} has {count} clusters, but n_clusters={n_clusters}. Merge or split its "
-                "clusters first, or ask for as many as it has."
-            )
-        checked.append(compact)
-    return checked
+    if not several:
+        return [check_init(init, n_nodes, n_clusters)]
+    return [
+        check_init(labels, n_nodes, n_clusters, f"init[{number}]")
+        for number, labels in enumerate(init)
+    ]
