@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
-from firstcut.krylov import Apply, largest_eigenpairs, smallest_size
+from firstcut.krylov import Apply, Budget, largest_eigenpairs, smallest_size
 
 DENSE_SIZE = 500
 """Up to this many rows LAPACK is as fast as anything."""
@@ -35,6 +35,12 @@ FACTOR_LIMIT = 5e7
 
 SHIFT = 1e-9
 """Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot."""
+
+CG_PRICE = 0.25
+"""What a step of conjugate gradients costs, in steps of Lanczos."""
+
+SKEWED = 10.0
+"""Largest diagonal entry, in averages, from which the diagonal is worth dividing out."""
 
 
 class Eigenpairs(NamedTuple):
@@ -93,13 +99,12 @@ def lanczos(
     max_iter: int,
 ) -> Eigenpairs:
     """Lanczos on I − A: products only, in memory for some 3 ``count`` vectors."""
-    dimension = 2 * count + 12
+    dimension = max(20, 2 * count + 12)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
     flipped = sp.csr_array(sp.eye_array(null.size, format="csr") - matrix)
-    return _krylov(
-        "lanczos", flipped.__matmul__, matrix, null, count, dimension, rng, tol, max_iter
-    )
+    apply, budget = flipped.__matmul__, Budget(max_iter)
+    return _krylov("lanczos", apply, matrix, null, count, dimension, rng, tol, budget)
 
 
 def shift_invert(
@@ -112,7 +117,7 @@ def shift_invert(
     max_iter: int,
 ) -> Eigenpairs:
     """Lanczos on the inverse, by a sparse factorization: few products, if the factor is sparse."""
-    dimension = 2 * count + 2
+    dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
     shifted = sp.csc_array(matrix + SHIFT * sp.eye_array(null.size, format="csr"))
@@ -147,30 +152,18 @@ def cg_invert(
     budget = Budget(max_iter)
 
     def apply(right_side: np.ndarray) -> np.ndarray:
-        solution = np.zeros_like(right_side)
-        residual = right_side.copy()
-        direction = inverse_diagonal * residual
-        energy = residual @ direction
-        small = tol * np.linalg.norm(right_side)
-        for iteration in count_from(1):
-            product = matrix @ direction
-            step = energy / (direction @ product)
-            solution += step * direction
-            residual -= step * product
-            budget.spent += CG_PRICE
-            done = np.linalg.norm(residual) <= small
-            if done or (budget.exhausted and iteration >= 10):
-                return np.asarray(solution - null * (null @ solution))
-            preconditioned = inverse_diagonal * residual
-            energy, before = residual @ preconditioned, energy
-            direction *= energy / before
-            direction += preconditioned
-        raise AssertionError("unreachable")
+        solution = _conjugate_gradients(matrix, right_side, inverse_diagonal, tol, budget)
+        return np.asarray(solution - null * (null @ solution))
 
     return _krylov("cg_invert", apply, matrix, null, count, dimension, rng, tol, budget)
 
 
-SOLVERS: dict[str, Solver] = {"dense": dense, "lanczos": lanczos, "shift_invert": shift_invert}
+SOLVERS: dict[str, Solver] = {
+    "dense": dense,
+    "lanczos": lanczos,
+    "shift_invert": shift_invert,
+    "cg_invert": cg_invert,
+}
 """Every solver by name."""
 
 
@@ -185,7 +178,7 @@ def auto(
 ) -> Eigenpairs:
     """Run the solver that suits the size and shape of the graph.
 
-    Lanczos is stopped when it takes much longer than foreseen and a factorization can take over.
+    Iteration is stopped when it takes much longer than foreseen and a factorization can take over.
     """
     if null.size <= max(DENSE_SIZE, DENSE_RATIO * count):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
@@ -195,7 +188,9 @@ def auto(
         if worth <= n_steps:
             return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
         budget = min(max_iter, int(max(2 * n_steps, worth)))
-    pairs = lanczos(matrix, null, count, rng=rng, tol=tol, max_iter=budget)
+    diagonal = matrix.diagonal()
+    iterate = cg_invert if diagonal.max() > SKEWED * diagonal.mean() else lanczos
+    pairs = iterate(matrix, null, count, rng=rng, tol=tol, max_iter=budget)
     if pairs.converged or budget == max_iter:
         return pairs
     return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
@@ -239,6 +234,34 @@ def _level_widths(matrix: sp.csr_array) -> np.ndarray:
     return np.diff(ends)
 
 
+def _conjugate_gradients(
+    matrix: sp.csr_array,
+    right_side: np.ndarray,
+    inverse_diagonal: np.ndarray,
+    tol: float,
+    budget: Budget,
+) -> np.ndarray:
+    """Solve to a relative residual of ``tol``, or as far as the budget goes (but ten steps)."""
+    solution = np.zeros_like(right_side)
+    residual = right_side.copy()
+    direction = inverse_diagonal * residual
+    energy = residual @ direction
+    limit = tol * np.linalg.norm(right_side)
+    n_steps = 0
+    while np.linalg.norm(residual) > limit and (n_steps < 10 or not budget.exhausted):
+        product = matrix @ direction
+        length = energy / (direction @ product)
+        solution += length * direction
+        residual -= length * product
+        preconditioned = inverse_diagonal * residual
+        energy, before = residual @ preconditioned, energy
+        direction *= energy / before
+        direction += preconditioned
+        n_steps += 1
+        budget.spent += CG_PRICE
+    return solution
+
+
 def _krylov(
     name: str,
     apply: Apply,
@@ -248,11 +271,11 @@ def _krylov(
     dimension: int,
     rng: np.random.Generator,
     tol: float,
-    max_iter: int,
+    budget: Budget,
 ) -> Eigenpairs:
     """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself."""
     found = largest_eigenpairs(
-        apply, null, count, dimension=dimension, rng=rng, tol=tol, max_products=max_iter
+        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
     )
     product = matrix @ found.vectors
     small = found.vectors.T @ product

@@ -137,7 +137,7 @@ def relax(
     random_state: RandomState = None,
     solver: str = "auto",
     tol: float = 1e-9,
-    max_iter: int = 5000,
+    max_iter: int = 10_000,
 ) -> Relaxation:
     """Solve the relaxed cut problem: the ``n_clusters`` smallest eigenpairs of A.
 
@@ -157,7 +157,7 @@ def relax(
     tol : float, default=1e-9
         Residual norm, relative to the norm of A, at which an eigenpair has converged; 0 asks for
         all that rounding allows.
-    max_iter : int, default=5000
+    max_iter : int, default=10000
         Cap on the products with A, or its inverse, of iterative solvers. When it is reached the
         best pairs so far are returned, with ``converged=False``.
 

@@ -29,7 +29,7 @@ from firstcut.relaxation import Relaxation, relax
 BALANCED_EDGES = 60_000_000
 """Edges that ``balanced`` may visit, about half a second's worth. Large graphs get more:"""
 
-BALANCED_PASSES = 6
+BALANCED_PASSES = 4
 """this many times what the first pass has visited."""
 
 STARTS_SHARE = 0.4
