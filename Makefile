@@ -1,29 +1,32 @@
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench
+.PHONY: help demo test lint bench docs
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1 	\2/'
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+# One stamp per set of extras: .venv/.plot, .venv/.test, .venv/.bench
+.venv/.%: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable '.[$*]'
 	touch $@
 
-demo: $(READY)  ## set up, then compare every method on real data (table and picture)
+demo: .venv/.plot  ## set up, then compare every method on real data (tables and a picture)
 	$(BIN)/python examples/compare_methods.py
 
-test: $(READY)  ## set up, then run the tests
+test: .venv/.test  ## set up, then run the tests
 	$(BIN)/python -m pytest -q -n auto
 
-lint: $(READY)  ## set up, then check style and types
+lint: .venv/.test  ## set up, then check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)  ## set up, then run the benchmarks; results go to benchmarks/results
+bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benchmarks/results
 	$(BIN)/python -m benchmarks
+
+docs: .venv/.plot  ## write docs/results.md, its tables and figures from the records beside it
+	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md

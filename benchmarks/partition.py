@@ -45,7 +45,7 @@ def _rows(graph: sp.csr_array, c: int, quick: bool) -> Iterator[dict[str, Any]]:
     large = graph.shape[0] > LARGE
     for effort in ("fast", "balanced", "thorough"):
         for cut in CUTS:
-            limit = 5.0 if quick else 60.0
+            limit = 5.0 if quick else 10.0
             found, seconds = _timed(
                 lambda cut=cut, effort=effort, limit=limit: firstcut.partition(
                     graph, c, cut, effort=effort, random_state=0, time_limit=limit
