@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import kneighbors_graph
 
 import firstcut
-from firstcut import neighbors
+from firstcut import neighbors, pairs
 from firstcut.graph import as_graph
 
 
@@ -200,6 +201,127 @@ def test_tree_and_products_give_the_same_lists(offset, monkeypatch):
     by_products = neighbors.nearest_others(X, 7, offset)
     for name in ("indptr", "indices", "squared"):
         np.testing.assert_array_equal(getattr(by_tree, name), getattr(by_products, name))
+
+
+def by_definition(X: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest others of every sample, ties by index, from all coordinate differences."""
+    rows = []
+    for i, x in enumerate(X):
+        d = ((X - x) ** 2).sum(axis=1)
+        d[i] = np.inf
+        rows.append(np.argsort(d, kind="stable")[:k])
+    return np.array(rows)
+
+
+def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
+    """Samples that single precision has trouble with."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, n_features))
+    if kind == "offset":  # the mean is far larger than the spread
+        return 1e7 + rng.integers(-512, 512, size=X.shape) / 1024
+    if kind == "huge":
+        return X * 2.0**240
+    if kind == "tiny":
+        return X * 2.0**-240
+    if kind == "mixed units":  # a feature that drowns the others, unless it is the same
+        X[:, 0] = 2.0**60 * rng.integers(0, 3, size=n)
+        return X
+    if kind == "two places":
+        X[: n // 2] += 2.0**20
+        return np.round(X * 1024) / 1024
+    if kind == "outlier":
+        X[n // 3] = 2.0**100
+        return X
+    if kind == "duplicates":
+        return np.repeat(X[: n // 7 + 1], 7, axis=0)[rng.permutation(n)]
+    if kind == "one point":
+        return np.full((n, n_features), 0.1)
+    if kind == "lattice":
+        return rng.integers(0, 3, size=X.shape).astype(float)
+    return X
+
+
+@pytest.mark.parametrize("n", [700, 1537])
+@pytest.mark.parametrize("n_features", [10, 150])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "general",
+        "offset",
+        "huge",
+        "tiny",
+        "mixed units",
+        "two places",
+        "outlier",
+        "duplicates",
+        "one point",
+        "lattice",
+    ],
+)
+def test_lists_are_exact_where_single_precision_is_not(kind, n, n_features):
+    X = awkward(kind, n, n_features)
+    found = neighbors.nearest_others(X, 10)
+    expected = by_definition(X, 10)
+    listed = found.indices.reshape(n, 10)
+    differ = np.flatnonzero((listed != expected).any(axis=1))
+    # Two ways to sum the squares may order differently only what they cannot tell apart.
+    for i in differ:
+        ours = ((X[listed[i]] - X[i]) ** 2).sum(axis=1)
+        theirs = ((X[expected[i]] - X[i]) ** 2).sum(axis=1)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    if kind in ("offset", "two places", "lattice", "one point"):  # whose sums are exact
+        assert differ.size == 0
+
+
+@pytest.mark.parametrize("kind", ["general", "offset", "two places", "outlier", "duplicates"])
+@pytest.mark.parametrize("width", [3, 16, 60])
+def test_nothing_left_out_is_within_the_reach(kind, width):
+    X = awkward(kind, 1100, 20)
+    X = X - X.mean(axis=0)
+    assert pairs.suits(len(X), width)
+    with ThreadPoolExecutor(3) as pool:
+        near = pairs.nearest_pairs(X, width, pool)
+    d = squared_distances(X)
+    np.put_along_axis(d, near.indices, np.inf, axis=1)
+    assert (d.min(axis=1) > near.reach).all()
+    if kind == "general":
+        assert (near.reach > 0.99 * near.squared[:, -1]).all()
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_small_blocks_change_nothing(seed, data):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, data.draw(st.sampled_from([2, 9, 1000])), size=(150, 9)) / 8
+    k = data.draw(st.integers(1, 9))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "SIDES", (8, 8, 1024))
+        patch.setattr(pairs, "SHARE", data.draw(st.integers(1, 4)))
+        found = neighbors.nearest_others(X, k, n_jobs=data.draw(st.integers(1, 3)))
+    np.testing.assert_array_equal(found.indices.reshape(-1, k), by_definition(X, k))
+
+
+def test_long_lists_are_found_in_double_precision():
+    X = np.random.default_rng(0).integers(0, 50, size=(400, 12)).astype(float)
+    assert not pairs.suits(400, 101)
+    found = neighbors.nearest_others(X, 100)
+    np.testing.assert_array_equal(found.indices.reshape(-1, 100), by_definition(X, 100))
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_candidates_need_little_memory(in_order):
+    # In order, the first block is the farthest from the last: thresholds fall late.
+    n, n_features, width = 20_000, 12, 16
+    X = np.random.default_rng(0).normal(size=(n, n_features))
+    if in_order:
+        X[:, 0] = np.linspace(-100, 100, n)
+    tracemalloc.start()
+    with ThreadPoolExecutor(2) as pool:
+        pairs.nearest_pairs(X - X.mean(axis=0), width, pool)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    lists = n * width * (8 + 8 + 4)
+    assert peak < 6 * lists + 8 * X.nbytes + 2**26
 
 
 def test_duplicates_do_not_displace_the_sample_itself():

@@ -21,7 +21,8 @@ ANYWHERE = {"inputs", "threads"}
 ROOMS = {
     "kernels": set(),
     "graph": set(),
-    "neighbors": set(),
+    "pairs": set(),
+    "neighbors": {"pairs"},
     "affinity": {"neighbors"},
     "cuts": {"graph"},
     "krylov": set(),

@@ -14,7 +14,8 @@ def procrustes(matrix: np.ndarray) -> np.ndarray:
 def unit_rows(matrix: np.ndarray) -> np.ndarray:
     """Return the rows scaled to length 1; rows of zeros stay."""
     length = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
+    units: np.ndarray = np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
+    return units
 
 
 def spread_rotation(rows: np.ndarray, first: int) -> np.ndarray:
