@@ -10,7 +10,14 @@ from sklearn.neighbors import kneighbors_graph
 
 import firstcut
 
-SHAPES = {"images": (10_000, 784), "plane": (70_000, 2), "features": (20_000, 50)}
+SHAPES = {
+    "images": (10_000, 784),
+    "small images": (9_298, 256),
+    "plane": (70_000, 2),
+    "features": (20_000, 50),
+    "few samples": (5_000, 20),
+    "fewer samples": (2_000, 30),
+}
 
 
 def _samples(n: int, n_features: int) -> np.ndarray:

@@ -184,6 +184,7 @@ def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
     X[100:300] = rng.integers(0, 2, size=(200, n_features))
     X[300:400] = X[0]
     whole = affinity(X, 10, n_jobs=1)
+    monkeypatch.setattr(pairs, "WORTHWHILE", 0)
     for n_jobs, block in [(2, 2**22), (3, 500), (-1, 1)]:
         monkeypatch.setattr(neighbors, "BLOCK", block)
         again = affinity(X, 10, n_jobs=n_jobs)
@@ -241,7 +242,6 @@ def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
     return X
 
 
-@pytest.mark.parametrize("n", [700, 1537])
 @pytest.mark.parametrize("n_features", [10, 150])
 @pytest.mark.parametrize(
     "kind",
@@ -258,7 +258,11 @@ def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
         "lattice",
     ],
 )
-def test_lists_are_exact_where_single_precision_is_not(kind, n, n_features):
+def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeypatch):
+    n = 503  # five blocks, not of one size
+    monkeypatch.setattr(pairs, "SIDES", (100, 100, 2048))
+    monkeypatch.setattr(pairs, "SHARE", 5)
+    monkeypatch.setattr(pairs, "WORTHWHILE", 0)
     X = awkward(kind, n, n_features)
     found = neighbors.nearest_others(X, 10)
     expected = by_definition(X, 10)
@@ -276,12 +280,11 @@ def test_lists_are_exact_where_single_precision_is_not(kind, n, n_features):
 @pytest.mark.parametrize("kind", ["general", "offset", "two places", "outlier", "duplicates"])
 @pytest.mark.parametrize("width", [3, 16, 60])
 def test_nothing_left_out_is_within_the_reach(kind, width):
-    X = awkward(kind, 1100, 20)
+    X = awkward(kind, 1100, 20)  # three blocks
     X = X - X.mean(axis=0)
-    assert pairs.suits(len(X), width)
     with ThreadPoolExecutor(3) as pool:
         near = pairs.nearest_pairs(X, width, pool)
-    d = squared_distances(X)
+    d = np.array([((X - x) ** 2).sum(axis=1) for x in X])
     np.put_along_axis(d, near.indices, np.inf, axis=1)
     assert (d.min(axis=1) > near.reach).all()
     if kind == "general":
@@ -295,15 +298,18 @@ def test_small_blocks_change_nothing(seed, data):
     X = rng.integers(0, data.draw(st.sampled_from([2, 9, 1000])), size=(150, 9)) / 8
     k = data.draw(st.integers(1, 9))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "WORTHWHILE", 0)
         patch.setattr(pairs, "SIDES", (8, 8, 1024))
         patch.setattr(pairs, "SHARE", data.draw(st.integers(1, 4)))
         found = neighbors.nearest_others(X, k, n_jobs=data.draw(st.integers(1, 3)))
     np.testing.assert_array_equal(found.indices.reshape(-1, k), by_definition(X, k))
 
 
-def test_long_lists_are_found_in_double_precision():
+def test_long_lists_are_found_in_double_precision(monkeypatch):
     X = np.random.default_rng(0).integers(0, 50, size=(400, 12)).astype(float)
-    assert not pairs.suits(400, 101)
+    monkeypatch.setattr(pairs, "WORTHWHILE", 0)
+    assert pairs.suits(400, 12, 50)
+    assert not pairs.suits(400, 12, 101)
     found = neighbors.nearest_others(X, 100)
     np.testing.assert_array_equal(found.indices.reshape(-1, 100), by_definition(X, 100))
 

@@ -1,11 +1,12 @@
 """Exact nearest neighbours: the same lists on any machine, with duplicates and ties in their place.
 
-A search structure proposes candidates and vouches that whatever it left out is farther than some
-reach. The squared distances to the candidates are then recomputed from coordinate differences, so
-that equal samples are at distance exactly 0 (|x|² − 2xᵀy + |y|² cancels and says otherwise), and
-sorted with ties broken by index. A row whose list goes beyond its reach asks again for everything
-within the distance that it needs. Lists therefore depend neither on the number of threads nor on
-the search structure, and no array is larger than the lists themselves or a block of 32 MiB.
+A search proposes candidates (a k-d tree, single-precision products, or double-precision ones where
+these cannot tell samples apart) and vouches that whatever it left out is farther than some reach.
+The squared distances to the candidates are then recomputed from coordinate differences, so that
+equal samples are at distance exactly 0 (|x|² − 2xᵀy + |y|² cancels and says otherwise), and sorted
+with ties broken by index. A row whose list goes beyond its reach asks again for everything within
+the distance that it needs. Lists therefore depend neither on the number of threads nor on the
+search, and no array is larger than the samples, the lists or a block of 32 MiB.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ from sklearn.neighbors import KDTree, NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from firstcut.inputs import check_count
+from firstcut.pairs import nearest_pairs, suits
 
 BLOCK = 2**22
 """Numbers that each thread holds at once while distances are computed."""
+
+CACHED = 2**17
+"""Numbers that differences are computed of at once, so that they stay in the cache."""
 
 SPARE = 4
 """Candidates asked for beyond those needed, so that few rows have to ask twice."""
@@ -77,18 +82,17 @@ def nearest_others(
     Neighborhoods
     """
     n = points.shape[0]
-    if n_jobs in (None, -1):
-        n_threads, limits = int(cpu_count()), nullcontext()
-    else:
-        n_threads = check_count("n_jobs", n_jobs)
-        limits = threadpool_limits(n_threads)
+    limit = None if n_jobs in (None, -1) else check_count("n_jobs", n_jobs)
     if n_others == 0:
         return _assemble(n, [])
     low_dimensional = not sp.issparse(points) and points.shape[1] <= TREE_FEATURES
     structure = _Tree if low_dimensional else _AllPairs
-    with limits, ThreadPoolExecutor(n_threads) as pool:
+    limits = threadpool_limits(limit) if limit else nullcontext()  # which costs no milliseconds
+    with limits, ThreadPoolExecutor(limit or int(cpu_count())) as pool:
         first = structure(points, np.arange(n))
         candidates, reach = first.nearest(min(n, n_others + 1 + SPARE), pool)
+        if candidates.shape[1] == n:
+            reach[:] = np.inf
 
         def settle_nearest(rows: np.ndarray) -> _Settled:
             return _settle(points, rows, candidates[rows], reach[rows], n_others, offset)
@@ -108,8 +112,8 @@ def nearest_others(
 
             def settle_within(chosen: np.ndarray) -> _Settled:
                 found = second.within(short[chosen], needed[chosen])
-                beyond = np.full(chosen.size, np.inf)  # nothing is missing
-                return _settle(points, short[chosen], found, beyond, n_others, offset)
+                all_found = np.full(chosen.size, np.inf)
+                return _settle(points, short[chosen], found, all_found, n_others, offset)
 
             settled += pool.map(settle_within, _blocks(loads[order]))
     return _assemble(n, settled)
@@ -195,8 +199,6 @@ class _Tree:
         blocks = _blocks(np.full(self.points.shape[0], 64 * width))
         farthest, found = zip(*pool.map(query, blocks), strict=True)
         reach = np.concatenate(farthest) ** 2 * (1 - self.rounding)
-        if width == self.among.size:
-            reach[:] = np.inf
         return self.among[np.concatenate(found)], reach
 
     def loads(self, rows: np.ndarray, needed: np.ndarray) -> np.ndarray:
@@ -231,11 +233,15 @@ class _AllPairs:
 
     def nearest(self, width: int, pool: ThreadPoolExecutor) -> tuple[np.ndarray, np.ndarray]:
         """Return ``width`` candidates of every sample, and within what distance none is missing."""
+        n, n_features = self.points.shape
+        if not sp.issparse(self.points) and suits(n, n_features, width):
+            near = nearest_pairs(self.points, width, pool)
+            # If single precision leaves many rows in doubt, asking again is no cheaper than double.
+            if np.mean(near.squared[:, -1 - SPARE] >= near.reach) < 1 / 4:
+                return near.indices, near.reach
         search = NearestNeighbors(n_neighbors=width, algorithm="brute")
         distances, found = search.fit(self.others).kneighbors(self.points)
         reach = distances.max(axis=1) ** 2 - self.room
-        if width == self.among.size:
-            reach[:] = np.inf
         return self.among[found], reach
 
     def loads(self, rows: np.ndarray, needed: np.ndarray) -> np.ndarray:
@@ -270,7 +276,8 @@ def _squared_norms(points: Any) -> np.ndarray:
 def _squared_distances(points: Any, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the squared distance of every pair, exactly 0 for equal samples."""
     squared = np.empty(rows.size)
-    step = max(1, BLOCK // points.shape[1])
+    block = BLOCK if sp.issparse(points) else min(BLOCK, CACHED)
+    step = max(1, block // points.shape[1])
     for start in range(0, rows.size, step):
         pairs = slice(start, start + step)
         squared[pairs] = _squared_norms(points[rows[pairs]] - points[others[pairs]])
