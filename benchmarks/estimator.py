@@ -50,7 +50,7 @@ if first - started < 10:
 print(json.dumps(times))
 """
 
-TIME_LIMIT = 120
+TIME_LIMIT = 60
 """Seconds after which a run is ended; its row then says so."""
 
 OWN_GRAPH_NODES = 2000
