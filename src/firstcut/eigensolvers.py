@@ -102,8 +102,11 @@ def lanczos(
     dimension = max(20, 2 * count + 12)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
-    flipped = sp.csr_array(sp.eye_array(null.size, format="csr") - matrix)
-    apply, budget = flipped.__matmul__, Budget(max_iter)
+    budget = Budget(max_iter)
+
+    def apply(vector: np.ndarray) -> np.ndarray:
+        return np.asarray(vector - matrix @ vector)
+
     return _krylov("lanczos", apply, matrix, null, count, dimension, rng, tol, budget)
 
 
@@ -201,8 +204,8 @@ def _forecast(matrix: sp.csr_array, count: int) -> tuple[float, float, float]:
 
     A level of a breadth-first search separates what comes before it from what comes after, so a
     level of w nodes, eliminated last, becomes a full block of w² entries that costs w³ operations.
-    The number of levels is the diameter, as good as: information moves by one edge per product, so
-    Lanczos needs a multiple of it. The constants were fitted to neighbour graphs in 2 to 20
+    And their number is about the diameter: a product carries information along one edge, so Lanczos
+    needs a multiple of that many. The constants were fitted to neighbour graphs in 2 to 20
     dimensions, images and meshes; costs are in nanoseconds, and only their ratio is used.
     """
     n = matrix.shape[0]

@@ -1,10 +1,10 @@
 """Thick-restart Lanczos that looks for what it may have missed.
 
-A Krylov space grown from one vector holds one vector of every eigenspace, so where an eigenvalue
-repeats, as it does in every symmetric graph, Lanczos alone returns too few copies of it, and every
-residual looks perfect. Here the search is repeated in the orthogonal complement of what was found,
-from a fresh random vector, until nothing there belongs among the wanted pairs. That is what makes
-the sum of the eigenvalues a lower bound and not a guess.
+A Krylov space grown from one vector holds one vector of every eigenspace. So where eigenvalues
+repeat, as they do in graphs made of equal parts, Lanczos alone returns too few copies of them, and
+every residual looks perfect. Here the search is repeated in the orthogonal complement of what was
+found, from a fresh random vector, until nothing there belongs among the wanted pairs. That is what
+makes the sum of the eigenvalues a lower bound and not a guess.
 
 References
 ----------
@@ -202,7 +202,13 @@ def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
     The length is 0 when nothing but rounding is left; the first result then has no meaning.
     """
     coefficients = np.zeros(columns.shape[1])
-    length = whole = float(np.linalg.norm(vector))
+    whole = float(np.linalg.norm(vector))
+    # In exact arithmetic a Lanczos vector meets the last two columns only. With them gone, one
+    # projection on all cancels nothing but rounding, and does not have to be repeated.
+    recent = columns[:, -2:]
+    coefficients[-2:] = recent.T @ vector
+    vector -= recent @ coefficients[-2:]
+    length = float(np.linalg.norm(vector))
     for _ in range(3):
         before = length
         part = columns.T @ vector
