@@ -24,7 +24,7 @@ from sklearn.neighbors import kneighbors_graph
 
 import firstcut
 
-TIME_LIMIT = 60.0
+TIME_LIMIT = 20.0
 """Seconds after which a solver is stopped."""
 
 TOLERANCE = 1e-9

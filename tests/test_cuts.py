@@ -74,6 +74,14 @@ def test_no_cut_edge_is_exactly_zero(cut):
     assert firstcut.cut_value(S, np.zeros(60), weights_of(cut, 60)) == 0.0
 
 
+def test_the_operator_is_exact_beside_heavy_loops():
+    loops = np.diag([1e16, 1e17, 0.0])
+    plain = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]], dtype=float)
+    np.testing.assert_array_equal(
+        firstcut.operator(plain + loops, "ratio").toarray(), np.diag([1, 3, 2]) - plain
+    )
+
+
 def test_isolated_nodes():
     S = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges \(the first is node 2\)"):

@@ -147,6 +147,10 @@ def operator(graph: Any, cut: CutLike = "normalized") -> sp.csr_array:
     graph = as_graph(graph)
     scale = 1.0 / np.sqrt(node_weights(graph, cut))
     matrix = graph.matrix
-    scaled = -matrix.data * np.repeat(scale, np.diff(matrix.indptr)) * scale[matrix.indices]
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(matrix.indptr))
+    # L does not see self-loops; leaving them out, d − S_ii cannot cancel however heavy they are
+    outward = np.where(rows == matrix.indices, 0.0, matrix.data)
+    diagonal = np.bincount(rows, outward, minlength=graph.n_nodes) * scale * scale
+    scaled = -outward * scale[rows] * scale[matrix.indices]
     negative = sp.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return sp.csr_array(negative + sp.diags_array(graph.degrees * scale * scale))
+    return sp.csr_array(negative + sp.diags_array(diagonal))
