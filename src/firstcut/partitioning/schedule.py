@@ -35,7 +35,7 @@ BALANCED_PASSES = 4
 STARTS_SHARE = 0.4
 """The part of that work that goes into starts, before they are recombined."""
 
-SPECTRAL_NODES = {"balanced": 2000, "thorough": 20_000}
+SPECTRAL_NODES = {"balanced": 8000, "thorough": 20_000}
 """Largest graph whose own spectral solution takes part."""
 
 DIRECT_NODES = 3000
