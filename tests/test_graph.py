@@ -118,6 +118,6 @@ def test_not_real(dtype):
 
 
 def test_components():
-    count, component = as_graph(sp.block_diag([TRIANGLE, [[1.0]], TRIANGLE])).components()
+    count, component = as_graph(sp.block_diag([TRIANGLE, [[1.0]], TRIANGLE])).components
     assert count == 3
     np.testing.assert_array_equal(component, [0, 0, 0, 1, 2, 2, 2])

@@ -1,14 +1,17 @@
-"""The objective: a cut is its node weights b, and its value is Σ_k boundary(C_k) / b(C_k).
+"""The objective, and the noun that everything works on: a graph with a weight for every node.
 
-boundary(C) is the weight of all edges that leave C and b(C) the sum of the weights of its nodes.
-Ratio Cut has b = 1, Normalized Cut has b = degrees, and any positive b is a legal cut. In matrices:
-with L = diag(d) − S, B = diag(b) and the operator A = B^-½ L B^-½, the value is tr(Gᵀ A G) for the
-indicator G = B^½ Y (YᵀBY)^-½. Nothing downstream asks which cut it is; b says all.
+A cut is its node weights b, and its value is Σ_k boundary(C_k) / b(C_k): boundary(C) is the weight
+of all edges that leave cluster C, and b(C) the sum of the weights of its nodes. Ratio Cut has
+b = 1, Normalized Cut has b = degrees, and any positive b is a legal cut. In matrices: with
+L = diag(d) − S, B = diag(b) and the operator A = B^-½ L B^-½, the value is tr(Gᵀ A G) for the
+indicator G = B^½ Y (YᵀBY)^-½.
+
+:func:`as_problem` makes a :class:`Problem` of whatever a user passed, with every check. From then
+on it is trusted: functions that take a problem never validate, and never ask which cut it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,76 +20,189 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from firstcut.graph import Graph, as_graph
-from firstcut.inputs import check_choice, check_labels
+from firstcut.validation import check_choice, check_labels
 
 CutLike = str | npt.ArrayLike
 """What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node."""
 
+LARGEST_SUM = 1e280
+"""Sums of weights are kept below this: as large as leaves room for what is done with them."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A graph and a positive weight for every node: all that a cut is made of.
+
+    Contracting nodes gives a problem, and so does restricting to some of them; a level of a
+    multilevel hierarchy is a problem like the one the user posed.
+
+    Attributes
+    ----------
+    graph : Graph
+    node_weights : ndarray of shape (n,)
+        The weights b, positive.
+    """
+
+    graph: Graph
+    node_weights: np.ndarray
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n."""
+        return self.graph.n_nodes
+
+    def value(self, labels: np.ndarray) -> float:
+        """Return the cut value of labels 0..k-1, none missing; exactly 0 when no edge is cut."""
+        return value_of_sums(self.boundaries(labels), self.cluster_weights(labels))
+
+    def boundaries(self, labels: np.ndarray) -> np.ndarray:
+        """Return for every cluster the weight of the edges that leave it."""
+        graph = self.graph
+        small = labels.astype(np.int32) if labels.max() < np.iinfo(np.int32).max else labels
+        source = np.repeat(small, np.diff(graph.indptr))
+        crossing = np.flatnonzero(source != small[graph.indices])
+        return np.bincount(
+            source[crossing], graph.weights[crossing], minlength=int(labels.max()) + 1
+        ).astype(np.float64, copy=False)
+
+    def cluster_weights(self, labels: np.ndarray) -> np.ndarray:
+        """Return b(C_k) for every cluster: the sum of the weights of its nodes."""
+        return np.bincount(labels, self.node_weights)
+
+    def operator(self) -> sp.csr_array:
+        """Return A = B^-½ (diag(d) − S) B^-½."""
+        graph, rows = self.graph, self.graph.rows
+        scale = 1.0 / np.sqrt(self.node_weights)
+        # L does not see self-loops; leaving them out, d − S_ii cannot cancel however heavy they are
+        outward = np.where(rows == graph.indices, 0.0, graph.weights)
+        diagonal = np.bincount(rows, outward, minlength=self.n_nodes) * scale * scale
+        scaled = -outward * scale[rows] * scale[graph.indices]
+        negative = sp.csr_array((scaled, graph.indices, graph.indptr), shape=graph.matrix.shape)
+        return sp.csr_array(negative + sp.diags_array(diagonal))
+
+    def restrict(self, nodes: np.ndarray) -> Problem:
+        """Return the problem between some of the nodes, in the order given."""
+        if nodes.size == self.n_nodes and np.array_equal(nodes, np.arange(nodes.size)):
+            return self
+        return Problem(self.graph.restrict(nodes), self.node_weights[nodes])
+
+    def uncut_labels(self, n_clusters: int) -> np.ndarray | None:
+        """Return labels that cut no edge, or None where there are fewer components than clusters.
+
+        Components are grouped so that the clusters are of about even weight.
+        """
+        count, component = self.graph.components
+        if count < n_clusters:
+            return None
+        return np.asarray(_even_groups(self.cluster_weights(component), n_clusters)[component])
+
+    def within_range(self) -> Problem:
+        """Return the problem, scaled if need be so that neither sums nor inverses overflow.
+
+        Both scales are powers of two, which round nothing: the smallest cut is the same one.
+        """
+        weights, node_weights = _scaled(self.graph.weights), _scaled(self.node_weights)
+        if weights is self.graph.weights and node_weights is self.node_weights:
+            return self
+        return Problem(Graph(self.graph.indptr, self.graph.indices, weights), node_weights)
+
+
+@dataclass(frozen=True, eq=False)
 class Cut:
-    """A balanced cut, named by how it weighs the nodes of a graph."""
+    """A balanced cut, named by how it weighs the nodes of a graph: b = constant + per_degree · d.
+
+    Attributes
+    ----------
+    name : str
+    constant : float or ndarray of shape (n,)
+        What nodes weigh whatever their edges.
+    per_degree : float
+        What an edge adds to the weight of each of its ends, in units of its own weight.
+    """
 
     name: str
-    node_weights: Callable[[Graph], np.ndarray]
+    constant: float | np.ndarray
+    per_degree: float
 
-
-def _ones(graph: Graph) -> np.ndarray:
-    return np.ones(graph.n_nodes)
-
-
-def _degrees(graph: Graph) -> np.ndarray:
-    isolated = np.flatnonzero(graph.degrees <= 0)
-    if isolated.size:
-        raise ValueError(
-            f"The normalized cut is undefined on isolated nodes, and {isolated.size} of "
-            f"{graph.n_nodes} nodes have no edges (the first is node {isolated[0]}). Drop them, "
-            "connect them, or use cut='ratio'."
-        )
-    return graph.degrees
+    def node_weights(self, graph: Graph) -> np.ndarray:
+        """Return the weights b of the nodes; 0 where a node has no edges and only those weigh."""
+        if self.per_degree == 0.0:
+            return np.full(graph.n_nodes, self.constant, dtype=np.float64)
+        return np.asarray(self.constant + self.per_degree * graph.degrees)
 
 
 CUTS: dict[str, Cut] = {
-    "ratio": Cut("ratio", _ones),
-    "normalized": Cut("normalized", _degrees),
+    "ratio": Cut("ratio", constant=1.0, per_degree=0.0),
+    "normalized": Cut("normalized", constant=0.0, per_degree=1.0),
 }
-"""The named cuts."""
+"""The named cuts. A further one is a further line here; nothing else has to know of it."""
 
 
-def node_weights(graph: Any, cut: CutLike = "normalized") -> np.ndarray:
-    """Return the node weights b that a cut means on a graph.
+def as_cut(cut: CutLike, n_nodes: int) -> Cut:
+    """Return the cut that a name or an array of node weights means, checked.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-    cut : {"ratio", "normalized"} or array-like of shape (n,)
-        The name of a cut, or a positive weight for every node.
+    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,)
+    n_nodes : int
 
     Returns
     -------
-    ndarray of shape (n,)
+    Cut
     """
-    graph = as_graph(graph)
     if isinstance(cut, str):
-        return CUTS[check_choice("cut", cut, CUTS)].node_weights(graph)
+        return CUTS[check_choice("cut", cut, CUTS)]
     try:
         weights = np.asarray(cut, dtype=np.float64)
     except (TypeError, ValueError):
         check_choice("cut", cut, CUTS)
         raise
-    if weights.shape != (graph.n_nodes,):
+    if weights.shape != (n_nodes,):
         raise ValueError(
-            f"cut as node weights needs one number per node, so shape ({graph.n_nodes},), but it "
+            f"cut as node weights needs one number per node, so shape ({n_nodes},), but it "
             f"has shape {weights.shape}. The named cuts are {', '.join(map(repr, CUTS))}."
         )
     bad = ~(np.isfinite(weights) & (weights > 0))
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(
-            f"Node weights must be positive and finite, and {int(bad.sum())} of {graph.n_nodes} "
+            f"Node weights must be positive and finite, and {int(bad.sum())} of {n_nodes} "
             f"are not (the first is {weights[first]} at node {first})."
         )
-    return weights
+    return Cut("given", constant=weights, per_degree=0.0)
+
+
+def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
+    """Check a graph and a cut, and return them as one problem.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or array-like of shape (n, n)
+        Symmetric, finite, non-negative affinities; a :class:`Graph` is not checked again.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> from firstcut.cuts import as_problem
+    >>> as_problem([[0, 2, 0], [2, 0, 1], [0, 1, 0]]).node_weights
+    array([2., 3., 1.])
+    """
+    graph = as_graph(graph)
+    resolved = as_cut(cut, graph.n_nodes)
+    weights = resolved.node_weights(graph)
+    isolated = np.flatnonzero(weights <= 0)
+    if isolated.size:
+        raise ValueError(
+            f"The {resolved.name} cut is undefined on isolated nodes, and {isolated.size} of "
+            f"{graph.n_nodes} nodes have no edges (the first is node {isolated[0]}). Drop them, "
+            "connect them, or use cut='ratio'."
+        )
+    return Problem(graph, weights)
 
 
 def cut_value(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> float:
@@ -113,22 +229,32 @@ def cut_value(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") ->
     >>> firstcut.cut_value(S, [0, 0, 1], cut="ratio")
     1.5
     """
-    graph = as_graph(graph)
-    weights = node_weights(graph, cut)
-    labels = check_labels(labels, graph.n_nodes)
-    boundary = boundaries(graph, labels)
-    return float(np.sum(boundary / np.bincount(labels, weights)))
+    problem = as_problem(graph, cut)
+    return problem.value(check_labels(labels, problem.n_nodes))
 
 
-def boundaries(graph: Graph, labels: np.ndarray) -> np.ndarray:
-    """Return for every cluster the weight of the edges that leave it; labels must be 0..k-1."""
-    matrix = graph.matrix
-    small = labels.astype(np.int32) if labels.max() < np.iinfo(np.int32).max else labels
-    source = np.repeat(small, np.diff(matrix.indptr))
-    crossing = np.flatnonzero(source != small[matrix.indices])
-    return np.bincount(
-        source[crossing], matrix.data[crossing], minlength=int(labels.max()) + 1
-    ).astype(np.float64, copy=False)
+def node_weights(graph: Any, cut: CutLike = "normalized") -> np.ndarray:
+    """Return the node weights b that a cut means on a graph.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or array-like of shape (n, n)
+        Symmetric non-negative affinities.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The weights, all positive.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> firstcut.node_weights([[0, 2, 0], [2, 0, 1], [0, 1, 0]], cut="normalized")
+    array([2., 3., 1.])
+    """
+    return as_problem(graph, cut).node_weights
 
 
 def operator(graph: Any, cut: CutLike = "normalized") -> sp.csr_array:
@@ -137,20 +263,75 @@ def operator(graph: Any, cut: CutLike = "normalized") -> sp.csr_array:
     Parameters
     ----------
     graph : Graph, sparse matrix or array-like of shape (n, n)
+        Symmetric non-negative affinities.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
 
     Returns
     -------
     csr_array of shape (n, n)
         Symmetric and positive semi-definite; B^½·1 is in its null space.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> firstcut.operator([[0, 1], [1, 0]], cut="ratio").toarray()
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
-    graph = as_graph(graph)
-    scale = 1.0 / np.sqrt(node_weights(graph, cut))
-    matrix = graph.matrix
-    rows = np.repeat(np.arange(graph.n_nodes), np.diff(matrix.indptr))
-    # L does not see self-loops; leaving them out, d − S_ii cannot cancel however heavy they are
-    outward = np.where(rows == matrix.indices, 0.0, matrix.data)
-    diagonal = np.bincount(rows, outward, minlength=graph.n_nodes) * scale * scale
-    scaled = -outward * scale[rows] * scale[matrix.indices]
-    negative = sp.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return sp.csr_array(negative + sp.diags_array(diagonal))
+    return as_problem(graph, cut).operator()
+
+
+def value_of_sums(boundary: np.ndarray, cluster_weights: np.ndarray) -> float:
+    """Return Σ_k boundary_k / b(C_k); a cluster of isolated nodes may have neither and counts 0."""
+    terms = np.zeros_like(cluster_weights)
+    np.divide(boundary, cluster_weights, out=terms, where=cluster_weights > 0)
+    return float(np.sum(terms))
+
+
+def indicator(labels: np.ndarray, node_weights: np.ndarray) -> np.ndarray:
+    """Return G = B^½ Y (YᵀBY)^-½ for labels 0..k-1, whose columns are orthonormal."""
+    cluster_weights = np.bincount(labels, node_weights)
+    found = np.zeros((labels.size, cluster_weights.size))
+    found[np.arange(labels.size), labels] = np.sqrt(node_weights / cluster_weights[labels])
+    return found
+
+
+def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return a group 0..n_groups-1 for every load, none empty, the sums of loads about even.
+
+    The heaviest ``n_groups`` loads open one group each. The others, heaviest first, are laid end to
+    end and poured into the groups up to a common level, the emptiest first.
+    """
+    order = np.argsort(-loads, kind="stable")
+    groups = np.empty(loads.size, dtype=np.int64)
+    groups[order[:n_groups]] = np.arange(n_groups)
+    rest = order[n_groups:]
+    if rest.size:
+        base = loads[order[:n_groups]][::-1]  # ascending
+        length = np.cumsum(loads[rest])
+        # The level at which exactly the first j groups would hold all of the rest; it is the right
+        # one for the last j whose own load lies below it.
+        levels = (np.cumsum(base) + length[-1]) / np.arange(1, n_groups + 1)
+        level = levels[np.flatnonzero(base <= levels)[-1]]
+        room = np.cumsum(np.maximum(level - base, 0.0))
+        middle = length - 0.5 * loads[rest]
+        slot = np.minimum(np.searchsorted(room, middle, side="right"), n_groups - 1)
+        groups[rest] = n_groups - 1 - slot
+    return groups
+
+
+def _scaled(values: np.ndarray) -> np.ndarray:
+    """Scale positive numbers by a power of two so that neither sums nor inverses overflow.
+
+    Numbers that would vanish beside the largest become the smallest that count: an edge is an edge.
+    """
+    if values.size == 0:
+        return values
+    largest = float(values.max())
+    ceiling = LARGEST_SUM / values.size
+    if 1.0 / LARGEST_SUM < largest < ceiling:
+        return values
+    target = 1.0 if largest < 1.0 else ceiling
+    exponent = int(np.frexp(target)[1]) - int(np.frexp(largest)[1]) - 1
+    return np.asarray(np.maximum(np.ldexp(values, exponent), np.finfo(np.float64).tiny))

@@ -1,13 +1,15 @@
 """The graph: a symmetric matrix of non-negative affinities, checked once and carried on.
 
-Every function that takes a graph calls :func:`as_graph`, which costs O(edges) for a matrix and
-nothing for a :class:`Graph`. The caller's matrix is never changed; it is shared, not copied, when
-it already is what is needed (float64 CSR, sorted, no duplicates, no stored zeros).
+:func:`as_graph` is the one place where a graph is checked and converted, and where the reasons
+stand why one is refused. It costs O(edges) for a matrix and nothing for a :class:`Graph`, which is
+trusted. The caller's matrix is never changed; it is shared, not copied, when it already is what is
+needed (float64 CSR, sorted, no duplicates, no stored zeros).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,33 +21,65 @@ SYMMETRY_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A weighted undirected graph, known to be valid.
+    """A weighted undirected graph, known to be valid: symmetric, finite, positive where stored.
+
+    It holds the arrays that compiled kernels read. What else is asked of it is made from them when
+    it is first asked for, and kept.
 
     Attributes
     ----------
-    matrix : csr_array of shape (n, n)
-        The affinities S: symmetric, finite, positive where stored, columns sorted in every row.
-    degrees : ndarray of shape (n,)
-        The row sums d = S·1, self-loops included once.
+    indptr, indices, weights : ndarray
+        The affinities S in CSR form: the neighbours of node i are
+        ``indices[indptr[i]:indptr[i + 1]]``, with these weights. Columns are sorted in the graph
+        that a user passed, and in any order in one made by contraction.
     """
 
-    matrix: sp.csr_array
-    degrees: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes n."""
-        return int(self.matrix.shape[0])
+        return int(self.indptr.shape[0]) - 1
 
     @property
     def n_stored(self) -> int:
         """Number of stored entries: every edge twice, every self-loop once."""
-        return int(self.matrix.nnz)
+        return int(self.indptr[-1])
 
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The affinities S as a sparse array; it shares the memory of the graph."""
+        n = self.n_nodes
+        return sp.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """The row sums d = S·1, self-loops included once."""
+        return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of every stored entry, as ``indices`` is its column; made afresh every time."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+
+    @property
+    def connected(self) -> np.ndarray:
+        """The nodes that have edges, self-loops counted; the others are isolated."""
+        return np.flatnonzero(self.degrees > 0)
+
+    @cached_property
     def components(self) -> tuple[int, np.ndarray]:
-        """Return how many connected components there are, and the component of every node."""
+        """How many connected components there are, and the component of every node."""
         count, component = sp.csgraph.connected_components(self.matrix, directed=False)
         return int(count), component
+
+    def restrict(self, nodes: np.ndarray) -> Graph:
+        """Return the graph between some of the nodes, in the order given."""
+        inside = sp.csr_array(self.matrix[nodes][:, nodes])
+        inside.sort_indices()
+        return Graph(inside.indptr, inside.indices, inside.data)
 
 
 def as_graph(graph: Any) -> Graph:
@@ -71,8 +105,7 @@ def as_graph(graph: Any) -> Graph:
     matrix = _as_csr(graph)
     _check_weights(matrix)
     matrix = _symmetric(matrix)
-    degrees = np.asarray(matrix.sum(axis=1), dtype=np.float64).reshape(-1)
-    return Graph(matrix, degrees)
+    return Graph(matrix.indptr, matrix.indices, matrix.data)
 
 
 def _as_csr(graph: Any) -> sp.csr_array:

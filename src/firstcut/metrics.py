@@ -15,7 +15,7 @@ from sklearn.metrics import (
 )
 from sklearn.metrics.cluster import contingency_matrix
 
-from firstcut.inputs import check_labels
+from firstcut.validation import check_labels
 
 
 def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:

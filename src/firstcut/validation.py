@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 """What ``random_state`` may be: a seed, a generator, or None for fresh entropy."""
@@ -96,3 +97,72 @@ def check_init(
             "clusters first, or ask for as many as it has."
         )
     return compact
+
+
+def canonical_csr(X: Any) -> sp.csr_array:
+    """Return CSR arrays with sorted indices and no duplicates, copied only where X has not."""
+    X = sp.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_samples(X: Any) -> Any:
+    """Return samples as finite float64 in C order (or CSR), not changing the caller's."""
+    points: Any = canonical_csr(X) if sp.issparse(X) else np.asarray(X)
+    if points.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional, one row per sample, but its shape is {points.shape}. "
+            "Use X.reshape(-1, 1) for a single feature, X.reshape(len(X), -1) for images."
+        )
+    if 0 in points.shape:
+        raise ValueError(f"X has shape {points.shape}: there is nothing to compare.")
+    if points.dtype.kind not in "fiubO":
+        raise ValueError(
+            f"X must hold real numbers, but its dtype is {points.dtype}; convert it first."
+        )
+    if sp.issparse(points):
+        points = points.astype(np.float64, copy=False)
+    else:
+        points = np.ascontiguousarray(points, dtype=np.float64)
+    bad = ~np.isfinite(points.data if sp.issparse(points) else points)
+    count = int(np.count_nonzero(bad))
+    if count:
+        rows, columns = points.tocoo().coords if sp.issparse(points) else np.indices(points.shape)
+        row, column = int(rows[bad][0]), int(columns[bad][0])
+        raise ValueError(
+            f"X has {count} NaN or infinite {'value' if count == 1 else 'values'}; the first is "
+            f"{points[row, column]} at ({row}, {column}). Drop those samples or fill the values in."
+        )
+    return points
+
+
+def check_neighbors(
+    name: str, value: object, n_samples: int, beyond: int = 0, itself: bool = False
+) -> int:
+    """Return a number of neighbours as an int, if every sample has so many others, and ``beyond``.
+
+    ``itself`` says whether the number counts the sample as its own neighbour, for the message only.
+    """
+    count = check_count(name, value)
+    others = count + beyond
+    if others > n_samples - 1:
+        most = n_samples - 1 - beyond
+        raise ValueError(
+            f"{name}={count} needs at least {others + 1} samples"
+            f"{' (the sample itself counts as one)' if itself else ''}, but X has {n_samples}; "
+            + (f"pass {name}={most} or less." if most >= 1 else "pass more samples.")
+        )
+    return count
+
+
+def number_by_appearance(labels: np.ndarray) -> np.ndarray:
+    """Return labels 0..k-1 in the order in which clusters first appear.
+
+    Equal partitions then have equal labels, however they were found.
+    """
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[inverse.reshape(-1)]

@@ -1,0 +1,30 @@
+from . import datasets as datasets
+from .affinity import AFFINITIES as AFFINITIES
+from .affinity.adaptive_neighbors import adaptive_neighbors_graph as adaptive_neighbors_graph
+from .affinity.nearest_neighbors import nearest_neighbors_graph as nearest_neighbors_graph
+from .affinity.self_tuning import self_tuning_graph as self_tuning_graph
+from .cuts import CUTS as CUTS
+from .cuts import cut_value as cut_value
+from .cuts import node_weights as node_weights
+from .cuts import operator as operator
+from .discretization import DISCRETIZERS as DISCRETIZERS
+from .discretization.discretize import discretize as discretize
+from .estimator.cut_path import cut_path as cut_path
+from .estimator.spectral_clustering import SpectralClustering as SpectralClustering
+from .metrics import clustering_accuracy as clustering_accuracy
+from .metrics import normalized_mutual_info as normalized_mutual_info
+from .partitioning.cut_path import CutPath as CutPath
+from .partitioning.direct_cut import direct_cut as direct_cut
+from .partitioning.efforts import EFFORTS as EFFORTS
+from .partitioning.efforts import Progress as Progress
+from .partitioning.exact import exact_partition as exact_partition
+from .partitioning.refinement import refine as refine
+from .partitioning.search import partition as partition
+from .relaxation.relax import lower_bound as lower_bound
+from .relaxation.relax import relax as relax
+from .relaxation.solvers import EIGENSOLVERS as EIGENSOLVERS
+from .results import Discretization as Discretization
+from .results import Partition as Partition
+from .results import Relaxation as Relaxation
+
+__version__: str

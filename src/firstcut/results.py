@@ -1,0 +1,239 @@
+"""What functions return: relaxed solutions, labels made of them, and partitions with their value.
+
+Each is a small immutable value. None of them computes what it is not asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The relaxed solution of a c-way cut: the c smallest eigenpairs of A.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (c,)
+        Ascending.
+    eigenvectors : ndarray of shape (n, c)
+        Orthonormal columns F.
+    node_weights : ndarray of shape (n,)
+        The weights b of the cut.
+    operator_product : ndarray of shape (n, c) or None
+        A F where it was computed; None means F Λ, that is, eigenpairs taken to be exact.
+    solver : str
+        What computed it: a name from :data:`firstcut.EIGENSOLVERS` (on the largest component),
+        ``"components"`` where graph search was enough, ``"given"`` when it comes from elsewhere.
+    converged : bool
+        Whether the eigenpairs reached the tolerance asked for.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> firstcut.Relaxation(
+    ...     eigenvalues=[0.0, 2.0],
+    ...     eigenvectors=[[0.5**0.5, 0.5**0.5], [0.5**0.5, -(0.5**0.5)]],
+    ...     node_weights=[1.0, 1.0],
+    ... ).lower_bound
+    2.0
+    """
+
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+    node_weights: np.ndarray
+    operator_product: np.ndarray | None = None
+    solver: str = "given"
+    converged: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("eigenvalues", "eigenvectors", "node_weights", "operator_product"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _finite(name, value))
+        shape = self.eigenvectors.shape
+        if len(shape) != 2 or not 1 <= shape[1] <= shape[0]:
+            raise ValueError(
+                f"eigenvectors must have one row per node and one column per cluster, no more "
+                f"columns than rows, but its shape is {shape}."
+            )
+        expected = {
+            "eigenvalues": shape[1:],
+            "node_weights": shape[:1],
+            "operator_product": shape,
+        }
+        for name, wanted in expected.items():
+            value = getattr(self, name)
+            if value is not None and value.shape != wanted:
+                raise ValueError(
+                    f"{name} must have shape {wanted} to go with eigenvectors of shape {shape}, "
+                    f"but its shape is {value.shape}."
+                )
+        bad = np.flatnonzero(self.node_weights <= 0)
+        if bad.size:
+            raise ValueError(
+                f"node_weights must be positive, and {bad.size} of {shape[0]} are not (the first "
+                f"is {self.node_weights[bad[0]]} at node {bad[0]})."
+            )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n."""
+        return int(self.eigenvectors.shape[0])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters c."""
+        return int(self.eigenvectors.shape[1])
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """A F, half the gradient of tr(Fᵀ A F): what the first-order method steps along."""
+        if self.operator_product is None:
+            return np.asarray(self.eigenvectors * self.eigenvalues)
+        return self.operator_product
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """‖A f − λ f‖ of every pair; zeros where A F is not known."""
+        if self.operator_product is None:
+            return np.zeros(self.n_clusters)
+        return _column_norms(self.operator_product - self.eigenvectors * self.eigenvalues)
+
+    @property
+    def lower_bound(self) -> float:
+        """No c-way partition has a smaller cut value: Σλ, less what the residuals leave open.
+
+        It is 0 where the eigenpairs have not converged: they may then stand for larger eigenvalues
+        than the smallest, and their sum proves nothing.
+        """
+        if not self.converged:
+            return 0.0
+        return max(0.0, float(np.sum(self.eigenvalues - self.residuals)))
+
+    def leading(self, count: int) -> Relaxation:
+        """Return the relaxation of the ``count`` smallest eigenpairs only.
+
+        One relaxation serves many numbers of clusters: its first c eigenpairs solve the relaxed
+        c-way cut, for every c up to their number.
+        """
+        if count == self.n_clusters:
+            return self
+        product = self.operator_product
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[:count],
+            eigenvectors=self.eigenvectors[:, :count],
+            operator_product=None if product is None else product[:, :count],
+        )
+
+    def padded(self, width: int) -> Relaxation:
+        """Return the relaxation with zero columns up to ``width``, at its largest eigenvalue.
+
+        Rotations then map the dimensions that there are onto ``width`` directions.
+        """
+        missing = width - self.n_clusters
+        return replace(
+            self,
+            eigenvalues=np.pad(self.eigenvalues, (0, missing), mode="edge"),
+            eigenvectors=np.pad(self.eigenvectors, ((0, 0), (0, missing))),
+            operator_product=np.pad(self.gradient, ((0, 0), (0, missing))),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Discretization:
+    """Labels that a method made of a relaxed solution.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The cluster of every node, 0..c-1, none empty.
+    n_iter : int
+        Iterations of the run that gave these labels.
+    converged : bool
+        Whether that run ended at a fixed point rather than at ``max_iter``.
+    loss : float
+        The method's own loss at the end, the smaller the better; comparable only between runs of
+        one method with one eta.
+    history : ndarray of shape (n_iter,)
+        The loss after every iteration; it never rises.
+    cut_value : float or None
+        The true cut value; None where no graph was given to compute it from.
+    eta : float or None
+        The weight of the gradient term, where the method has one.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
+    >>> relaxation = firstcut.relax(S, 2, cut="ratio", random_state=0)
+    >>> found = firstcut.discretize(relaxation, "cluster_qr", graph=S)
+    >>> found.cut_value, found.converged, found.n_iter
+    (1.0, True, 1)
+    """
+
+    labels: np.ndarray
+    n_iter: int
+    converged: bool
+    loss: float
+    history: np.ndarray
+    cut_value: float | None = None
+    eta: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A partition of a graph, with the value of its cut.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The cluster of every node, 0..c-1, none empty.
+    cut_value : float
+        The true cut value of ``labels``.
+    lower_bound : float or None
+        No partition into as many clusters has a smaller value; None when it was not computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import firstcut
+    >>> found = firstcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
+    >>> found.gap
+    0.25
+    """
+
+    labels: np.ndarray
+    cut_value: float
+    lower_bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the optimum this can be, as a fraction of the cut value; None if unknown.
+
+        0 means proven optimal; 0.3 means that no partition is more than 30% smaller.
+        """
+        if self.lower_bound is None:
+            return None
+        if self.cut_value <= self.lower_bound:
+            return 0.0
+        return (self.cut_value - self.lower_bound) / self.cut_value
+
+
+def _column_norms(matrix: np.ndarray) -> np.ndarray:
+    """Return the norm of every column, without overflow or underflow on the way."""
+    largest = np.abs(matrix).max(axis=0)
+    safe = np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest * np.sqrt(np.sum((matrix / safe) ** 2, axis=0)))
+
+
+def _finite(name: str, value: Any) -> np.ndarray:
+    """Return ``value`` as a float64 array if all of it is finite."""
+    array = np.asarray(value, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
+    return array

@@ -1,0 +1,121 @@
+"""The noun: a graph with node weights, made once, and what follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import graphs
+from hypothesis import given
+from hypothesis import strategies as st
+
+import firstcut
+from firstcut.cuts import CUTS, Cut, as_cut, as_problem, indicator
+from firstcut.graph import as_graph
+from firstcut.validation import number_by_appearance
+
+SEEDS = st.integers(0, 999)
+
+
+def some_weights(n: int) -> np.ndarray:
+    return np.linspace(0.5, 2.0, n)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@given(S=graphs(), seed=SEEDS)
+def test_a_named_cut_is_its_node_weights(cut, S, seed):
+    problem = as_problem(S, cut)
+    again = as_problem(S, problem.node_weights)
+    labels = number_by_appearance(np.random.default_rng(seed).integers(3, size=len(S)))
+    assert problem.value(labels) == again.value(labels) == firstcut.cut_value(S, labels, cut)
+    np.testing.assert_array_equal(problem.operator().toarray(), again.operator().toarray())
+
+
+@given(S=graphs(), constant=st.floats(0.1, 5.0), share=st.sampled_from([0.0, 0.5, 1.0]))
+def test_any_cut_weighs_nodes_and_edges(S, constant, share):
+    weights = Cut("some", constant, share).node_weights(as_graph(S))
+    np.testing.assert_allclose(weights, constant + share * S.sum(axis=1))
+
+
+@given(S=graphs(), seed=SEEDS)
+def test_checking_again_changes_and_copies_nothing(S, seed):
+    graph = as_graph(S)
+    assert as_graph(graph) is graph
+    assert as_problem(graph, "ratio").graph is graph
+    weights = some_weights(len(S))
+    assert as_problem(graph, weights).node_weights.tolist() == weights.tolist()
+
+
+@given(S=graphs(min_nodes=4), seed=SEEDS)
+def test_restricting_to_nodes_is_the_problem_between_them(S, seed):
+    rng = np.random.default_rng(seed)
+    nodes = rng.permutation(len(S))[: rng.integers(1, len(S) + 1)]
+    problem = as_problem(S, some_weights(len(S)))
+    part = problem.restrict(nodes)
+    np.testing.assert_array_equal(part.graph.matrix.toarray(), S[np.ix_(nodes, nodes)])
+    np.testing.assert_array_equal(part.node_weights, problem.node_weights[nodes])
+
+
+@given(S=graphs(), seed=SEEDS)
+def test_the_indicator_is_orthonormal_and_its_trace_the_value(S, seed):
+    problem = as_problem(S, some_weights(len(S)))
+    labels = number_by_appearance(np.random.default_rng(seed).integers(4, size=len(S)))
+    G = indicator(labels, problem.node_weights)
+    np.testing.assert_allclose(G.T @ G, np.eye(G.shape[1]), atol=1e-12)
+    trace = np.trace(G.T @ (problem.operator() @ G))
+    assert problem.value(labels) == pytest.approx(trace, abs=1e-10)
+
+
+@given(S=graphs(), c=st.integers(1, 6))
+def test_labels_that_cut_nothing_exist_just_where_there_are_components_enough(S, c):
+    problem = as_problem(S, some_weights(len(S)))
+    labels = problem.uncut_labels(c)
+    if problem.graph.components[0] < c:
+        assert labels is None
+    else:
+        assert sorted(set(labels.tolist())) == list(range(c))
+        assert problem.value(labels) == 0.0
+
+
+def test_components_are_grouped_evenly():
+    S = np.kron(np.eye(30), np.ones((2, 2)))
+    problem = as_problem(S)
+    sizes = problem.cluster_weights(problem.uncut_labels(7))
+    assert sizes.max() <= 1.5 * sizes.min()
+
+
+@given(S=graphs(), seed=SEEDS, exponent=st.sampled_from([-1000, -900, 0, 900, 1000]))
+def test_scaling_into_range_keeps_the_order_of_cuts(S, seed, exponent):
+    rng = np.random.default_rng(seed)
+    problem = as_problem(np.ldexp(S, exponent), some_weights(len(S)))
+    scaled = problem.within_range()
+    assert np.isfinite(scaled.graph.weights.sum())
+    assert np.isfinite((1.0 / scaled.node_weights).sum())
+    if exponent == 0:
+        assert scaled is problem
+    plain = as_problem(S, some_weights(len(S)))
+    one, two = (number_by_appearance(rng.integers(2, size=len(S))) for _ in range(2))
+    if plain.value(one) < plain.value(two) * (1 - 1e-9):
+        assert scaled.value(one) < scaled.value(two)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=20))
+def test_numbering_by_appearance(labels):
+    found = number_by_appearance(np.array(labels))
+    assert list(dict.fromkeys(found.tolist())) == list(range(len(set(labels))))
+    for i in range(len(labels)):
+        for j in range(i):
+            assert (labels[i] == labels[j]) == (found[i] == found[j])
+
+
+def test_the_reason_why_a_cut_is_refused():
+    S = np.zeros((3, 3))
+    S[0, 1] = S[1, 0] = 1.0
+    with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges .the first is node 2"):
+        as_problem(S, "normalized")
+    assert as_problem(S, "ratio").n_nodes == 3
+    with pytest.raises(ValueError, match=r"one number per node, so shape .3,."):
+        as_cut([1.0, 2.0], 3)
+    with pytest.raises(ValueError, match=r"first is 0\.0 at node 1"):
+        as_cut([1.0, 0.0, 1.0], 3)
+    with pytest.raises(ValueError, match="cut='median' is not known"):
+        as_cut("median", 3)
