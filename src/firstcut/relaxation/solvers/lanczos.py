@@ -6,6 +6,12 @@ every residual looks perfect. Here the search is repeated in the orthogonal comp
 found, from a fresh random vector, until nothing there belongs among the wanted pairs. That is what
 makes the sum of the eigenvalues a lower bound and not a guess.
 
+That is why this is not :func:`scipy.sparse.linalg.eigsh`. On a binary tree of 2047 nodes and on a
+torus of 45 × 45 that missed copies for 10 seeds of 10, with and without inversion, this for none.
+Repeating ``eigsh`` in the complement finds all, in 1.5 to 4.7 times the time of this (1.0 to 1.7
+times with inversion, where the factor is most of it): trees, tori and 10-nearest-neighbour graphs
+of 5,000 to 70,000 points. A complement need not be solved to the tolerance to see that it is empty.
+
 References
 ----------
 K. Wu and H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM
@@ -20,6 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
+
+from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
 
 Apply = Callable[[np.ndarray], np.ndarray]
 """A symmetric operator: a vector of length n in, a new vector of length n out."""
@@ -27,11 +37,20 @@ Apply = Callable[[np.ndarray], np.ndarray]
 CANCELLATION = 0.7
 """A vector that keeps less of its length than this under a projection is projected again."""
 
+NOTHING_LEFT = 1e-14
+"""Share of a vector's length below which what a projection leaves is nothing but rounding."""
+
 CLEARLY = 10.0
 """Values that differ by fewer tolerances than this count as equal."""
 
 MARGIN = 32.0
 """Residuals by which the rest of the spectrum must stay away to be left alone."""
+
+SMALLEST_CHECKED = 1e-10
+"""Tolerance below which residuals of the matrix are not held to it, as rounding is in them."""
+
+SLACK = 10.0
+"""Tolerances that a residual of the matrix may be off by, where the operator was another."""
 
 
 class Budget:
@@ -63,9 +82,50 @@ class _Ritz(NamedTuple):
     coordinates: np.ndarray
 
 
+def lanczos(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = TOLERANCE,
+    max_iter: int = MAX_ITER,
+) -> Eigenpairs:
+    """Lanczos on I − A: products only, in memory for some 3 ``count`` vectors."""
+    dimension = max(20, 2 * count + 12)
+    if null.size < smallest_size(count, dimension):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+
+    def apply(vector: np.ndarray) -> np.ndarray:
+        return np.asarray(vector - matrix @ vector)
+
+    budget = Budget(max_iter)
+    return iterate("lanczos", apply, matrix, null, count, dimension, rng, tol, budget)
+
+
 def smallest_size(count: int, dimension: int) -> int:
     """Return the number of rows a matrix needs for a search of this size to have room."""
     return 2 * (count + dimension + 2)
+
+
+def iterate(
+    name: str,
+    apply: Apply,
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    dimension: int,
+    rng: np.random.Generator,
+    tol: float,
+    budget: Budget,
+) -> Eigenpairs:
+    """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself."""
+    found = largest_eigenpairs(
+        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
+    )
+    values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
+    accurate = bool(residuals.max() <= SLACK * max(tol, SMALLEST_CHECKED))
+    return Eigenpairs(values, vectors, found.converged and accurate, name)
 
 
 def largest_eigenpairs(
@@ -87,6 +147,7 @@ def largest_eigenpairs(
     known : ndarray of shape (n,)
         A unit eigenvector to leave out, whatever its eigenvalue.
     count : int
+        How many pairs are wanted.
     dimension : int
         Size of the search space, more than ``count``; n is at least
         ``smallest_size(count, dimension)``.
@@ -97,6 +158,10 @@ def largest_eigenpairs(
     budget : Budget
         One is spent on every product, and ``apply`` may spend more. The search ends, converged or
         not, when it is exhausted, but not before there are ``count`` approximate pairs.
+
+    Returns
+    -------
+    Found
     """
     n = known.shape[0]
     # Columns: what is locked (the known vector, then what was found), then the search space.
@@ -111,6 +176,7 @@ def largest_eigenpairs(
     values = ritz.values[:count]
     vectors = space @ ritz.coordinates[:, :count]
 
+    # Look in the complement of what was found, and trade the least of it for what was missed there.
     while converged:
         last = float(values[-1])
         basis[:, 1 : 1 + count] = vectors
@@ -158,16 +224,20 @@ def _search(
     """Grow, test and restart a Krylov space orthogonal to the first ``locked`` columns of basis.
 
     The columns from ``locked`` on are overwritten. Returns the Ritz pairs and the space (a view of
-    basis) that their coordinates refer to.
+    basis) that their coordinates refer to. Steps are numbered as in Wu and Simon's algorithm; that
+    one tests when the space is full, this one also on the way there.
     """
     space = basis[:, locked:]
-    projected = np.zeros((dimension, dimension))  # of the operator onto the space
+    projected = np.zeros((dimension, dimension))  # of the operator onto the space, lower triangle
     size = 0
+    # 1. Start from a random direction outside of what is locked.
     space[:, 0] = _random_direction(basis[:, :locked], rng)
     pause = max(5, dimension // 6)
     while True:
         pause_at = min(dimension, max(size + pause, count))
         while size < pause_at:
+            # 2. Expand by one product. Its coefficients are a row of the projected operator: after
+            #    a restart an arrow that meets every kept vector, from then on two entries.
             vector, coefficients, coupling = _orthogonalize(
                 apply(space[:, size]), basis[:, : locked + size + 1]
             )
@@ -177,10 +247,13 @@ def _search(
             if coupling == 0.0:  # the space is invariant: go on from anywhere else
                 vector = _random_direction(basis[:, : locked + size], rng)
             space[:, size] = vector
+        # 3. Solve the projected problem (Rayleigh-Ritz) and test its pairs.
         ritz = _ritz(projected[:size, :size], coupling)
         if done(ritz) or budget.exhausted:
             return ritz, space[:, :size]
         if size == dimension:
+            # 4. Restart thick: keep the wanted Ritz vectors and half of the others, and go on from
+            #    the residual direction, which all of them share.
             kept = count + (dimension - count) // 2
             residual_direction = space[:, size].copy()
             space[:, :kept] = space[:, :size] @ ritz.coordinates[:, :kept]
@@ -200,6 +273,7 @@ def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
     """Return the unit part of ``vector`` outside ``columns``, its coefficients, and that length.
 
     The length is 0 when nothing but rounding is left; the first result then has no meaning.
+    Changes ``vector``.
     """
     coefficients = np.zeros(columns.shape[1])
     whole = float(np.linalg.norm(vector))
@@ -217,7 +291,7 @@ def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
         length = float(np.linalg.norm(vector))
         if length > CANCELLATION * before:
             break
-    if length <= 1e-14 * whole:
+    if length <= NOTHING_LEFT * whole:
         return vector, coefficients, 0.0
     vector /= length
     return vector, coefficients, length
@@ -227,3 +301,18 @@ def _random_direction(columns: np.ndarray, rng: np.random.Generator) -> np.ndarr
     """Return a random unit vector orthogonal to ``columns``."""
     vector = np.asarray(rng.standard_normal(columns.shape[0]))
     return _orthogonalize(vector, columns)[0]
+
+
+def rayleigh_ritz(
+    matrix: sp.csr_array, basis: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the eigenpairs of a matrix as far as orthonormal columns hold them, with residuals.
+
+    Values ascend, and none is below the eigenvalue of the same rank. Whatever operator a solver
+    iterated with, eigenvalues and residual norms are those of the matrix itself.
+    """
+    product = matrix @ basis
+    small = basis.T @ product
+    values, rotation = scipy.linalg.eigh((small + small.T) / 2, check_finite=False)
+    vectors = basis @ rotation
+    return values, vectors, np.linalg.norm(product @ rotation - vectors * values, axis=0)

@@ -1,0 +1,279 @@
+"""The relaxation: a cut problem without its discreteness, solved exactly by eigenvectors.
+
+The smallest cut value over all G with orthonormal columns, whether or not they indicate clusters,
+is the sum of the c smallest eigenvalues of A = B^-½ L B^-½ (see :mod:`firstcut.cuts`). It is a
+lower bound on every c-way cut value, and its eigenvectors are where discretizers start.
+
+A is block diagonal, one block per connected component, and √b on a component spans the null space
+of its block. So nothing is left to chance where the eigenvalue 0 repeats: components are found by
+graph search, and a solver only ever sees one connected block, and is told its null vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from firstcut.cuts import CutLike, Problem, as_problem, indicator
+from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
+from firstcut.relaxation.solvers.auto import auto
+from firstcut.relaxation.solvers.protocol import Eigenpairs
+from firstcut.results import Relaxation
+from firstcut.threads import single_threaded
+from firstcut.validation import RandomState, as_generator, check_count, check_n_clusters
+
+Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
+"""A solver with its options filled in."""
+
+SMALLEST_TOLERANCE = 1e-11
+"""What is asked for where the user asks for less: rounding lets every solver reach this."""
+
+WIDEST_RANGE = 1e12
+"""Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver."""
+
+TIED = 1e-6
+"""Relative difference up to which entries of an eigenvector count as equally large."""
+
+
+def relax(
+    graph: Any,
+    n_clusters: int,
+    cut: CutLike = "normalized",
+    *,
+    random_state: RandomState = None,
+    solver: str = "auto",
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> Relaxation:
+    """Solve the relaxed cut problem: the ``n_clusters`` smallest eigenpairs of A.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or array-like of shape (n, n)
+        Symmetric non-negative affinities; it may be disconnected.
+    n_clusters : int
+        How many eigenpairs, c; any number from 1 to n.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+    random_state : int, Generator, RandomState or None
+        Seeds the start vectors of iterative solvers.
+    solver : {"auto", ...}, default="auto"
+        A name from :data:`firstcut.EIGENSOLVERS`, or ``"auto"`` to choose by the size and shape of
+        the graph. The result says which was used.
+    tol : float, optional
+        Residual norm, relative to the norm of A, at which an eigenpair has converged; 0 asks for
+        all that rounding allows. By default the solver's own: 1e-9, or 1e-6 for "lobpcg" and "amg".
+    max_iter : int, optional
+        Cap on the products with A, or its inverse, of iterative solvers. When it is reached the
+        best pairs so far are returned, with ``converged=False``. By default the solver's own:
+        10,000, or 300 products with a block of vectors for "lobpcg" and "amg".
+
+    Returns
+    -------
+    Relaxation
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> S = [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    >>> relaxation = firstcut.relax(S, 2)
+    >>> relaxation.eigenvalues.round(6), relaxation.solver
+    (array([0., 1.]), 'dense')
+    """
+    solver = check_solver(solver)
+    problem = as_problem(graph, cut)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    if max_iter is not None:
+        max_iter = check_count("max_iter", max_iter)
+    if tol is not None and not tol >= 0:
+        raise ValueError(f"tol={tol!r} is not a tolerance; it must be a number of at least 0.")
+    return relax_problem(
+        problem, n_clusters, random_state=random_state, solver=solver, tol=tol, max_iter=max_iter
+    )
+
+
+def lower_bound(
+    graph: Any,
+    n_clusters: int,
+    cut: CutLike = "normalized",
+    random_state: RandomState = None,
+) -> float:
+    """Return a number that no partition into ``n_clusters`` clusters has a smaller cut value than.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or array-like of shape (n, n)
+        Symmetric non-negative affinities; it may be disconnected.
+    n_clusters : int
+        The number of clusters, from 1 to n.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+    random_state : int, Generator, RandomState or None
+        Seeds the start vectors of iterative solvers.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> S = [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    >>> round(firstcut.lower_bound(S, 2), 6)
+    1.0
+    """
+    problem = as_problem(graph, cut)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    return relax_problem(problem, n_clusters, random_state=random_state).lower_bound
+
+
+def relax_problem(
+    problem: Problem,
+    n_clusters: int,
+    *,
+    random_state: RandomState,
+    solver: str = "auto",
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> Relaxation:
+    """Solve the relaxed cut of a problem, with options that :func:`relax` would accept."""
+    matrix = _operator(problem)
+    options: dict[str, Any] = {"rng": as_generator(random_state)}
+    if tol is not None:
+        options["tol"] = max(tol, SMALLEST_TOLERANCE)
+    if max_iter is not None:
+        options["max_iter"] = max_iter
+    solve = partial(auto if solver == "auto" else EIGENSOLVERS[solver], **options)
+    n_components, component = problem.graph.components
+    # One thread, as the sums of several round differently, and an eigenspace may be any basis of it
+    with single_threaded():
+        if n_components >= n_clusters:
+            found = _components_alone(problem, n_clusters)
+        else:
+            found = _by_component(matrix, problem.node_weights, component, n_clusters, solve)
+        vectors = found.vectors * _signs(found.vectors)
+        product = matrix @ vectors
+    return Relaxation(
+        found.values, vectors, problem.node_weights, product, found.solver, found.converged
+    )
+
+
+def within_solvers_range(problem: Problem) -> bool:
+    """Whether weights span no more orders of magnitude than an eigensolver can tell apart."""
+    return all(
+        weights.size == 0 or weights.max() / WIDEST_RANGE <= weights.min()
+        for weights in (problem.graph.weights, problem.node_weights)
+    )
+
+
+class _Block(NamedTuple):
+    """The nodes of a component, and the eigenpairs of its block but the null vector."""
+
+    nodes: np.ndarray
+    found: Eigenpairs
+
+
+def _operator(problem: Problem) -> sp.csr_array:
+    """Return A, or say by what it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = problem.operator()
+    if not np.isfinite(matrix.data).all():
+        raise ValueError(
+            f"This cut overflows: affinities of up to {problem.graph.weights.max():.3g} with node "
+            f"weights down to {problem.node_weights.min():.3g}. Multiply either by a constant."
+        )
+    return matrix
+
+
+def _components_alone(problem: Problem, n_clusters: int) -> Eigenpairs:
+    """Return ``n_clusters`` null vectors of a problem with at least as many components.
+
+    They are the indicators of groups of components of about even weight, so that whatever turns
+    eigenvectors into clusters finds a cut of value 0.
+    """
+    labels = problem.uncut_labels(n_clusters)
+    assert labels is not None  # there are enough components
+    vectors = indicator(labels, problem.node_weights)
+    return Eigenpairs(np.zeros(n_clusters), vectors, True, "components")
+
+
+def _by_component(
+    matrix: sp.csr_array,
+    node_weights: np.ndarray,
+    component: np.ndarray,
+    n_clusters: int,
+    solve: Solve,
+) -> Eigenpairs:
+    """Return the smallest eigenpairs of a matrix with fewer components than clusters.
+
+    Every component gives its null vector. The rest are the smallest of what the components have
+    beyond it, each solved on its own block.
+    """
+    n_components = int(component.max()) + 1
+    wanted = n_clusters - n_components
+    blocks = _solved_blocks(matrix, node_weights, component, wanted, solve)
+    values = np.concatenate([block.found.values for block in blocks])
+    counts = [block.found.values.size for block in blocks]
+    owner = np.repeat(np.arange(len(blocks)), counts)
+    column = np.concatenate([np.arange(count) for count in counts])
+    smallest = np.argsort(values, kind="stable")[:wanted]
+    vectors = np.zeros((component.size, n_clusters))
+    vectors[:, :n_components] = indicator(component, node_weights)
+    for position, pick in enumerate(smallest, start=n_components):
+        block = blocks[owner[pick]]
+        vectors[block.nodes, position] = block.found.vectors[:, column[pick]]
+    return Eigenpairs(
+        np.concatenate([np.zeros(n_components), values[smallest]]),
+        vectors,
+        all(block.found.converged for block in blocks),
+        blocks[0].found.solver,
+    )
+
+
+def _solved_blocks(
+    matrix: sp.csr_array,
+    node_weights: np.ndarray,
+    component: np.ndarray,
+    wanted: int,
+    solve: Solve,
+) -> list[_Block]:
+    """Solve every component of more than one node for up to ``wanted`` pairs, the largest first."""
+    sizes = np.bincount(component)
+    order = np.argsort(component, kind="stable")
+    ends = np.cumsum(sizes)
+    connected = sizes.size == 1
+    sorted_matrix = matrix if connected else matrix[order][:, order]
+    blocks = []
+    for k in np.argsort(-sizes, kind="stable"):
+        if sizes[k] == 1:
+            break
+        span = slice(ends[k] - sizes[k], ends[k])
+        nodes = order[span]
+        block, scale = _scaled(sorted_matrix if connected else sorted_matrix[span, span])
+        null = np.sqrt(node_weights[nodes] / node_weights[nodes].sum())
+        found = solve(block, null, min(wanted, int(sizes[k]) - 1))
+        blocks.append(_Block(nodes, found._replace(values=np.maximum(found.values, 0.0) * scale)))
+    return blocks
+
+
+def _scaled(block: sp.csr_array) -> tuple[sp.csr_array, float]:
+    """Return the block with its spectrum brought into [0, 1], and what it was divided by.
+
+    A Laplacian is at most twice its diagonal, and so is A, whatever the node weights.
+    """
+    scale = 2.0 * float(block.diagonal().max()) or 1.0
+    return sp.csr_array((block.data / scale, block.indices, block.indptr), block.shape), scale
+
+
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """Return the sign that makes the largest entry of every column positive.
+
+    Of entries that are equal up to rounding the first decides, so that rounding does not.
+    """
+    size = np.abs(vectors)
+    first = np.argmax(size >= (1.0 - TIED) * size.max(axis=0), axis=0)
+    return np.asarray(np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0))

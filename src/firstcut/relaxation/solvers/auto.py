@@ -1,0 +1,154 @@
+"""Which solver suits a graph: a forecast of what each would cost, from its size and shape.
+
+A graph that is thin, like the neighbours of points in the plane, has separators of few nodes: a
+factorization stays sparse, and a handful of solves finds the eigenpairs that Lanczos would need
+thousands of products for. A graph that is wide, like the neighbours of points in twenty dimensions,
+fills the factor with n² entries; but then its spectrum is well separated, and Lanczos is quick. How
+wide it is shows in the levels of a breadth-first search, at the price of a few products.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
+
+from firstcut.relaxation.solvers.cg_invert import cg_invert
+from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.lanczos import lanczos
+from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.shift_invert import shift_invert
+
+DENSE_SIZE = 500
+"""Up to this many rows LAPACK is as fast as anything."""
+
+DENSE_RATIO = 8
+"""Nor is anything faster when more than one in this many of all eigenpairs is wanted."""
+
+FACTOR_LIMIT = 5e7
+"""Foreseen entries of a factor, 24 bytes each, up to which its memory (1.2 GB) is accepted."""
+
+SKEWED = 10.0
+"""Largest diagonal entry, in averages, from which the diagonal is worth dividing out."""
+
+OVERRUN = 2
+"""Iteration is stopped at this many times the steps foreseen, if a factorization can take over."""
+
+# What follows was fitted to times and counts on neighbour graphs in 2 to 20 dimensions, images and
+# meshes. Costs are in nanoseconds; as only their ratio is used, the machine matters little.
+
+FIRST_STEPS = 120.0
+"""Steps that Lanczos needs on any graph."""
+
+STEPS_PER_PAIR = 3.0
+"""Steps that every wanted eigenpair adds."""
+
+STEPS_PER_LEVEL = 15.0
+"""Steps that every level adds: a product carries information along one edge, so diameters count."""
+
+STEP_COST_PER_ENTRY = 1.2
+"""Cost of a stored entry of the matrix in one product."""
+
+STEP_COST_PER_ROW = 12.0
+"""Cost of a row in what a step does besides the product."""
+
+STEP_COST_PER_ROW_AND_PAIR = 2.0
+"""Cost of a row, for every wanted eigenpair, in making a step's vector orthogonal to the others."""
+
+ENTRIES_PER_NODE = 20.0
+"""Entries of the factor that a node brings, however thin the graph."""
+
+ENTRIES_PER_SQUARE = 3.0
+"""Entries of the factor for every two nodes of a level, which are eliminated as a full block."""
+
+FACTOR_COST_PER_NODE = 5000.0
+"""Cost of ordering and eliminating a node of a thin graph."""
+
+FACTOR_COST_PER_CUBE = 0.9
+"""Cost of the operations in a full block, whose number is the cube of a level's width."""
+
+FIRST_SOLVES = 20
+"""Solves that shift-invert needs for any number of eigenpairs."""
+
+SOLVES_PER_PAIR = 3
+"""Solves that every wanted eigenpair adds."""
+
+SOLVE_COST_PER_ENTRY = 4.0
+"""Cost of an entry of the factor in one solve, forward and back."""
+
+
+class Forecast(NamedTuple):
+    """Steps of Lanczos, how many such steps shift-invert is worth, and entries of its factor."""
+
+    n_steps: float
+    worth: float
+    entries: float
+
+
+def auto(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = TOLERANCE,
+    max_iter: int = MAX_ITER,
+) -> Eigenpairs:
+    """Run the solver that suits the size and shape of the graph.
+
+    Iteration is stopped when it takes much longer than foreseen and a factorization can take over.
+    """
+    if null.size <= max(DENSE_SIZE, DENSE_RATIO * count):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    foreseen = forecast(matrix, count)
+    budget = max_iter
+    if foreseen.entries <= FACTOR_LIMIT:
+        if foreseen.worth <= foreseen.n_steps:
+            return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+        budget = min(max_iter, int(max(OVERRUN * foreseen.n_steps, foreseen.worth)))
+    diagonal = matrix.diagonal()
+    iterate = cg_invert if diagonal.max() > SKEWED * diagonal.mean() else lanczos
+    found = iterate(matrix, null, count, rng=rng, tol=tol, max_iter=budget)
+    if found.converged or budget == max_iter:
+        return found
+    return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+
+
+def forecast(matrix: sp.csr_array, count: int) -> Forecast:
+    """Foresee what Lanczos and shift-invert would take, from the levels of a breadth-first search.
+
+    A level separates what comes before it from what comes after, so a level of w nodes, eliminated
+    last, becomes a full block of w² entries that costs w³ operations. And the number of levels is
+    about the diameter, which Lanczos needs a multiple of.
+    """
+    n = matrix.shape[0]
+    widths = level_widths(matrix).astype(np.float64)
+    width = float(np.sum(widths**2) / np.sum(widths))  # of the level that a node is in, on average
+    entries = ENTRIES_PER_NODE * n + ENTRIES_PER_SQUARE * width**2
+    factorize = FACTOR_COST_PER_NODE * n + FACTOR_COST_PER_CUBE * width**3
+    solves = (SOLVES_PER_PAIR * count + FIRST_SOLVES) * SOLVE_COST_PER_ENTRY * entries
+    step = STEP_COST_PER_ENTRY * matrix.nnz + n * (
+        STEP_COST_PER_ROW_AND_PAIR * count + STEP_COST_PER_ROW
+    )
+    n_steps = FIRST_STEPS + STEPS_PER_PAIR * count + STEPS_PER_LEVEL * widths.size
+    return Forecast(n_steps, (factorize + solves) / step, entries)
+
+
+def level_widths(matrix: sp.csr_array) -> np.ndarray:
+    """Return the sizes of the levels of a breadth-first search from a far end of the graph."""
+    far = breadth_first_order(matrix, 0, return_predecessors=False)[-1]
+    order, parent = breadth_first_order(matrix, far)
+    reached = order.size
+    position = np.zeros(matrix.shape[0], dtype=np.int64)
+    position[order] = np.arange(reached)
+    # Children come in the order of their parents, so the children of any run of nodes are a run.
+    children_end = 1 + np.searchsorted(
+        position[parent[order[1:]]], np.arange(reached), side="right"
+    )
+    next_end = children_end.tolist()
+    ends = [0, 1]
+    while ends[-1] < reached:
+        ends.append(next_end[ends[-1] - 1])
+    return np.diff(ends)

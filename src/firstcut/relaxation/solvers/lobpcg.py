@@ -1,0 +1,128 @@
+"""LOBPCG, with and without algebraic multigrid: the eigensolvers that users of scikit-learn name.
+
+All wanted eigenvectors are improved together, in a block that is kept orthogonal to the null
+vector. As many copies of a repeated eigenvalue can be found as the block has columns; but unlike
+the solvers that rest on :mod:`firstcut.relaxation.solvers.lanczos`, these do not look for what they
+may have missed.
+
+References
+----------
+A. Knyazev, "Toward the optimal preconditioned eigensolver: locally optimal block preconditioned
+conjugate gradient method", SIAM Journal on Scientific Computing 23 (2001).
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+
+from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.lanczos import rayleigh_ritz
+from firstcut.relaxation.solvers.protocol import Eigenpairs
+
+GUARDS = 4
+"""Vectors beyond those wanted, which make the wanted ones converge sooner."""
+
+ROWS_PER_VECTOR = 6
+"""With fewer rows for every vector a block method has no room, and the matrix is solved in full."""
+
+MULTIGRID_LIFT = 1e-5
+"""Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1."""
+
+SLACK = 2.0
+"""Tolerances that a residual may be off by to count as converged: the last step may round it up."""
+
+
+def lobpcg(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-6,
+    max_iter: int = 300,
+) -> Eigenpairs:
+    """LOBPCG without a preconditioner; ``max_iter`` counts products with the whole block."""
+    if _too_small(null.size, count):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    return _iterate("lobpcg", None, matrix, null, count, rng, tol, max_iter)
+
+
+def amg(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-6,
+    max_iter: int = 300,
+) -> Eigenpairs:
+    """LOBPCG preconditioned by a multigrid cycle of pyamg, which is only imported here."""
+    if _too_small(null.size, count):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    return _iterate("amg", _multigrid(matrix, rng), matrix, null, count, rng, tol, max_iter)
+
+
+def _too_small(n_rows: int, count: int) -> bool:
+    """Whether a block of ``count`` vectors and the guards has too few rows to work with."""
+    return n_rows < ROWS_PER_VECTOR * (count + GUARDS) + 1
+
+
+def _iterate(
+    name: str,
+    preconditioner: Any,
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    rng: np.random.Generator,
+    tol: float,
+    max_iter: int,
+) -> Eigenpairs:
+    """Run SciPy's LOBPCG from random vectors, and judge what it returns by the matrix itself."""
+    n_products = 0
+
+    def multiply(block: np.ndarray) -> np.ndarray:
+        nonlocal n_products
+        n_products += 1
+        return np.asarray(matrix @ block)
+
+    block = rng.standard_normal((null.size, count + GUARDS))
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the residuals below tell what it would
+            values, block = scipy.sparse.linalg.lobpcg(
+                multiply,
+                block,
+                M=preconditioner,
+                Y=null[:, None],
+                tol=tol,
+                maxiter=max_iter - n_products,
+                largest=False,
+            )
+        smallest = block[:, np.argsort(values)[:count]]
+        values, vectors, residuals = rayleigh_ritz(matrix, smallest)
+        converged = bool(residuals.max() <= SLACK * tol)
+        if converged or n_products >= max_iter:
+            return Eigenpairs(values, vectors, converged, name)
+        # It gives up where its block becomes dependent, as it does in a graph of equal parts, which
+        # has few distinct eigenvalues. With fresh guards it goes on.
+        block = np.hstack([vectors, rng.standard_normal((null.size, GUARDS))])
+
+
+def _multigrid(matrix: sp.csr_array, rng: np.random.Generator) -> Any:
+    """Return one cycle of smoothed aggregation, as the operator that preconditions."""
+    pyamg: Any = import_module("pyamg")
+    lifted = sp.csr_matrix(matrix + MULTIGRID_LIFT * sp.eye_array(matrix.shape[0]))
+    # pyamg draws from NumPy's global stream, which is left as it was.
+    state = np.random.get_state()  # noqa: NPY002
+    try:
+        np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
+        hierarchy = pyamg.smoothed_aggregation_solver(lifted)
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+    return hierarchy.aspreconditioner()

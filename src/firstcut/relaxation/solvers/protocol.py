@@ -1,0 +1,45 @@
+"""What every eigensolver takes and returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+TOLERANCE = 1e-9
+"""Default residual norm: labels would do with less, but a lower bound loses all residuals."""
+
+MAX_ITER = 10_000
+"""Default cap on products: a graph that needs more of them is better given to another solver."""
+
+
+class Eigenpairs(NamedTuple):
+    """Ascending values, orthonormal columns, whether all converged, and the solver that ran."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    converged: bool
+    solver: str
+
+
+class Solver(Protocol):
+    """The signature that every solver shares: the smallest eigenpairs of one connected block.
+
+    ``matrix`` is symmetric positive semi-definite with its spectrum in [0, 1], ``null`` the unit
+    vector that spans its null space, and ``count``, less than the number of rows, how many of the
+    other eigenpairs are wanted. ``tol`` is the residual norm at which a pair has converged, and
+    ``max_iter`` a cap on products with the matrix or its inverse; each has the default that suits
+    the solver. The arrays given are never changed.
+    """
+
+    def __call__(
+        self,
+        matrix: sp.csr_array,
+        null: np.ndarray,
+        count: int,
+        *,
+        rng: np.random.Generator,
+        tol: float = ...,
+        max_iter: int = ...,
+    ) -> Eigenpairs: ...

@@ -1,0 +1,338 @@
+"""What every eigensolver promises, for each one that is registered: the contract, solver by solver.
+
+Solvers that stop early by default are held to the tolerance of the others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs
+from hypothesis import given
+from hypothesis import strategies as st
+from structured_graphs import (
+    CUT_NAMES,
+    STRUCTURED,
+    check_smallest,
+    hub_of_cliques,
+    path_graph,
+    points_graph,
+    structured_eigenvalues,
+    torus,
+    true_eigenvalues,
+)
+from threadpoolctl import threadpool_limits
+
+import firstcut
+from firstcut.cuts import as_problem
+from firstcut.graph import as_graph
+from firstcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
+from firstcut.relaxation.solvers.auto import auto, level_widths
+from firstcut.relaxation.solvers.lanczos import Budget, largest_eigenpairs
+
+INSTALLED = [
+    name for name in EIGENSOLVERS if name not in PACKAGES or find_spec(PACKAGES[name]) is not None
+]
+ITERATIVE = [name for name in INSTALLED if name != "dense"]
+EVERY_SOLVER = ["auto", *INSTALLED]
+SAME_BAR = {"tol": 1e-9, "max_iter": 10_000}
+
+
+def block(graph, cut="normalized") -> tuple[sp.csr_array, np.ndarray]:
+    """The operator of a connected graph scaled into [0, 1], and its null vector."""
+    problem = as_problem(graph, cut)
+    matrix = problem.operator()
+    root = np.sqrt(problem.node_weights)
+    return sp.csr_array(matrix / (2.0 * matrix.diagonal().max())), root / np.linalg.norm(root)
+
+
+@cache
+def wide_problem(orders: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """A graph, node weights that span orders of magnitude, and the eigenvalues."""
+    graph = points_graph(700, 5)
+    weights = 10.0 ** np.random.default_rng(0).uniform(-orders, 0, 700)
+    return graph, weights, true_eigenvalues(graph, weights)
+
+
+@pytest.mark.parametrize("solve", [auto, *EIGENSOLVERS.values()])
+def test_solvers_have_one_signature_and_defaults_of_their_own(solve):
+    parameters = inspect.signature(solve).parameters
+    assert list(parameters) == ["matrix", "null", "count", "rng", "tol", "max_iter"]
+    options = ("rng", "tol", "max_iter")
+    assert all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in options)
+    assert 0 < parameters["tol"].default < 1 <= parameters["max_iter"].default
+
+
+@pytest.mark.parametrize("solver", EVERY_SOLVER)
+def test_options_left_out_are_those_of_the_signature(solver):
+    graph = points_graph(700, 3)
+    parameters = inspect.signature(EIGENSOLVERS.get(solver, auto)).parameters
+    named = {name: parameters[name].default for name in ("tol", "max_iter")}
+    left_out = firstcut.relax(graph, 4, solver=solver, random_state=0)
+    spelt_out = firstcut.relax(graph, 4, solver=solver, random_state=0, **named)
+    np.testing.assert_array_equal(left_out.eigenvectors, spelt_out.eigenvectors)
+
+
+@given(graphs(), st.sampled_from(CUT_NAMES), st.sampled_from(EVERY_SOLVER), st.data())
+def test_pairs_are_the_smallest_for_every_number_of_them(graph, cut, solver, data):
+    n_clusters = data.draw(st.integers(1, graph.shape[0]))
+    relaxation = firstcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
+    check_smallest(relaxation, graph, cut, true_eigenvalues(graph, cut), 1e-10)
+
+
+@pytest.mark.parametrize("solver", EVERY_SOLVER)
+@pytest.mark.parametrize("name", STRUCTURED)
+@pytest.mark.parametrize("cut", CUT_NAMES)
+def test_no_copy_of_a_repeated_eigenvalue_is_missed(name, cut, solver):
+    graph = STRUCTURED[name]
+    for n_clusters in (2, 7, 16):
+        relaxation = firstcut.relax(
+            graph, n_clusters, cut, solver=solver, random_state=1, **SAME_BAR
+        )
+        check_smallest(relaxation, graph, cut, structured_eigenvalues(name, cut), 1e-7)
+
+
+@pytest.mark.parametrize("solver", EVERY_SOLVER)
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_values_lie_between_the_truth_and_what_their_residuals_say(name, solver):
+    truth = structured_eigenvalues(name, "normalized")[:9]
+    for seed in range(3):
+        found = firstcut.relax(STRUCTURED[name], 9, solver=solver, random_state=seed)
+        assert found.converged
+        assert (found.eigenvalues >= truth - 1e-12).all()
+        assert (found.eigenvalues - found.residuals <= truth + 1e-12).all()
+        assert found.lower_bound <= truth.sum() + 1e-12
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_values_are_never_below_the_truth_however_loose_the_tolerance(name, solver):
+    truth = structured_eigenvalues(name, "normalized")[:9]
+    for tol in (1e-1, 1e-2, 1e-4):
+        found = firstcut.relax(STRUCTURED[name], 9, solver=solver, tol=tol, random_state=0)
+        assert (found.eigenvalues >= truth - 1e-12).all()
+
+
+@pytest.mark.parametrize("solver", EVERY_SOLVER)
+@pytest.mark.parametrize("orders", [1, 3, 6])
+def test_wide_node_weights_are_solved_or_said_to_be_too_wide(orders, solver):
+    graph, weights, truth = wide_problem(orders)
+    found = firstcut.relax(graph, 5, weights, solver=solver, random_state=0)
+    scale = truth[-1]
+    np.testing.assert_allclose(found.eigenvectors.T @ found.eigenvectors, np.eye(5), atol=1e-9)
+    assert (found.eigenvalues >= truth[:5] - 1e-12 * scale).all()
+    assert found.lower_bound <= truth[:5].sum() + 1e-12 * scale
+    if found.converged:
+        assert found.residuals.max() <= 1e-5 * scale
+        np.testing.assert_allclose(found.eigenvalues / scale, truth[:5] / scale, atol=1e-6)
+
+
+def test_node_weights_of_very_different_size_are_divided_out():
+    graph = points_graph(2000, 20)
+    weights = 10.0 ** np.random.default_rng(0).uniform(-3, 0, 2000)
+    relaxation = firstcut.relax(graph, 5, weights, random_state=0)
+    assert relaxation.solver == "cg_invert"
+    check_smallest(relaxation, graph, weights, true_eigenvalues(graph, weights), 1e-7)
+
+
+@pytest.mark.parametrize("power", [-300, -150, 150, 300])
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_weights_may_be_as_small_or_large_as_floats_are(power, solver):
+    graph = points_graph(300, 3)
+    options = {"solver": solver, "random_state": 0, **SAME_BAR}
+    for cut, expected in (("normalized", 1.0), ("ratio", 10.0**power)):
+        before = firstcut.relax(graph, 4, cut, **options)
+        after = firstcut.relax(graph * 10.0**power, 4, cut, **options)
+        np.testing.assert_allclose(after.eigenvalues, before.eigenvalues * expected, rtol=1e-7)
+        assert np.isfinite(after.residuals).all()
+        assert (after.residuals <= 1e-7 * expected).all()
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_weights_of_every_size_at_once(solver):
+    graph = points_graph(300, 3)
+    rng = np.random.default_rng(0)
+    half = sp.triu(graph, 1).tocsr()
+    half.data = 10.0 ** rng.uniform(-300, 300, half.nnz)
+    relaxation = firstcut.relax(half + half.T, 5, solver=solver, random_state=0)
+    assert np.isfinite(relaxation.eigenvectors).all()
+    np.testing.assert_allclose(
+        relaxation.eigenvectors.T @ relaxation.eigenvectors, np.eye(5), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+@pytest.mark.parametrize("name", ["tree", "space", "islands"])
+def test_permuting_nodes_permutes_the_eigenspaces(name, solver):
+    graph = STRUCTURED[name]
+    gaps = np.diff(structured_eigenvalues(name, "normalized")[:20])
+    n_clusters = 8 + int(np.argmax(gaps[7:]))  # a repeated eigenvalue is all in or all out
+    order = np.random.default_rng(0).permutation(graph.shape[0])
+    options = {"solver": solver, **SAME_BAR}
+    F = firstcut.relax(graph, n_clusters, random_state=0, **options).eigenvectors[order]
+    G = firstcut.relax(graph[order][:, order], n_clusters, random_state=5, **options).eigenvectors
+    np.testing.assert_allclose(F @ (F.T @ G), G, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", EVERY_SOLVER)
+@pytest.mark.parametrize("name", ["torus", "hub of cliques", "islands"])
+def test_a_seed_fixes_the_answer_on_any_number_of_threads(name, solver):
+    found = []
+    for n_threads in (1, 2, 1):
+        with threadpool_limits(n_threads):
+            found.append(firstcut.relax(STRUCTURED[name], 9, solver=solver, random_state=4))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.eigenvectors, found[0].eigenvectors)
+        np.testing.assert_array_equal(other.eigenvalues, found[0].eigenvalues)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_what_has_not_converged_says_so_and_bounds_nothing(solver):
+    graph = points_graph(1500, 2)
+    relaxation = firstcut.relax(graph, 10, solver=solver, max_iter=1, random_state=0)
+    assert not relaxation.converged
+    assert relaxation.eigenvectors.shape == (1500, 10)
+    np.testing.assert_allclose(
+        relaxation.eigenvectors.T @ relaxation.eigenvectors, np.eye(10), atol=1e-9
+    )
+    assert relaxation.residuals.max() > 1e-6
+    assert relaxation.lower_bound == 0.0
+    truth = true_eigenvalues(graph, "normalized")[:10]
+    assert (relaxation.eigenvalues >= truth - 1e-12).all()  # Ritz values come from above
+
+
+@pytest.mark.parametrize("solver", ["lanczos", "lobpcg"])
+def test_a_tighter_tolerance_leaves_smaller_residuals(solver):
+    graph = points_graph(1000, 10)
+    residuals = [
+        firstcut.relax(graph, 5, solver=solver, tol=tol, random_state=0).residuals.max()
+        for tol in (1e-3, 1e-6, 1e-9, 0.0)
+    ]
+    assert all(a > b for a, b in pairwise(residuals))
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_what_is_given_is_left_as_it_was(solver):
+    graph, weights = points_graph(700, 2), np.random.default_rng(0).uniform(0.5, 2.0, 700)
+    given_ = [graph.data, graph.indices, graph.indptr, weights]
+    before = [array.copy() for array in given_]
+    for cut in (*CUT_NAMES, weights):
+        firstcut.relax(graph, 4, cut, solver=solver)
+    for array, copy in zip(given_, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_a_solver_changes_neither_its_matrix_nor_its_null_vector(solver):
+    matrix, null = block(points_graph(700, 2))
+    for array in (matrix.data, matrix.indices, matrix.indptr, null):
+        array.setflags(write=False)
+    found = EIGENSOLVERS[solver](matrix, null, 5, rng=np.random.default_rng(0))
+    assert found.solver == solver
+    assert found.converged
+    np.testing.assert_allclose(found.vectors.T @ null, 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_numpys_global_stream_is_left_where_it_was(solver):
+    np.random.seed(11)  # noqa: NPY002
+    expected = np.random.random(3)  # noqa: NPY002
+    np.random.seed(11)  # noqa: NPY002
+    firstcut.relax(points_graph(600, 2), 4, solver=solver, random_state=0)
+    np.testing.assert_array_equal(np.random.random(3), expected)  # noqa: NPY002
+
+
+def test_the_solver_asked_for_is_the_one_that_runs():
+    graph = points_graph(600, 2)
+    for solver in INSTALLED:
+        assert firstcut.relax(graph, 4, solver=solver).solver == solver
+        assert firstcut.relax(graph, 300, solver=solver).solver == "dense"  # no room to iterate in
+        assert firstcut.relax(graph, 1, solver=solver).solver == "components"
+
+
+@pytest.mark.parametrize(
+    ("graph", "solver"),
+    [
+        (points_graph(300, 2), "dense"),
+        (points_graph(2000, 2), "shift_invert"),
+        (torus(45), "shift_invert"),
+        (path_graph(20_000), "shift_invert"),
+        (points_graph(2000, 20), "lanczos"),
+        (hub_of_cliques(20, 50), "lanczos"),
+    ],
+    ids=["small", "plane", "mesh", "path", "space", "hub"],
+)
+def test_the_choice_follows_the_shape_of_the_graph(graph, solver):
+    assert firstcut.relax(graph, 5, random_state=0).solver == solver
+
+
+@given(graphs(max_nodes=30))
+def test_levels_of_a_search_hold_every_node_of_the_component(graph):
+    graph = as_graph(graph)
+    _, component = graph.components
+    widths = level_widths(firstcut.operator(graph, "ratio") + sp.eye_array(graph.n_nodes))
+    assert widths.sum() == np.count_nonzero(component == component[0])
+    assert (widths > 0).all()
+
+
+def test_levels_of_a_path_and_a_grid():
+    assert level_widths(path_graph(50)).tolist() == [1] * 50
+    one = sp.eye_array(7)
+    grid = sp.csr_array(sp.kron(path_graph(7), one) + sp.kron(one, path_graph(7)))
+    assert level_widths(grid).tolist() == [1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 12), st.integers(0, 9))
+def test_lanczos_finds_all_copies_of_any_multiplicities(multiplicities, count, seed):
+    values = 2.0 ** -np.arange(len(multiplicities))
+    diagonal = np.concatenate([np.repeat(values, multiplicities), np.linspace(0, 0.02, 150)])
+    known = np.zeros(diagonal.size)
+    known[0] = 1.0  # one copy of the largest is left out
+    found = largest_eigenpairs(
+        diagonal.__mul__,
+        known,
+        count,
+        dimension=2 * count + 2,
+        rng=np.random.default_rng(seed),
+        tol=1e-9,
+        budget=Budget(5000),
+    )
+    assert found.converged
+    np.testing.assert_allclose(found.values, np.sort(diagonal[1:])[::-1][:count], atol=1e-9)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(count), atol=1e-9)
+    np.testing.assert_allclose(known @ found.vectors, 0.0, atol=1e-12)
+
+
+def test_a_solver_whose_package_is_missing_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyamg", None)  # importing it now fails, as if not installed
+    graph = points_graph(300, 2)
+    words = r"solver='amg' needs the package pyamg.*pip install pyamg \(or 'firstcut\[amg\]'\)"
+    with pytest.raises(ValueError, match=words):
+        firstcut.relax(graph, 4, solver="amg")
+    with pytest.raises(ValueError, match="eigen_solver='amg' needs the package pyamg"):
+        check_solver("amg", "eigen_solver")
+    for solver in ("auto", *(name for name in EIGENSOLVERS if name not in PACKAGES)):
+        assert firstcut.relax(graph, 4, solver=solver, random_state=0).converged
+
+
+def test_packages_that_are_not_asked_for_are_not_loaded():
+    code = (
+        "import sys, numpy, firstcut; firstcut.relax(numpy.ones((9, 9)), 3, solver='lobpcg');"
+        f"print([name for name in {sorted(PACKAGES.values())} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("solver", ["arpack", None, 3])
+def test_an_unknown_solver_is_told_which_there_are(solver):
+    with pytest.raises(ValueError, match=r"choose one of 'auto', 'dense', .*'lobpcg', 'amg'"):
+        check_solver(solver)
