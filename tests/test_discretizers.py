@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
 import firstcut
-from firstcut.discretizers.repair import fill_empty_clusters
+from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.kernels.sweep import cluster_sums, sweep
 
 METHODS = list(firstcut.DISCRETIZERS)

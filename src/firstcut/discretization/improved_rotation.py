@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstcut.discretizers.alternation import alternate, starts
-from firstcut.discretizers.candidates import Discretization, Score, best_of
-from firstcut.relaxation import Relaxation
+from firstcut.discretization.alternation import alternate, starts
+from firstcut.discretization.selection import Score, best_of
+from firstcut.results import Discretization, Relaxation
 
 
 def improved_rotation(

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstcut.discretizers.alternation import alternate, starts
-from firstcut.discretizers.candidates import Discretization, Score, best_of
-from firstcut.relaxation import Relaxation
+from firstcut.discretization.alternation import alternate, starts
+from firstcut.discretization.selection import Score, best_of
+from firstcut.results import Discretization, Relaxation
 
 PAPER_ETAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """The grid the paper searches."""
@@ -37,7 +37,9 @@ def first_order(
     Parameters
     ----------
     relaxation : Relaxation
+        The relaxed solution.
     random_state : Generator
+        Draws the starts.
     score : callable or None
         Labels to true cut value; None judges the starts by the method's own loss.
     eta : float, sequence of floats or "auto", default=1e-3

@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 
-from firstcut.discretizers.candidates import Discretization, Score, best_of
-from firstcut.discretizers.repair import fill_empty_clusters
-from firstcut.discretizers.rotations import unit_rows
-from firstcut.relaxation import Relaxation
+from firstcut.discretization.empty_clusters import fill_empty_clusters
+from firstcut.discretization.selection import Score, best_of
+from firstcut.discretization.unit_rows import unit_rows
+from firstcut.results import Discretization, Relaxation
 
 
 def kmeans(
@@ -19,25 +19,30 @@ def kmeans(
     score: Score | None,
     n_init: int = 10,
     max_iter: int = 300,
+    n_clusters: int | None = None,
 ) -> Discretization:
     """Discretize by k-means on the rows of F (KM).
 
     Parameters
     ----------
     relaxation : Relaxation
+        The relaxed solution.
     random_state : Generator
+        Seeds the starts.
     score : callable or None
         Labels to true cut value; None judges the starts by the k-means loss.
     n_init : int, default=10
         Number of k-means++ starts.
     max_iter : int, default=300
         Most iterations of one run.
+    n_clusters : int, optional
+        Number of means, by default as many as there are eigenvectors.
 
     Returns
     -------
     Discretization
     """
-    return _kmeans(relaxation.eigenvectors, random_state, score, n_init, max_iter)
+    return _best_run(relaxation.eigenvectors, random_state, score, n_init, max_iter, n_clusters)
 
 
 def kmeans_norm(
@@ -47,30 +52,35 @@ def kmeans_norm(
     score: Score | None,
     n_init: int = 10,
     max_iter: int = 300,
+    n_clusters: int | None = None,
 ) -> Discretization:
     """Discretize by k-means on the rows of F scaled to length 1 (KM-norm).
 
     The parameters are those of ``kmeans``.
     """
-    return _kmeans(unit_rows(relaxation.eigenvectors), random_state, score, n_init, max_iter)
+    rows = unit_rows(relaxation.eigenvectors)
+    return _best_run(rows, random_state, score, n_init, max_iter, n_clusters)
 
 
-def _kmeans(
+def _best_run(
     rows: np.ndarray,
     random_state: np.random.Generator,
     score: Score | None,
     n_init: int,
     max_iter: int,
+    n_clusters: int | None,
 ) -> Discretization:
+    """Return the best of ``n_init`` runs, each with a seed of its own."""
+    c = rows.shape[1] if n_clusters is None else n_clusters
     seeds = random_state.integers(2**31 - 1, size=n_init)
-    return best_of((_run(rows, int(seed), max_iter) for seed in seeds), score)
+    return best_of((_run(rows, c, int(seed), max_iter) for seed in seeds), score)
 
 
-def _run(rows: np.ndarray, seed: int, max_iter: int) -> Discretization:
+def _run(rows: np.ndarray, c: int, seed: int, max_iter: int) -> Discretization:
+    """Run k-means once, to its fixed point: a tolerance would end it where nothing is special."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    c = rows.shape[1]
     model = KMeans(c, n_init=1, max_iter=max_iter, tol=0.0, random_state=seed)
     with warnings.catch_warnings():
         # fewer distinct rows than clusters: the repair below answers that

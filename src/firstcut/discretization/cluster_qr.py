@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr
 
-from firstcut.discretizers.candidates import Discretization, Score, best_of
-from firstcut.discretizers.repair import fill_empty_clusters
-from firstcut.discretizers.rotations import procrustes
-from firstcut.relaxation import Relaxation
+from firstcut.discretization.alternation import nearest_orthogonal
+from firstcut.discretization.empty_clusters import fill_empty_clusters
+from firstcut.discretization.selection import Score, best_of
+from firstcut.results import Discretization, Relaxation
 
 
 def cluster_qr(
@@ -22,6 +22,7 @@ def cluster_qr(
     Parameters
     ----------
     relaxation : Relaxation
+        The relaxed solution.
     random_state : Generator
         Not drawn from: the method is deterministic.
     score : callable or None
@@ -35,7 +36,8 @@ def cluster_qr(
     vectors = relaxation.eigenvectors
     c = vectors.shape[1]
     pivots = qr(vectors.T, mode="r", pivoting=True)[1][:c]
-    rotated = np.abs(vectors @ procrustes(vectors[pivots].T))
+    turn = nearest_orthogonal(vectors[pivots].T)
+    rotated = np.abs(vectors @ turn)
     labels = fill_empty_clusters(np.argmax(rotated, axis=1), rotated, c)
     loss = -float(rotated.max(axis=1).sum())
     return best_of([Discretization(labels, 1, True, loss, np.array([loss]))], score)

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from firstcut.discretizers.candidates import Discretization
-from firstcut.discretizers.repair import fill_empty_clusters
-from firstcut.discretizers.rotations import procrustes
-from firstcut.inputs import check_init
-from firstcut.kernels.sweep import Sweeper, cluster_sums
-from firstcut.relaxation import Relaxation
+from firstcut.discretization.empty_clusters import fill_empty_clusters
+from firstcut.kernels.sweep import cluster_sums, sweep
+from firstcut.results import Discretization, Relaxation
+from firstcut.validation import check_init
+
+DEFAULT_STARTS = 10
+"""Starts where none is given: what k-means is usually given, so that methods compare evenly."""
+
+ORTHOGONAL = 1e-6
+"""How far RᵀR of a given rotation may be from the identity: more than rounding, no real error."""
 
 Start = tuple[np.ndarray, np.ndarray | None]
 """Labels, and the rotation of the first sweep (None: solved from the labels)."""
@@ -45,29 +49,49 @@ def alternate(
     -------
     Discretization
         Converged if a sweep moved nothing and its rotation was solved from the labels it met.
+
+    Notes
+    -----
+    The numbered steps are those of Algorithm 1.
     """
     weights = relaxation.node_weights
     c = relaxation.n_clusters
     rows = np.sqrt(weights)[:, None] * (relaxation.eigenvectors - eta * relaxation.gradient)
     constant = 2.0 * float(np.sum(1.0 - eta * relaxation.eigenvalues))
-    sums, volume, count = np.empty((c, c)), np.empty(c), np.empty(c, dtype=np.int64)
-    sweep = Sweeper(c)
+    sums, cluster_weights = np.empty((c, c)), np.empty(c)
+    count = np.empty(c, dtype=np.int64)
+    scratch = np.empty(c), cluster_weights, count, np.empty(c), np.empty(c)
 
+    # Step 1. Initialize Y.
     labels = labels.copy()
     history: list[float] = []
     converged = False
     while len(history) < max_iter and not converged:
+        # Step 2. Solve R: of all orthogonal matrices the nearest to (F − ηAF)ᵀ G, which is
+        # U Vᵀ of its SVD. The product is made of sums over clusters.
         solved = rotation is None
         if rotation is None:
-            cluster_sums(rows, weights, labels, sums, volume, count)
-            rotation = procrustes((sums / np.sqrt(volume)[:, None]).T)
-        moves, objective = sweep(rows @ rotation, weights, labels)
+            cluster_sums(rows, weights, labels, sums, cluster_weights, count)
+            rotation = nearest_orthogonal((sums / np.sqrt(cluster_weights)[:, None]).T)
+        # Steps 3 to 5. For every row in turn, move it to the cluster of largest gain δ_ij, unless
+        # that would empty the cluster it is in.
+        moves, objective = sweep(rows @ rotation, weights, labels, *scratch)
         history.append(constant - 2.0 * objective)
         converged = solved and moves == 0
         rotation = None
     return Discretization(
         labels, len(history), converged, history[-1], np.array(history), eta=float(eta)
     )
+
+
+def nearest_orthogonal(matrix: np.ndarray) -> np.ndarray:
+    """Return the orthogonal R that maximises tr(Rᵀ matrix): U Vᵀ of its SVD (the paper's Eq. R).
+
+    ``scipy.linalg.polar`` returns it too, in 30 µs instead of 19 for ten clusters, which is a sixth
+    of the time of :func:`firstcut.cut_path`.
+    """
+    left, _, right = np.linalg.svd(matrix)
+    return np.asarray(left @ right)
 
 
 def starts(
@@ -80,13 +104,13 @@ def starts(
     """Return ``n_init`` starts, the first of which is the one given, if any.
 
     The others are random labels, clusters of equal size, as Algorithm 1 starts. A rotation given
-    without labels sends every row to its largest entry. ``n_init=None`` means 10, or 1 where a
-    start is given.
+    without labels sends every row to its largest entry. ``n_init=None`` means DEFAULT_STARTS, or 1
+    where a start is given.
     """
     n, c = relaxation.eigenvectors.shape
     given = init is not None or rotation is not None
     if n_init is None:
-        n_init = 1 if given else 10
+        n_init = 1 if given else DEFAULT_STARTS
     found: list[Start] = []
     if rotation is not None:
         rotation = _check_rotation(rotation, c)
@@ -105,7 +129,7 @@ def _check_rotation(rotation: np.ndarray, c: int) -> np.ndarray:
     if matrix.shape != (c, c):
         raise ValueError(f"rotation must have shape ({c}, {c}), but it has {matrix.shape}.")
     error = float(np.abs(matrix.T @ matrix - np.eye(c)).max())
-    if not error <= 1e-6:
+    if not error <= ORTHOGONAL:
         raise ValueError(
             f"rotation must be orthogonal, but RᵀR differs from the identity by {error:.3g}; "
             "orthogonalise it with an SVD first."

@@ -1,0 +1,103 @@
+"""``discretize``: labels of a relaxed solution, judged by the true cut value if there is a graph.
+
+The methods never see the graph; here it becomes the scoring function that they are handed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firstcut.cuts import CutLike, as_problem
+from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.discretization.selection import Score
+from firstcut.graph import as_graph
+from firstcut.results import Discretization, Relaxation
+from firstcut.threads import single_threaded
+from firstcut.validation import RandomState, as_generator, check_count
+
+COUNTS = ("n_init", "max_iter", "n_clusters")
+"""Options that are whole numbers, in whichever methods have them."""
+
+
+def discretize(
+    relaxation: Relaxation,
+    method: str = "first_order",
+    *,
+    graph: Any = None,
+    cut: CutLike | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Discretization:
+    """Turn a relaxed solution into labels.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+        What :func:`firstcut.relax` returns, or eigenpairs from elsewhere.
+    method : str, default="first_order"
+        A name in ``firstcut.DISCRETIZERS``: "first_order", "kmeans", "kmeans_norm", "rotation",
+        "improved_rotation" or "cluster_qr".
+    graph : Graph, sparse matrix or array-like of shape (n, n), optional
+        With it, the candidates (starts, values of eta) are judged by their true cut value, which
+        is returned too. Without it they are judged by the method's own loss.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), optional
+        The cut by which they are judged; by default the one that was relaxed.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the starts.
+    **options : dict
+        What the method takes: ``n_init`` and ``max_iter`` (all but "cluster_qr"), ``init`` and
+        ``rotation`` ("first_order", "improved_rotation"), ``eta`` ("first_order"),
+        ``n_clusters`` ("kmeans", "kmeans_norm").
+
+    Returns
+    -------
+    Discretization
+        Its labels form exactly as many clusters as there are eigenvectors (or ``n_clusters``, where
+        the method takes it), none empty.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> S = [[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], [0.8, 0.2, 0.5, 0]]
+    >>> relaxation = firstcut.relax(S, 2, cut="ratio", random_state=0)
+    >>> found = firstcut.discretize(relaxation, "kmeans", graph=S, random_state=0)
+    >>> round(found.cut_value, 4) >= round(relaxation.lower_bound, 4)
+    True
+    """
+    options = _checked(method, options, relaxation)
+    score = _score(relaxation, graph, cut)
+    rng = as_generator(random_state)
+    with single_threaded():
+        return DISCRETIZERS[method](relaxation, random_state=rng, score=score, **options)
+
+
+def _checked(method: str, options: dict[str, Any], relaxation: Relaxation) -> dict[str, Any]:
+    """Return the options if the method has them all, counts as whole numbers."""
+    known = options_of(method)
+    for name, value in options.items():
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise TypeError(f"method={method!r} has no option {name!r}; its options are {listed}.")
+        if name in COUNTS and not (value is None and known[name] is None):
+            options[name] = check_count(name, value)
+    if (options.get("n_clusters") or 0) > relaxation.n_nodes:
+        raise ValueError(
+            f"n_clusters={options['n_clusters']} is more than the {relaxation.n_nodes} nodes there "
+            f"are; choose between 1 and {relaxation.n_nodes}."
+        )
+    return options
+
+
+def _score(relaxation: Relaxation, graph: Any, cut: CutLike | None) -> Score | None:
+    """Return the function from labels to true cut value, or None without a graph."""
+    if graph is None:
+        if cut is not None:
+            raise ValueError("cut says by what to judge, which needs the graph: pass graph=S too.")
+        return None
+    graph = as_graph(graph)
+    if graph.n_nodes != relaxation.n_nodes:
+        raise ValueError(
+            f"The graph has {graph.n_nodes} nodes and the relaxation {relaxation.n_nodes}; pass "
+            "the graph that was relaxed."
+        )
+    return as_problem(graph, relaxation.node_weights if cut is None else cut).value

@@ -1,0 +1,35 @@
+"""How the best of several candidates is chosen.
+
+Choosing by the true cut value needs the graph, which no discretizer sees: it is handed a scoring
+function, or None, and then its own loss decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from firstcut.results import Discretization
+
+Score = Callable[[np.ndarray], float]
+"""Labels in, true cut value out."""
+
+
+def best_of(candidates: Iterable[Discretization], score: Score | None) -> Discretization:
+    """Return the candidate of smallest cut value, or of smallest loss without a score.
+
+    The first one wins a tie. NaN cannot win.
+    """
+    best: Discretization | None = None
+    smallest = np.inf
+    for candidate in candidates:
+        if score is not None:
+            candidate = replace(candidate, cut_value=score(candidate.labels))
+        value = candidate.loss if candidate.cut_value is None else candidate.cut_value
+        if best is None or value < smallest:
+            best, smallest = candidate, value
+    if best is None:
+        raise ValueError("There is no candidate to choose from; n_init must be at least 1.")
+    return best
