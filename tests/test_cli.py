@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 import firstcut
 from firstcut.cli import main
+from firstcut.paper.extras import needed_for
 
 
 def test_version(capsys):
@@ -46,14 +48,52 @@ def test_errors_say_what_to_do(command, words, tmp_path, capsys):
     assert words in capsys.readouterr().err
 
 
-def test_without_matplotlib_the_error_names_the_command_that_installs_it(
-    tmp_path, capsys, monkeypatch
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """A folder with the smallest of all experiments, and one dataset."""
+    folder = tmp_path_factory.mktemp("example")
+    what = ["--figure", "motivation", "--table", "datasets", "--datasets", "wine"]
+    assert main(["paper", "run", *what, "--out", str(folder), "--jobs", "1"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "package", "purpose"),
+    [
+        (["figure", "motivation"], "matplotlib", "Figures"),
+        (["table", "datasets", "--format", "csv"], "pandas", "Tables in CSV"),
+        (["table", "datasets", "--format", "latex"], "pandas", "Tables in LaTeX"),
+        (["table", "datasets", "--format", "latex"], "jinja2", "Tables in LaTeX"),
+        (["report"], "jinja2", "Pages"),
+        (["report"], "matplotlib", "Figures"),
+        (["run", "--table", "datasets", "--datasets", "iris"], "tqdm", "Progress bars"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    command, package, purpose, example, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    run = ["paper", "run", "--figure", "motivation", "--out", str(tmp_path), "--jobs", "1"]
-    assert main(run) == 0
-    assert main(["paper", "figure", "motivation", "--out", str(tmp_path)]) == 2
-    assert "pip install 'firstcut[plot]'" in capsys.readouterr().err
+    shutil.copytree(example, tmp_path, dirs_exist_ok=True)
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)  # how Python marks what cannot be imported
+    assert main(["paper", *command, "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{purpose} need {package}, which is not installed" in error
+    assert "pip install 'firstcut[paper]'" in error
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown"])
+def test_tables_to_read_need_no_other_package(form, example, capsys, monkeypatch):
+    for package in ("matplotlib", "pandas", "jinja2", "tqdm"):
+        monkeypatch.setitem(sys.modules, package, None)
+    command = ["paper", "table", "datasets", "--format", form, "--out", str(example)]
+    assert main(command) == 0
+    assert "WINE" in capsys.readouterr().out
+
+
+def test_a_package_that_misses_a_part_of_its_own_is_told_as_it_is():
+    with pytest.raises(ModuleNotFoundError, match="no_such_part"), needed_for("Pages", "jinja2"):
+        raise ModuleNotFoundError("No module named 'no_such_part'", name="no_such_part")
 
 
 def test_a_figure_is_drawn_as_png_and_svg_the_same_every_time(tmp_path, capsys):
@@ -71,7 +111,8 @@ def test_a_figure_is_drawn_as_png_and_svg_the_same_every_time(tmp_path, capsys):
 def test_the_command_line_loads_nothing_before_it_is_needed():
     code = (
         "import sys, firstcut.cli; "
-        "print([name for name in ('numba', 'matplotlib', 'sklearn') if name in sys.modules])"
+        "print([name for name in ('numba', 'matplotlib', 'sklearn', 'numpy', 'pandas', 'jinja2') "
+        "if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

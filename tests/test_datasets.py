@@ -12,7 +12,8 @@ import sklearn.datasets
 
 import firstcut
 from firstcut import datasets
-from firstcut.paper import files, printed
+from firstcut.paper.data import printed, readers
+from firstcut.paper.data.sources import BUNDLED, WHERE
 
 X = np.random.default_rng(0).integers(0, 100, size=(214, 9)).astype(float) / 8
 y = np.arange(214) % 6
@@ -41,11 +42,19 @@ def same(found):
     assert found.y.dtype == np.int64
 
 
-@pytest.mark.parametrize("name", sorted(datasets.BUNDLED))
+@pytest.mark.parametrize("name", sorted(BUNDLED))
 def test_what_scikit_learn_has_needs_no_file(name):
     found = firstcut.datasets.load(name.upper())
     assert found.X.shape[0] == found.y.shape[0]
     assert set(found.y) == set(range(found.n_classes))
+
+
+def test_the_public_module_has_what_it_says():
+    assert {"load", "names", "folders", "cache_folder", "Dataset"} <= set(datasets.__all__)
+    for name in datasets.__all__:
+        assert getattr(firstcut.datasets, name) is getattr(datasets, name)
+    assert isinstance(datasets.load("wine"), datasets.Dataset)
+    assert datasets.names()[:2] == ["jaffe", "umist"]
 
 
 def test_npz(folder):
@@ -87,7 +96,7 @@ def test_a_bad_line_of_a_csv_is_named(folder):
 def test_a_square_matrix_is_settled_by_the_number_of_features(folder):
     square = np.arange(16.0).reshape(4, 4)
     np.savez(folder / "square.npz", X=square, y=[0, 1, 0, 1])
-    np.testing.assert_array_equal(files.read_npz(folder / "square.npz", 4)[0], square)
+    np.testing.assert_array_equal(readers.read_npz(folder / "square.npz", 4)[0], square)
 
 
 def test_folders_are_searched_in_order(folder, monkeypatch):
@@ -165,4 +174,4 @@ def test_an_unknown_name_lists_the_known_ones():
 
 def test_every_dataset_of_the_paper_can_be_had():
     for name in printed.dataset_labels():
-        assert name in datasets.BUNDLED or name in datasets.WHERE
+        assert name in BUNDLED or name in WHERE

@@ -1,4 +1,4 @@
-"""Tables hold what the records say, and the report shows it in a real browser."""
+"""Tables hold what the records say, and the pages show it, in a real browser too."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ import json
 import re
 import shutil
 import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from firstcut.paper import printed
-from firstcut.paper.entries import Entry
-from firstcut.paper.experiments import EXPERIMENTS, METHODS, OPTIMUM, RELAXED, Scope, cells
-from firstcut.paper.findings import checks, differences
-from firstcut.paper.flaws import FLAWS
-from firstcut.paper.records import Store
-from firstcut.paper.rendering import FORMATS
-from firstcut.paper.report import ORDER, verdict, write_html
-from firstcut.paper.runs import run
-from firstcut.paper.tables import TABLES
+import firstcut
+from firstcut.paper.data import printed
+from firstcut.paper.report.contents import ORDER
+from firstcut.paper.report.figures import FIGURES
+from firstcut.paper.report.findings import checks, differences
+from firstcut.paper.report.flaws import FLAWS
+from firstcut.paper.report.formats import FORMATS
+from firstcut.paper.report.html_page import write_html
+from firstcut.paper.report.markdown_page import write_markdown
+from firstcut.paper.report.table import Entry, Section, Table
+from firstcut.paper.report.tables import TABLES
+from firstcut.paper.runs.experiments import EXPERIMENTS, Scope, cells
+from firstcut.paper.runs.methods import METHODS, OPTIMUM, PARTITION, RELAXED
+from firstcut.paper.runs.records import Store
+from firstcut.paper.runs.running import run
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -50,7 +57,7 @@ def as_printed(factor=1.0):
         for name in names:
             for cut in printed.CUT_TITLES:
                 for column in (bound, *METHODS):
-                    value = printed.value(table, name, cut, column.printed or "")
+                    value = printed.value(table, name, cut, column.printed)
                     if value is None:
                         continue
                     record = {
@@ -89,12 +96,36 @@ def test_every_difference_over_two_percent_is_listed_with_a_reason():
         for name in names
         for cut in printed.CUT_TITLES
         for column in METHODS
-        if printed.value(table, name, cut, column.printed or "") is not None
+        if printed.value(table, name, cut, column.printed) is not None
     )
     assert len(values) == count
     for difference in values:
         assert difference.relative == pytest.approx(0.03)
         assert difference.reason
+
+
+def test_even_a_bound_that_differs_is_listed():
+    records = as_printed()
+    wrong = next(r for r in records if (r["method"], r["dataset"]) == ("relax", "orl"))
+    wrong["value"] *= 2.0
+    (found,) = differences(records)
+    assert (found.row, found.column) == ("ORL", "OPT_r")
+    assert found.reason
+
+
+def test_a_row_with_partition_alone_is_no_check_of_it():
+    records = [
+        {
+            "experiment": "objective",
+            "dataset": "wine",
+            "cut": "ratio",
+            "method": PARTITION.method,
+            "parameters": dict(PARTITION.parameters),
+            "seed": 0,
+            "value": 0.1,
+        }
+    ]
+    assert checks(records) == []
 
 
 @pytest.mark.parametrize(
@@ -109,9 +140,9 @@ def test_every_difference_over_two_percent_is_listed_with_a_reason():
     ],
 )
 def test_a_cell_is_coloured_by_its_difference(ours, paper, expected):
-    assert verdict(Entry((ours,), paper), larger_is_better=False) == expected
+    assert Entry((ours,), paper).verdict(larger_is_better=False) == expected
     swapped = {"better": "worse", "worse": "better"}.get(expected, expected)
-    assert verdict(Entry((ours,), paper), larger_is_better=True) == swapped
+    assert Entry((ours,), paper).verdict(larger_is_better=True) == swapped
 
 
 def test_the_median_over_the_seeds_is_shown():
@@ -150,6 +181,120 @@ def test_every_table_in_every_form(name, measured):
     assert not re.search(r"(?<!\\)_", latex)
 
 
+def test_every_flaw_has_its_place():
+    for flaw in FLAWS:
+        assert set(flaw.where) <= set(ORDER)
+
+
+def test_the_papers_tables_have_its_numbers():
+    """In the order in which they appear there: I and II, then the datasets, then IV and V."""
+    found = {name: build([]).number for name, build in TABLES.items()}
+    assert {name: number for name, number in found.items() if number is not None} == {
+        "tiny": "Table I",
+        "objective": "Table II",
+        "datasets": "Table III",
+        "accuracy": "Table IV",
+        "nmi": "Table V",
+    }
+    numbers = {name: figure.number for name, figure in FIGURES.items()}
+    assert numbers == {
+        "closest": "Figure 1",
+        "motivation": None,
+        "sensitivity": "Figure 3",
+        "convergence": "Figure 4",
+    }
+    assert TABLES["objective"]([]).heading == "Objective values (the paper’s Table II)"
+    assert TABLES["seconds"]([]).heading == TABLES["seconds"]([]).title
+
+
+def test_a_table_is_found_by_the_papers_number_in_the_tree():
+    folder = Path(firstcut.__file__).parent / "paper" / "report" / "tables"
+    for position, number in enumerate(("I", "II", "III", "IV", "V"), start=1):
+        (file,) = folder.glob(f"table_{position}_*.py")
+        assert f"Table {number} of the paper" in file.read_text(encoding="utf-8").splitlines()[0]
+        assert TABLES[file.stem.split("_")[2]]([]).number == f"Table {number}"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_without_records_has_no_rows(name, form):
+    assert TABLES[name]([]).is_empty
+    text = FORMATS[form](TABLES[name]([]))
+    if form == "csv":
+        assert text == "table,section,row,column,ours,smallest,largest,runs,paper"
+    if form == "latex":
+        assert text.count("tabular") == 2 * len(TABLES[name]([]).sections)
+
+
+NASTY = "<b>&amp;</b> \"quoted\" 'single' | 5 % of $x_1^2$ {#1} ~ \\ η, <script>alert(1)</script>"
+
+
+def nasty_table(_=None):
+    entries = (Entry((1.0, 2.0), 1.5, NASTY), Entry((3.0,), 2.5))
+    section = Section(NASTY, (NASTY + " head", "plain"), ((NASTY + " row", entries),))
+    return Table("datasets", NASTY, (section,), "Table <III>", NASTY, (NASTY,), "small")
+
+
+class Texts(HTMLParser):
+    """The texts of a page by the tag that they stand in, and the attributes of all tags."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.texts, self.attributes, self.tags, self._open = [], [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        self.texts.append((self._open[-1] if self._open else "", data))
+
+
+def test_whatever_a_value_holds_the_page_shows_it_as_text(tmp_path, monkeypatch):
+    monkeypatch.setitem(TABLES, "datasets", nasty_table)
+    machine = dict.fromkeys(("system", "architecture", "processor", "cores"), NASTY)
+    records = as_printed(1.03)
+    for record in records:
+        record |= {"versions": {"python": NASTY}, "machine": machine}
+    odd = "odd <i>name</i>"
+    records.append({**records[-1], "dataset": odd, "seed": 0})
+    write_html(records, tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Texts(html)
+    assert not {"script", "i"} & set(page.tags)
+    for place in (("h2", NASTY + " (the paper’s Table <III>)"), ("a", NASTY), ("p", NASTY)):
+        assert place in page.texts
+    for place in (("th", NASTY), ("th", NASTY + " head"), ("th", NASTY + " row"), ("th", odd)):
+        assert place in page.texts
+    assert ("span", NASTY) in page.texts or ("b", NASTY) in page.texts
+    assert ("data-section", NASTY) in page.attributes
+    assert any(tag == "dd" and NASTY in text for tag, text in page.texts)
+    assert (
+        "&amp;amp;" in html
+    )  # once for the text, once for the page: nothing is taken as marked up
+
+
+def test_whatever_a_value_holds_latex_and_csv_have_it_as_text():
+    latex = FORMATS["latex"](nasty_table())
+    body = latex.partition("\n")[2]
+    for special in "%#_&":
+        plain = re.findall(rf"(?<!\\){re.escape(special)}", body.replace(" & ", " "))
+        assert not plain, special
+    assert r"$\eta$" in body
+    assert r"\textbackslash" in body
+    (first, second) = csv.DictReader(io.StringIO(FORMATS["csv"](nasty_table())))
+    assert first["section"] == NASTY
+    assert first["row"] == NASTY + " row"
+    assert first["column"] == NASTY + " head"
+    assert (second["ours"], second["paper"], second["runs"]) == ("3", "2.5", "1")
+
+
 def test_the_page_needs_nothing_else(measured, tmp_path):
     page = tmp_path / "report.html"
     write_html(measured, page)
@@ -161,9 +306,23 @@ def test_the_page_needs_nothing_else(measured, tmp_path):
     assert len(ids) == len(set(ids))
 
 
-def test_every_flaw_has_its_place():
-    for flaw in FLAWS:
-        assert set(flaw.where) <= set(ORDER)
+def test_the_markdown_page_has_its_tables_and_figures_beside_it(measured, tmp_path):
+    page, folder = tmp_path / "docs" / "page.md", tmp_path / "results"
+    write_markdown(measured, page, folder)
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\n\n\n") == 0
+    assert not re.search(r"\{[{%]", text)
+    for name, build in TABLES.items():
+        table = build(measured)
+        assert (FORMATS["markdown"](table) in text) != table.is_empty
+        assert (folder / f"{name}.csv").exists() != table.is_empty
+        assert (folder / f"{name}.tex").exists() != table.is_empty
+    for name, figure in FIGURES.items():
+        assert f"![{figure.title}](../results/{name}.svg)" in text
+        assert (folder / f"{name}.svg").exists()
+        assert (folder / f"{name}.png").exists()
+    assert "export FIRSTCUT_DATA=" in text
+    assert f"firstcut paper report --out {folder} --markdown {page}" in text
 
 
 READ = """<script>

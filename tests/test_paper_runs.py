@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from firstcut.paper.experiments import EXPERIMENTS, FIGURES, TABLES, Scope, cells, columns
-from firstcut.paper.records import Store
-from firstcut.paper.runs import run
+from firstcut.paper.report.figures import FIGURES
+from firstcut.paper.report.tables import TABLES
+from firstcut.paper.runs import measure, progress
+from firstcut.paper.runs.experiments import (
+    EXPERIMENTS,
+    EXPERIMENTS_OF_FIGURE,
+    EXPERIMENTS_OF_TABLE,
+    Scope,
+    cells,
+)
+from firstcut.paper.runs.methods import columns
+from firstcut.paper.runs.records import Store, key_of
+from firstcut.paper.runs.running import run
 
 SMALL = Scope(("wine",), n_seeds=1, n_batches=1, batch=3)
 
@@ -30,8 +42,10 @@ def record_key(record):
 
 
 def test_every_table_and_figure_names_experiments_that_there_are():
-    for needed in (*TABLES.values(), *FIGURES.values()):
+    for needed in (*EXPERIMENTS_OF_TABLE.values(), *EXPERIMENTS_OF_FIGURE.values()):
         assert set(needed) <= set(EXPERIMENTS)
+    assert set(EXPERIMENTS_OF_TABLE) == set(TABLES)
+    assert set(EXPERIMENTS_OF_FIGURE) == set(FIGURES)
 
 
 def test_the_paper_is_all_there():
@@ -72,7 +86,7 @@ def test_what_is_recorded_is_not_run_again(tmp_path, monkeypatch):
     def fail(*_):
         raise AssertionError("run again")
 
-    monkeypatch.setattr("firstcut.paper.runs.measure", fail)
+    monkeypatch.setattr("firstcut.paper.runs.workers.measure", fail)
     again = run(wanted, Store(tmp_path), progress=False)
     assert (again.finished, again.resumed, again.failed) == (0, len(wanted), [])
 
@@ -88,8 +102,6 @@ def test_missing_datasets_are_left_out_and_named(tmp_path, monkeypatch):
 
 
 def test_one_bad_cell_does_not_cost_the_others(tmp_path, monkeypatch):
-    from firstcut.paper import measure
-
     monkeypatch.setitem(measure.LABELLERS, "kmeans", lambda *_, **__: 1 / 0)
     wanted = cells(("objective",), SMALL)
     summary = run(wanted, Store(tmp_path), progress=False)
@@ -141,3 +153,119 @@ def test_killed_and_continued(tmp_path, jobs):
     summary = run(wanted, Store(tmp_path), progress=False)
     assert (summary.finished, summary.resumed) == (left, len(wanted) - left)
     assert before | {cell.key for cell in wanted} <= Store(tmp_path).keys()
+
+
+def workers_of(pid):
+    """The processes that measure for a run, by their ids."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int(path.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"popen_loky" in path.joinpath("cmdline").read_bytes():
+                found.append(int(path.name))
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+
+
+@needs_proc
+def test_a_killed_worker_is_told_and_the_same_command_continues(tmp_path):
+    child = start(tmp_path, "--jobs", "2")
+    wait_for_records(tmp_path, child, 5)
+    os.kill(workers_of(child.pid)[0], signal.SIGKILL)
+    _, error = child.communicate(timeout=120)
+    assert child.returncode == 1
+    assert "A worker was killed before its work was done" in error
+    assert "run again to continue" in error
+    assert "Traceback" not in error
+    before = Store(tmp_path).keys()
+    assert len(before) >= 5
+    wanted = cells(("objective",), SMALL)
+    summary = run(wanted, Store(tmp_path), progress=False)
+    assert summary.resumed == sum(cell.key in before for cell in wanted)
+    assert before | {cell.key for cell in wanted} == Store(tmp_path).keys()
+
+
+@needs_proc
+def test_no_worker_outlives_its_parent(tmp_path):
+    child = start(tmp_path, "--jobs", "2")
+    wait_for_records(tmp_path, child, 5)
+    workers = workers_of(child.pid)
+    assert len(workers) == 2
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate(timeout=120)
+    while any(map(is_running, workers)):
+        time.sleep(0.05)
+
+
+def test_only_the_parent_writes(tmp_path, monkeypatch):
+    """Workers hand their records back: the folder they could write to is not even told to them."""
+    wanted = cells(("datasets", "convergence"), SMALL)
+    written = []
+    monkeypatch.setattr(Store, "append", lambda _, record: written.append(key_of(record)))
+    summary = run(wanted, Store(tmp_path), n_jobs=2, progress=False)
+    assert sorted(written) == sorted(cell.key for cell in wanted)
+    assert summary.finished == len(wanted)
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_log_gets_lines_and_not_many(monkeypatch):
+    wanted = cells(("objective",), SMALL)
+    silent, log = io.StringIO(), io.StringIO()
+    quick = progress.Progress(wanted, silent)
+    for cell in wanted:
+        quick.advance(cell)
+    quick.close()
+    assert silent.getvalue() == ""  # it was done before there was anything to tell
+    monkeypatch.setattr(progress, "LINE_SECONDS", 1e-9)
+    told = progress.Progress(wanted, log)
+    for cell in wanted:
+        told.advance(cell)
+    told.close()
+    lines = log.getvalue().splitlines()
+    assert len(lines) == len(wanted)
+    assert "\r" not in log.getvalue()
+    assert f"{len(wanted)}/{len(wanted)}  objective wine partition" in lines[-1]
+    assert "left" in lines[-1]
+
+
+def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
+    monkeypatch.setattr(progress, "LIVE_SECONDS", 0.0)
+    wanted = cells(("objective",), SMALL)
+    screen = Terminal()
+    told = progress.Progress(wanted, screen)
+    for cell in wanted:
+        told.advance(cell)
+    told.close()
+    assert "\n" not in screen.getvalue()
+    *_, last, rest = screen.getvalue().split("\r")
+    assert last.strip() == rest == ""
+
+
+def test_what_cells_are_expected_to_cost_is_known_for_all():
+    assert all(progress.cost(cell) > 0 for cell in cells(EXPERIMENTS, Scope()))
+
+
+RECORDS = Path(__file__).parents[1] / "docs" / "results"
+
+
+@pytest.mark.skipif(not RECORDS.exists(), reason="the documentation is not here")
+def test_the_records_of_the_documentation_are_those_of_a_full_run():
+    """A changed name or parameter would leave them unread, and hours to be run again."""
+    assert Store(RECORDS).keys() == {cell.key for cell in cells(EXPERIMENTS, Scope())}

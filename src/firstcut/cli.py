@@ -1,4 +1,8 @@
-"""The command line: ``firstcut paper run``, ``table``, ``figure`` and ``report``."""
+"""The command line: ``firstcut paper run``, ``table``, ``figure`` and ``report``.
+
+Commands import what they need when they run, so that ``--help`` and a mistyped name are answered
+at once. Errors of the user are one line on the standard error and status 2.
+"""
 
 from __future__ import annotations
 
@@ -89,40 +93,29 @@ def _add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from firstcut import datasets
-    from firstcut.inputs import check_choice, check_count
-    from firstcut.paper.experiments import (
-        EXPERIMENTS,
-        FIGURES,
-        N_SEEDS,
-        QUICK_DATASETS,
-        TABLES,
-        Scope,
-        cells,
-    )
-    from firstcut.paper.records import Store
-    from firstcut.paper.runs import run
+    from dataclasses import replace
 
-    wanted = [
-        name for table in options.table for name in TABLES[check_choice("table", table, TABLES)]
-    ]
-    for figure in options.figure:
-        wanted.extend(FIGURES[check_choice("figure", figure, FIGURES)])
-    if options.all or (options.quick and not wanted):
-        wanted = list(EXPERIMENTS)
-    if not wanted:
-        raise ValueError(
-            f"Say what to run: --all, --quick, --table {' | '.join(TABLES)}, "
-            f"--figure {' | '.join(FIGURES)}."
-        )
-    n_seeds = options.seeds if options.seeds is not None else 2 if options.quick else N_SEEDS
-    chosen = options.datasets or (QUICK_DATASETS if options.quick else Scope.datasets)
-    known = tuple(check_choice("dataset", name.lower(), datasets.names()) for name in chosen)
-    few = {"n_batches": 1, "batch": 10} if options.quick else {}
-    scope = Scope(known, check_count("seeds", n_seeds), **few)
-    n_jobs = _cores() if options.jobs is None else check_count("jobs", options.jobs)
+    from firstcut.paper.data.datasets import names
+    from firstcut.paper.runs.experiments import QUICK, Scope, cells
+    from firstcut.paper.runs.records import Store
+    from firstcut.paper.runs.running import run
+    from firstcut.paper.runs.workers import WorkerLostError
+    from firstcut.threads import available_cores
+    from firstcut.validation import check_choice, check_count
 
-    summary = run(cells(wanted, scope), Store(options.out), data=options.data, n_jobs=n_jobs)
+    scope = QUICK if options.quick else Scope()
+    if options.datasets:
+        known = (check_choice("dataset", name.lower(), names()) for name in options.datasets)
+        scope = replace(scope, datasets=tuple(known))
+    if options.seeds is not None:
+        scope = replace(scope, n_seeds=check_count("seeds", options.seeds))
+    wanted = cells(_experiments(options), scope)
+    n_jobs = available_cores() if options.jobs is None else check_count("jobs", options.jobs)
+    try:
+        summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs)
+    except WorkerLostError as error:
+        print(f"firstcut: {error}", file=sys.stderr)
+        return 1
     print(
         f"{summary.finished} run, {summary.resumed} there already; records in "
         f"{options.out / 'records'}"
@@ -137,21 +130,39 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if summary.failed else 0
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _experiments(options: argparse.Namespace) -> list[str]:
+    """Return the experiments that a run is asked for."""
+    from firstcut.paper.runs.experiments import (
+        EXPERIMENTS,
+        EXPERIMENTS_OF_FIGURE,
+        EXPERIMENTS_OF_TABLE,
+    )
+    from firstcut.validation import check_choice
+
+    wanted: list[str] = []
+    for table in options.table:
+        wanted += EXPERIMENTS_OF_TABLE[check_choice("table", table, EXPERIMENTS_OF_TABLE)]
+    for figure in options.figure:
+        wanted += EXPERIMENTS_OF_FIGURE[check_choice("figure", figure, EXPERIMENTS_OF_FIGURE)]
+    if options.all or (options.quick and not wanted):
+        wanted = list(EXPERIMENTS)
+    if not wanted:
+        raise ValueError(
+            f"Say what to run: --all, --quick, --table {' | '.join(EXPERIMENTS_OF_TABLE)}, "
+            f"--figure {' | '.join(EXPERIMENTS_OF_FIGURE)}."
+        )
+    return wanted
 
 
 def _table(options: argparse.Namespace) -> int:
-    from firstcut.inputs import check_choice
-    from firstcut.paper.records import Store
-    from firstcut.paper.rendering import FORMATS
-    from firstcut.paper.tables import TABLES
+    from firstcut.paper.report.formats import FORMATS
+    from firstcut.paper.report.tables import TABLES
+    from firstcut.paper.runs.records import Store
+    from firstcut.validation import check_choice
 
     build = TABLES[check_choice("table", options.name, TABLES)]
-    render = FORMATS[check_choice("format", options.format, FORMATS)]
-    text = render(build(list(Store(options.out))))
+    write = FORMATS[check_choice("format", options.format, FORMATS)]
+    text = write(build(list(Store(options.out))))
     if options.to is None:
         print(text)
     else:
@@ -160,23 +171,21 @@ def _table(options: argparse.Namespace) -> int:
 
 
 def _figure(options: argparse.Namespace) -> int:
-    from functools import partial
+    from firstcut.paper.report.drawing import save
+    from firstcut.paper.report.figures import FIGURES
+    from firstcut.paper.runs.records import Store
+    from firstcut.validation import check_choice
 
-    from firstcut.inputs import check_choice
-    from firstcut.paper.figures import FIGURES, save
-    from firstcut.paper.records import Store
-
-    draw = FIGURES[check_choice("figure", options.name, FIGURES)]
-    folder = options.to or options.out
-    for path in save(partial(draw, list(Store(options.out))), folder, options.name):
+    figure = FIGURES[check_choice("figure", options.name, FIGURES)]
+    for path in save(figure, list(Store(options.out)), options.to or options.out):
         print(path)
     return 0
 
 
 def _report(options: argparse.Namespace) -> int:
-    from firstcut.paper.page import write_markdown
-    from firstcut.paper.records import Store
-    from firstcut.paper.report import write_html
+    from firstcut.paper.report.html_page import write_html
+    from firstcut.paper.report.markdown_page import write_markdown
+    from firstcut.paper.runs.records import Store
 
     records = list(Store(options.out))
     if not records:

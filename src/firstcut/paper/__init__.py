@@ -1,17 +1,13 @@
 """The paper, reproduced: every table and figure from one command, beside the printed numbers.
 
-Runs write records; tables, figures and the report only read them.
+Three rooms, each of which imports only from those above it here:
 
-================  ==================================================================
-``printed``       the numbers in the paper
-``protocol``      how the paper turns a dataset into a graph
-``experiments``   what there is to run, cell by cell
-``measure``       one cell run
-``records``       the store that a kill cannot hurt
-``runs``          many cells, resumed and in parallel
-``tables``        records to tables, made of ``entries``; ``rendering`` writes them down
-``figures``       records to figures
-``findings``      agreement, differences and their likely reasons; ``flaws``
-``report``        all of it on one page
-================  ==================================================================
+==========  ========================================================================
+``data``    datasets by name, the files they come in, the numbers the paper prints
+``runs``    what there is to run, one cell measured, records, many cells in parallel
+``report``  records to tables, figures, findings, and the pages that show them
+==========  ========================================================================
+
+Runs write records; tables, figures and pages only read them. The packages that only this part
+needs (matplotlib, jinja2, pandas, tqdm) are imported when they are used, see ``extras``.
 """

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import median
 
-from firstcut.paper import printed
-from firstcut.paper.entries import AGREEMENT, Entry, Table, spread
-from firstcut.paper.experiments import METHODS, PARTITION, Column, identity_starts, single_starts
-from firstcut.paper.records import Record
-from firstcut.paper.tables import TABLES
+from firstcut.paper.data import printed
+from firstcut.paper.report.selection import each_single_start
+from firstcut.paper.report.table import AGREEMENT, Entry, Table
+from firstcut.paper.report.tables import TABLES
+from firstcut.paper.runs.methods import (
+    METHODS,
+    OPTIMUM,
+    PARTITION,
+    RELAXED,
+    Column,
+    identity_starts,
+    single_starts,
+)
+from firstcut.paper.runs.records import Record
 
 STABLE = ("JAFFE", "COIL20", "MSRA", "WINE", "GLASS", "SEGMENT", "USPS", "Fashion")
 """Datasets on which k-means ends at about the same value from every start."""
@@ -18,7 +28,7 @@ COMPARED = ("KM", "ISR", "first order")
 """Methods whose values there must be the paper's, up to 2%."""
 
 SAME = 1e-9
-"""Relative difference that is rounding."""
+"""Relative difference that is rounding: the same cut, summed in another order."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +64,11 @@ class Difference:
 
 
 Place = tuple[str, str, str, Entry]
-"""Cut title, row label, column label and entry."""
+"""Title of the cut, label of the row, head of the column, and the entry there."""
 
 
 def places(table: Table) -> Iterator[Place]:
-    """Yield every cell of a table that has a number of ours."""
+    """Yield every place of a table that has a number of ours."""
     for section in table.sections:
         for label, row in section.rows:
             for head, entry in zip(section.heads, row, strict=True):
@@ -68,13 +78,13 @@ def places(table: Table) -> Iterator[Place]:
 
 def checks(records: list[Record]) -> list[Check]:
     """Return what must be true, and how far it is; what has no records is left out."""
-    objective, tiny = TABLES["objective"](records), TABLES["tiny"](records)
-    cells, small = list(places(objective)), list(places(tiny))
-    relaxed = [e.agrees for _, _, head, e in cells if head == "OPT_r" and e.paper is not None]
-    optima = [e.agrees for _, _, head, e in small if head == "OPT" and e.paper is not None]
+    large = list(places(TABLES["objective"](records)))
+    small = list(places(TABLES["tiny"](records)))
+    relaxed = [e.agrees for _, _, head, e in large if head == RELAXED.label and e.paper is not None]
+    optima = [e.agrees for _, _, head, e in small if head == OPTIMUM.label and e.paper is not None]
     near = [
         entry.agrees or abs(entry.difference) <= AGREEMENT
-        for _, row, head, entry in cells
+        for _, row, head, entry in large
         if row in STABLE and head in COMPARED and entry.difference is not None
     ]
     found = [
@@ -85,10 +95,10 @@ def checks(records: list[Record]) -> list[Check]:
             "the datasets where k-means is stable",
             near,
         ),
-        _check("partition is the smallest of its row (medians)", _smallest(cells, every=False)),
+        _check("partition is the smallest of its row (medians)", _smallest(large, every=False)),
         _check(
             "Even the worst seed of partition is no larger than the best of any other method",
-            _smallest(cells, every=True),
+            _smallest(large, every=True),
         ),
         _check("partition is at the enumerated optimum, for every seed", _at_optimum(small)),
     ]
@@ -99,64 +109,66 @@ def _check(text: str, outcomes: list[bool]) -> Check:
     return Check(text, sum(outcomes), len(outcomes))
 
 
-def _smallest(cells: list[Place], *, every: bool) -> list[bool]:
+def _smallest(listed: list[Place], *, every: bool) -> list[bool]:
+    """Return for every row whether partition is the smallest: its median, or its worst seed."""
     outcomes = []
-    for cut, row, head, entry in cells:
-        if head != PARTITION.label:
-            continue
+    for cut, row, head, entry in listed:
         others = [
             other
-            for title, label, name, other in cells
-            if (title, label) == (cut, row) and name not in (PARTITION.label, "OPT_r")
+            for title, label, name, other in listed
+            if (title, label) == (cut, row) and name not in (PARTITION.label, RELAXED.label)
         ]
+        if head != PARTITION.label or not others:
+            continue
         if every:
-            goal = min(min(other.ours) for other in others)
-            outcomes.append(max(entry.ours) <= goal * (1.0 + SAME))
+            ours, goal = max(entry.ours), min(min(other.ours) for other in others)
         else:
-            values = [other.value for other in others if other.value is not None]
-            outcomes.append(entry.value is not None and entry.value <= min(values) * (1.0 + SAME))
+            ours, goal = median(entry.ours), min(median(other.ours) for other in others)
+        outcomes.append(ours <= goal * (1.0 + SAME))
     return outcomes
 
 
-def _at_optimum(cells: list[Place]) -> list[bool]:
-    optimum = {(cut, row): e.value for cut, row, head, e in cells if head == "OPT"}
+def _at_optimum(listed: list[Place]) -> list[bool]:
+    """Return for every row with a known optimum whether every seed of partition is there."""
+    optimum = {(cut, row): e.value for cut, row, head, e in listed if head == OPTIMUM.label}
     return [
         max(entry.ours) <= (optimum[cut, row] or 0.0) * (1.0 + SAME)
-        for cut, row, head, entry in cells
+        for cut, row, head, entry in listed
         if head == PARTITION.label and (cut, row) in optimum
     ]
 
 
+FIELDS = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": "nmi"}
+"""The tables of values and the field of the records that each shows."""
+
+
 def differences(records: list[Record]) -> list[Difference]:
-    """Return every cell that differs from the paper's by more than 2%, with its likely reason."""
+    """Return every place that differs from the paper's by more than 2%, with its likely reason."""
     found = []
     agreeing = {
         (cut, row, head)
         for cut, row, head, entry in places(TABLES["objective"](records))
         if entry.agrees
     }
+    columns = {column.label: column for column in (OPTIMUM, RELAXED, *METHODS)}
     for name, field in FIELDS.items():
         for cut, row, head, entry in places(TABLES[name](records)):
             if entry.difference is None or entry.agrees or abs(entry.difference) <= AGREEMENT:
                 continue
             assert entry.value is not None
             assert entry.paper is not None
-            column = next(column for column in METHODS if column.label == head)
-            starts = _starts(records, single_starts(), column, cut, row, field)
-            turned = _starts(records, identity_starts(), column, cut, row, field)
+            column = columns[head]
             if field != "value" and (cut, row, head) in agreeing:
                 reason = (
                     "The cut values agree; several partitions have that value to the digits "
                     "printed, with different labels."
                 )
             else:
+                starts = _starts(records, single_starts(), column, cut, row, field)
+                turned = _starts(records, identity_starts(), column, cut, row, field)
                 reason = _reason(column, entry, starts, turned, larger_is_better=field != "value")
             found.append(Difference(name, row, cut, head, entry.value, entry.paper, reason))
     return found
-
-
-FIELDS = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": "nmi"}
-"""The tables of values and the field of the records that each shows."""
 
 
 def _starts(
@@ -167,7 +179,7 @@ def _starts(
         float(record[field])
         for single in singles
         if single.method == column.method
-        for record in spread(records, single)
+        for record in each_single_start(records, single)
         if printed.row_label(record["dataset"]) == row and printed.CUT_TITLES[record["cut"]] == cut
     )
 
@@ -180,13 +192,14 @@ def _reason(
     *,
     larger_is_better: bool,
 ) -> str:
+    """Return why ours likely differs, by where runs of ours end: the first reason that fits."""
     if column.method == "direct_cut":
         return (
             "Another program: the paper ran that of DNC's authors, ours is written from its idea. "
             "Both start anywhere and mostly end far above the spectral methods."
         )
     assert entry.paper is not None
-    slack = 10.0**-printed.DIGITS
+    slack = 10.0**-printed.DIGITS  # the paper's number may be rounded or cut off
     there = sum(abs(value - entry.paper) <= slack for value in starts)
     if there:
         return f"{there} of {len(starts)} single starts of ours end there: one start, or few."

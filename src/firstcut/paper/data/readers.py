@@ -29,7 +29,7 @@ def as_samples(X: Any, y: Any) -> Samples:
 
 def read_npz(path: Path, n_features: int | None = None) -> Samples:
     """Read arrays X and y."""
-    with np.load(path, allow_pickle=False) as file:
+    with np.load(path, allow_pickle=False) as file:  # a pickle could run anything
         return _from_arrays(path, {name: file[name] for name in file.files}, n_features)
 
 
@@ -61,6 +61,7 @@ def read_csv(path: Path, n_features: int | None = None) -> Samples:
         rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]
     if not rows:
         raise ValueError(f"{path} is empty; it must hold one sample per line.")
+    # a first line of words is a header; its last field may be a word in a line of samples, too
     header = None if all(map(_is_number, rows[0][:-1])) else [f.strip().lower() for f in rows[0]]
     column = len(rows[0]) - 1
     if header is not None:
@@ -90,6 +91,7 @@ READERS: dict[str, Callable[[Path, int | None], Samples]] = {
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, Any], n_features: int | None) -> Samples:
+    """Return the samples and classes among named arrays, the samples turned into rows."""
     lower = {name.lower(): array for name, array in arrays.items()}
     X = next((lower[name] for name in SAMPLE_NAMES if name in lower), None)
     y = next((lower[name] for name in CLASS_NAMES if name in lower), None)
@@ -104,6 +106,7 @@ def _from_arrays(path: Path, arrays: Mapping[str, Any], n_features: int | None) 
             f"{path} holds samples of shape {X.shape} and {n} classes; one side of the samples "
             "must be as long as the classes are many."
         )
+    # the side as long as the classes are many has the samples; where both are, the features decide
     square = X.shape[0] == X.shape[1]
     if X.shape[0] != n or (square and n_features not in (None, X.shape[1])):
         X = X.T

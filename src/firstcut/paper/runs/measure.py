@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 import firstcut
-from firstcut.paper.experiments import Cell
-from firstcut.paper.protocol import Problem, graph_of, problem
-from firstcut.paper.records import Record
-from firstcut.paper.theorems import first_theorem, second_theorem
-from firstcut.paper.toys import example, missed
+from firstcut.paper.data.printed import split_name
+from firstcut.paper.runs.experiments import SINGLE_STARTS, Cell
+from firstcut.paper.runs.methods import N_INIT
+from firstcut.paper.runs.protocol import Problem, graph_of, problem
+from firstcut.paper.runs.records import Record
+from firstcut.paper.runs.small_graphs import example, missed
+from firstcut.paper.runs.theorems import first_theorem, second_theorem
+from firstcut.validation import number_by_appearance
 
 Found = tuple[np.ndarray, int, dict[str, Any]]
 """Labels, iterations, and what else is worth a field."""
@@ -23,11 +26,14 @@ Found = tuple[np.ndarray, int, dict[str, Any]]
 def _discretized(
     problem: Problem, method: str, seed: int, judge: str, **options: Any
 ) -> firstcut.Discretization:
+    """Discretize, the starts judged by the method's own loss or, with the graph, by the cut."""
     graph = {"graph": problem.graph} if judge == "cut" else {}
     return firstcut.discretize(problem.relaxation, method, random_state=seed, **graph, **options)
 
 
 def _discretizer(method: str) -> Callable[..., Found]:
+    """Return the labeller of a method that ``firstcut.discretize`` knows."""
+
     def run(problem: Problem, seed: int, *, judge: str, **options: Any) -> Found:
         found = _discretized(problem, method, seed, judge, **options)
         return found.labels, found.n_iter, {} if found.eta is None else {"eta": found.eta}
@@ -82,7 +88,13 @@ def measure(cell: Cell, data: str | None = None) -> Record:
     cell : Cell
     data : str, optional
         Folder of datasets.
+
+    Returns
+    -------
+    dict
+        The fields of its key, what was measured, and the seconds that it took.
     """
+    # its key comes first, so that a line of the file begins with what it is
     record: Record = {
         "experiment": cell.experiment,
         "dataset": cell.dataset,
@@ -98,11 +110,13 @@ def measure(cell: Cell, data: str | None = None) -> Record:
         record.update(_relaxed(cell, data))
     else:
         record.update(_labelled(cell, data))
+    # a time is never the same twice; more digits would only make the records longer
     record["seconds"] = float(f"{record['seconds']:.3g}")
     return {name: _compact(value) for name, value in record.items()}
 
 
 def _labelled(cell: Cell, data: str | None) -> Record:
+    """Measure a method that gives labels; the time is without the graph and its relaxation."""
     shared = problem(cell.dataset, cell.cut, data)
     begin = time.perf_counter()
     labels, iterations, more = LABELLERS[cell.method](shared, cell.seed, **cell.parameters)
@@ -119,17 +133,19 @@ def _labelled(cell: Cell, data: str | None) -> Record:
 
 
 def _relaxed(cell: Cell, data: str | None) -> Record:
+    """Measure the lower bound, the sum of the c smallest eigenvalues: the paper's OPT_r."""
     shared = problem(cell.dataset, cell.cut, data)
     relaxation = shared.relaxation
     return {
         "value": float(relaxation.eigenvalues.sum()),
         "seconds": shared.seconds,
-        "largest": float(relaxation.eigenvalues[-1]),
+        "largest": float(relaxation.eigenvalues[-1]),  # λ_c, on whose scale η is to be seen
         "solver": relaxation.solver,
     }
 
 
 def _loaded(cell: Cell, data: str | None) -> Record:
+    """Measure a dataset and its graph."""
     begin = time.perf_counter()
     graph, classes, n_features = graph_of(cell.dataset, data)
     return {
@@ -148,20 +164,23 @@ def _n_components(graph: Any) -> int:
 
 
 def _theorem(cell: Cell, data: str | None) -> Record:
+    """Measure a theorem; for the optimum and the closest solution stand the best ones found."""
     shared = problem(cell.dataset, cell.cut, data)
-    closest = _discretized(shared, "improved_rotation", cell.seed, "loss", n_init=10)
-    begin = time.perf_counter()
     if cell.method == "theorem 1":
         name = cell.parameters["labels"]
-        found = _discretized(shared, name, cell.seed, "loss", n_init=10)
+        begin = time.perf_counter()
+        found = _discretized(shared, name, cell.seed, "loss", n_init=N_INIT)
         measured = first_theorem(shared, found.labels)
     else:
-        labels, _, _ = _partition(shared, cell.seed, **cell.parameters)
-        measured = second_theorem(shared, labels, closest.labels)
+        closest = _discretized(shared, "improved_rotation", cell.seed, "loss", n_init=N_INIT)
+        begin = time.perf_counter()
+        best, _, _ = _partition(shared, cell.seed, **cell.parameters)
+        measured = second_theorem(shared, best, closest.labels)
     return {**measured, "seconds": time.perf_counter() - begin}
 
 
 def _converging(cell: Cell, data: str | None) -> Record:
+    """Measure a method that gives labels, and keep its loss after every iteration."""
     shared = problem(cell.dataset, cell.cut, data)
     begin = time.perf_counter()
     found = _discretized(shared, cell.method, cell.seed, **cell.parameters)
@@ -174,26 +193,29 @@ def _converging(cell: Cell, data: str | None) -> Record:
     }
 
 
-def _spread(cell: Cell, data: str | None) -> Record:
+def _single_starts(cell: Cell, data: str | None) -> Record:
+    """Measure every start of a method by itself: where do they end, and how often there?"""
     shared = problem(cell.dataset, cell.cut, data)
     options = {name: value for name, value in cell.parameters.items() if name != "starts"}
     begin = time.perf_counter()
     found = []
     for seed in range(cell.parameters["starts"]):
         if cell.parameters.get("rotation") == "identity":
+            # random labels too: a rotation alone fixes the start, and all would be the same one
             options["rotation"] = np.eye(shared.n_clusters)
             options["init"] = _any_labels(shared, seed)
         found.append(_discretized(shared, cell.method, seed, **options).labels)
     seconds = time.perf_counter() - begin
     values = [firstcut.cut_value(shared.graph, labels, cell.cut) for labels in found]
     matched = [firstcut.clustering_accuracy(shared.classes, labels) for labels in found]
-    shared_information = [firstcut.normalized_mutual_info(shared.classes, each) for each in found]
+    informed = [firstcut.normalized_mutual_info(shared.classes, labels) for labels in found]
     return {
         "value": float(np.median(values)),
         "seconds": seconds / len(found),
+        # five digits tell which printed number it is; there are fifty of each in every record
         "values": [float(f"{value:.5g}") for value in values],
         "accuracies": [float(f"{value:.5g}") for value in matched],
-        "nmis": [float(f"{value:.5g}") for value in shared_information],
+        "nmis": [float(f"{value:.5g}") for value in informed],
     }
 
 
@@ -204,14 +226,17 @@ def _any_labels(shared: Problem, seed: int) -> np.ndarray:
 
 
 def _random(cell: Cell, data: str | None) -> Record:
+    """Measure how often a method misses the optimum of random graphs; the seed makes the graphs."""
     begin = time.perf_counter()
-    n_nodes = int(cell.dataset.partition(":")[2])
+    n_nodes = split_name(cell.dataset)[1]
+    assert n_nodes is not None
     misses = missed(n_nodes, cell.method, cell.parameters, cell.seed)
     rate = misses / cell.parameters["graphs"]
     return {"value": rate, "misses": misses, "seconds": time.perf_counter() - begin}
 
 
 def _example(cell: Cell, data: str | None) -> Record:
+    """Measure the paper's 4-node example, all of it by enumeration."""
     begin = time.perf_counter()
     return {**example(), "seconds": time.perf_counter() - begin}
 
@@ -220,7 +245,7 @@ SPECIAL: dict[str, Callable[[Cell, str | None], Record]] = {
     "datasets": _loaded,
     "theorems": _theorem,
     "convergence": _converging,
-    "spread": _spread,
+    SINGLE_STARTS: _single_starts,
     "random": _random,
     "motivation": _example,
 }
@@ -229,9 +254,7 @@ SPECIAL: dict[str, Callable[[Cell, str | None], Record]] = {
 
 def _hash(labels: np.ndarray) -> str:
     """Return a hash of a partition: the same for the same clusters, however they are numbered."""
-    _, first, renumbered = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
-    return hashlib.sha256(order[renumbered].astype("<i8").tobytes()).hexdigest()[:12]
+    return hashlib.sha256(number_by_appearance(labels).astype("<i8").tobytes()).hexdigest()[:12]
 
 
 def _compact(value: Any) -> Any:

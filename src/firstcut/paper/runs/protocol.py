@@ -15,11 +15,17 @@ import numpy as np
 import scipy.sparse as sp
 
 import firstcut
-from firstcut import datasets
-from firstcut.paper.printed import dataset_shape
+from firstcut.paper.data import datasets
+from firstcut.paper.data.printed import dataset_shape, split_name
 
 N_NEIGHBORS = 10
+"""Neighbours of every sample, itself among them: the paper's k."""
+
 OFFSET = 1e-6
+"""What is added to the (k+1)-th squared distance; without it GLASS misses both printed OPT_r."""
+
+UNKNOWN_SIZE = 1000
+"""Samples that a dataset is taken to have, for the progress bar, if the paper does not list it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +48,27 @@ class Problem:
 
 def n_clusters(dataset: str, classes: np.ndarray) -> int:
     """Return into how many clusters a dataset is cut: 2 for the tiny ones, else its classes."""
-    return 2 if ":" in dataset else int(classes.max()) + 1
+    return int(classes.max()) + 1 if split_name(dataset)[1] is None else 2
 
 
 def expected_size(dataset: str) -> int:
     """Return about how many samples a dataset has, without loading it."""
-    stem, _, first = dataset.partition(":")
+    stem, first = split_name(dataset)
+    if first is not None:
+        return first
     shape = dataset_shape(stem)
-    return int(first) if first else 1000 if shape is None else shape[0]
+    return UNKNOWN_SIZE if shape is None else shape[0]
 
 
+# Two of each are kept: a dataset's cells come one after another, and a third graph would only cost
+# memory. Workers keep their own.
 @lru_cache(maxsize=2)
 def graph_of(dataset: str, data: str | None) -> tuple[sp.csr_array, np.ndarray, int]:
     """Return the graph, the classes and the number of features of "jaffe" or "usps:11"."""
-    stem, _, first = dataset.partition(":")
+    stem, first = split_name(dataset)
     loaded = datasets.load(stem, data=data)
-    X, y = loaded.X / loaded.X.max(), loaded.y
-    if first:
-        X, y = X[: int(first)], y[: int(first)]
+    # scaled before the first rows are taken: the constant is that of the whole dataset
+    X, y = (loaded.X / loaded.X.max())[:first], loaded.y[:first]
     graph = firstcut.adaptive_neighbors_graph(
         X, n_neighbors=N_NEIGHBORS, include_self=True, offset=OFFSET
     )
@@ -68,8 +77,14 @@ def graph_of(dataset: str, data: str | None) -> tuple[sp.csr_array, np.ndarray, 
 
 @lru_cache(maxsize=2)
 def problem(dataset: str, cut: str, data: str | None) -> Problem:
-    """Return the problem that all methods share; the last ones are kept."""
+    """Return what all methods of a dataset and a cut share."""
     graph, y, _ = graph_of(dataset, data)
     begin = time.perf_counter()
     relaxation = firstcut.relax(graph, n_clusters(dataset, y), cut, random_state=0)
     return Problem(dataset, cut, graph, relaxation, y, time.perf_counter() - begin)
+
+
+def forget() -> None:
+    """Let go of the graphs and relaxed solutions that are kept."""
+    problem.cache_clear()
+    graph_of.cache_clear()

@@ -18,6 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from firstcut.paper.data.printed import split_name
+
 Record = dict[str, Any]
 """A result: the six fields of its key, what was measured, versions and machine."""
 
@@ -29,7 +31,7 @@ PACKAGES = ("firstcut", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def key_of(record: Mapping[str, Any]) -> str:
-    """Return the key of a record as text."""
+    """Return the key of a record, or of the fields that say what to run, as text."""
     return json.dumps([record[field] for field in KEY], sort_keys=True)
 
 
@@ -52,6 +54,7 @@ def environment() -> dict[str, dict[str, str]]:
 
 
 def _processor() -> str:
+    """Return the name of the processor; Python itself does not know it on Linux."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
@@ -82,7 +85,7 @@ class Store:
         for path in sorted(self.folder.glob("*.jsonl")):
             environments: dict[str, Any] = {}
             for line in _lines(path):
-                if "experiment" not in line:
+                if "experiment" not in line:  # versions and machine of the records that follow
                     environments[line.pop("environment")] = line
                     continue
                 key = key_of(line)
@@ -96,12 +99,13 @@ class Store:
 
     def append(self, record: Record) -> None:
         """Write a record; when this returns, it is on the disk."""
-        path = self.folder / f"{record['dataset'].partition(':')[0]}.jsonl"
+        path = self.folder / f"{split_name(record['dataset'])[0]}.jsonl"
         about = environment()
         name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
         if path not in self._open:
             self._open[path] = self._start(path)
         if (path, name) not in self._known:
+            # once per file and environment, also when an earlier run has written it
             if not any(line.get("environment") == name for line in _lines(path)):
                 self._write(path, {"environment": name, **about})
             self._known.add((path, name))
@@ -117,6 +121,7 @@ class Store:
         """Open a file for appending, without the torn line that a kill may have left at its end."""
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        # a line without its end is what a kill has left; its run is not done, and runs again
         content = path.read_bytes()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
@@ -125,10 +130,11 @@ class Store:
 
     def _write(self, path: Path, line: Record) -> None:
         data = (json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n").encode()
+        # one call for the whole line: what another writer appends meanwhile cannot get into it
         written = os.write(self._open[path], data)
         if written != len(data):
             raise OSError(f"The disk of {path} is full: {written} of {len(data)} bytes written.")
-        os.fsync(self._open[path])
+        os.fsync(self._open[path])  # hours of work must not wait in a buffer
 
 
 def _lines(path: Path) -> Iterator[Record]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from firstcut.paper.experiments import ETA_GRID, N_INIT, PARTITION
-from firstcut.paper.protocol import N_NEIGHBORS, OFFSET
-from firstcut.paper.records import Record
+from firstcut.paper.runs.methods import ETA_GRID, N_INIT, PARTITION
+from firstcut.paper.runs.protocol import N_NEIGHBORS, OFFSET
+from firstcut.paper.runs.records import Record
 
 REFERENCE = (
     "H. Zhang and X. Li, “Discretize Relaxed Solution of Spectral Clustering via A Non-Heuristic "
     "Algorithm”, IEEE Transactions on Neural Networks and Learning Systems: every table and "
     "figure, run again with firstcut, beside the numbers printed."
 )
+"""What the pages are about."""
 
 
 def settings(records: list[Record]) -> list[tuple[str, str]]:

@@ -15,22 +15,28 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 import firstcut
-from firstcut.paper.protocol import Problem
-from firstcut.paper.records import Record
+from firstcut.cuts import indicator
+from firstcut.paper.runs.protocol import Problem
+from firstcut.paper.runs.records import Record
 
-
-def indicator(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return G = B^½ Y (YᵀBY)^-½ for labels 0..c-1."""
-    totals = np.bincount(labels, weights)
-    found = np.zeros((labels.size, totals.size))
-    found[np.arange(labels.size), labels] = np.sqrt(weights / totals[labels])
-    return found
+NULL = 1e-10
+"""Eigenvalues below this part of the c-th one count as zeros: above rounding, and below the others
+of the paper's graphs, of which COIL20 and MSRA have some near 1e-10."""
 
 
 def first_theorem(problem: Problem, labels: np.ndarray) -> Record:
-    """Return J_ISR / J_km of a partition (``value``) and the theorem's limit for it."""
+    """Return J_ISR / J_km of a partition (``value``) and the theorem's limit for it.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the ratio cut, for which the theorem is stated.
+    labels : ndarray of shape (n,)
+        Clusters 0..c-1.
+    """
     relaxation = problem.relaxation
     overlap = indicator(labels, relaxation.node_weights).T @ relaxation.eigenvectors
+    # both have orthonormal columns, so more than 1 is rounding
     sigma = np.minimum(np.linalg.svd(overlap, compute_uv=False), 1.0)
     kmeans, rotation = float(np.sum(1.0 - sigma**2)), float(2.0 * np.sum(1.0 - sigma))
     epsilon = float(np.max((1.0 - sigma) / (1.0 + sigma)))
@@ -45,12 +51,22 @@ def first_theorem(problem: Problem, labels: np.ndarray) -> Record:
 def second_theorem(problem: Problem, best: np.ndarray, closest: np.ndarray) -> Record:
     """Return both sides of the inequality, for the best and the closest partition known.
 
-    ``value`` is the right side divided by the left: how many times larger the limit is.
+    Parameters
+    ----------
+    problem : Problem
+    best, closest : ndarray of shape (n,)
+        Clusters 0..c-1 of the smallest cut, and of the smallest distance to the relaxed solution.
+
+    Returns
+    -------
+    dict
+        ``value`` is the right side divided by the left: how many times larger the limit is.
     """
     relaxation = problem.relaxation
     values = relaxation.eigenvalues
     operator = firstcut.operator(problem.graph, problem.cut)
-    nonzero = values > 1e-10 * max(float(values[-1]), 1e-300)
+    # λ_min is the smallest eigenvalue that is not 0; every component of the graph has a 0
+    nonzero = values > NULL * max(float(values[-1]), 1e-300)
     smallest = float(values[nonzero][0])
     start = np.cos(np.arange(relaxation.n_nodes))  # any fixed vector, for a fixed answer
     largest = float(
@@ -77,5 +93,6 @@ def _outside_null_space(
     found = indicator(labels, relaxation.node_weights)
     left, _, right = np.linalg.svd(relaxation.eigenvectors.T @ found)
     residual = found - relaxation.eigenvectors @ (left @ right)
+    # what lies in the null space costs nothing, and is taken off again
     inside = relaxation.eigenvectors[:, null].T @ residual
     return float(np.sum(residual**2) - np.sum(inside**2))

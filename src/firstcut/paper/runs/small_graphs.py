@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import firstcut
+from firstcut.cuts import indicator
 
 EXAMPLE = np.array(
     [[0.0, 0.5, 0.1, 0.8], [0.5, 0.0, 0.4, 0.2], [0.1, 0.4, 0.0, 0.5], [0.8, 0.2, 0.5, 0.0]]
@@ -23,19 +24,20 @@ PRINTED_CLOSEST = (0, 0, 0, 1)
 """The bipartition that the paper says is the closest one."""
 
 TOLERANCE = 1e-9
-"""Cut values that differ by less, relatively, are the same cut."""
+"""Cut values that differ by less, relatively, are the same cut: far above rounding, far below the
+difference of two cuts of random weights."""
 
 
 def bipartitions(n_nodes: int) -> np.ndarray:
     """Return all 2^(n-1) − 1 bipartitions as rows of 0 and 1, node 0 always in part 0."""
-    codes = np.arange(1, 2 ** (n_nodes - 1))
+    codes = np.arange(1, 2 ** (n_nodes - 1))  # bit i says where node i + 1 is
     others = (codes[:, None] >> np.arange(n_nodes - 1)) & 1
     return np.hstack([np.zeros((codes.size, 1), dtype=np.int64), others])
 
 
 def random_graphs(n_graphs: int, n_nodes: int, seed: int) -> np.ndarray:
     """Return complete graphs with weights uniform on [0, 1), as (n_graphs, n, n)."""
-    rng = np.random.default_rng([seed, n_nodes])
+    rng = np.random.default_rng([seed, n_nodes])  # other graphs for every size, not larger ones
     upper = np.triu(rng.random((n_graphs, n_nodes, n_nodes)), 1)
     return np.asarray(upper + upper.transpose(0, 2, 1))
 
@@ -44,6 +46,7 @@ def cut_values(graphs: np.ndarray, parts: np.ndarray) -> np.ndarray:
     """Return the ratio cut of every bipartition of every graph: (n_graphs, n_parts)."""
     n = graphs.shape[1]
     size = parts.sum(axis=1)
+    # edges from part 1 to part 0, which leave either: they count once by either size
     crossing = np.einsum("pi,gij,pj->gp", parts, graphs, 1 - parts, optimize=True)
     return np.asarray(crossing * (1.0 / size + 1.0 / (n - size)))
 
@@ -53,7 +56,7 @@ def relaxed(graphs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = graphs.shape[1]
     laplacians = graphs.sum(axis=2)[:, :, None] * np.eye(n) - graphs
     values, vectors = np.linalg.eigh(laplacians)
-    # the first vector is known, and exact
+    # the first vector is known: the solver's has rounding in it, and any sign
     vectors[:, :, 0] = 1.0 / np.sqrt(n)
     return values[:, :2], vectors[:, :, :2]
 
@@ -69,9 +72,11 @@ def distances(
     indicators = np.stack(
         [(1 - parts) / np.sqrt(n - size)[:, None], parts / np.sqrt(size)[:, None]], axis=1
     )
+    # F − η L F = F (I − η Λ): the gradient only weighs the eigenvectors
     weights = 1.0 - eta * values
     overlap = np.einsum("pki,gij->gpkj", indicators, vectors, optimize=True)
     overlap *= weights[:, None, None, :]
+    # the nuclear norm of all the 2-by-2 matrices GᵀF (I − η Λ) at once
     square = np.sum(overlap**2, axis=(2, 3))
     determinant = overlap[..., 0, 0] * overlap[..., 1, 1] - overlap[..., 0, 1] * overlap[..., 1, 0]
     nuclear = np.sqrt(square + 2.0 * np.abs(determinant))
@@ -97,6 +102,7 @@ def missed(n_nodes: int, method: str, parameters: Mapping[str, Any], seed: int) 
 
 
 def _found(graph: np.ndarray, method: str, parameters: Mapping[str, Any], seed: int) -> float:
+    """Return the ratio cut that a method finds on a graph."""
     if method == "partition":
         effort = parameters["effort"]
         return float(
@@ -120,8 +126,9 @@ def example() -> dict[str, Any]:
     parts = bipartitions(4)
     graphs = EXAMPLE[None]
     eigenvalues, vectors = relaxed(graphs)
-    second = vectors[0, :, 1] * np.sign(vectors[0, 0, 1])
+    second = vectors[0, :, 1] * np.sign(vectors[0, 0, 1])  # as the paper prints it
     values, squared = cut_values(graphs, parts)[0], distances(eigenvalues, vectors, parts)[0]
+    goals = [indicator(part, np.ones(4)) for part in parts]
     return {
         "value": float(values.min()),
         "eigenvalues": [float(value) for value in eigenvalues[0]],
@@ -129,15 +136,9 @@ def example() -> dict[str, Any]:
         "parts": [[int(entry) for entry in row] for row in parts],
         "values": [float(value) for value in values],
         "distances": [float(value) for value in squared],
-        "indicators": [_indicator(part).tolist() for part in parts],
-        "rotated": [_turned(vectors[0], _indicator(part)).tolist() for part in parts],
+        "indicators": [goal.tolist() for goal in goals],
+        "rotated": [_turned(vectors[0], goal).tolist() for goal in goals],
     }
-
-
-def _indicator(part: np.ndarray) -> np.ndarray:
-    """Return G of a bipartition for the ratio cut."""
-    sides = np.stack([1 - part, part], axis=1)
-    return np.asarray(sides / np.sqrt(sides.sum(axis=0)))
 
 
 def _turned(vectors: np.ndarray, goal: np.ndarray) -> np.ndarray:

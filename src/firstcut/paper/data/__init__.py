@@ -1,0 +1,9 @@
+"""What the reproduction starts from: datasets by name, their files, the paper's numbers.
+
+============  =============================================================
+``datasets``  a dataset by name, wherever it is; public as firstcut.datasets
+``sources``   where each dataset comes from
+``readers``   .npz, .mat and .csv files
+``printed``   the numbers in the paper (``printed.json``)
+============  =============================================================
+"""

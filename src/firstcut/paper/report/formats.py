@@ -1,0 +1,161 @@
+"""Tables written down: for the terminal, as Markdown, CSV and LaTeX.
+
+Every row of a table that the paper prints has two numbers a place, ours and the paper's: on the
+terminal and in LaTeX the paper's are a line of their own, in Markdown they stand in brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firstcut.paper.extras import needed_for
+from firstcut.paper.report.table import Entry, Section, Table
+
+
+def shown(entry: Entry, digits: int) -> str:
+    """Return our number as text."""
+    if entry.text is not None:
+        return entry.text
+    return "–" if entry.value is None else f"{entry.value:.{digits}f}"
+
+
+def shown_paper(entry: Entry, digits: int) -> str:
+    """Return the paper's number as text, nothing where it has none."""
+    if entry.paper is None:
+        return ""
+    return f"{entry.paper:,}" if digits == 0 else f"{entry.paper:.{digits}f}"
+
+
+def terminal(table: Table) -> str:
+    """Return a table in aligned columns; the best of a row has a star."""
+    blocks = [table.heading]
+    for section in table.sections:
+        lines = [[section.title, *section.heads]]
+        for label, row in section.rows:
+            ours = [
+                shown(entry, table.digits) + ("*" if best else " ")
+                for entry, best in zip(row, table.best_of(section, row), strict=True)
+            ]
+            lines.append([label, *ours])
+            if any(entry.paper is not None for entry in row):
+                # a space where ours may have a star keeps the digits below each other
+                paper = [shown_paper(entry, table.digits) + " " for entry in row]
+                lines.append(["  paper", *paper])
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        text = [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
+        text.insert(1, "─" * (sum(widths) + 2 * (len(widths) - 1)))
+        blocks.append("\n".join(text))
+    if table.best is not None:
+        blocks.append("* best of ours in its row. Medians over the seeds.")
+    return "\n\n".join([*blocks, *table.notes])
+
+
+def markdown(table: Table) -> str:
+    """Return a table in Markdown: ours, the paper's in brackets, the best of ours in bold."""
+    blocks = []
+    for section in table.sections:
+        lines = [
+            f"| {section.title} | " + " | ".join(section.heads) + " |",
+            "|---|" + "---:|" * len(section.heads),
+        ]
+        for label, row in section.rows:
+            cells = []
+            for entry, best in zip(row, table.best_of(section, row), strict=True):
+                text = shown(entry, table.digits)
+                if best:
+                    text = f"**{text}**"
+                paper = shown_paper(entry, table.digits)
+                cells.append(f"{text} ({paper})" if paper else text)
+            lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, *table.notes])
+
+
+CSV_COLUMNS = ("table", "section", "row", "column", "ours", "smallest", "largest", "runs", "paper")
+"""The first line of every CSV file, also of one without rows."""
+
+
+def comma_separated(table: Table) -> str:
+    """Return a table as CSV, one line per entry. Needs pandas."""
+    with needed_for("Tables in CSV", "pandas"):
+        import pandas as pd
+
+    rows = []
+    for section in table.sections:
+        for label, row in section.rows:
+            for head, entry in zip(section.heads, row, strict=True):
+                ours = entry.ours
+                value = f"{entry.value:.9g}" if ours else entry.text or ""
+                bounds = [f"{min(ours):.9g}", f"{max(ours):.9g}"] if ours else ["", ""]
+                paper = "" if entry.paper is None else str(entry.paper)
+                where = [table.name, section.title, label, head]
+                rows.append([*where, value, *bounds, len(ours), paper])
+    text: str = pd.DataFrame(rows, columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
+    return text.rstrip("\n")
+
+
+BOLD, GRAY, INDENTED = "textbf:--rwrap;", "textcolor:{gray}--rwrap;", "quad: ;"
+"""The best of ours, the paper's, and the label of the paper's line, as pandas wants them told."""
+
+LETTERS = str.maketrans(
+    {
+        "η": r"$\eta$",
+        "ρ": r"$\rho$",
+        "Δ": r"$\Delta$",
+        "λ": r"$\lambda$",
+        "²": r"$^2$",
+        "†": r"$^\dagger$",
+        "–": "--",
+    }
+)
+"""Letters that LaTeX does not have in every font; what is special to it, pandas escapes."""
+
+
+def latex(table: Table) -> str:
+    """Return a table in LaTeX, for the packages booktabs and xcolor. Needs pandas and jinja2."""
+    blocks = [_latex_section(table, section) for section in table.sections]
+    return "\n\n".join([f"% {table.heading}", *blocks])
+
+
+def _latex_section(table: Table, section: Section) -> str:
+    with needed_for("Tables in LaTeX", "pandas"):
+        import pandas as pd
+    with needed_for("Tables in LaTeX", "jinja2"):
+        import jinja2  # noqa: F401  (pandas writes LaTeX with it)
+
+    texts, styles = [], []
+    for label, row in section.rows:
+        texts.append([label, *(shown(entry, table.digits) for entry in row)])
+        styles.append(["", *(BOLD if best else "" for best in table.best_of(section, row))])
+        if any(entry.paper is not None for entry in row):
+            texts.append(["paper", *(shown_paper(entry, table.digits) for entry in row)])
+            styles.append([INDENTED, *(GRAY if entry.paper is not None else "" for entry in row)])
+    heads = [section.title, *section.heads]
+    frame = pd.DataFrame(texts, columns=heads)
+    styled = frame.style.apply(lambda _: pd.DataFrame(styles, columns=heads), axis=None)
+    # escape= is done before the function is called, so what that writes stays as it is
+    styled = styled.format(_in_letters, escape="latex")
+    styled = styled.format_index(_in_letters, escape="latex", axis="columns").hide(axis="index")
+    text: str = styled.to_latex(column_format="l" + "r" * len(section.heads), hrules=True)
+    return text.rstrip("\n")
+
+
+def _in_letters(text: Any) -> str:
+    """Return text with the letters that LaTeX must be told by name."""
+    return str(text).translate(LETTERS)
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "terminal": terminal,
+    "markdown": markdown,
+    "csv": comma_separated,
+    "latex": latex,
+}
+"""Every way to write a table down."""

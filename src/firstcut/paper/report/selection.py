@@ -1,0 +1,65 @@
+"""Which records belong in which place of a table or figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from firstcut.paper.data.printed import dataset_labels, split_name
+from firstcut.paper.runs.experiments import SINGLE_STARTS
+from firstcut.paper.runs.methods import Column
+from firstcut.paper.runs.records import Record
+
+
+def select(
+    records: Iterable[Record], experiment: str, column: Column | None = None
+) -> list[Record]:
+    """Return the records of an experiment, and of a column of it."""
+    return [
+        record
+        for record in records
+        if record["experiment"] == experiment
+        and (
+            column is None
+            or (record["method"] == column.method and record["parameters"] == column.parameters)
+        )
+    ]
+
+
+def datasets_of(records: Iterable[Record]) -> list[str]:
+    """Return the datasets of records in the paper's order, others after them."""
+    order = list(dataset_labels())
+    found = {record["dataset"] for record in records}
+
+    def place(name: str) -> tuple[int, str]:
+        stem = split_name(name)[0]
+        return (order.index(stem) if stem in order else len(order), name)
+
+    return sorted(found, key=place)
+
+
+def in_order(records: Iterable[Record]) -> list[Record]:
+    """Return records in the paper's order of datasets."""
+    listed = list(records)
+    order = datasets_of(listed)
+    return sorted(listed, key=lambda record: order.index(record["dataset"]))
+
+
+def numbers(records: list[Record], dataset: str, cut: str, field: str) -> tuple[float, ...]:
+    """Return a field of the records of a dataset and a cut, in the order of the seeds."""
+    ordered = sorted(records, key=lambda record: int(record["seed"]))
+    return tuple(
+        float(record[field])
+        for record in ordered
+        if record["dataset"] == dataset and record["cut"] == cut and field in record
+    )
+
+
+def each_single_start(records: Iterable[Record], column: Column) -> list[Record]:
+    """Return single starts, many of which share a record, as if each had its own."""
+    return [
+        {**record, "seed": seed, "value": value, "accuracy": accuracy, "nmi": nmi}
+        for record in select(records, SINGLE_STARTS, column)
+        for seed, (value, accuracy, nmi) in enumerate(
+            zip(record["values"], record["accuracies"], record["nmis"], strict=True)
+        )
+    ]

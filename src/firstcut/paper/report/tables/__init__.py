@@ -1,0 +1,29 @@
+"""From records to tables: ours beside what the paper prints. One file per table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from firstcut.paper.report.table import Table
+from firstcut.paper.report.tables.restarts import restarts
+from firstcut.paper.report.tables.seconds import seconds
+from firstcut.paper.report.tables.table_1_tiny import tiny
+from firstcut.paper.report.tables.table_2_objective import objective
+from firstcut.paper.report.tables.table_3_datasets import datasets
+from firstcut.paper.report.tables.table_4_accuracy import accuracy
+from firstcut.paper.report.tables.table_5_nmi import nmi
+from firstcut.paper.report.tables.theorems import theorem1, theorem2
+from firstcut.paper.runs.records import Record
+
+TABLES: dict[str, Callable[[list[Record]], Table]] = {
+    "datasets": datasets,
+    "tiny": tiny,
+    "objective": objective,
+    "accuracy": accuracy,
+    "nmi": nmi,
+    "restarts": restarts,
+    "theorem1": theorem1,
+    "theorem2": theorem2,
+    "seconds": seconds,
+}
+"""Every table by name."""

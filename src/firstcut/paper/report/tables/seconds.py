@@ -1,0 +1,19 @@
+"""A table of ours: how long every method takes."""
+
+from __future__ import annotations
+
+from firstcut.paper.report.table import Table
+from firstcut.paper.report.tables.by_method import sections_by_method
+from firstcut.paper.runs.methods import columns
+from firstcut.paper.runs.records import Record
+
+
+def seconds(records: list[Record]) -> Table:
+    """Return seconds per run, all starts included, the graph and its relaxation not."""
+    return Table(
+        "seconds",
+        "Seconds per run, all starts and all η included",
+        sections_by_method("seconds", records, "objective", "seconds", columns("objective")),
+        short="Seconds",
+        digits=3,
+    )

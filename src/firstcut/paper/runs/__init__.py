@@ -1,0 +1,15 @@
+"""What the reproduction runs: from a list of cells to a folder of records.
+
+================  ==================================================================
+``methods``       the columns of the tables: methods and their parameters
+``experiments``   what there is to run, cell by cell, and which table needs what
+``protocol``      how the paper turns a dataset into a graph
+``small_graphs``  the paper's 4-node example and its random graphs, by enumeration
+``theorems``      the paper's two theorems, measured
+``measure``       one cell run
+``records``       the store that a kill cannot hurt
+``workers``       cells measured by several processes
+``progress``      how far a run is
+``running``       many cells: resumed, in parallel, recorded one by one
+================  ==================================================================
+"""

@@ -1,0 +1,103 @@
+"""How far a run is: a bar with the time left on a terminal, now and then a line elsewhere.
+
+Cells take from milliseconds to minutes, so the bar counts what they are expected to cost and not
+how many they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from firstcut.paper.extras import needed_for
+from firstcut.paper.runs.experiments import Cell
+from firstcut.paper.runs.protocol import expected_size
+
+RANDOM_COSTS = {"closest": 0.04, "first_order": 20.0, "fast": 13.0, "balanced": 120.0}
+"""What a random graph costs, about, in milliseconds, by method or effort."""
+
+COSTS = {
+    "direct_cut": (30.0, 0.3),
+    "first_order": (40.0, 0.16),
+    "first_order+refine": (40.0, 0.16),
+    "partition": (350.0, 0.15),
+    "theorem 2": (400.0, 0.2),
+}
+"""What another cell costs, about, in milliseconds: once, and per sample. Read off the seconds in
+the records; they decide what is begun first and what the bar says, and no result."""
+
+OTHER_COST = (20.0, 0.03)
+"""What a cell of any other method costs."""
+
+LIVE_SECONDS, LINE_SECONDS = 0.1, 15.0
+"""How often it is told on a terminal, where bars move, and in a log, which should stay short."""
+
+
+def cost(cell: Cell) -> float:
+    """Return what a cell costs, about, in milliseconds."""
+    if cell.experiment == "random":
+        kind = cell.parameters.get("effort", cell.method)
+        return RANDOM_COSTS[kind] * float(cell.parameters["graphs"])
+    once, each = COSTS.get(cell.method, OTHER_COST)
+    starts = float(cell.parameters.get("starts", 10)) / 10
+    return starts * (once + each * expected_size(cell.dataset))
+
+
+class Progress:
+    """Tells how far a run is, and how long it will take.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        What there is to run.
+    stream : file, optional
+        Where to tell it; by default the standard error.
+    """
+
+    def __init__(self, cells: Iterable[Cell], stream: TextIO | None = None) -> None:
+        with needed_for("Progress bars", "tqdm"):
+            from tqdm import tqdm
+
+        costs = [cost(cell) for cell in cells]
+        self.finished, self.count = 0, len(costs)
+        file = sys.stderr if stream is None else stream
+        live = file.isatty()
+        self._bar: Any = tqdm(
+            total=sum(costs),
+            file=file if live else _Log(file),
+            mininterval=LIVE_SECONDS if live else LINE_SECONDS,
+            delay=0.0 if live else LINE_SECONDS,
+            miniters=0,  # time alone decides when to tell
+            smoothing=0,  # the rate since the beginning, as cells of one kind come together
+            leave=False,
+            dynamic_ncols=live,
+            bar_format="{bar:30} {remaining} left, {desc}",
+        )
+
+    def advance(self, cell: Cell) -> None:
+        """Note that one more cell is done."""
+        self.finished += 1
+        what = f"{cell.experiment} {cell.dataset} {cell.method}"
+        self._bar.set_description_str(f"{self.finished}/{self.count}  {what}", refresh=False)
+        self._bar.update(cost(cell))
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.close()
+
+
+class _Log:
+    """A file to which a bar is written line by line, where tqdm would draw one over the other."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file, self.encoding = file, file.encoding
+
+    def write(self, text: str) -> None:
+        """Write a line; what only moves the cursor or wipes the bar away is left out."""
+        if text.strip():
+            self.file.write(text.strip() + "\n")
+
+    def flush(self) -> None:
+        """Let it be seen at once."""
+        self.file.flush()

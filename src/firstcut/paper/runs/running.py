@@ -1,0 +1,115 @@
+"""Many cells, run: in parallel, resumed where an earlier run ended, recorded one by one.
+
+Only this process writes, so a record is there whole or not at all. What a cell gives depends on its
+seed alone, so any number of processes gives the same records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from firstcut.paper.data import datasets
+from firstcut.paper.data.printed import split_name
+from firstcut.paper.runs.experiments import Cell
+from firstcut.paper.runs.progress import Progress, cost
+from firstcut.paper.runs.records import Store
+from firstcut.paper.runs.workers import results
+
+MADE_HERE = ("random", "example")
+"""What takes the place of a dataset in the experiments on small graphs."""
+
+
+@dataclass
+class Summary:
+    """How a run ended."""
+
+    finished: int = 0
+    resumed: int = 0
+    missing: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def run(
+    cells: Iterable[Cell],
+    store: Store,
+    *,
+    data: str | None = None,
+    n_jobs: int = 1,
+    progress: bool = True,
+) -> Summary:
+    """Run the cells that have no record yet.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+    store : Store
+        Records are read from it and appended to it.
+    data : str, optional
+        Folder of datasets.
+    n_jobs : int, default=1
+        Number of processes.
+    progress : bool, default=True
+        Whether to tell on the standard error how far it is.
+
+    Returns
+    -------
+    Summary
+        ``missing`` says which datasets were left out, and why; ``interrupted`` whether it was ended
+        by Ctrl-C, all finished records kept.
+
+    Raises
+    ------
+    WorkerLostError
+        If a worker was killed; all finished records are kept.
+    """
+    listed = list(cells)
+    known = store.keys()
+    waiting = [cell for cell in listed if cell.key not in known]
+    summary = Summary(resumed=len(listed) - len(waiting))
+    summary.missing = _missing(waiting, data)
+    waiting = [cell for cell in waiting if split_name(cell.dataset)[0] not in summary.missing]
+    told = Progress(waiting) if progress else None
+    try:
+        with closing(results(_in_groups(waiting), data, n_jobs)) as found:
+            for cell, record, failure in found:
+                if record is None:
+                    summary.failed.append(f"{cell.key}: {failure}")
+                else:
+                    store.append(record)
+                    summary.finished += 1
+                if told is not None:
+                    told.advance(cell)
+    except KeyboardInterrupt:
+        summary.interrupted = True
+    finally:
+        store.close()
+        if told is not None:
+            told.close()
+    return summary
+
+
+def _missing(cells: list[Cell], data: str | None) -> dict[str, str]:
+    """Return the datasets that cannot be loaded, and why: told at once, not cell by cell."""
+    found = {}
+    for stem in dict.fromkeys(split_name(cell.dataset)[0] for cell in cells):
+        if stem not in MADE_HERE:
+            try:
+                datasets.load(stem, data=data)
+            except (FileNotFoundError, ValueError) as error:
+                found[stem] = str(error)
+    return found
+
+
+def _in_groups(cells: list[Cell]) -> list[Cell]:
+    """Return the cells that share a dataset and a cut together, the costliest group first.
+
+    Workers then find the graph where they left it, and no long cell is left for the end.
+    """
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.dataset, cell.cut), []).append(cell)
+    ordered = sorted(groups.values(), key=lambda group: -sum(map(cost, group)))
+    return [cell for group in ordered for cell in group]

@@ -1,0 +1,102 @@
+"""The three rooms of the reproduction: imports go downwards, never in a circle, and stay light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import firstcut
+
+SOURCE = Path(firstcut.__file__).parent
+ROOMS = ("data", "runs", "report")
+"""Every room may import from itself and from those before it."""
+
+OUTSIDE = {"firstcut.validation", "firstcut.threads", "firstcut.cuts.indicator"}
+"""What the reproduction may use of the package besides its public names."""
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for path in sorted((SOURCE / "paper").rglob("*.py"))}
+
+
+def imports_of(path: Path) -> set[str]:
+    """What a file imports anywhere, inside functions too: a module, or a name of one."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def inside(path: Path) -> set[str]:
+    """The modules of the reproduction that a file imports."""
+    names = {name for name in imports_of(path) if name.startswith("firstcut.paper")}
+    return {name if name in FILES else name.rpartition(".")[0] for name in names}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[2] if module.count(".") >= 2 else ""
+
+
+def test_there_are_three_rooms():
+    folders = {path.name for path in (SOURCE / "paper").iterdir() if path.is_dir()}
+    assert folders - {"__pycache__"} == set(ROOMS)
+
+
+def test_no_imports_go_in_a_circle():
+    graph = {module: inside(path) - {module} for module, path in FILES.items()}
+    assert set().union(*graph.values()) <= set(FILES)
+    order = list(TopologicalSorter(graph).static_order())  # raises an error that shows the circle
+    assert set(order) == set(FILES)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_go_downwards(module):
+    room = room_of(module)
+    above = ROOMS[: ROOMS.index(room) + 1] if room in ROOMS else ()
+    for used in inside(FILES[module]):
+        assert room_of(used) in (*above, "extras"), f"{module} imports {used}"
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_of_the_package_only_public_names_are_used(module):
+    public = {f"firstcut.{name}" for name in firstcut.__all__}
+    for name in imports_of(FILES[module]):
+        if name.startswith("firstcut.") and not name.startswith("firstcut.paper"):
+            assert name in public | OUTSIDE or name.rpartition(".")[0] in OUTSIDE, (
+                f"{module} imports {name}"
+            )
+
+
+def test_the_doors_are_used_from_outside_only():
+    for module, path in FILES.items():
+        doors = {name for name in imports_of(path) if name.startswith("firstcut.datasets")}
+        assert not doors, f"{module} goes through the public door"
+
+
+def test_importing_everything_loads_no_optional_package():
+    optional = ("matplotlib", "jinja2", "pandas", "tqdm")
+    code = (
+        "import importlib, sys\n"
+        f"for name in {list(FILES)!r}: importlib.import_module(name)\n"
+        f"print([name for name in {optional!r} if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_every_module_says_what_it_is():
+    for module, path in FILES.items():
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), module
