@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import firstcut
-from firstcut.exact import stirling
+from firstcut.partitioning.exact import stirling
 
 SIZES = [(15, 2), (28, 2), (15, 3)]
 

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from firstcut.kernels.sweep import Sweeper
+from firstcut.kernels.sweep import sweep
 
 
 def run(quick: bool = False) -> list[dict[str, float]]:
@@ -23,14 +23,15 @@ def measure(n: int, c: int) -> dict[str, float]:
     scores = rng.standard_normal((n, c)) * 1e-3
     weights = rng.random(n) + 0.5
     start = rng.permutation(np.arange(n) % c)
-    sweep = Sweeper(c)
-    sweep(scores, weights, start.copy())  # warm-up
+    count = np.empty(c, dtype=np.int64)
+    scratch = np.empty(c), np.empty(c), count, np.empty(c), np.empty(c)
+    sweep(scores, weights, start.copy(), *scratch)  # warm-up
     first, settled = [], []
     for _ in range(5):
         labels = start.copy()
         for times in (first, settled):
             begin = time.perf_counter()
-            sweep(scores, weights, labels)
+            sweep(scores, weights, labels, *scratch)
             times.append((time.perf_counter() - begin) / n * 1e9)
     return {
         "n": n,

@@ -10,9 +10,11 @@ from sklearn.datasets import load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
-import firstcut.estimator.blocksolvers
-import firstcut.estimator.path
 from firstcut import SpectralClustering, cut_path, cut_value, relax
+from firstcut.cuts import as_problem
+from firstcut.partitioning import cut_path as module
+from firstcut.partitioning.cut_path import cut_path_problem
+from firstcut.relaxation.relax import relax_problem
 
 SIX = [[0, 0], [9, 0], [0, 9], [9, 9], [4, 18], [18, 4]]
 
@@ -36,16 +38,25 @@ def test_the_relaxation_is_solved_once(monkeypatch):
     X = scale(load_wine().data)
     calls = []
 
-    def counted(graph, n_clusters, *args, **options):
+    def counted(problem, n_clusters, **options):
         calls.append(n_clusters)
-        return relax(graph, n_clusters, *args, **options)
+        return relax_problem(problem, n_clusters, **options)
 
-    monkeypatch.setattr(firstcut.estimator.blocksolvers, "relax", counted)
-    monkeypatch.setattr(firstcut.estimator.path, "relax", counted)
+    monkeypatch.setattr(module, "relax_problem", counted)
     path = cut_path(X, range(2, 12), random_state=0)
     assert len(path) == 10
     assert calls[0] == 12
     assert all(k <= 1 for k in calls[1:])
+
+
+@pytest.mark.parametrize(("width", "columns"), [(None, 5), (3, 5), (9, 9), (40, 30)])
+@pytest.mark.parametrize("solver", ["auto", "lobpcg"])
+def test_as_many_eigenpairs_as_are_asked_for_and_there_are(width, columns, solver):
+    S = np.random.default_rng(0).random((30, 30))
+    problem = as_problem(S + S.T)
+    path = cut_path_problem(problem, [2, 4], random_state=0, width=width, solver=solver)
+    assert path.relaxation.n_clusters == path.eigenvalues.size == columns
+    assert list(path) == [2, 4]
 
 
 def test_same_seed_same_path():

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut import exact
 from firstcut.kernels.branch import branch, lower_bound
+from firstcut.partitioning import exact
 
 PAPER_EXAMPLE = np.array(
     [[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], [0.8, 0.2, 0.5, 0]]
@@ -127,7 +127,7 @@ def test_the_papers_example():
 def test_the_papers_enumerated_optima(n, cut):
     X, _ = load_dataset("usps")
     S = firstcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
-    printed = json.loads(files("firstcut").joinpath("paper/printed.json").read_text())
+    printed = json.loads(files("firstcut.paper.data").joinpath("printed.json").read_text())
     value = firstcut.exact_partition(S, 2, cut).cut_value
     assert round(value, 4) == printed["tiny_objective"][f"n={n}"][cut]["OPT"]
 

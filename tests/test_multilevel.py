@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut.graph import as_graph
+from firstcut.cuts import as_problem
 from firstcut.kernels import coarsen as kernels
-from firstcut.partitioning import hierarchy, multilevel
-from firstcut.partitioning.refinement import State, as_level
+from firstcut.partitioning import levels, passes
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.merging import merge_clusters
+from firstcut.partitioning.moves import State
 
 
 def points_graph(n=600, seed=0):
@@ -31,114 +35,134 @@ def star_graph(n_leaves=3000, n_hubs=3):
     return sp.csr_array(half + half.T)
 
 
-def levels_of(S, cut, smallest=20, parts=None, seed=0):
-    level = as_level(as_graph(S), cut)
-    return level, hierarchy.build(level, np.random.default_rng(seed), smallest, parts)
+def levels_of(S, cut, smallest=20, parts=None, seed=0, **options):
+    problem = as_problem(S, cut)
+    coarsening = levels.Coarsening(**options)
+    return problem, levels.build(problem, np.random.default_rng(seed), smallest, parts, coarsening)
 
 
-def value_of(level, labels, c):
-    return State(level, labels.astype(np.int32), c).value
+def value_of(problem, labels, c):
+    return State(problem, labels.astype(np.int32), c).value
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized", "weights"])
 def test_coarse_value_is_fine_value_at_every_level(cut):
     S = sp.csr_array(points_graph() + sp.diags_array(np.linspace(0, 3, 600)))
     cut = np.linspace(0.5, 2.0, 600) if cut == "weights" else cut
-    level, steps = levels_of(S, cut)
+    problem, steps = levels_of(S, cut)
     assert len(steps) >= 3
-    labels = np.arange(steps[-1].level.n_nodes, dtype=np.int32) % 4
-    coarse = value_of(steps[-1].level, labels, 4)
-    for step, finer in zip(steps[::-1], [*(s.level for s in steps[-2::-1]), level], strict=True):
+    labels = np.arange(steps[-1].problem.n_nodes, dtype=np.int32) % 4
+    coarse = value_of(steps[-1].problem, labels, 4)
+    for step, finer in zip(
+        steps[::-1], [*(s.problem for s in steps[-2::-1]), problem], strict=True
+    ):
         labels = labels[step.parent]
         assert value_of(finer, labels, 4) == pytest.approx(coarse, rel=1e-12)
-        assert finer.node_weights.sum() == pytest.approx(level.node_weights.sum())
+        assert finer.node_weights.sum() == pytest.approx(problem.node_weights.sum())
     assert firstcut.cut_value(S, labels, cut) == pytest.approx(coarse, rel=1e-12)
 
 
 @given(graphs(min_nodes=4, max_nodes=14), st.integers(0, 99))
 def test_coarse_value_is_fine_value_on_any_graph(S, seed):
-    level, steps = levels_of(S, "normalized", smallest=3, seed=seed)
+    problem, steps = levels_of(S, "normalized", smallest=3, seed=seed)
     rng = np.random.default_rng(seed)
     for step in steps:
-        coarse = rng.integers(2, size=step.level.n_nodes)
+        coarse = rng.integers(2, size=step.problem.n_nodes)
         coarse[:2] = 0, 1
-        fine = value_of(level, coarse[step.parent], 2)
-        assert value_of(step.level, coarse, 2) == pytest.approx(fine, rel=1e-12)
-        assert not np.any(step.level.indices == np.repeat(
-            np.arange(step.level.n_nodes), np.diff(step.level.indptr)
-        ))  # fmt: skip
-        level = step.level
+        fine = value_of(problem, coarse[step.parent], 2)
+        assert value_of(step.problem, coarse, 2) == pytest.approx(fine, rel=1e-12)
+        assert not np.any(step.problem.graph.rows == step.problem.graph.indices)
+        problem = step.problem
 
 
-def test_parts_are_never_gathered_together():
+@pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
+@given(graphs(min_nodes=4, max_nodes=14), st.integers(0, 99), st.booleans())
+def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, apart):
+    problem = as_problem(S, np.linspace(1.0, 2.0, len(S)))
+    parts = (np.arange(len(S)) % 2).astype(np.int32) if apart else None
+    leader = rule(problem, np.random.default_rng(seed), 3.5, parts)
+    assert leader.dtype == np.int32
+    np.testing.assert_array_equal(leader[leader], leader)
+    assert np.bincount(leader, problem.node_weights).max() <= 3.5
+    if parts is not None:
+        np.testing.assert_array_equal(parts[leader], parts)
+    again = rule(problem, np.random.default_rng(seed), 3.5, parts)
+    np.testing.assert_array_equal(leader, again)
+
+
+@pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
+def test_parts_are_never_gathered_together(rule):
     S = points_graph()
     parts = (np.arange(600) % 3).astype(np.int32)
-    _, steps = levels_of(S, "ratio", parts=parts)
+    _, steps = levels_of(S, "ratio", parts=parts, rule=rule)
     assert steps
     for step in steps:
-        coarse = hierarchy.coarse_labels([step], parts)
+        coarse = levels.coarse_labels([step], parts)
         np.testing.assert_array_equal(coarse[step.parent], parts)
         parts = coarse
 
 
-def test_groups_stay_within_their_weight():
-    _, steps = levels_of(points_graph(), "ratio", smallest=30)
-    assert max(step.level.node_weights.max() for step in steps) <= 1.5 * 600 / 30
+@pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
+def test_groups_stay_within_their_weight(rule):
+    _, steps = levels_of(points_graph(), "ratio", smallest=30, rule=rule)
+    assert max(step.problem.node_weights.max() for step in steps) <= levels.HEAVIEST * 600 / 30
 
 
-def test_hubs_do_not_stop_coarsening():
-    _, steps = levels_of(star_graph(), "ratio", smallest=30)
-    assert steps[-1].level.n_nodes < 200
+@pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
+def test_hubs_do_not_stop_coarsening(rule):
+    _, steps = levels_of(star_graph(), "ratio", smallest=30, rule=rule)
+    assert steps[-1].problem.n_nodes < 200
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_nothing(threads, monkeypatch):
-    S = points_graph(2000)
-    monkeypatch.setattr(hierarchy, "available_threads", lambda: 1)
-    _, alone = levels_of(S, "normalized")
-    monkeypatch.setattr(hierarchy, "available_threads", lambda: threads)
-    monkeypatch.setattr(hierarchy, "BLOCK_EDGES", 1000)
-    _, together = levels_of(S, "normalized")
-    assert len(alone) == len(together)
-    for one, other in zip(alone, together, strict=True):
+def same_hierarchies(ours, theirs):
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one.parent, other.parent)
-        for left, right in zip(one.level.csr, other.level.csr, strict=True):
+        np.testing.assert_array_equal(one.problem.node_weights, other.problem.node_weights)
+        for name in ("indptr", "indices", "weights"):
+            left, right = (getattr(step.problem.graph, name) for step in (one, other))
             np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_threads_change_nothing(n_threads):
+    S = points_graph(54_000)
+    assert S.nnz >= 3 * levels.BLOCK_EDGES
+    _, alone = levels_of(S, "normalized", smallest=5000)
+    _, together = levels_of(S, "normalized", smallest=5000, n_threads=n_threads)
+    same_hierarchies(alone, together)
 
 
 def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     S = star_graph(60)
-    compiled = levels_of(S, "normalized", smallest=5)[1]
-    grown = hierarchy.agglomerate(as_level(as_graph(S), "normalized"), 2)
+    problem, compiled = levels_of(S, "normalized", smallest=5)
+    grown = levels.agglomerate(problem, 2)
+    heavy_edges = import_module("firstcut.partitioning.coarsening.heavy_edges")
     for name in ("gather", "gather_leaves", "gather_listed", "number_groups", "list_members",
                  "contract"):  # fmt: skip
-        monkeypatch.setattr(hierarchy, name, getattr(kernels, name).py_func)
-    interpreted = levels_of(S, "normalized", smallest=5)[1]
-    grown_again = hierarchy.agglomerate(as_level(as_graph(S), "normalized"), 2)
-    for ours, theirs in ((compiled, interpreted), (grown, grown_again)):
-        assert len(ours) == len(theirs)
-        for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(one.parent, other.parent)
-            np.testing.assert_array_equal(one.level.weights, other.level.weights)
+        home = heavy_edges if hasattr(heavy_edges, name) else levels
+        monkeypatch.setattr(home, name, getattr(kernels, name).py_func)
+    same_hierarchies(compiled, levels_of(S, "normalized", smallest=5)[1])
+    same_hierarchies(grown, levels.agglomerate(problem, 2))
 
 
 @given(graphs(min_nodes=5, max_nodes=14, connected=True), st.integers(2, 4))
 def test_agglomeration_ends_at_as_many_nodes_as_clusters(S, c):
-    level = as_level(as_graph(S), "normalized")
-    assert hierarchy.agglomerate(level, c)[-1].level.n_nodes == c
+    problem = as_problem(S, "normalized")
+    assert levels.agglomerate(problem, c)[-1].problem.n_nodes == c
 
 
 @given(graphs(min_nodes=5, max_nodes=14, connected=True), st.integers(2, 4), st.integers(0, 99))
 def test_passes_are_monotone_and_know_their_value(S, c, seed):
     for cut in ("ratio", "normalized"):
-        level = as_level(as_graph(S), cut)
+        problem = as_problem(S, cut)
         rng = np.random.default_rng(seed)
-        found = multilevel.fresh(level, c, rng, 6)
-        other = multilevel.fresh(level, c, rng, len(S), spectral=True)
+        found = passes.fresh(problem, c, rng, 6)
+        other = passes.fresh(problem, c, rng, len(S), spectral=True)
         better, worse = sorted((found, other), key=lambda one: one.value)
-        after_cycle = multilevel.cycle(level, better.labels, c, rng)
-        child = multilevel.recombine(level, better.labels, worse.labels, c, rng)
-        regrown = multilevel.recombine(level, better.labels, worse.labels, c, rng, regrow=True)
+        after_cycle = passes.cycle(problem, better.labels, c, rng)
+        child = passes.recombine(problem, better.labels, worse.labels, c, rng)
+        regrown = passes.recombine(problem, better.labels, worse.labels, c, rng, regrow=True)
         for result in (found, other, after_cycle, child, regrown):
             assert np.unique(result.labels).tolist() == list(range(c))
             assert firstcut.cut_value(S, result.labels, cut) == pytest.approx(result.value)
@@ -148,25 +172,61 @@ def test_passes_are_monotone_and_know_their_value(S, c, seed):
 
 
 def test_passes_are_monotone_on_a_larger_graph():
-    level = as_level(as_graph(points_graph(3000)), "normalized")
+    problem = as_problem(points_graph(3000))
     rng = np.random.default_rng(0)
-    first, second = (multilevel.fresh(level, 8, rng, 100) for _ in range(2))
+    first, second = (passes.fresh(problem, 8, rng, 100) for _ in range(2))
     value, labels = first.value, first.labels
     kept = labels.copy()
     for _ in range(3):
-        found = multilevel.cycle(level, labels, 8, rng)
+        found = passes.cycle(problem, labels, 8, rng)
         assert found.value <= value * (1 + 1e-12)
         value, labels = found.value, found.labels
     np.testing.assert_array_equal(first.labels, kept)
-    child = multilevel.recombine(level, first.labels, second.labels, 8, rng)
+    child = passes.recombine(problem, first.labels, second.labels, 8, rng)
     assert child.value <= first.value * (1 + 1e-12)
     np.testing.assert_array_equal(first.labels, kept)
 
 
+def test_a_level_of_fewer_nodes_than_clusters_is_not_used():
+    """Where one node has most of the weight, groups of the others hold more than their share."""
+    n, c = 2500, 1000
+    rim = np.arange(1, n)
+    spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), rim)), shape=(n, n))
+    ring = sp.coo_array((np.full(n - 1, 0.1), (rim, np.roll(rim, -1))), shape=(n, n))
+    problem = as_problem(spokes + spokes.T + ring + ring.T)
+    steps = levels.build(problem, np.random.default_rng(0), 2 * c)
+    assert steps[-1].problem.n_nodes < c
+    found = passes.fresh(problem, c, np.random.default_rng(0), 2 * c)
+    assert np.unique(found.labels).size == c
+    assert problem.value(found.labels) == pytest.approx(found.value)
+
+
 def test_components_are_found_at_value_zero():
     S = sp.block_diag([points_graph(50, seed) for seed in range(7)], format="csr")
-    level = as_level(as_graph(S), "ratio")
-    found = multilevel.fresh(level, 5, np.random.default_rng(0), 40)
+    problem = as_problem(S, "ratio")
+    found = passes.fresh(problem, 5, np.random.default_rng(0), 40)
     assert found.value == 0.0
     assert firstcut.cut_value(S, found.labels, "ratio") == 0.0
     assert np.unique(found.labels).size == 5
+
+
+@given(graphs(min_nodes=6, max_nodes=14), st.integers(2, 4), st.integers(0, 99))
+def test_merging_keeps_clusters_whole(S, c, seed):
+    problem = as_problem(S, "ratio")
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(len(S)) % 5)
+    merged = merge_clusters(problem, labels, c, random_state=seed)
+    assert np.unique(merged).tolist() == list(range(c))
+    assert all(np.unique(merged[labels == k]).size == 1 for k in range(5))
+    if c == 4:  # of all ways to join two clusters, none is better
+        joined = [np.where(labels == i, j, labels) for i in range(5) for j in range(i)]
+        smallest = min(firstcut.cut_value(S, one, "ratio") for one in joined)
+        assert problem.value(merged) >= smallest * (1 - 1e-12)
+
+
+def test_merging_nothing_and_merging_all():
+    problem = as_problem(points_graph(60))
+    labels = np.arange(60) % 7
+    as_before = merge_clusters(problem, labels, 7, random_state=0)
+    assert problem.value(as_before) == pytest.approx(problem.value(labels))
+    assert not merge_clusters(problem, labels, 1, random_state=0).any()

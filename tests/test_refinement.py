@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut.graph import as_graph
+from firstcut.cuts import as_problem
 from firstcut.kernels import climb as climbing
 from firstcut.kernels import moves
-from firstcut.partitioning.refinement import Level, State, as_level
+from firstcut.partitioning.moves import State
 
 CUTS = st.sampled_from(["ratio", "normalized", "weights"])
 
@@ -38,7 +38,7 @@ def drawn(data, max_nodes=12):
 
 
 def state_of(S, cut, labels, c):
-    return State(as_level(as_graph(S), cut), labels.astype(np.int32), c)
+    return State(as_problem(S, cut).within_range(), labels.astype(np.int32), c)
 
 
 def move_everywhere(S, labels, cut):
@@ -62,11 +62,8 @@ def test_best_move_is_the_best_of_all_and_reports_its_change(data):
     for i, k, after in move_everywhere(S, labels, cut):
         changes.setdefault(i, {})[k] = after - before
     for i in range(len(S)):
-        change, k, *_ = moves.best_move(
-            i, *state.level.csr, state.labels, state.mass, state.count, state.ratio, state.bounds,
-            state.link, state.touched,
-        )  # fmt: skip
-        assert not state.link.any()
+        change, k, *_ = moves.best_move(i, state.arrays, state.sums, state.scratch)
+        assert not state.scratch[0].any()
         if i not in changes:
             assert k == -1
         elif k == -1:
@@ -83,21 +80,16 @@ def test_a_move_carries_the_state_to_where_measuring_it_would(data):
     S, cut, labels, c = drawn(data)
     state = state_of(S, cut, labels, c)
     for i in range(len(S)):
-        change, k, total, own, into = moves.best_move(
-            i, *state.level.csr, state.labels, state.mass, state.count, state.ratio, state.bounds,
-            state.link, state.touched,
-        )  # fmt: skip
+        change, k, total, own, into = moves.best_move(i, state.arrays, state.sums, state.scratch)
         if k < 0:
             continue
         before = firstcut.cut_value(S, state.labels, cut)
-        moves.apply_move(
-            i, k, total, own, into, state.level.node_weights, state.labels, state.boundary,
-            state.mass, state.count, state.ratio, state.bounds,
-        )  # fmt: skip
+        node_weights = state.problem.node_weights
+        moves.apply_move(i, k, total, own, into, node_weights, state.sums)
         after = firstcut.cut_value(S, state.labels, cut)
         assert change == pytest.approx(after - before, rel=1e-9, abs=1e-12 * (before + after))
         afresh = state_of(S, cut, state.labels.astype(np.int64), c)
-        for name in ("boundary", "mass", "count", "ratio"):
+        for name in ("boundary", "cluster_weights", "count", "ratio"):
             expected = getattr(afresh, name)
             np.testing.assert_allclose(getattr(state, name), expected, atol=1e-12 * before)
 
@@ -141,7 +133,7 @@ def test_kernels_compiled_and_interpreted_agree(data):
                 if hasattr(module, name):
                     patch.setattr(module, name, getattr(module, name).py_func)
         for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
-            patch.setattr(f"firstcut.partitioning.refinement.{name}", getattr(home, name).py_func)
+            patch.setattr(f"firstcut.partitioning.moves.{name}", getattr(home, name).py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.settle()
         interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)
@@ -230,9 +222,3 @@ def test_a_node_may_go_where_it_has_no_edge():
     for _, _, value in move_everywhere(S, found.labels, "ratio"):
         assert value >= found.cut_value * (1 - 1e-9)
     assert found.cut_value < firstcut.cut_value(S, labels, "ratio")
-
-
-def test_level_knows_its_size():
-    level = as_level(as_graph(np.ones((3, 3))), "ratio")
-    assert isinstance(level, Level)
-    assert (level.n_nodes, level.n_stored) == (3, 9)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut.partitioning import hierarchy, population, schedule, search
-
-EFFORTS = search.EFFORTS
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.efforts import EFFORTS, Progress
+from firstcut.partitioning.levels import BLOCK_EDGES
+from firstcut.partitioning.search import THREADED_EDGES
 
 
 def points_graph(n=500, seed=0):
@@ -56,17 +58,49 @@ def test_more_effort_is_never_worse(cut):
         assert values == sorted(values, reverse=True)
 
 
-def test_same_seed_same_labels_on_any_number_of_threads(monkeypatch):
-    S = points_graph(4000)
-    monkeypatch.setattr(population, "THREADED_EDGES", 0)
-    monkeypatch.setattr(hierarchy, "BLOCK_EDGES", 5000)
-    monkeypatch.setattr(schedule, "BALANCED_EDGES", 10_000_000)
-    found = {}
-    for threads in (1, 2, 3):
-        monkeypatch.setattr(hierarchy, "available_threads", lambda count=threads: count)
-        found[threads] = firstcut.partition(S, 6, random_state=3).labels
-    np.testing.assert_array_equal(found[1], found[2])
-    np.testing.assert_array_equal(found[1], found[3])
+@pytest.mark.parametrize(
+    ("n", "effort", "many"),
+    [
+        (4000, "balanced", (2, 3)),  # passes side by side
+        (36_000, "fast", (2, 3, -1, None)),  # contractions by several threads
+        (36_000, "balanced", (3, 8)),  # one inside the other
+    ],
+)
+def test_same_seed_same_labels_on_any_number_of_threads(n, effort, many):
+    S = points_graph(n)
+    assert (THREADED_EDGES if n == 4000 else 2 * BLOCK_EDGES) <= S.nnz
+    alone = firstcut.partition(S, 6, effort=effort, random_state=3, n_jobs=1).labels
+    for n_jobs in many:
+        found = firstcut.partition(S, 6, effort=effort, random_state=3, n_jobs=n_jobs).labels
+        np.testing.assert_array_equal(found, alone)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "many"])
+def test_n_jobs_is_checked_however_small_the_graph(n_jobs):
+    with pytest.raises((ValueError, TypeError), match="n_jobs="):
+        firstcut.partition(points_graph(20), 2, n_jobs=n_jobs)
+
+
+def test_one_pass_needs_no_population():
+    code = textwrap.dedent(
+        """
+        import sys, firstcut
+        S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
+        for effort in ("fast", "balanced"):
+            firstcut.partition(S, 2, effort=effort, random_state=0)
+            print("firstcut.partitioning.population" in sys.modules, "joblib" in sys.modules)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True", "False"]
+
+
+def test_every_effort_goes_on_from_another_or_begins():
+    for name, effort in EFFORTS.items():
+        *before, last = effort.stages
+        assert last == name
+        assert tuple(before) == (EFFORTS[before[-1]].stages if before else ())
+        assert effort.coarsening in COARSENING_RULES
 
 
 def test_a_generator_is_a_seed_too():
@@ -164,9 +198,18 @@ def test_time_limit_still_answers():
         firstcut.partition(S, 5, time_limit=-1)
 
 
+def test_a_time_limit_that_is_not_reached_changes_nothing():
+    S = points_graph(100)
+    found = [
+        firstcut.partition(S, 5, effort="thorough", time_limit=limit, random_state=0).labels
+        for limit in (None, 1e9)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
 def test_callback_sees_the_best_value_fall():
     S = points_graph(500)
-    seen: list[schedule.Progress] = []
+    seen: list[Progress] = []
     found = firstcut.partition(S, 5, effort="thorough", random_state=0, callback=seen.append)
     values = [progress.cut_value for progress in seen]
     assert values == sorted(values, reverse=True)
@@ -190,10 +233,11 @@ def test_interrupt_raises_or_returns_the_best():
     assert found.cut_value <= fast.cut_value
 
 
-def test_lower_bound_is_computed_when_asked_or_cheap(monkeypatch):
-    S = points_graph(300)
+def test_lower_bound_is_computed_when_asked_or_cheap():
+    S = points_graph(EFFORTS["fast"].bound_nodes)
     assert firstcut.partition(S, 4, lower_bound=False, random_state=0).lower_bound is None
-    monkeypatch.setitem(search.BOUND_NODES, "fast", 10)
+    assert firstcut.partition(S, 4, effort="fast", random_state=0).lower_bound is not None
+    S = points_graph(EFFORTS["fast"].bound_nodes + 1)
     assert firstcut.partition(S, 4, effort="fast", random_state=0).lower_bound is None
     asked = firstcut.partition(S, 4, effort="fast", lower_bound=True, random_state=0)
     assert asked.lower_bound == pytest.approx(firstcut.lower_bound(S, 4))
@@ -232,9 +276,7 @@ def test_not_above_any_method_of_the_paper(name):
 
 
 def test_the_papers_enumerated_optima():
-    printed = json.loads(files("firstcut.paper").joinpath("printed.json").read_text())
     X, _ = load_dataset("usps")
-    assert printed
     for n in range(11, 16):
         S = firstcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
         for cut in ("ratio", "normalized"):

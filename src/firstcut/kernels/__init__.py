@@ -2,6 +2,16 @@
 
 A kernel allocates nothing, draws nothing at random and takes everything it needs as an argument;
 its docstring says what it changes. ``some_kernel.py_func`` is the same code uncompiled.
+
+Arrays that belong together travel as one plain tuple, which a kernel unpacks on its first line:
+
+- ``problem``: indptr, indices, weights, node_weights: a graph in CSR form and the weights b;
+- ``state``: labels, boundary, cluster_weights, count, ratio, bounds: see ``moves``.
+
+Plain tuples cost what single arguments cost. A call with 16 arguments takes 1.2 µs one by one,
+1.5 µs with twelve of them in three tuples, and 2.9 µs if these are named tuples, whose class is
+looked up at every call: 4% of a search that makes 60,000 calls a second on small graphs. Loops and
+compile time are the same with all three.
 """
 
 from __future__ import annotations

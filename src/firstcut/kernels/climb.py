@@ -1,8 +1,10 @@
 """Hill climbing: short chains of best moves that may first make the cut worse.
 
 From one border node a chain grows over its neighbourhood, always taking the best move at hand,
-each node once; the chain is then cut back to where the value was smallest. Single moves stop at
-the first local minimum, chains step over the low walls around it.
+each node once; the chain is then cut back to where the value was smallest, as Kernighan and Lin
+(1970) do with exchanges and Fiduccia and Mattheyses (1982) with moves. Theirs run over the whole
+graph; these start at one node and end soon, so that many of them fit into the same time. Single
+moves stop at the first local minimum, chains step over the low walls around it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from firstcut.kernels import kernel
 from firstcut.kernels.moves import TOLERANCE, apply_move, best_move
 
 FREE, WAITING, USED = 0, 1, 2
+"""What a node can be in a call: to be had, in the heap of the chain, or moved already."""
 
 
 @kernel
@@ -53,98 +56,76 @@ def pop(keys, nodes, size):
 
 
 @kernel
-def climb(
-    indptr,
-    indices,
-    weights,
-    node_weights,
-    labels,
-    boundary,
-    mass,
-    count,
-    ratio,
-    bounds,
-    link,
-    touched,
-    seeds,
-    patience,
-    max_edges,
-    keys,
-    nodes,
-    state,
-    trail,
-    origin,
-):
+def climb(problem, state, scratch, seeds, patience, max_edges, chain):
     """Run one chain from every node of ``seeds`` in turn; return (decrease, edges visited).
 
     A chain ends after ``patience`` moves without a new best, and the call after ``max_edges``.
-    ``keys``, ``nodes``, ``state``, ``trail`` and ``origin`` are scratch of n; ``state`` must be
-    zero and is left as it falls. Changes labels and the state of the partition; the value never
-    rises and no cluster is emptied. Each node is moved at most once per call.
+    The five arrays of n in ``chain`` are scratch: a heap of ``keys`` and ``nodes``, the ``status``
+    of every node, which must be zero (FREE) and is left as it falls, and the ``trail`` of moved
+    nodes with the ``origin`` of each. Changes the state; the value never rises and no cluster is
+    emptied. Each node is moved at most once per call.
     """
+    indptr, indices, weights, node_weights = problem
+    labels, _, _, _, ratio, _ = state
+    keys, nodes, status, trail, origin = chain
     decrease = 0.0
     edges = 0
     for s in range(seeds.shape[0]):
+        # 1. Begin at a seed that no chain has moved yet.
         if edges > max_edges:
             break
         i = seeds[s]
-        if state[i] != FREE:
+        if status[i] != FREE:
             continue
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(
-            i, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds, link,
-            touched,
-        )  # fmt: skip
+        change, k, total, own, into = best_move(i, problem, state, scratch)
         if k < 0:
             continue
         size = push(keys, nodes, 0, change, i)
-        state[i] = WAITING
+        status[i] = WAITING
         length = 0
         best_length = 0
         climbed = 0.0
         lowest = 0.0
         while size > 0 and length - best_length < patience:
+            # 2. Take the waiting node of the best move. Moves since it was keyed may have changed
+            #    what its move is worth: if another now comes first, it waits again.
             i = nodes[0]
             size = pop(keys, nodes, size)
             edges += indptr[i + 1] - indptr[i]
-            change, k, total, own, into = best_move(
-                i, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds,
-                link, touched,
-            )  # fmt: skip
+            change, k, total, own, into = best_move(i, problem, state, scratch)
             if k < 0:
-                state[i] = FREE
+                status[i] = FREE
                 continue
-            if size > 0 and change > keys[0]:  # its turn came on an old key: wait again
+            if size > 0 and change > keys[0]:
                 size = push(keys, nodes, size, change, i)
                 if nodes[0] != i:
                     continue
                 size = pop(keys, nodes, size)
+            # 3. Make the move, for better or worse, and remember where the value was smallest.
             step = TOLERANCE * (ratio[labels[i]] + ratio[k])
-            state[i] = USED
+            status[i] = USED
             trail[length] = i
             origin[length] = labels[i]
             length += 1
-            apply_move(
-                i, k, total, own, into, node_weights, labels, boundary, mass, count, ratio, bounds
-            )
+            apply_move(i, k, total, own, into, node_weights, state)
             climbed += change
             if climbed < lowest - step:
                 lowest = climbed
                 best_length = length
+            # 4. Its free neighbours join the wait.
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
-                if state[j] != FREE:
+                if status[j] != FREE:
                     continue
                 edges += indptr[j + 1] - indptr[j]
-                change, k, total, own, into = best_move(
-                    j, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds,
-                    link, touched,
-                )  # fmt: skip
+                change, k, total, own, into = best_move(j, problem, state, scratch)
                 if k >= 0:
-                    state[j] = WAITING
+                    status[j] = WAITING
                     size = push(keys, nodes, size, change, j)
         for q in range(size):
-            state[nodes[q]] = FREE
+            status[nodes[q]] = FREE
+        # 5. Take back, last first, what came after the smallest value.
         for q in range(length - 1, best_length - 1, -1):
             i = trail[q]
             a = labels[i]
@@ -160,8 +141,6 @@ def climb(
                         own += weights[p]
                     elif labels[j] == k:
                         into += weights[p]
-            apply_move(
-                i, k, total, own, into, node_weights, labels, boundary, mass, count, ratio, bounds
-            )
+            apply_move(i, k, total, own, into, node_weights, state)
         decrease -= lowest
     return decrease, edges

@@ -12,32 +12,21 @@ from firstcut.kernels import kernel
 
 
 @kernel
-def gather(
-    indptr,
-    indices,
-    weights,
-    node_weights,
-    inverse,
-    parts,
-    order,
-    most_nodes,
-    max_mass,
-    leader,
-    size,
-    mass,
-):
+def gather(problem, inverse, parts, order, most_nodes, max_weight, groups):
     """Let every node, in the given order, join the neighbour of its heaviest edge.
 
     Heaviest by S_ij (1/b_i + 1/b_j), where ``inverse`` is 1/b, among the neighbours of the same
-    part whose group stays within ``most_nodes`` nodes and a weight of ``max_mass``. Fills
-    ``leader``, and for the leaders the ``size`` and ``mass`` of their groups. O(edges).
+    part whose group stays within ``most_nodes`` nodes and ``max_weight``. Fills ``groups``:
+    ``leader``, and for the leaders the ``size`` and ``group_weight`` of their groups. O(edges).
     """
+    indptr, indices, weights, node_weights = problem
+    leader, size, group_weight = groups
     leader[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
         if leader[i] >= 0:
             continue
-        room = max_mass - node_weights[i]
+        room = max_weight - node_weights[i]
         own = inverse[i]
         best = -1
         best_score = 0.0
@@ -48,34 +37,33 @@ def gather(
                 continue
             r = leader[j]
             if (r < 0 and node_weights[j] <= room) or (
-                r >= 0 and size[r] < most_nodes and mass[r] <= room
+                r >= 0 and size[r] < most_nodes and group_weight[r] <= room
             ):
                 best = j
                 best_score = score
         if best < 0:
             leader[i] = i
             size[i] = 1
-            mass[i] = node_weights[i]
+            group_weight[i] = node_weights[i]
         elif leader[best] < 0:
             leader[i] = i
             leader[best] = i
             size[i] = 2
-            mass[i] = node_weights[i] + node_weights[best]
+            group_weight[i] = node_weights[i] + node_weights[best]
         else:
             r = leader[best]
             leader[i] = r
             size[r] += 1
-            mass[r] += node_weights[i]
+            group_weight[r] += node_weights[i]
 
 
 @kernel
-def gather_leaves(
-    indptr, indices, weights, node_weights, parts, order, max_mass, leader, size, waiting
-):
+def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
     """Pair nodes that :func:`gather` left alone and that hang on the same neighbour, as at a hub.
 
     ``waiting`` is scratch of n. Changes ``leader`` and ``size``. O(edges).
     """
+    indptr, indices, weights, node_weights = problem
     waiting[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
@@ -96,31 +84,32 @@ def gather_leaves(
         other = waiting[hub]
         if other < 0:
             waiting[hub] = i
-        elif node_weights[other] + node_weights[i] <= max_mass:
+        elif node_weights[other] + node_weights[i] <= max_weight:
             leader[i] = other
             size[other] = 2
             waiting[hub] = -1
 
 
 @kernel
-def gather_listed(source, target, most_pairs, leader, size):
-    """Pair the ends of the listed edges, first come first served, up to ``most_pairs`` pairs.
+def gather_listed(source, target, most_merges, leader, size):
+    """Merge the ends of the listed edges, first come first served, up to ``most_merges`` times.
 
-    Fills ``leader`` and, for the leaders, ``size``. O(nodes + edges).
+    A node takes part in one merge only. Fills ``leader`` and, for the leaders, ``size``.
+    O(nodes + edges).
     """
     for i in range(leader.shape[0]):
         leader[i] = i
         size[i] = 1
-    pairs = 0
+    merges = 0
     for p in range(source.shape[0]):
-        if pairs == most_pairs:
+        if merges == most_merges:
             break
         i = source[p]
         j = target[p]
         if i != j and leader[i] == i and leader[j] == j and size[i] == 1 and size[j] == 1:
             leader[j] = i
             size[i] = 2
-            pairs += 1
+            merges += 1
 
 
 @kernel
@@ -162,26 +151,18 @@ def list_members(parent, first, node_weights, members, coarse_node_weights):
 
 
 @kernel
-def contract(
-    indptr,
-    indices,
-    weights,
-    parent,
-    first,
-    members,
-    start,
-    stop,
-    place,
-    coarse_indptr,
-    coarse_indices,
-    coarse_weights,
-):
+def contract(graph, groups, start, stop, place, coarse):
     """Write the coarse rows start..stop-1 one after another from position 0; return their length.
 
-    ``place`` is scratch of one entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]``
-    becomes the end of row r, counted from this block's beginning. Edges between the same two
-    coarse nodes are summed, those inside one are dropped. O(edges of the block).
+    ``graph`` and ``coarse`` are CSR arrays (indptr, indices, weights), and ``groups`` is what
+    :func:`number_groups` and :func:`list_members` filled: parent, first, members. ``place`` is
+    scratch of one entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]`` becomes the
+    end of row r, counted from this block's beginning. Edges between the same two coarse nodes are
+    summed, those inside one are dropped. O(edges of the block).
     """
+    indptr, indices, weights = graph
+    parent, first, members = groups
+    coarse_indptr, coarse_indices, coarse_weights = coarse
     filled = 0
     for r in range(start, stop):
         row = filled

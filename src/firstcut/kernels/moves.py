@@ -1,15 +1,16 @@
 """Exact vertex moves: the state of a partition, the best move of a node, and settling a queue.
 
 The state is ``labels`` and, for every cluster k, ``boundary[k]`` (weight of the edges that leave
-it), ``mass[k]`` (b(C_k)), ``count[k]`` (nodes) and ``ratio[k]`` = boundary/mass, whose sum is the
-cut value. With e the weight of all of node i's edges and s_k that of those into cluster k, taking
-i out of a and putting it into k changes the value by
+it), ``cluster_weights[k]`` = b(C_k), ``count[k]`` (nodes) and ``ratio[k]``, the boundary divided by
+b(C_k), whose sum is the cut value. With e the weight of all of node i's edges and s_k that of those
+into cluster k, taking i out of a and putting it into k changes the value by
 
     (2 s_a − e + ratio_a b_i) / (b(C_a) − b_i)  +  (e − 2 s_k − ratio_k b_i) / (b(C_k) + b_i).
 
 Self-loops never cross, so every kernel skips them. ``bounds`` holds the largest ratio and the
-largest and smallest mass, which tell in O(1) whether a cluster that i has no edge to could be
-worth looking at. ``link`` is scratch of c zeros and is left zero, ``touched`` scratch of c.
+largest and smallest cluster weight, which tell in O(1) whether a cluster that i has no edge to
+could be worth looking at. In ``scratch``, ``link`` is c zeros and is left zero, and ``touched``
+holds c integers.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ TOLERANCE = 1e-12
 
 
 @kernel
-def measure(indptr, indices, weights, node_weights, labels, boundary, mass, count, ratio, bounds):
-    """Fill boundary, mass, count, ratio and bounds from labels, and return the cut value.
+def measure(problem, state):
+    """Fill the state from its labels, and return the cut value.
 
     O(edges). The value is infinite when a cluster is empty.
     """
+    indptr, indices, weights, node_weights = problem
+    labels, boundary, cluster_weights, count, ratio, bounds = state
     n_clusters = boundary.shape[0]
     boundary[:] = 0.0
-    mass[:] = 0.0
+    cluster_weights[:] = 0.0
     count[:] = 0
     for i in range(labels.shape[0]):
         a = labels[i]
@@ -37,29 +40,27 @@ def measure(indptr, indices, weights, node_weights, labels, boundary, mass, coun
             if labels[indices[p]] != a:
                 crossing += weights[p]
         boundary[a] += crossing
-        mass[a] += node_weights[i]
+        cluster_weights[a] += node_weights[i]
         count[a] += 1
     value = 0.0
     bounds[0] = 0.0
     bounds[1] = 0.0
-    bounds[2] = mass[0]
+    bounds[2] = cluster_weights[0]
     for k in range(n_clusters):
         if count[k] == 0:
             ratio[k] = 0.0
             value += float("inf")
             continue
-        ratio[k] = boundary[k] / mass[k]
+        ratio[k] = boundary[k] / cluster_weights[k]
         value += ratio[k]
         bounds[0] = max(bounds[0], ratio[k])
-        bounds[1] = max(bounds[1], mass[k])
-        bounds[2] = min(bounds[2], mass[k])
+        bounds[1] = max(bounds[1], cluster_weights[k])
+        bounds[2] = min(bounds[2], cluster_weights[k])
     return value
 
 
 @kernel
-def best_move(
-    i, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds, link, touched
-):
+def best_move(i, problem, state, scratch):
     """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
 
     ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
@@ -67,9 +68,13 @@ def best_move(
     cluster can gain from it. Changes nothing; O(deg(i)), and O(deg(i) + c) when ``bounds`` cannot
     rule out the clusters that i has no edge to.
     """
+    indptr, indices, weights, node_weights = problem
+    labels, _, cluster_weights, count, ratio, bounds = state
+    link, touched = scratch
     a = labels[i]
     if count[a] == 1:
         return 0.0, -1, 0.0, 0.0, 0.0
+    # e is total, s_a is own, and s_k is link[k] for the clusters listed in touched.
     n_touched = 0
     total = 0.0
     own = 0.0
@@ -87,14 +92,15 @@ def best_move(
             n_touched += 1
         link[k] += weights[p]
 
+    # The second term of the change, for every cluster that i has an edge to.
     weight = node_weights[i]
-    rest = mass[a] - weight
+    rest = cluster_weights[a] - weight
     best = -1
     best_join = 0.0
     best_link = 0.0
     for q in range(n_touched):
         k = touched[q]
-        join = (total - 2.0 * link[k] - ratio[k] * weight) / (mass[k] + weight)
+        join = (total - 2.0 * link[k] - ratio[k] * weight) / (cluster_weights[k] + weight)
         if best < 0 or join < best_join:
             best = k
             best_join = join
@@ -105,12 +111,13 @@ def best_move(
         return 0.0, -1, 0.0, 0.0, 0.0
     leave = (2.0 * own - total + ratio[a] * weight) / rest
 
+    # For a cluster without such an edge, ``far`` is no more than the second term can be.
     far = total - bounds[0] * weight
     far /= (bounds[1] if far > 0.0 else bounds[2]) + weight
     if leave + far < 0.0 and (best < 0 or far < best_join):
-        for k in range(mass.shape[0]):
+        for k in range(cluster_weights.shape[0]):
             if k != a and link[k] == 0.0:
-                join = (total - ratio[k] * weight) / (mass[k] + weight)
+                join = (total - ratio[k] * weight) / (cluster_weights[k] + weight)
                 if best < 0 or join < best_join:
                     best = k
                     best_join = join
@@ -121,49 +128,36 @@ def best_move(
 
 
 @kernel
-def apply_move(i, k, total, own, into, node_weights, labels, boundary, mass, count, ratio, bounds):
+def apply_move(i, k, total, own, into, node_weights, state):
     """Move node i to cluster k, given e, s_a and s_k, and update the state. O(1)."""
+    labels, boundary, cluster_weights, count, ratio, bounds = state
     a = labels[i]
     labels[i] = k
     boundary[a] = max(boundary[a] - (total - own) + own, 0.0)
     boundary[k] = max(boundary[k] + (total - into) - into, 0.0)
-    mass[a] -= node_weights[i]
-    mass[k] += node_weights[i]
+    cluster_weights[a] -= node_weights[i]
+    cluster_weights[k] += node_weights[i]
     count[a] -= 1
     count[k] += 1
-    ratio[a] = boundary[a] / mass[a]
-    ratio[k] = boundary[k] / mass[k]
+    ratio[a] = boundary[a] / cluster_weights[a]
+    ratio[k] = boundary[k] / cluster_weights[k]
+    # The bounds only ever widen: what they rule out stays ruled out, until the next measure.
     bounds[0] = max(bounds[0], max(ratio[a], ratio[k]))
-    bounds[1] = max(bounds[1], mass[k])
-    bounds[2] = min(bounds[2], mass[a])
+    bounds[1] = max(bounds[1], cluster_weights[k])
+    bounds[2] = min(bounds[2], cluster_weights[a])
 
 
 @kernel
-def settle(
-    indptr,
-    indices,
-    weights,
-    node_weights,
-    labels,
-    boundary,
-    mass,
-    count,
-    ratio,
-    bounds,
-    link,
-    touched,
-    queue,
-    n_queued,
-    queued,
-    max_visits,
-):
+def settle(problem, state, scratch, queue, n_queued, queued, max_visits):
     """Make improving moves until the queue is empty; return (decrease, moves, edges visited).
 
     ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
-    the nodes in it. A node that moves brings its neighbours back. Changes labels and the state;
-    leaves ``queued`` zero. Every move lowers the cut value and no cluster is emptied. Stops early
-    after ``max_visits`` nodes.
+    the nodes in it. A node that moves brings its neighbours back. Changes the state; leaves
+    ``queued`` zero. Every move lowers the cut value and no cluster is emptied. Stops early after
+    ``max_visits`` nodes.
     """
+    indptr, indices, _, node_weights = problem
+    labels, _, _, _, ratio, _ = state
     n = labels.shape[0]
     head = 0
     decrease = 0.0
@@ -181,15 +175,10 @@ def settle(
             continue
         visits += 1
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(
-            i, indptr, indices, weights, node_weights, labels, mass, count, ratio, bounds, link,
-            touched,
-        )  # fmt: skip
+        change, k, total, own, into = best_move(i, problem, state, scratch)
         if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
             continue
-        apply_move(
-            i, k, total, own, into, node_weights, labels, boundary, mass, count, ratio, bounds
-        )
+        apply_move(i, k, total, own, into, node_weights, state)
         decrease -= change
         moves += 1
         for p in range(indptr[i], indptr[i + 1]):

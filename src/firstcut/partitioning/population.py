@@ -1,142 +1,229 @@
 """A population of partitions that improves by recombination.
 
-Tasks are numbered, and each draws from a generator of its own, made from the seed and its number.
 Tasks of one batch know only what was there before the batch, and are added in order: the threads
-that run them decide nothing.
+that run them decide nothing. The constants were set as those of the passes were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
-from firstcut.partitioning import hierarchy
-from firstcut.partitioning.multilevel import Candidate, fresh, recombine
-from firstcut.partitioning.refinement import Level
+from firstcut.cuts import Problem
+from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.moves import State
+from firstcut.partitioning.passes import SMALLER, Trial, fresh, recombine
 
 SIZE = 16
-"""Members of a full population."""
+"""Members of a full population: more take longer to agree, on something better."""
 
 BATCH = 4
-"""Tasks that are done side by side."""
+"""Tasks that are done side by side: more occupy more threads, and know less of each other."""
+
+STARTS_SHARE = 0.4
+"""The part of a budget that goes into starts, before they are recombined."""
 
 IMMIGRATION = 5
-"""Every so many recombinations, the second parent is new."""
+"""Every so many recombinations, the second parent is new: variety, at the price of a pass."""
 
-SMALLER = 1.0 - 1e-9
-"""A value counts as smaller below this fraction of the other; the rest is rounding."""
+STALE_TASKS = 3 * SIZE
+"""Recombinations without a new best after which a population has given what it had."""
 
-THREADED_EDGES = 30_000
-"""Below this many stored edges a batch is faster in one thread."""
+START_NODES = (10, 100)
+"""Starts gather nodes to between so many per cluster, drawn anew for each: variety again."""
 
-Task = Callable[[np.random.Generator], Candidate]
+FEWEST_NODES = 2
+"""And to no fewer than this many, on graphs too small for that."""
+
+Task = Callable[[np.random.Generator, Coarsening], Trial]
+
+
+class Search(Protocol):
+    """What a population asks of the search that it is part of: where it stands, and to go on."""
+
+    best: Trial | None
+    work: int
+    n_tasks: int
+
+    @property
+    def is_late(self) -> bool: ...
+
+    @property
+    def is_done(self) -> bool: ...
+
+    def next_generator(self) -> np.random.Generator: ...
+
+    def consider(self, trial: Trial) -> bool: ...
+
+    def report(self, stage: str, fraction: float) -> None: ...
 
 
 class Population:
-    """Partitions of one level into ``n_clusters`` clusters, the best of them, and their cost.
+    """Partitions of one problem into ``n_clusters`` clusters.
 
     Attributes
     ----------
-    members : list of Candidate
-    best : Candidate or None
-        The best ever added, member or not.
-    work : int
-        Edges visited so far by all tasks.
+    members : list of Trial
+    coarsening : Coarsening
+        How hierarchies are made, and the threads there are for a batch.
     """
 
     def __init__(
-        self, level: Level, n_clusters: int, seed: Sequence[int], out_of_time: Callable[[], bool]
+        self,
+        problem: Problem,
+        n_clusters: int,
+        search: Search,
+        members: list[Trial],
+        parents: np.random.Generator,
+        coarsening: Coarsening,
     ) -> None:
-        self.level = level
+        """Take over the members; ``parents`` draws who is recombined with whom."""
+        self.problem = problem
         self.n_clusters = n_clusters
-        self.members: list[Candidate] = []
-        self.best: Candidate | None = None
-        self.work = 0
-        self.out_of_time = out_of_time
-        self._seed = list(seed)
-        self._tasks = 0
-        self._choices = self.next_generator()
+        self.members = members
+        self._search = search
+        self.coarsening = coarsening
+        self._parents = parents
 
-    def next_generator(self) -> np.random.Generator:
-        """Return the generator of the next task."""
-        self._tasks += 1
-        return np.random.default_rng([*self._seed, self._tasks])
+    def add(self, trial: Trial) -> None:
+        """Make a trial a member."""
+        self._search.consider(trial)
+        self.members.append(trial)
 
-    def consider(self, candidate: Candidate) -> bool:
-        """Count a candidate's work, keep it if it is the best ever, and say whether it is."""
-        self.work += candidate.work
-        if self.best is None or candidate.value < SMALLER * self.best.value:
-            self.best = candidate
-            return True
-        return False
+    def spend(self, stage: str, budget: float, pass_work: int) -> None:
+        """Add starts and recombine them, until about ``budget`` edges have been visited in all.
 
-    def add(self, candidate: Candidate) -> None:
-        """Make a candidate a member."""
-        self.consider(candidate)
-        self.members.append(candidate)
+        ``pass_work`` is what one pass visits: batches are no larger than the work left pays for.
+        """
+        search = self._search
+
+        def affordable(limit: float) -> int:
+            return int(np.clip(np.ceil((limit - search.work) / max(1, pass_work)), 1, BATCH))
+
+        starts = STARTS_SHARE * budget
+        while not search.is_done and len(self.members) < SIZE:
+            if search.work > starts and len(self.members) > 1:
+                break
+            self.start(affordable(starts))
+            search.report(stage, search.work / budget)
+        stale = 0
+        while not search.is_done and search.work < budget and stale < STALE_TASKS:
+            stale = 0 if self.breed(affordable(budget)) else stale + BATCH
+            search.report(stage, search.work / budget)
+
+    def exhaust(self, stage: str, idle_populations: int) -> None:
+        """Breed one population after another, until so many in a row bring no new best.
+
+        Each is bred alone first, and only then with the best so far: it would take over at once.
+        """
+        search, idle = self._search, 0
+        while not search.is_done and idle < idle_populations:
+            before = search.best.value if search.best is not None else np.inf
+            while not search.is_done and len(self.members) < SIZE:
+                self.start(min(BATCH, SIZE - len(self.members)))
+                search.report(stage, idle / idle_populations)
+            self._breed_until_stale(stage, STALE_TASKS, idle, idle_populations)
+            if search.best is not None:
+                self.members.append(search.best)
+                self._breed_until_stale(stage, SIZE, idle, idle_populations)
+                idle = 0 if search.best.value < before else idle + 1
+            self.members = []
+
+    def finish(self) -> None:
+        """Make the last single moves there are from the best."""
+        best = self._search.best
+        if best is not None and not self._search.is_done:
+            state = State(self.problem, best.labels.copy(), self.n_clusters)
+            self._search.consider(Trial(state.labels, state.finish(), state.work))
 
     def start(self, count: int) -> None:
         """Add ``count`` partitions from nothing."""
-        for found in self._run([self._fresh] * count):
-            if found is not None:
-                self.add(found)
+        for trial in self._run([self._fresh] * count):
+            if trial is not None:
+                self.add(trial)
 
     def breed(self, count: int = BATCH) -> bool:
-        """Recombine ``count`` pairs; children replace worse parents. Say if the best improved."""
-        pairs = []
+        """Recombine two members, ``count`` times over, and say if the best so far improved.
+
+        A child takes the place of its worse parent, if it is better and no member is as good.
+        """
+        replaced = []
         tasks: list[Task] = []
         for _ in range(count):
-            first, second = self._choices.choice(len(self.members), 2, replace=False)
-            if self.members[second].value < self.members[first].value:
-                first, second = second, first
-            pairs.append(second)
-            number = self._tasks + len(tasks)
-            tasks.append(self._child(self.members[first], self.members[second], number))
+            better, other = self._parents.choice(len(self.members), 2, replace=False)
+            if self.members[other].value < self.members[better].value:
+                better, other = other, better
+            replaced.append(other)
+            number = self._search.n_tasks + len(tasks)
+            tasks.append(self._child(self.members[better], self.members[other], number))
         improved = False
-        for second, child in zip(pairs, self._run(tasks), strict=True):
+        for other, child in zip(replaced, self._run(tasks), strict=True):
             if child is None:
                 continue
-            improved |= self.consider(child)
-            if child.value < SMALLER * self.members[second].value and not any(
+            improved |= self._search.consider(child)
+            if child.value < SMALLER * self.members[other].value and not any(
                 abs(child.value - member.value) <= (1.0 - SMALLER) * member.value
                 for member in self.members
             ):
-                self.members[second] = child
+                self.members[other] = child
         return improved
 
-    def _child(self, better: Candidate, other: Candidate, number: int) -> Task:
-        def task(rng: np.random.Generator) -> Candidate:
+    def _breed_until_stale(self, stage: str, patience: int, idle: int, most_idle: int) -> None:
+        """Recombine until ``patience`` tasks in a row bring no new best."""
+        stale = 0
+        while not self._search.is_done and stale < patience:
+            stale = 0 if self.breed() else stale + BATCH
+            self._search.report(stage, (idle + stale / (patience + 1)) / most_idle)
+
+    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Trial:
+        """Find a partition from nothing, on a smallest level of random size."""
+        c, n = self.n_clusters, self.problem.n_nodes
+        fewest = max(FEWEST_NODES * c, min(START_NODES[0] * c, n // 4))
+        most = max(fewest, min(START_NODES[1] * c, n))
+        smallest = int(np.exp(rng.uniform(np.log(fewest), np.log(most))))
+        return fresh(self.problem, c, rng, smallest, coarsening=coarsening)
+
+    def _child(self, better: Trial, other: Trial, number: int) -> Task:
+        """Return the task of recombining two members; its number says in which way."""
+
+        def task(rng: np.random.Generator, coarsening: Coarsening) -> Trial:
             mate, work = other.labels, 0
             if number % IMMIGRATION == 0:
-                new = self._fresh(rng)
+                new = self._fresh(rng, coarsening)
                 mate, work = new.labels, new.work
             child = recombine(
-                self.level, better.labels, mate, self.n_clusters, rng, regrow=number % 2 == 0
+                self.problem,
+                better.labels,
+                mate,
+                self.n_clusters,
+                rng,
+                regrow=number % 2 == 0,
+                coarsening=coarsening,
             )
-            return Candidate(child.labels, child.value, child.work + work)
+            return replace(child, work=child.work + work)
 
         return task
 
-    def _fresh(self, rng: np.random.Generator) -> Candidate:
-        c, n = self.n_clusters, self.level.n_nodes
-        fewest = max(2 * c, min(10 * c, n // 4))
-        most = max(fewest, min(100 * c, n))
-        smallest = int(np.exp(rng.uniform(np.log(fewest), np.log(most))))
-        return fresh(self.level, c, rng, smallest)
+    def _run(self, tasks: Sequence[Task]) -> list[Trial | None]:
+        """Run tasks side by side on the threads there are; None for those the time did not reach.
 
-    def _run(self, tasks: Sequence[Task]) -> list[Candidate | None]:
-        """Run tasks, side by side where that pays; None for those the time did not reach."""
-        generators = [self.next_generator() for _ in tasks]
+        Threads that are more than the tasks are shared out among them.
+        """
+        search = self._search
+        generators = [search.next_generator() for _ in tasks]
+        workers = min(self.coarsening.n_threads, len(tasks))
+        own = replace(self.coarsening, n_threads=self.coarsening.n_threads // workers)
 
-        def run(task: Task, rng: np.random.Generator) -> Candidate | None:
-            return None if self.out_of_time() else task(rng)
+        def run(task: Task, rng: np.random.Generator) -> Trial | None:
+            return None if search.is_late else task(rng, own)
 
-        threads = min(hierarchy.available_threads(), len(tasks))
-        if threads <= 1 or self.level.n_stored < THREADED_EDGES:
+        if workers == 1:
             return [run(task, rng) for task, rng in zip(tasks, generators, strict=True)]
-        pool = ThreadPoolExecutor(threads)
+        pool = ThreadPoolExecutor(workers)
         try:
             return list(pool.map(run, tasks, generators))
         finally:  # an interrupt must not wait for tasks that have not begun

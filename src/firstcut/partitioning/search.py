@@ -1,28 +1,52 @@
-"""The flagship: ``partition``, a search over multilevel passes for the smallest cut."""
+"""The flagship: ``partition``, a search over multilevel passes for the smallest cut.
+
+A search begins with one pass from nothing. Efforts with further stages go on from it: more passes,
+the spectral solution of the whole graph, and recombinations of all that was found. The steps of a
+pass are in ``passes``, and what each effort does in ``efforts``. The constants were set as those
+are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from firstcut.cuts import CutLike, cut_value
-from firstcut.graph import as_graph
-from firstcut.inputs import RandomState, as_generator, check_choice, check_init, check_n_clusters
-from firstcut.partitioning.multilevel import within_eigensolvers_range
-from firstcut.partitioning.population import Population
-from firstcut.partitioning.refinement import as_level
-from firstcut.partitioning.schedule import Clock, Search
-from firstcut.partitioning.schedule import Progress as Progress
-from firstcut.result import Partition
+from firstcut.cuts import CutLike, Problem, as_problem
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.efforts import EFFORTS, Progress
+from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening
+from firstcut.partitioning.passes import Trial, cycle, fresh, spectral_start
+from firstcut.relaxation.relax import relax_problem, within_solvers_range
+from firstcut.results import Partition, Relaxation
+from firstcut.threads import count_threads
+from firstcut.validation import (
+    RandomState,
+    as_generator,
+    check_choice,
+    check_init,
+    check_n_clusters,
+)
 
-EFFORTS = ("fast", "balanced", "thorough")
-"""One pass; a few passes and recombinations; a search until it stops improving."""
+DIRECT_NODES = 3000
+"""Up to this size the first pass agglomerates the nodes themselves, which is slower than to gather
+them first and finds better clusters."""
 
-BOUND_NODES = {"fast": 500, "balanced": 2000, "thorough": 2000}
-"""Up to this size the lower bound is computed without being asked for."""
+START_NODES = 40
+"""Above that size nodes are first gathered to this many per cluster: more is slower and better."""
+
+TIMED_NODES = 8000
+"""Largest graph whose eigenproblem is begun under a time limit: it cannot be cut short."""
+
+MOST_THREADS = 8
+"""Threads used by default: more gain little on what memory has to bring."""
+
+THREADED_EDGES = 30_000
+"""Stored edges below which a batch of passes is faster in one thread."""
 
 
 def partition(
@@ -37,12 +61,13 @@ def partition(
     on_interrupt: str = "raise",
     random_state: RandomState = None,
     callback: Callable[[Progress], object] | None = None,
+    n_jobs: int | None = None,
 ) -> Partition:
     """Partition a graph into ``n_clusters`` clusters with the smallest cut that can be found.
 
     Parameters
     ----------
-    graph : sparse matrix or array-like of shape (n, n)
+    graph : Graph, sparse matrix or array-like of shape (n, n)
         Symmetric non-negative affinities; self-loops allowed, connected or not.
     n_clusters : int
         Number of clusters, from 1 to n.
@@ -65,6 +90,9 @@ def partition(
         Seed. With an integer the labels are the same every time, on any number of threads.
     callback : callable, optional
         Called with a :class:`Progress` after every batch of passes.
+    n_jobs : int, optional
+        Threads; -1 is one per available core. By default as many as there are cores, at most 8,
+        where the graph is large enough to gain by them.
 
     Returns
     -------
@@ -79,35 +107,209 @@ def partition(
     >>> found.cut_value, bool(found.labels[0] == found.labels[2])
     (0.6666666666666666, True)
     """
-    clock = Clock(time_limit)
-    graph = as_graph(graph)
-    n_clusters = check_n_clusters(n_clusters, graph.n_nodes)
-    check_choice("effort", effort, EFFORTS)
-    check_choice("on_interrupt", on_interrupt, ("raise", "return"))
-    level = as_level(graph, cut)
-    seed = as_generator(random_state).integers(2**32, size=4).tolist()
-    given = _given(init, graph.n_nodes, n_clusters)
-    if n_clusters in (1, graph.n_nodes):
-        only = np.arange(graph.n_nodes) if n_clusters > 1 else np.zeros(graph.n_nodes, np.int64)
-        value = cut_value(graph, only, cut)
-        return Partition(only, value, value)
+    began = time.monotonic()
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit={time_limit!r} must be a number of seconds >= 0, or None.")
+    problem = as_problem(graph, cut)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    return partition_problem(
+        problem,
+        n_clusters,
+        effort=check_choice("effort", effort, EFFORTS),
+        given=_given(init, problem.n_nodes, n_clusters),
+        time_limit=time_limit,
+        lower_bound=lower_bound,
+        on_interrupt=check_choice("on_interrupt", on_interrupt, ("raise", "return")),
+        random_state=random_state,
+        callback=callback,
+        n_jobs=n_jobs if n_jobs is None else count_threads(n_jobs),
+        began=began,
+    )
 
-    population = Population(level, n_clusters, seed, clock.is_over)
-    search = Search(graph, cut, population, clock, callback)
+
+def partition_problem(
+    problem: Problem,
+    n_clusters: int,
+    *,
+    effort: str = "balanced",
+    given: Sequence[np.ndarray] = (),
+    time_limit: float | None = None,
+    lower_bound: bool | None = None,
+    on_interrupt: str = "raise",
+    random_state: RandomState = None,
+    callback: Callable[[Progress], object] | None = None,
+    n_jobs: int | None = None,
+    began: float | None = None,
+) -> Partition:
+    """Search for the smallest cut of a problem, with options that :func:`partition` would accept.
+
+    ``given`` is ``init``, as labels 0..n_clusters-1, and ``began`` the time, on the monotonic
+    clock, from which the limit counts.
+    """
+    seed = as_generator(random_state).integers(2**32, size=4).tolist()
+    n = problem.n_nodes
+    if n_clusters in (1, n):
+        only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
+        value = problem.value(only)
+        return Partition(only, value, value)
+    began = time.monotonic() if began is None else began
+    n_threads = _count_threads(problem, effort, n_jobs)
+    search = _Search(problem, n_clusters, seed, n_threads, began, time_limit, callback)
     try:
-        search.fast(given)
-        if effort != "fast":
-            search.balanced()
-        if effort == "thorough":
-            search.thorough()
+        search.run(EFFORTS[effort].stages, given)
     except KeyboardInterrupt:
-        if on_interrupt == "raise" or population.best is None:
+        if on_interrupt == "raise" or search.best is None:
             raise
-    labels, value = search.answer(given)
+    assert search.best is not None
+    # A given partition is returned itself where nothing better was found, rounding included.
+    found = [search.best.labels.astype(np.int64), *given]
+    values = [problem.value(labels) for labels in found]
+    best = int(np.argmin(values))
     if lower_bound is None:
-        lower_bound = graph.n_nodes <= BOUND_NODES[effort] and within_eigensolvers_range(level)
-    bound = 0.0 if value == 0.0 else search.relaxation().lower_bound if lower_bound else None
-    return Partition(labels, value, bound)
+        lower_bound = n <= EFFORTS[effort].bound_nodes and within_solvers_range(search.scaled)
+    bound = 0.0 if values[best] == 0.0 else search.relaxation.lower_bound if lower_bound else None
+    return Partition(found[best], values[best], bound)
+
+
+class _Search:
+    """One search: its stages, each going on from the one before, and where it stands.
+
+    Tasks are numbered, and each draws from a generator of its own, made from the seed and its
+    number, so that the threads that run them decide nothing.
+
+    Attributes
+    ----------
+    scaled : Problem
+        The problem, scaled where sums could overflow.
+    best : Trial or None
+        The best partition so far.
+    work : int
+        Edges visited so far.
+    n_tasks : int
+        Tasks that have been given a generator.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        n_clusters: int,
+        seed: list[int],
+        n_threads: int,
+        began: float,
+        time_limit: float | None,
+        callback: Callable[[Progress], object] | None,
+    ) -> None:
+        self.scaled = problem.within_range()
+        self.best: Trial | None = None
+        self.work = 0
+        self.n_tasks = 0
+        self._problem = problem
+        self._n_clusters = n_clusters
+        self._seed = seed
+        self._n_threads = n_threads
+        self._began = began
+        self._time_limit = time_limit
+        self._callback = callback
+
+    @cached_property
+    def relaxation(self) -> Relaxation:
+        """The relaxed solution of the whole problem, solved once."""
+        return relax_problem(self._problem, self._n_clusters, random_state=0)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time limit has passed."""
+        seconds = time.monotonic() - self._began
+        return self._time_limit is not None and seconds >= self._time_limit
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to gain or no time left to gain it."""
+        return self.is_late or (self.best is not None and self.best.value == 0.0)
+
+    def next_generator(self) -> np.random.Generator:
+        """Return the generator of the next task."""
+        self.n_tasks += 1
+        return np.random.default_rng([*self._seed, self.n_tasks])
+
+    def consider(self, trial: Trial) -> bool:
+        """Count a trial's work, keep it if it is the best so far, and say whether it is."""
+        self.work += trial.work
+        if trial.beats(self.best):
+            self.best = trial
+            return True
+        return False
+
+    def report(self, stage: str, fraction: float) -> None:
+        """Tell the callback where the search stands."""
+        if self._callback is not None and self.best is not None:
+            value = self._problem.value(self.best.labels)
+            seconds = time.monotonic() - self._began
+            self._callback(Progress(stage, min(fraction, 1.0), value, seconds))
+
+    def run(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
+        """Run all stages."""
+        first, *others = stages
+        parents = self.next_generator()
+        trials = self._first_pass(first, given)
+        self.report(first, 1.0)
+        if others:
+            self._go_on(others, trials, parents)
+
+    def _first_pass(self, stage: str, given: Sequence[np.ndarray]) -> list[Trial]:
+        """Make one pass, and a V-cycle from each given partition."""
+        n, c = self.scaled.n_nodes, self._n_clusters
+        coarsening = self._coarsening(stage)
+        smallest = n if n <= DIRECT_NODES else START_NODES * c
+        rng = self.next_generator()
+        trials = [fresh(self.scaled, c, rng, smallest, spectral=True, coarsening=coarsening)]
+        self.consider(trials[0])
+        for labels in given:
+            rng = self.next_generator()
+            if not self.is_done:
+                start = labels.astype(np.int32)
+                trials.append(cycle(self.scaled, start, c, rng, coarsening=coarsening))
+                self.consider(trials[-1])
+        return trials
+
+    def _go_on(self, stages: list[str], trials: list[Trial], parents: np.random.Generator) -> None:
+        """Let what the first pass found, the spectral solution and further passes recombine."""
+        from firstcut.partitioning.population import Population  # which one pass does not need
+
+        problem, c, pass_work = self.scaled, self._n_clusters, self.work
+        population = Population(problem, c, self, trials, parents, self._coarsening(stages[0]))
+        tried = 0
+        for stage in stages:
+            effort = EFFORTS[stage]
+            budget = max(effort.edges, effort.passes * self.work)
+            population.coarsening = self._coarsening(stage)
+            # On some graphs the relaxed solution of the whole finds what no level shows.
+            rng = self.next_generator()
+            if tried < problem.n_nodes <= effort.spectral_nodes and self._may_relax():
+                population.add(spectral_start(problem, c, rng, self.relaxation))
+            tried = max(tried, effort.spectral_nodes)
+            if effort.edges > 0:
+                population.spend(stage, budget, pass_work)
+            if effort.idle_populations > 0:
+                population.exhaust(stage, effort.idle_populations)
+            population.finish()
+
+    def _coarsening(self, stage: str) -> Coarsening:
+        """Return how hierarchies are made in a stage, which is the same whatever follows it."""
+        return Coarsening(COARSENING_RULES[EFFORTS[stage].coarsening], self._n_threads)
+
+    def _may_relax(self) -> bool:
+        """Whether the eigenproblem of the whole graph can be solved, in the time there is."""
+        in_time = self._time_limit is None or self.scaled.n_nodes <= TIMED_NODES
+        return in_time and not self.is_done and within_solvers_range(self.scaled)
+
+
+def _count_threads(problem: Problem, effort: str, n_jobs: int | None) -> int:
+    """Return how many threads to use; counting cores takes longer than a small graph does."""
+    alone = 2 * BLOCK_EDGES if len(EFFORTS[effort].stages) == 1 else THREADED_EDGES
+    if problem.graph.n_stored < alone:
+        return 1
+    return min(MOST_THREADS, count_threads(None)) if n_jobs is None else count_threads(n_jobs)
 
 
 def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:

@@ -8,31 +8,39 @@ them all is a matter of seconds. It is the yardstick for every heuristic here.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.cuts import CutLike, boundaries, cut_value, node_weights
-from firstcut.graph import Graph, as_graph
-from firstcut.inputs import check_count, check_n_clusters
+from firstcut.cuts import CutLike, Problem, as_problem
+from firstcut.graph import Graph
 from firstcut.kernels.branch import DONE, branch
-from firstcut.result import Partition
+from firstcut.results import Partition
+from firstcut.validation import check_count, check_n_clusters, number_by_appearance
 
 VISITS_PER_CALL = 2**21
-"""Placements between two moments at which the search can be interrupted."""
+"""Steps between two moments at which the search can be interrupted: a few tenths of a second."""
 
 MAX_CELLS = 2**22
-"""Nodes times clusters that the search will keep tables of."""
+"""Nodes times clusters that the search will keep tables of, some 100 MB."""
+
+MOST_TO_COUNT = 10**5
+"""Terms up to which partitions are counted exactly: a tenth of a second at most."""
 
 EPSILON = float(np.finfo(np.float64).eps)
 
+SAFETY = 16
+"""Rounding errors per node that the bound is trusted to stay within; the sums make a few."""
+
 N_STARTS = 8
-"""Descents of which the first value to beat is taken."""
+"""Descents of which the first value to beat is taken: more take longer and rule out more."""
 
 MAX_SWEEPS = 50
-"""Passes over the nodes after which a descent ends in any case."""
+"""Passes over the nodes after which a descent ends in any case; few take more than five."""
+
+WORTHWHILE = 1e-9
+"""Fraction of a cluster's term that a move of a descent must gain, which rounding stays below."""
 
 
 def exact_partition(
@@ -72,22 +80,26 @@ def exact_partition(
     >>> best.labels, best.cut_value, best.gap
     (array([0, 0, 1, 1]), 2.0, 0.0)
     """
-    graph = as_graph(graph)
-    weights = node_weights(graph, cut)
-    n = graph.n_nodes
+    problem = as_problem(graph, cut)
+    n = problem.n_nodes
     c = check_n_clusters(n_clusters, n)
     _check_size(n, c, check_count("max_partitions", max_partitions))
-    if c == 1:
+    return exact_problem(problem, c)
+
+
+def exact_problem(problem: Problem, n_clusters: int) -> Partition:
+    """Return the proven optimum of a problem, however many partitions it has."""
+    n = problem.n_nodes
+    if n_clusters == 1:
         labels = np.zeros(n, dtype=np.int64)
-    elif c == n:
+    elif n_clusters == n:
         labels = np.arange(n)
     else:
-        problem = _prepare(graph, weights)
+        ordered, order = _ordered(problem)
         labels = np.empty(n, dtype=np.int64)
-        labels[problem.order] = _search(problem, c)
-        _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
-        labels = np.argsort(np.argsort(first))[labels]
-    value = cut_value(graph, labels, cut)
+        labels[order] = _search(ordered, n_clusters)
+        labels = number_by_appearance(labels)
+    value = problem.value(labels)
     return Partition(labels, value, lower_bound=value)
 
 
@@ -95,7 +107,7 @@ def _check_size(n: int, c: int, max_partitions: int) -> None:
     """Raise if there are too many partitions to go through them all."""
     if c in (1, n):
         return
-    if (n - c) * c <= 10**5:
+    if (n - c) * c <= MOST_TO_COUNT:
         count = stirling(n, c)
         if count <= max_partitions and n * c <= MAX_CELLS:
             return
@@ -118,6 +130,7 @@ def stirling(n: int, c: int) -> int:
     >>> stirling(28, 2)
     134217727
     """
+    # scipy.special.stirling2(exact=True) takes 7 s for n = 4000, c = 2, and this a millisecond.
     # Row by row, S(m + k, k) = S(m + k - 1, k - 1) + k · S(m - 1 + k, k) with m = n - c.
     row = [1] * (c + 1)
     for _ in range(n - c):
@@ -127,43 +140,29 @@ def stirling(n: int, c: int) -> int:
     return row[c]
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The graph without self-loops, nodes in the order of placement, numbers far from overflow."""
+def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
+    """Return the problem with its nodes in the order of the search, and that order.
 
-    graph: Graph
-    weights: np.ndarray
-    order: np.ndarray
-
-    def value(self, labels: np.ndarray) -> float:
-        """Return the cut value, up to the factor by which the numbers were scaled."""
-        with np.errstate(over="ignore"):
-            shares = boundaries(self.graph, labels) / np.bincount(labels, self.weights)
-            return float(shares.sum())
-
-
-def _prepare(graph: Graph, weights: np.ndarray) -> _Problem:
-    """Scale by powers of two, which changes all cut values by the same factor, and reorder.
-
-    Affinities go to just below overflow, so that small ones beside large ones survive, and node
-    weights to at most 1.
+    Self-loops are left out, which no cut sees. The numbers are scaled by powers of two, which
+    changes all cut values by the same factor: affinities to just below overflow, so that small ones
+    beside large ones survive, and node weights to at most 1.
     """
-    n = graph.n_nodes
-    rows, columns = graph.matrix.tocoo().coords
-    edges = rows != columns
-    data = graph.matrix.data[edges]
-    top = int(np.frexp(data.max(initial=0.0))[1])
-    data = np.ldexp(data, 1000 - 2 * n.bit_length() - top)
-    matrix = sp.csr_array((data, (rows[edges], columns[edges])), shape=(n, n))
-    order = _placing_order(matrix)
-    matrix = sp.csr_array(matrix[order][:, order])
-    matrix.sort_indices()
-    scaled = np.ldexp(weights[order], -int(np.frexp(weights.max())[1]))
-    degrees = np.asarray(matrix.sum(axis=1)).reshape(-1)
-    return _Problem(Graph(matrix, degrees), np.maximum(scaled, np.finfo(np.float64).tiny), order)
+    n, graph, rows = problem.n_nodes, problem.graph, problem.graph.rows
+    edges = rows != graph.indices
+    weights = graph.weights[edges]
+    top = int(np.frexp(weights.max(initial=0.0))[1])
+    weights = np.ldexp(weights, 1000 - 2 * n.bit_length() - top)
+    matrix = sp.csr_array((weights, (rows[edges], graph.indices[edges])), shape=(n, n))
+    order = _search_order(matrix)
+    node_weights = np.ldexp(problem.node_weights, -int(np.frexp(problem.node_weights.max())[1]))
+    scaled = Problem(
+        Graph(matrix.indptr, matrix.indices, matrix.data),
+        np.maximum(node_weights, np.finfo(np.float64).tiny),
+    )
+    return scaled.restrict(order), order
 
 
-def _placing_order(matrix: sp.csr_array) -> np.ndarray:
+def _search_order(matrix: sp.csr_array) -> np.ndarray:
     """Return the nodes so that each has as much affinity as possible to those before it.
 
     Boundaries then show early, and with them what the bound can rule out.
@@ -178,86 +177,82 @@ def _placing_order(matrix: sp.csr_array) -> np.ndarray:
     return order
 
 
-def _search(problem: _Problem, c: int) -> np.ndarray:
-    """Return labels of the smallest value, for the nodes in the order of placement."""
-    n = problem.order.size
+def _search(problem: Problem, c: int) -> np.ndarray:
+    """Return labels of the smallest value, for the nodes in the order of the problem."""
+    n, node_weights = problem.n_nodes, problem.node_weights
     later = sp.csr_array(sp.triu(problem.graph.matrix, k=1))
     best_labels = _first_labels(problem, c)
-    best = np.array([problem.value(best_labels)])
-    state = np.zeros(3, dtype=np.int64)
-    labels, trial, opened = np.full(n, -1), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    boundary, weight, affinity = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c))
-    saved = np.zeros(later.nnz)
-    grown, root, shut = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
-    rest = np.append(np.cumsum(problem.weights[::-1])[::-1], 0.0)
-    while not state[DONE]:
+    best_value = np.array([_value(problem, best_labels)])
+    cursor = np.zeros(3, dtype=np.int64)
+    rest = np.append(np.cumsum(node_weights[::-1])[::-1], 0.0)
+    nodes = problem.graph.degrees, node_weights, rest
+    path = np.full(n, -1), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    tables = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c)), np.zeros(later.nnz)
+    scratch = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
+    while not cursor[DONE]:
         branch(
-            later.indptr,
-            later.indices,
-            later.data,
-            problem.graph.degrees,
-            problem.weights,
-            rest,
-            16 * n * EPSILON,
+            (later.indptr, later.indices, later.data),
+            nodes,
+            SAFETY * n * EPSILON,
             VISITS_PER_CALL,
-            state,
-            best,
+            cursor,
+            best_value,
             best_labels,
-            labels,
-            trial,
-            opened,
-            boundary,
-            weight,
-            affinity,
-            saved,
-            grown,
-            root,
-            shut,
+            path,
+            tables,
+            scratch,
         )
     return best_labels
 
 
-def _first_labels(problem: _Problem, c: int) -> np.ndarray:
+def _value(problem: Problem, labels: np.ndarray) -> float:
+    """Return the cut value, infinite where numbers so close to overflow do overflow."""
+    with np.errstate(over="ignore"):
+        return problem.value(labels)
+
+
+def _first_labels(problem: Problem, c: int) -> np.ndarray:
     """Return the best of a few descents: the smaller the first value, the more is ruled out."""
-    n_components, component = problem.graph.components()
-    if n_components >= c:
-        return np.asarray(np.minimum(component, c - 1), dtype=np.int64)
-    n = problem.order.size
+    uncut = problem.uncut_labels(c)
+    if uncut is not None:
+        return uncut
+    n = problem.n_nodes
     rng = np.random.default_rng(0)
-    # Runs of the placing order, which follows the edges, and runs of random orders.
+    # Runs of the search's order, which follows the edges, and runs of random orders.
     runs = np.arange(n) * c // n
     starts = [runs, *(rng.permutation(runs) for _ in range(N_STARTS - 1))]
     found = [_descend(problem, start, c) for start in starts]
-    return found[int(np.argmin([problem.value(labels) for labels in found]))]
+    return found[int(np.argmin([_value(problem, labels) for labels in found]))]
 
 
-def _descend(problem: _Problem, labels: np.ndarray, c: int) -> np.ndarray:
+def _descend(problem: Problem, labels: np.ndarray, c: int) -> np.ndarray:
     """Move single nodes as long as that lowers the value; rounding may end it early."""
-    matrix, labels = problem.graph.matrix, labels.copy()
-    boundary = boundaries(problem.graph, labels)
-    weight, size = np.bincount(labels, problem.weights), np.bincount(labels)
+    graph, node_weights, labels = problem.graph, problem.node_weights, labels.copy()
+    boundary, cluster_weights = problem.boundaries(labels), problem.cluster_weights(labels)
+    count = np.bincount(labels)
     for _ in range(MAX_SWEEPS):
         before = labels.copy()
         for i in range(labels.size):
-            old = labels[i]
-            if size[old] == 1:
+            old, weight = labels[i], node_weights[i]
+            if count[old] == 1:
                 continue
-            near = slice(matrix.indptr[i], matrix.indptr[i + 1])
-            affinity = np.bincount(labels[matrix.indices[near]], matrix.data[near], minlength=c)
-            step = problem.graph.degrees[i] - 2 * affinity
+            near = slice(graph.indptr[i], graph.indptr[i + 1])
+            affinity = np.bincount(labels[graph.indices[near]], graph.weights[near], minlength=c)
+            step = graph.degrees[i] - 2 * affinity
             with np.errstate(all="ignore"):
-                change = (boundary + step) / (weight + problem.weights[i]) - boundary / weight
-                less = (boundary[old] - step[old]) / (weight[old] - problem.weights[i])
-                change += less - boundary[old] / weight[old]
+                ratio = boundary / cluster_weights
+                change = (boundary + step) / (cluster_weights + weight) - ratio
+                less = (boundary[old] - step[old]) / (cluster_weights[old] - weight)
+                change += less - ratio[old]
             change[old] = 0.0
             new = int(np.nanargmin(change))
-            if change[new] < -1e-9 * boundary[old] / weight[old]:
+            if change[new] < -WORTHWHILE * ratio[old]:
                 boundary[old] -= step[old]
                 boundary[new] += step[new]
-                weight[old] -= problem.weights[i]
-                weight[new] += problem.weights[i]
-                size[old] -= 1
-                size[new] += 1
+                cluster_weights[old] -= weight
+                cluster_weights[new] += weight
+                count[old] -= 1
+                count[new] += 1
                 labels[i] = new
         if np.array_equal(labels, before):
             break

@@ -1,0 +1,72 @@
+"""The rule of heavy edges: every node joins the neighbour that it would be most costly to cut from.
+
+An edge counts for S_ij (1/b_i + 1/b_j), which is what it adds to the cut value where i and j are
+clusters of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firstcut.cuts import Problem
+from firstcut.kernels.coarsen import gather, gather_leaves
+
+LARGE_NODES = 2000
+"""Above this size levels are made fast rather than well: larger groups, visited in blocks."""
+
+GROUP_NODES = 4
+"""Most nodes of a group on large levels: fewer levels to refine, each a little worse."""
+
+PAIR = 2
+"""Most nodes of a group on small levels and inside given parts, where a pass polishes."""
+
+BLOCK_NODES = 32
+"""Nodes that are visited in a row on large levels: memory is read faster, the order less random."""
+
+STALLED = 0.75
+"""Fraction of nodes left above which leaves of hubs are gathered too, at the cost of one more look
+at every edge."""
+
+
+def heavy_edges(
+    problem: Problem, rng: np.random.Generator, max_weight: float, parts: np.ndarray | None
+) -> np.ndarray:
+    """Gather nodes along heavy edges, in random order.
+
+    Parameters
+    ----------
+    problem : Problem
+    rng : Generator
+        Draws the order in which nodes choose whom to join.
+    max_weight : float
+        No group weighs more than this.
+    parts : ndarray of shape (n,), int32, or None
+        Nodes of different parts are never gathered.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+        The leader of every node.
+    """
+    n, graph = problem.n_nodes, problem.graph
+    most_nodes = GROUP_NODES if n > LARGE_NODES and parts is None else PAIR
+    if parts is None:
+        parts = np.zeros(n, dtype=np.int32)
+    order = _visiting_order(n, rng)
+    leader, size = np.empty((2, n), dtype=np.int32)
+    arrays = graph.indptr, graph.indices, graph.weights, problem.node_weights
+    inverse = 1.0 / problem.node_weights
+    gather(arrays, inverse, parts, order, most_nodes, max_weight, (leader, size, np.empty(n)))
+    if np.count_nonzero(leader == np.arange(n, dtype=np.int32)) > STALLED * n:
+        scratch = np.empty(n, dtype=np.int32)
+        gather_leaves(arrays, parts, order, max_weight, leader, size, scratch)
+    return leader
+
+
+def _visiting_order(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n nodes in random order; on large levels in blocks, which memory is faster with."""
+    if n <= LARGE_NODES:
+        return rng.permutation(n).astype(np.int32)
+    blocks = rng.permutation(-(-n // BLOCK_NODES)).astype(np.int32)
+    order = (blocks[:, None] * BLOCK_NODES + np.arange(BLOCK_NODES, dtype=np.int32)).reshape(-1)
+    return order[order < n]

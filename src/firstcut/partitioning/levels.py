@@ -1,0 +1,193 @@
+"""Hierarchies of problems, each smaller than the one before, whose partitions keep their values.
+
+Contracting groups of nodes sums the weights of their nodes and of the edges between them. Edges
+inside a group can never be cut, so a partition of the coarse problem has the same value as the one
+it means on the fine problem.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstcut.cuts import Problem
+from firstcut.graph import Graph
+from firstcut.kernels.coarsen import contract, gather_listed, list_members, number_groups
+from firstcut.partitioning.coarsening import COARSENING_RULES, Rule
+
+HEAVIEST = 1.5
+"""Most that a coarse node may weigh, in units of what it would if all of the smallest level weighed
+the same: less keeps the level even, more lets gathering follow the edges."""
+
+SPENT = 0.95
+"""A level that keeps more than this fraction of the nodes costs more than it is worth."""
+
+MERGED_SHARE = 6
+"""One step of agglomeration merges at most one in this many nodes: more steps find better merges,
+each at the cost of a contraction."""
+
+BLOCK_EDGES = 200_000
+"""Stored edges per thread of a contraction, below which starting the thread takes longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step down: the coarser problem, and the coarse node of every node above it."""
+
+    problem: Problem
+    parent: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsening:
+    """How hierarchies are made: by which rule nodes are gathered, and by how many threads.
+
+    The number of threads changes nothing in the result.
+    """
+
+    rule: Rule = COARSENING_RULES["heavy_edges"]
+    n_threads: int = 1
+
+
+def build(
+    problem: Problem,
+    rng: np.random.Generator,
+    smallest: int,
+    parts: np.ndarray | None = None,
+    coarsening: Coarsening | None = None,
+) -> list[Step]:
+    """Coarsen until about ``smallest`` nodes are left, or gathering gets nowhere.
+
+    Parameters
+    ----------
+    problem : Problem
+    rng : Generator
+        What the coarsening rule draws from.
+    smallest : int
+        Nodes at which to stop.
+    parts : ndarray of shape (n,), int32, optional
+        Nodes of different parts are never gathered, so a partition made of whole parts is also
+        one of every coarse level, with the same value.
+    coarsening : Coarsening, optional
+
+    Returns
+    -------
+    list of Step
+        From fine to coarse; empty where the problem is small enough.
+    """
+    coarsening = coarsening or Coarsening()
+    steps: list[Step] = []
+    max_weight = HEAVIEST * float(problem.node_weights.sum()) / smallest
+    while problem.n_nodes > smallest:
+        leader = coarsening.rule(problem, rng, max_weight, parts)
+        step = contracted(problem, leader, coarsening.n_threads)
+        if step.problem.n_nodes > SPENT * problem.n_nodes:
+            break
+        if parts is not None:
+            parts = coarse_labels([step], parts)
+        steps.append(step)
+        problem = step.problem
+    return steps
+
+
+def agglomerate(problem: Problem, n_clusters: int, n_threads: int = 1) -> list[Step]:
+    """Coarsen a small problem on, to exactly ``n_clusters`` nodes, by the merges that cut least.
+
+    Taken as clusters, nodes i and j that become one lower the cut value by r_i + r_j − r_ij, where
+    r is boundary divided by weight. Each step makes the best of these merges. The problem must have
+    fewer than ``n_clusters`` components.
+    """
+    steps: list[Step] = []
+    while problem.n_nodes > n_clusters:
+        n, graph, node_weights = problem.n_nodes, problem.graph, problem.node_weights
+        source = np.repeat(np.arange(n, dtype=np.int32), np.diff(graph.indptr))
+        once = np.flatnonzero(source < graph.indices)
+        source, target, weights = source[once], graph.indices[once], graph.weights[once]
+        boundary = np.bincount(source, weights, n) + np.bincount(target, weights, n)
+        ratio = boundary / node_weights
+        joint = (boundary[source] - weights) + (boundary[target] - weights)
+        gain = ratio[source] + ratio[target]
+        gain -= joint / (node_weights[source] + node_weights[target])
+        best = np.argsort(-gain, kind="stable")
+        most_merges = min(n - n_clusters, max(1, n // MERGED_SHARE))
+        leader, size = np.empty((2, n), dtype=np.int32)
+        gather_listed(source[best], target[best], most_merges, leader, size)
+        steps.append(contracted(problem, leader, n_threads))
+        problem = steps[-1].problem
+    return steps
+
+
+def contracted(problem: Problem, leader: np.ndarray, n_threads: int = 1) -> Step:
+    """Return the problem in which all nodes with the same leader are one node.
+
+    ``leader[i]`` is a node that leads itself; coarse nodes come in the order of the leaders.
+    """
+    n = problem.n_nodes
+    parent = np.empty(n, dtype=np.int32)
+    first = np.empty(n + 1, dtype=np.int32)
+    size = int(number_groups(leader, parent, first))
+    return Step(_contracted(problem, parent, first[: size + 1], n_threads), parent)
+
+
+def contracted_by_labels(problem: Problem, labels: np.ndarray) -> Problem:
+    """Return the problem in which every cluster 0..k-1, none empty, is one node, in their order."""
+    first = np.concatenate(([0], np.cumsum(np.bincount(labels)))).astype(np.int32)
+    return _contracted(problem, labels.astype(np.int32), first)
+
+
+def coarse_labels(steps: list[Step], labels: np.ndarray) -> np.ndarray:
+    """Carry labels down a hierarchy that never gathers nodes of different labels; a copy."""
+    for step in steps:
+        coarse = np.empty(step.problem.n_nodes, dtype=labels.dtype)
+        coarse[step.parent] = labels
+        labels = coarse
+    return labels if steps else labels.copy()
+
+
+def _contracted(
+    problem: Problem, parent: np.ndarray, first: np.ndarray, n_threads: int = 1
+) -> Problem:
+    """Contract groups that are numbered by ``parent``; group r has first[r + 1] − first[r] nodes.
+
+    On large problems blocks of coarse rows are made by several threads, which changes nothing in
+    the result: every row is made by one.
+    """
+    graph, size = problem.graph, first.size - 1
+    members = np.empty(problem.n_nodes, dtype=np.int32)
+    node_weights = np.zeros(size)
+    list_members(parent, first, problem.node_weights, members, node_weights)
+
+    def block(start: int, stop: int, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
+        indices = np.empty(room, dtype=np.int32)
+        weights = np.empty(room)
+        filled = contract(
+            (graph.indptr, graph.indices, graph.weights),
+            (parent, first, members),
+            start,
+            stop,
+            np.full(size, -1, dtype=graph.indptr.dtype),
+            (indptr, indices, weights),
+        )
+        return indptr[start + 1 : stop + 1], indices[:filled], weights[:filled]
+
+    n_threads = min(n_threads, graph.n_stored // BLOCK_EDGES)
+    if n_threads <= 1:
+        ends, blocks = [0, size], [block(0, size, graph.n_stored)]
+    else:
+        # Coarse row r is made of the stored edges reach[r]..reach[r + 1]-1, taken group by group.
+        reach = np.concatenate(([0], np.cumsum(np.diff(graph.indptr)[members])))[first]
+        between = np.searchsorted(reach, np.linspace(0, reach[-1], n_threads + 1)[1:-1])
+        ends = [0, *between.tolist(), size]
+        with ThreadPoolExecutor(n_threads) as pool:
+            blocks = list(pool.map(block, ends[:-1], ends[1:], np.diff(reach[ends]).tolist()))
+    indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
+    filled = 0
+    for start, stop, rows in zip(ends[:-1], ends[1:], blocks, strict=True):
+        np.add(rows[0], filled, out=indptr[start + 1 : stop + 1])
+        filled += rows[1].size
+    indices = np.concatenate([rows[1] for rows in blocks])
+    weights = np.concatenate([rows[2] for rows in blocks])
+    return Problem(Graph(indptr, indices, weights), node_weights)

@@ -1,0 +1,262 @@
+"""Multilevel passes: solve a small problem that stands for a large one, and refine on the way up.
+
+1. Coarsen: gather nodes and contract the groups, level by level (see ``levels``).
+2. Solve the smallest level: clusters grown by agglomeration, or the level's spectral solution.
+3. Uncoarsen: carry the labels up, and improve them by moves at every level.
+4. V-cycle: coarsen inside the clusters of a partition, and go up again from that partition.
+5. Recombination: coarsen inside the intersections of two partitions, and go up from the better.
+
+:func:`fresh` is steps 1 to 3, :func:`cycle` is step 4 and :func:`recombine` step 5. As neither of
+these two cuts a cluster apart on the way down, and moves never raise the value, neither ends above
+where it starts. All are functions of a problem and a generator. The constants were set on the
+paper's UMIST, ORL, COIL20, USPS and Fashion graphs and a 70,000-node graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstcut.cuts import Problem
+from firstcut.discretization.alternation import alternate, starts
+from firstcut.partitioning.levels import Coarsening, Step, agglomerate, build, coarse_labels
+from firstcut.partitioning.moves import State
+from firstcut.relaxation.relax import relax_problem, within_solvers_range
+from firstcut.results import Relaxation
+from firstcut.threads import single_threaded
+
+CLIMB_NODES = 1000
+"""Levels up to this size are also refined by chains of moves; above it they cost more than passes
+that find as much."""
+
+PATIENCE = 15
+"""Moves without a new best after which a chain ends: longer ones step over higher walls."""
+
+CLIMB_EDGES = 20
+"""A round of chains may visit this many times the stored edges; hardly any comes near it."""
+
+CYCLE_NODES = 4
+"""V-cycles and recombinations coarsen to about this many nodes per cluster: fewer and whole groups
+of nodes change sides, more and the level is faster to polish than to make."""
+
+SPECTRAL_NODES = 1500
+"""Largest level whose spectral solution competes with agglomeration: what an eigenproblem costs
+there is little beside the pass."""
+
+SPECTRAL_CLUSTERS = 50
+"""Most clusters for which it does; eigenvectors by the hundred cost more than they bring."""
+
+ETA = 1e-3
+"""Weight of the gradient term in the spectral solution: the paper's."""
+
+STARTS = 10
+"""Starts of the spectral solution, of which the best by cut value is taken."""
+
+SWEEPS = 100
+"""Most sweeps of each; on most graphs none takes half of them."""
+
+LEVEL_EDGES = 10_000
+"""Edges that could be visited in the time that a level takes however small it is."""
+
+LEVEL_VISITS = 3
+"""Times that making a level visits its edges: once to gather nodes, twice to contract them."""
+
+SMALLER = 1.0 - 1e-9
+"""A value counts as smaller below this fraction of the other; the rest is rounding."""
+
+MOST_PRODUCT = 46_340
+"""Most clusters for which the product of two labels fits an int32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A partition found by a pass.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+    value : float
+        Its cut value on the problem it was made for.
+    work : int
+        Edges visited to find it.
+    """
+
+    labels: np.ndarray
+    value: float
+    work: int
+
+    def beats(self, other: Trial | None) -> bool:
+        """Whether its value is smaller by more than rounding."""
+        return other is None or self.value < SMALLER * other.value
+
+
+def fresh(
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.Generator,
+    smallest: int,
+    *,
+    spectral: bool = False,
+    coarsening: Coarsening | None = None,
+) -> Trial:
+    """Find a partition from nothing, in one pass down and up.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_clusters : int
+    rng : Generator
+    smallest : int
+        Gather nodes down to about this many, then agglomerate. Fewer are faster, more find finer
+        clusters.
+    spectral : bool
+        Whether the spectral solution of that level, if affordable, is tried as well.
+    coarsening : Coarsening, optional
+        The rule by which nodes are gathered, and the threads.
+
+    Returns
+    -------
+    Trial
+        When the graph has at least ``n_clusters`` components, one that cuts no edge.
+    """
+    # 1. Coarsen.
+    coarsening = coarsening or Coarsening()
+    steps = build(problem, rng, max(smallest, n_clusters), coarsening=coarsening)
+    while steps and steps[-1].problem.n_nodes < n_clusters:  # heavy nodes leave few for the rest
+        steps.pop()
+    low = steps[-1].problem if steps else problem
+    # 2. Solve the smallest level. It has the components of the whole, as edges are never lost.
+    uncut = low.uncut_labels(n_clusters)
+    if uncut is not None:
+        labels = uncut.astype(np.int32)
+        for step in reversed(steps):
+            labels = labels[step.parent]
+        return Trial(labels, 0.0, _hierarchy_work(problem, steps))
+    found = _grown(low, n_clusters, rng, coarsening)
+    affordable = low.n_nodes <= SPECTRAL_NODES and n_clusters <= SPECTRAL_CLUSTERS
+    if spectral and affordable and within_solvers_range(low):
+        found = min(found, spectral_start(low, n_clusters, rng), key=lambda one: one.value)
+    # 3. Uncoarsen.
+    state = uncoarsen(problem, steps, found.labels, n_clusters, rng)
+    return Trial(state.labels, state.value, state.work)
+
+
+def cycle(
+    problem: Problem,
+    labels: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    coarsening: Coarsening | None = None,
+) -> Trial:
+    """Coarsen inside the clusters and refine on the way up again: a V-cycle, never worse."""
+    steps = build(problem, rng, CYCLE_NODES * n_clusters, labels, coarsening)
+    state = uncoarsen(problem, steps, coarse_labels(steps, labels), n_clusters, rng)
+    return Trial(state.labels, state.value, state.work)
+
+
+def recombine(
+    problem: Problem,
+    better: np.ndarray,
+    other: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    regrow: bool = False,
+    coarsening: Coarsening | None = None,
+) -> Trial:
+    """Coarsen inside the intersections of two partitions and refine from the better one.
+
+    With ``regrow`` the intersections are also agglomerated anew, and the better of the two starts
+    is taken. Never worse than ``better``. The graph must have fewer components than clusters.
+    """
+    coarsening = coarsening or Coarsening()
+    cells = better.astype(np.int64) * n_clusters + other
+    if n_clusters > MOST_PRODUCT:
+        cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
+    steps = build(problem, rng, CYCLE_NODES * n_clusters, cells.astype(np.int32), coarsening)
+    low = steps[-1].problem if steps else problem
+    labels = coarse_labels(steps, better)
+    if regrow:
+        start = State(low, labels, n_clusters)
+        improve(start, rng)
+        grown = _grown(low, n_clusters, rng, coarsening)
+        labels = grown.labels if grown.value < start.value else start.labels
+    state = uncoarsen(problem, steps, labels, n_clusters, rng)
+    return Trial(state.labels, state.value, state.work)
+
+
+def spectral_start(
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.Generator,
+    relaxation: Relaxation | None = None,
+) -> Trial:
+    """Discretize a problem's eigenvectors, judged by the cut value, and improve the result."""
+    if relaxation is None:
+        relaxation = relax_problem(problem, n_clusters, random_state=rng)
+    with single_threaded():
+        labels = min(
+            (
+                alternate(relaxation, ETA, start, rotation, SWEEPS).labels
+                for start, rotation in starts(relaxation, None, None, STARTS, rng)
+            ),
+            key=problem.value,
+        )
+    state = State(problem, labels.astype(np.int32), n_clusters)
+    improve(state, rng)
+    return Trial(state.labels, state.value, state.work)
+
+
+def improve(state: State, rng: np.random.Generator, nodes: np.ndarray | None = None) -> None:
+    """Settle, starting at ``nodes`` (default: all); on small levels also climb from the border."""
+    state.settle(nodes)
+    if state.problem.n_nodes <= CLIMB_NODES:
+        seeds = np.flatnonzero(state.on_border()).astype(np.int32)
+        rng.shuffle(seeds)
+        state.climb(seeds, PATIENCE, CLIMB_EDGES * state.problem.graph.n_stored)
+        state.measure()
+
+
+def uncoarsen(
+    problem: Problem,
+    steps: list[Step],
+    labels: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+) -> State:
+    """Carry labels of the coarsest level up to the finest, improving at each; changes ``labels``.
+
+    Between the coarsest and the finest level, only nodes of coarse border nodes are looked at to
+    begin with: the others have all their neighbours in their own cluster.
+    """
+    levels = [problem, *(step.problem for step in steps)]
+    state = State(levels[-1], labels, n_clusters)
+    improve(state, rng)
+    work = _hierarchy_work(problem, steps)
+    for finer, step in zip(levels[-2::-1], steps[::-1], strict=True):
+        active = None
+        if finer is not problem:
+            active = np.flatnonzero(state.on_border()[step.parent])
+        work += state.work
+        state = State(finer, state.labels[step.parent], n_clusters, same=state)
+        improve(state, rng, active)
+    state.work += work
+    state.measure()
+    return state
+
+
+def _grown(
+    problem: Problem, n_clusters: int, rng: np.random.Generator, coarsening: Coarsening
+) -> Trial:
+    """Agglomerate a level to ``n_clusters`` nodes, each a cluster, and refine on the way up."""
+    steps = agglomerate(problem, n_clusters, coarsening.n_threads)
+    state = uncoarsen(problem, steps, np.arange(n_clusters, dtype=np.int32), n_clusters, rng)
+    return Trial(state.labels, state.value, state.work)
+
+
+def _hierarchy_work(problem: Problem, steps: list[Step]) -> int:
+    """Return the edges visited to build a hierarchy, its levels' fixed costs counted as edges."""
+    stored = problem.graph.n_stored + sum(step.problem.graph.n_stored for step in steps[:-1])
+    return (LEVEL_VISITS * stored if steps else 0) + LEVEL_EDGES * (len(steps) + 1)
