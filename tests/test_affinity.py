@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
+import pickle
+import subprocess
+import sys
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,11 +13,17 @@ import scipy.sparse as sp
 from conftest import load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.neighbors import kneighbors_graph
 
 import firstcut
-from firstcut import neighbors, pairs
+from firstcut.affinity import AFFINITIES, affinity_of, block_search, neighbors
+from firstcut.affinity.pairwise_kernels import DEFAULTS
 from firstcut.graph import as_graph
+
+NEIGHBOR_GRAPHS = {
+    name: AFFINITIES[name] for name in ("adaptive_neighbors", "nearest_neighbors", "self_tuning")
+}
 
 
 def squared_distances(X: np.ndarray) -> np.ndarray:
@@ -126,7 +133,7 @@ def test_nearest_neighbors_is_scikit_learns(n_features):
     np.testing.assert_array_equal(ours.toarray(), 0.5 * (theirs + theirs.T).toarray())
 
 
-@pytest.mark.parametrize("affinity", firstcut.AFFINITIES.values(), ids=firstcut.AFFINITIES)
+@pytest.mark.parametrize("affinity", NEIGHBOR_GRAPHS.values(), ids=NEIGHBOR_GRAPHS)
 @given(X=samples(min_samples=9))
 def test_graphs_are_valid_whatever_the_samples(affinity, X):
     before = X.copy()
@@ -148,7 +155,7 @@ def test_rows_sum_to_one_before_symmetrising(X, include_self):
     assert S.sum() == pytest.approx(len(X))
 
 
-@pytest.mark.parametrize("affinity", firstcut.AFFINITIES.values(), ids=firstcut.AFFINITIES)
+@pytest.mark.parametrize("affinity", NEIGHBOR_GRAPHS.values(), ids=NEIGHBOR_GRAPHS)
 @pytest.mark.parametrize("n_features", [2, 20])
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1))
@@ -176,7 +183,7 @@ def test_ties_do_not_depend_on_the_order_of_the_samples():
     np.testing.assert_allclose(permuted, S[np.ix_(order, order)], rtol=1e-12)
 
 
-@pytest.mark.parametrize("affinity", firstcut.AFFINITIES.values(), ids=firstcut.AFFINITIES)
+@pytest.mark.parametrize("affinity", NEIGHBOR_GRAPHS.values(), ids=NEIGHBOR_GRAPHS)
 @pytest.mark.parametrize("n_features", [3, 12])
 def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
     rng = np.random.default_rng(0)
@@ -184,150 +191,13 @@ def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
     X[100:300] = rng.integers(0, 2, size=(200, n_features))
     X[300:400] = X[0]
     whole = affinity(X, 10, n_jobs=1)
-    monkeypatch.setattr(pairs, "WORTHWHILE", 0)
+    monkeypatch.setattr(block_search, "WORTHWHILE", 0)
     for n_jobs, block in [(2, 2**22), (3, 500), (-1, 1)]:
         monkeypatch.setattr(neighbors, "BLOCK", block)
         again = affinity(X, 10, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.indptr, whole.indptr)
         np.testing.assert_array_equal(again.indices, whole.indices)
         np.testing.assert_array_equal(again.data, whole.data)
-
-
-@pytest.mark.parametrize("offset", [0.0, 0.3])
-def test_tree_and_products_give_the_same_lists(offset, monkeypatch):
-    rng = np.random.default_rng(1)
-    X = np.vstack([rng.normal(size=(100, 4)), rng.integers(0, 3, size=(150, 4))])
-    by_tree = neighbors.nearest_others(X, 7, offset)
-    monkeypatch.setattr(neighbors, "TREE_FEATURES", 0)
-    by_products = neighbors.nearest_others(X, 7, offset)
-    for name in ("indptr", "indices", "squared"):
-        np.testing.assert_array_equal(getattr(by_tree, name), getattr(by_products, name))
-
-
-def by_definition(X: np.ndarray, k: int) -> np.ndarray:
-    """The k nearest others of every sample, ties by index, from all coordinate differences."""
-    rows = []
-    for i, x in enumerate(X):
-        d = ((X - x) ** 2).sum(axis=1)
-        d[i] = np.inf
-        rows.append(np.argsort(d, kind="stable")[:k])
-    return np.array(rows)
-
-
-def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
-    """Samples that single precision has trouble with."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, n_features))
-    if kind == "offset":  # the mean is far larger than the spread
-        return 1e7 + rng.integers(-512, 512, size=X.shape) / 1024
-    if kind == "huge":
-        return X * 2.0**240
-    if kind == "tiny":
-        return X * 2.0**-240
-    if kind == "mixed units":  # a feature that drowns the others, unless it is the same
-        X[:, 0] = 2.0**60 * rng.integers(0, 3, size=n)
-        return X
-    if kind == "two places":
-        X[: n // 2] += 2.0**20
-        return np.round(X * 1024) / 1024
-    if kind == "outlier":
-        X[n // 3] = 2.0**100
-        return X
-    if kind == "duplicates":
-        return np.repeat(X[: n // 7 + 1], 7, axis=0)[rng.permutation(n)]
-    if kind == "one point":
-        return np.full((n, n_features), 0.1)
-    if kind == "lattice":
-        return rng.integers(0, 3, size=X.shape).astype(float)
-    return X
-
-
-@pytest.mark.parametrize("n_features", [10, 150])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "general",
-        "offset",
-        "huge",
-        "tiny",
-        "mixed units",
-        "two places",
-        "outlier",
-        "duplicates",
-        "one point",
-        "lattice",
-    ],
-)
-def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeypatch):
-    n = 503  # five blocks, not of one size
-    monkeypatch.setattr(pairs, "SIDES", (100, 100, 2048))
-    monkeypatch.setattr(pairs, "SHARE", 5)
-    monkeypatch.setattr(pairs, "WORTHWHILE", 0)
-    X = awkward(kind, n, n_features)
-    found = neighbors.nearest_others(X, 10)
-    expected = by_definition(X, 10)
-    listed = found.indices.reshape(n, 10)
-    differ = np.flatnonzero((listed != expected).any(axis=1))
-    # Two ways to sum the squares may order differently only what they cannot tell apart.
-    for i in differ:
-        ours = ((X[listed[i]] - X[i]) ** 2).sum(axis=1)
-        theirs = ((X[expected[i]] - X[i]) ** 2).sum(axis=1)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    if kind in ("offset", "two places", "lattice", "one point"):  # whose sums are exact
-        assert differ.size == 0
-
-
-@pytest.mark.parametrize("kind", ["general", "offset", "two places", "outlier", "duplicates"])
-@pytest.mark.parametrize("width", [3, 16, 60])
-def test_nothing_left_out_is_within_the_reach(kind, width):
-    X = awkward(kind, 1100, 20)  # three blocks
-    X = X - X.mean(axis=0)
-    with ThreadPoolExecutor(3) as pool:
-        near = pairs.nearest_pairs(X, width, pool)
-    d = np.array([((X - x) ** 2).sum(axis=1) for x in X])
-    np.put_along_axis(d, near.indices, np.inf, axis=1)
-    assert (d.min(axis=1) > near.reach).all()
-    if kind == "general":
-        assert (near.reach > 0.99 * near.squared[:, -1]).all()
-
-
-@settings(max_examples=20)
-@given(seed=st.integers(0, 2**32 - 1), data=st.data())
-def test_small_blocks_change_nothing(seed, data):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, data.draw(st.sampled_from([2, 9, 1000])), size=(150, 9)) / 8
-    k = data.draw(st.integers(1, 9))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "WORTHWHILE", 0)
-        patch.setattr(pairs, "SIDES", (8, 8, 1024))
-        patch.setattr(pairs, "SHARE", data.draw(st.integers(1, 4)))
-        found = neighbors.nearest_others(X, k, n_jobs=data.draw(st.integers(1, 3)))
-    np.testing.assert_array_equal(found.indices.reshape(-1, k), by_definition(X, k))
-
-
-def test_long_lists_are_found_in_double_precision(monkeypatch):
-    X = np.random.default_rng(0).integers(0, 50, size=(400, 12)).astype(float)
-    monkeypatch.setattr(pairs, "WORTHWHILE", 0)
-    assert pairs.suits(400, 12, 50)
-    assert not pairs.suits(400, 12, 101)
-    found = neighbors.nearest_others(X, 100)
-    np.testing.assert_array_equal(found.indices.reshape(-1, 100), by_definition(X, 100))
-
-
-@pytest.mark.parametrize("in_order", [True, False])
-def test_candidates_need_little_memory(in_order):
-    # In order, the first block is the farthest from the last: thresholds fall late.
-    n, n_features, width = 20_000, 12, 16
-    X = np.random.default_rng(0).normal(size=(n, n_features))
-    if in_order:
-        X[:, 0] = np.linspace(-100, 100, n)
-    tracemalloc.start()
-    with ThreadPoolExecutor(2) as pool:
-        pairs.nearest_pairs(X - X.mean(axis=0), width, pool)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    lists = n * width * (8 + 8 + 4)
-    assert peak < 6 * lists + 8 * X.nbytes + 2**26
 
 
 def test_duplicates_do_not_displace_the_sample_itself():
@@ -375,10 +245,11 @@ def test_self_tuning_joins_a_sample_far_from_everything():
 
 
 def test_registry_starts_with_the_same_parameters():
-    for affinity in firstcut.AFFINITIES.values():
-        parameters = inspect.signature(affinity).parameters
-        assert list(parameters)[:2] == ["X", "n_neighbors"]
-        assert parameters["n_neighbors"].default == 10
+    for affinity in NEIGHBOR_GRAPHS.values():
+        with pytest.raises(ValueError, match="n_neighbors=0 is too small"):
+            affinity([[0.0], [1.0]], n_neighbors=0)
+        assert next(iter(affinity.parameters.items())) == ("n_neighbors", 10)
+        assert affinity.takes == "samples"
 
 
 @pytest.mark.parametrize(
@@ -414,6 +285,167 @@ def test_not_finite_samples_are_named(kind):
     X[3, 1], X[7, 0] = np.nan, np.inf
     with pytest.raises(ValueError, match=r"2 NaN or infinite values; the first is nan at \(3, 1\)"):
         firstcut.adaptive_neighbors_graph(kind(X))
+
+
+# -- the record, and rows of new samples
+
+
+@pytest.mark.parametrize("name", KERNEL_PARAMS)
+def test_kernels_are_scikit_learns(name):
+    X = np.random.default_rng(0).random((20, 3))
+    affinity = affinity_of(name)
+    assert set(affinity.parameters) == set(KERNEL_PARAMS[name])
+    assert affinity.parameters.items() <= DEFAULTS.items()
+    theirs = pairwise_kernels(X, metric=name, **affinity.parameters)
+    np.testing.assert_allclose(affinity(X), theirs, rtol=1e-12)
+    changed = dict.fromkeys(affinity.parameters, 2.0)
+    theirs = pairwise_kernels(X[:4], X, metric=name, **changed)
+    np.testing.assert_allclose(affinity.rows(X, **changed)(X[:4]), theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear", "poly", "cosine", "laplacian", "sigmoid"])
+def test_kernels_of_sparse_and_small_samples(name):
+    X = np.random.default_rng(0).random((20, 3))
+    dense = AFFINITIES[name](X)
+    sparse = AFFINITIES[name](sp.csr_array(X))
+    assert isinstance(sparse, np.ndarray)
+    np.testing.assert_allclose(sparse, dense, rtol=1e-9)
+    if name != "laplacian":
+        assert AFFINITIES[name](X.astype(np.float32)).dtype == np.float32
+
+
+def powered(x: np.ndarray, y: np.ndarray, power: float = 1.0) -> float:
+    return float(x @ y) ** power
+
+
+def test_functions_of_two_samples_are_affinities():
+    X = np.random.default_rng(0).random((9, 3))
+    affinity = affinity_of(powered)
+    np.testing.assert_allclose(affinity(X), X @ X.T)
+    np.testing.assert_allclose(affinity(X, power=2), (X @ X.T) ** 2)
+    np.testing.assert_allclose(affinity.rows(X, power=2)(X[:2]), (X[:2] @ X.T) ** 2)
+    assert affinity.limited(9, {"power": 2}) == {"power": 2}
+
+
+def test_unknown_names_are_told_the_known_ones():
+    with pytest.raises(ValueError, match=r"affinity='gaussian' is not known; .*'rbf'"):
+        affinity_of("gaussian")
+    assert affinity_of("self_tuning") is AFFINITIES["self_tuning"]
+
+
+GIVEN = {
+    "adaptive_neighbors": [{}, {"include_self": False}, {"offset": 0.3}],
+    "nearest_neighbors": [{}, {"include_self": False}],
+    "self_tuning": [{}, {"scale_neighbor": 2}],
+}
+CASES = [(name, given) for name, cases in GIVEN.items() for given in cases]
+
+
+@pytest.mark.parametrize(("name", "given_parameters"), CASES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 12])
+def test_limited_parameters_suit_any_number_of_samples(name, given_parameters, n):
+    affinity = AFFINITIES[name]
+    before = dict(given_parameters)
+    parameters = affinity.limited(n, given_parameters)
+    assert given_parameters == before
+    assert list(parameters) == list(affinity.parameters)
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    S = affinity.graph(X, **parameters)
+    assert isinstance(S, sp.csr_array)
+    assert (as_graph(S).degrees > 0).all()
+    rows = affinity.rows(X, **parameters)(X[:2])
+    assert rows.shape == (min(n, 2), n)
+    if n == 1:
+        assert S.toarray() == rows.toarray() == 1.0
+    else:
+        # The public function takes them as well, and one neighbour more is one too many.
+        np.testing.assert_array_equal(affinity(X, **parameters).toarray(), S.toarray())
+        enough = affinity.limited(n, {**parameters, "n_neighbors": 10**6})
+        with pytest.raises(ValueError, match="needs at least"):
+            affinity(X, **{**enough, "n_neighbors": enough["n_neighbors"] + 1})
+    large = affinity.limited(1000, given_parameters)
+    assert large == {**affinity.parameters, **given_parameters}
+
+
+def sorted_by_distance(X: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    d = ((X - x) ** 2).sum(axis=1)
+    order = np.argsort(d, kind="stable")
+    return order, d[order]
+
+
+def adaptive_row(X: np.ndarray, x: np.ndarray, k: int, offset: float) -> np.ndarray:
+    order, d = sorted_by_distance(X, x)
+    gap = d[min(k, len(X) - 1)] + offset - d[:k]
+    row = np.zeros(len(X))
+    row[order[:k]] = gap / gap.sum() if gap.sum() > 0 else 1 / k
+    return row
+
+
+def self_tuning_row(X: np.ndarray, x: np.ndarray, k: int, s: int) -> np.ndarray:
+    def scale(d: np.ndarray) -> float:
+        return np.sqrt(d[min(s, len(d) - 1) if d[0] == 0 else s - 1])
+
+    order, d = sorted_by_distance(X, x)
+    row = np.zeros(len(X))
+    for j, squared in zip(order[: k + (d[0] == 0)], d, strict=False):
+        product = scale(d) * scale(sorted_by_distance(X, X[j])[1])
+        exponent = 0.0 if squared == 0 else squared / product if product > 0 else np.inf
+        row[j] = np.exp(-exponent)
+    return row
+
+
+@given(X=samples(), data=st.data())
+def test_rows_equal_their_definitions(X, data):
+    new = X[::2] if data.draw(st.booleans()) else X[::2] + 0.125
+    k = data.draw(st.integers(1, len(X) - 1))
+    offset = data.draw(st.sampled_from([0.0, 0.25, 50.0]))
+    rows = AFFINITIES["adaptive_neighbors"].rows(X, n_neighbors=k, offset=offset)(new)
+    expected = [adaptive_row(X, x, k, offset) for x in new]
+    np.testing.assert_allclose(rows.toarray(), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+
+    rows = AFFINITIES["nearest_neighbors"].rows(X, n_neighbors=k)(new)
+    expected = [np.isin(np.arange(len(X)), sorted_by_distance(X, x)[0][:k]) for x in new]
+    np.testing.assert_array_equal(rows.toarray(), expected)
+
+    s = data.draw(st.integers(1, len(X) - 1))
+    rows = AFFINITIES["self_tuning"].rows(X, n_neighbors=k, scale_neighbor=s)(new)
+    expected = [self_tuning_row(X, x, k, s) for x in new]
+    np.testing.assert_allclose(rows.toarray(), expected, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("n_features", [2, 12])
+def test_samples_that_come_again_get_the_weights_they_had(n_features):
+    X = np.random.default_rng(0).normal(size=(80, n_features))
+    rows = AFFINITIES["adaptive_neighbors"].rows(X)(X)
+    np.testing.assert_allclose(rows.toarray(), directed_adaptive(X, 10, True, 0.0), rtol=1e-9)
+    rows = AFFINITIES["self_tuning"].rows(X)(X).toarray()
+    np.testing.assert_array_equal(rows.diagonal(), 1.0)
+    np.testing.assert_array_equal(
+        np.maximum(rows, rows.T) - np.eye(80), AFFINITIES["self_tuning"](X).toarray()
+    )
+    rows = AFFINITIES["nearest_neighbors"].rows(X)(X).toarray()
+    np.testing.assert_array_equal((rows + rows.T) / 2, AFFINITIES["nearest_neighbors"](X).toarray())
+
+
+@pytest.mark.parametrize("name", [*NEIGHBOR_GRAPHS, "rbf", "poly", "precomputed"])
+def test_affinities_and_rows_can_be_pickled(name):
+    X = np.random.default_rng(0).normal(size=(30, 30)) ** 2
+    new = X[:4] + 0.1
+    affinity = AFFINITIES[name]
+    rows = affinity.rows(X)
+    expected = rows(new)
+    for again in (pickle.loads(pickle.dumps(rows)), pickle.loads(pickle.dumps(affinity)).rows(X)):
+        assert abs(again(new) - expected).max() == 0
+
+
+def test_importing_the_room_loads_no_scikit_learn():
+    code = "import sys, firstcut.affinity; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+# -- the paper
 
 
 @pytest.mark.parametrize(

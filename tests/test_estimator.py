@@ -16,14 +16,17 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from firstcut import DISCRETIZERS, SpectralClustering, cut_value, lower_bound, partition
+from firstcut import (
+    DISCRETIZERS,
+    EFFORTS,
+    SpectralClustering,
+    cut_path,
+    cut_value,
+    lower_bound,
+    partition,
+)
 
 ALL_LABELINGS = [*DISCRETIZERS, "discretize"]
-
-
-@pytest.fixture
-def blobs():
-    return make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.7, random_state=0)
 
 
 def two_cliques(n_isolated: int = 0) -> np.ndarray:
@@ -86,7 +89,7 @@ def test_refinement_never_makes_the_cut_larger(blobs):
 def test_embedding_and_eigenvalues_come_when_asked_for(blobs):
     X, _ = blobs
     model = SpectralClustering(3, random_state=0).fit(X)
-    assert "relaxation" not in vars(model._spectrum)
+    assert model._fitted.relaxation is None
     assert model.embedding_.shape == (90, 3)
     assert model.eigenvalues_.shape == (3,)
     assert model.embedding_ is model.embedding_
@@ -299,12 +302,30 @@ def test_degenerate_data(solver, X):
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n_features", [2, 30])
-def test_distances_are_recognised(power, container, n_features):
+def test_distances_are_recognised_and_the_remedy_named(power, container, n_features):
     X, _ = make_blobs(40, n_features=n_features, random_state=0)
     distances = euclidean_distances(X) ** power
     np.fill_diagonal(distances, 0.0)
-    with pytest.raises(ValueError, match="looks like distances"):
-        SpectralClustering(3, affinity="precomputed").fit(container(distances))
+    matrix = container(distances)
+    with pytest.warns(UserWarning, match=r"looks like distances.*precomputed_nearest_neighbors"):
+        SpectralClustering(3, affinity="precomputed", random_state=0).fit(matrix)
+    with pytest.warns(UserWarning, match="looks like distances"):
+        cut_path(matrix, [2, 3], affinity="precomputed", random_state=0)
+
+
+@pytest.mark.parametrize("left", [1, 7])
+def test_a_graph_that_could_be_distances_is_cut_all_the_same(left):
+    """A star and a complete bipartite graph are pseudometrics too; dense or sparse, one rule."""
+    S = np.zeros((14, 14))
+    S[:left, left:] = S[left:, :left] = 1.0
+    found = []
+    for matrix in (S, sp.csr_array(S)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(matrix)
+        found.append((model.labels_.tolist(), [str(one.message) for one in told]))
+    assert found[0] == found[1]
+    assert set(found[0][0]) == {0, 1}
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 30))
@@ -314,7 +335,54 @@ def test_affinities_without_a_diagonal_are_not_taken_for_distances(seed, n):
     for S in (rbf_kernel(X, gamma=0.5), np.ones((n, n)), 1 / (1 + euclidean_distances(X))):
         S = S.copy()
         np.fill_diagonal(S, 0.0)
-        SpectralClustering(2, affinity="precomputed", random_state=0).fit(S)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            SpectralClustering(2, affinity="precomputed", random_state=0).fit(S)
+
+
+# -- what is given decides, and the choice is told
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("n_init", [1, 5, 10]),
+        ("assign_labels", ["first_order", "kmeans"]),
+        ("eigen_tol", ["auto", 1e-4]),
+        ("n_components", [2, 3, 4]),
+        ("eta", ["auto", 0.1]),
+        ("refine", [True, False]),
+    ],
+)
+def test_every_value_of_a_spectral_parameter_runs_the_spectral_solver(blobs, parameter, values):
+    """A grid search over it compares values, not algorithms."""
+    for value in values:
+        model = SpectralClustering(3, random_state=0, **{parameter: value}).fit(blobs[0])
+        assert model.solver_ == "spectral"
+
+
+def test_without_any_the_multilevel_solver_runs(blobs):
+    assert SpectralClustering(3, random_state=0).fit(blobs[0]).solver_ == "multilevel"
+    for effort in EFFORTS:
+        model = SpectralClustering(3, effort=effort, random_state=0).fit(blobs[0])
+        assert model.solver_ == "multilevel"
+
+
+def test_a_wide_embedding_beside_a_choice_of_few_clusters(blobs):
+    settings = {"n_components": 12, "max_clusters": 4, "random_state": 0}
+    model = SpectralClustering("auto", **settings).fit(blobs[0])
+    assert model.embedding_.shape == (90, 12)
+    assert model.n_clusters_ <= 4
+
+
+def test_threads_reach_the_search_and_change_nothing(blobs):
+    X, _ = make_blobs(3000, centers=6, random_state=0)
+    labels = [
+        SpectralClustering(6, effort="balanced", n_jobs=n_jobs, random_state=0).fit(X).labels_
+        for n_jobs in (1, 2, -1)
+    ]
+    np.testing.assert_array_equal(labels[0], labels[1])
+    np.testing.assert_array_equal(labels[0], labels[2])
 
 
 # -- progress

@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import warnings
-from numbers import Integral, Real
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from firstcut.affinity import AFFINITIES
-from firstcut.cuts import CUTS
-from firstcut.discretizers import options_of
-from firstcut.estimator.assignment import assignment_of
-from firstcut.estimator.choices import assign_names, check_method, choose_solver, eigensolver_name
-from firstcut.estimator.isolated import Core, connected_core
-from firstcut.estimator.path import path_of
-from firstcut.estimator.placement import Placement
-from firstcut.estimator.roads import ROADS, Request
-from firstcut.estimator.similarities import PRECOMPUTED, Reference, Similarity
-from firstcut.estimator.spectrum import Spectrum
-from firstcut.graph import as_graph
-from firstcut.partitioning.search import EFFORTS
-from firstcut.result import Partition
+from firstcut.affinity.affinity import Affinity
+from firstcut.cuts import Cut, Problem, as_cut
+from firstcut.estimator.eigenpairs import FittedEigenpairs
+from firstcut.estimator.isolated import clusters_of_core, label_isolated
+from firstcut.estimator.parameters import CONSTRAINTS, resolve, resolve_affinity
+from firstcut.estimator.prediction import Clusters, Prediction
+from firstcut.estimator.strategies import STRATEGIES, Outcome, Settings
+from firstcut.graph import Graph, as_graph
+from firstcut.partitioning.cut_path import cut_path_problem
+from firstcut.results import Partition, Relaxation
+from firstcut.validation import number_by_appearance
 
 MAX_CLUSTERS = 20
 """The largest number of clusters that ``n_clusters="auto"`` considers, unless told otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit keeps for questions that may come later: new samples, eigenpairs, bounds."""
+
+    X: Any
+    matrix: Any
+    labels: np.ndarray
+    n_clusters: int
+    affinity: Affinity
+    options: dict[str, Any]
+    cut: Cut
+    sums: tuple[np.ndarray, np.ndarray]
+    settings: Settings
+    seed: int
+    relaxation: Relaxation | None
+
+    @cached_property
+    def eigenpairs(self) -> FittedEigenpairs:
+        """The eigenpairs of the graph."""
+        return FittedEigenpairs(
+            self.matrix,
+            self.cut,
+            self.n_clusters,
+            self.settings.n_components or self.n_clusters,
+            self.seed,
+            self.settings.eigen_options,
+            self.relaxation,
+        )
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """The clusters as new samples see them."""
+        clusters = Clusters(self.labels, *self.sums, self.cut)
+        return Prediction(
+            self.affinity, self.options, self.X, self.matrix, clusters, self.eigenpairs
+        )
 
 
 class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,16 +82,18 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_clusters : int or "auto", default=8
         Number of clusters. ``"auto"`` takes the number, from 2 to ``max_clusters``, after which
         the eigenvalues make their largest step.
-    eigen_solver : {None, "arpack", "lobpcg", "amg"}, default=None
-        How eigenvectors are computed. None chooses by the size and shape of the graph; "amg" needs
-        pyamg. [spectral]
+    eigen_solver : {None, "arpack", "lobpcg", "amg", ...}, default=None
+        How eigenvectors are computed: a name in :data:`firstcut.EIGENSOLVERS`, or "arpack",
+        scikit-learn's name of "shift_invert". None chooses by the size and shape of the graph;
+        "amg" needs pyamg. [spectral]
     n_components : int, default=None
         Number of eigenvectors that labels are made of; None means ``n_clusters``. The number of
         clusters is ``n_clusters`` whatever it is. [spectral]
     random_state : int, RandomState instance or None, default=None
         An int fixes the labels, on any number of threads.
-    n_init : int, default=10
-        Number of starts of ``assign_labels``, the best of which by cut value is taken. [spectral]
+    n_init : int, default=None
+        Number of starts of ``assign_labels``, the best of which by cut value is taken; None means
+        10. [spectral]
     gamma : float, default=1.0
         Coefficient of the rbf, poly, sigmoid, laplacian and chi2 kernels.
     affinity : str or callable, default="adaptive_neighbors"
@@ -72,12 +109,13 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_neighbors : int, default=10
         Neighbours of a sample, itself included; cut down to the number of samples where that is
         smaller.
-    eigen_tol : float or "auto", default="auto"
-        Relative tolerance of the eigenpairs. [spectral]
-    assign_labels : str, default="first_order"
+    eigen_tol : float or "auto", default=None
+        Relative tolerance of the eigenpairs; None and "auto" mean the eigensolver's own.
+        [spectral]
+    assign_labels : str, default=None
         How eigenvectors become labels: "first_order", "kmeans", "kmeans_norm", "rotation",
         "improved_rotation", "cluster_qr", or "discretize", scikit-learn's name of "rotation".
-        [spectral]
+        None means "first_order". [spectral]
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -86,21 +124,24 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Keyword arguments of a callable affinity; or ``offset``, ``include_self`` and
         ``scale_neighbor`` of the neighbour graphs.
     n_jobs : int, default=None
-        Threads of the neighbour search. The result does not depend on it.
+        Threads of the neighbour search and of the multilevel solver; None and -1 mean one per
+        available core. The result does not depend on it.
     verbose : bool, default=False
         Whether to tell on standard output what is being done.
     cut : {"normalized", "ratio"} or array-like of shape (n_samples,), default="normalized"
         The objective: how nodes are weighed, by degree, equally, or as given.
-    eta : float, sequence of floats or "auto", default="auto"
+    eta : float, sequence of floats or "auto", default=None
         Weight of the first-order term of "first_order"; of several, or the ladder "auto", the
-        smallest cut value decides. [spectral]
+        smallest cut value decides. None means "auto". [spectral]
     solver : {"auto", "spectral", "multilevel"}, default="auto"
         "multilevel" is :func:`firstcut.partition`; "spectral" is relax, discretize and refine.
-        "auto" is multilevel unless a parameter marked [spectral] is given.
-    refine : bool, default=True
-        Whether the spectral labels are improved by moves of single nodes. [spectral]
-    effort : {"fast", "balanced", "thorough"}, default="fast"
-        How long the multilevel solver searches.
+        "auto" is multilevel unless a parameter marked [spectral] is given, that is, not None.
+        ``solver_`` tells which it was.
+    refine : bool, default=None
+        Whether the spectral labels are improved by moves of single nodes; None means True.
+        [spectral]
+    effort : {"fast", "balanced", "thorough"}, default=None
+        How long the multilevel solver searches; None means "fast". [multilevel]
     max_clusters : int, default=None
         Largest number that ``n_clusters="auto"`` considers; None means 20.
 
@@ -136,8 +177,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    A parameter marked [spectral] raises with ``solver="multilevel"``, as ``effort`` does with
-    ``solver="spectral"``; one that the affinity or the method does not have gives a warning.
+    A parameter marked [spectral] raises with ``solver="multilevel"``, and one marked [multilevel]
+    with ``solver="spectral"``. In a grid search over such a parameter, pass ``solver`` too, or
+    leave None out of the grid: None is the other solver. A parameter that the affinity or the
+    method does not have gives a warning.
 
     Examples
     --------
@@ -150,29 +193,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     array([ True])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "eigen_solver": [StrOptions({"arpack", "lobpcg", "amg"}), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "affinity": [callable, StrOptions({*KERNEL_PARAMS, *AFFINITIES, *PRECOMPUTED})],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
-        "assign_labels": [StrOptions(assign_names())],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [dict, None],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "cut": [StrOptions(set(CUTS)), "array-like"],
-        "eta": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), "array-like"],
-        "solver": [StrOptions({"auto", "spectral", "multilevel"})],
-        "refine": ["boolean"],
-        "effort": [StrOptions(set(EFFORTS))],
-        "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     def __init__(
         self,
@@ -181,22 +202,22 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         eigen_solver: str | None = None,
         n_components: int | None = None,
         random_state: Any = None,
-        n_init: int = 10,
+        n_init: int | None = None,
         gamma: float = 1.0,
         affinity: Any = "adaptive_neighbors",
         n_neighbors: int = 10,
-        eigen_tol: float | str = "auto",
-        assign_labels: str = "first_order",
+        eigen_tol: float | str | None = None,
+        assign_labels: str | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
         cut: str | npt.ArrayLike = "normalized",
-        eta: Any = "auto",
+        eta: Any = None,
         solver: str = "auto",
-        refine: bool = True,
-        effort: str = "fast",
+        refine: bool | None = None,
+        effort: str | None = None,
         max_clusters: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -238,30 +259,47 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : object
         """
-        solver, similarity, request = self._choose()
+        parameters = self.get_params(deep=False)
+        settings = resolve(parameters)
         X = self._checked(X, reset=True)
+        cut, seed = as_cut(self.cut, X.shape[0]), self._seed()
+        affinity, options = resolve_affinity(parameters, X.shape[0])
 
-        matrix = similarity.graph(X)
-        core = connected_core(as_graph(matrix), self.cut)
-        self._report_graph(core)
-        spectrum = Spectrum(matrix, self.cut, self._seed(), self._relax_options())
-        n_clusters = self._count_clusters(core, spectrum)
-        spectrum.n_clusters = n_clusters
-        spectrum.n_components = self.n_components or n_clusters
-        labels, n_iter = np.empty(0, dtype=np.int64), 0
-        if core.nodes.size:
-            labels, n_iter = ROADS[solver](core, core.n_clusters(n_clusters), spectrum, request)
-        labels = _numbered_by_appearance(core.spread(labels, n_clusters))
+        # From samples to a graph, checked once, and to its nodes that can be cut.
+        matrix = affinity.graph(X, **options)
+        graph = as_graph(matrix)
+        problem = Problem(graph, cut.node_weights(graph))
+        nodes = graph.connected
+        self._report_graph(graph, nodes)
+        core = problem.restrict(nodes)
+
+        # From the graph to labels, and to those of the nodes without edges.
+        n_clusters, known = self._count_clusters(core, settings, seed)
+        found = self._cut_core(core, n_clusters, graph.n_nodes, settings, seed, known)
+        labels = found.labels
+        if nodes.size < graph.n_nodes:
+            labels = label_isolated(problem, nodes, labels, n_clusters)
+        labels = number_by_appearance(labels)
 
         self.labels_ = labels
         self.n_clusters_ = n_clusters
+        self.cut_value_ = problem.value(labels)
         self.affinity_matrix_ = matrix
-        self.solver_ = solver
-        self.n_iter_ = n_iter
-        self._spectrum = spectrum
-        assignment = assignment_of(core, labels, self.cut)
-        self._placement = Placement(Reference(similarity, X), assignment, spectrum)
-        self.cut_value_ = assignment.value
+        self.solver_ = settings.solver
+        self.n_iter_ = found.n_iter
+        self._fitted = Fitted(
+            X,
+            matrix,
+            labels,
+            n_clusters,
+            affinity,
+            options,
+            cut,
+            (problem.boundaries(labels), problem.cluster_weights(labels)),
+            settings,
+            seed,
+            found.relaxation,
+        )
         self._say(f"{n_clusters} clusters, cut value {self.cut_value_:.6g}")
         return self
 
@@ -284,7 +322,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_new,)
         """
         check_is_fitted(self)
-        return self._placement.place(self._checked(X, reset=False))[0]
+        return self._fitted.prediction.place(self._checked(X, reset=False))[0]
 
     def score(self, X: Any = None, y: Any = None) -> float:
         """Return minus the cut value: the larger, the better.
@@ -305,16 +343,16 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if X is None:
             return -self.cut_value_
         X = self._checked(X, reset=False)
-        if self._placement.is_training_data(X):
+        if self._fitted.prediction.is_training_data(X):
             return -self.cut_value_
-        labels, ties = self._placement.place(X)
-        return -self._placement.assignment.value_with(ties, labels)
+        labels, ties = self._fitted.prediction.place(X)
+        return -self._fitted.prediction.clusters.value_with(ties, labels)
 
     @property
     def lower_bound_(self) -> float:
         """No partition into as many clusters has a smaller cut value."""
         check_is_fitted(self, "labels_")
-        return min(self._spectrum.lower_bound, self.cut_value_)
+        return min(self._fitted.eigenpairs.lower_bound, self.cut_value_)
 
     @property
     def gap_(self) -> float:
@@ -326,40 +364,14 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def eigenvalues_(self) -> np.ndarray:
         """The smallest eigenvalues of the graph's operator, ascending."""
         check_is_fitted(self, "labels_")
-        return self._spectrum.relaxation.eigenvalues
+        return self._fitted.eigenpairs.relaxation.eigenvalues
 
     @property
     def embedding_(self) -> np.ndarray:
         """The rows of the eigenvectors, in the precision of X."""
         check_is_fitted(self, "labels_")
         dtype = np.float32 if self.affinity_matrix_.dtype == np.float32 else np.float64
-        return self._spectrum.embedding.astype(dtype, copy=False)
-
-    def _choose(self) -> tuple[str, Similarity, Request]:
-        """Return the solver, the way to the graph and that to labels, if all parameters agree."""
-        parameters = self.get_params(deep=False)
-        signature = inspect.signature(SpectralClustering.__init__).parameters
-        defaults = {name: parameter.default for name, parameter in signature.items()}
-        if self.n_clusters != "auto" and int(self.n_clusters) > (self.max_clusters or np.inf):
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than max_clusters={self.max_clusters}, "
-                "which bounds the choice of n_clusters='auto'; leave max_clusters out."
-            )
-        solver = choose_solver(parameters, defaults)
-        method = check_method(parameters, defaults)
-        known = options_of(method)
-        options = {name: parameters[name] for name in known if name in ("eta", "n_init")}
-        similarity = Similarity(
-            self.affinity,
-            self.n_neighbors,
-            self.gamma,
-            self.degree,
-            self.coef0,
-            None if self.kernel_params is None else dict(self.kernel_params),
-            self.n_jobs,
-        )
-        similarity.check()
-        return solver, similarity, Request(method, options, self.refine, self.effort, self._say)
+        return self._fitted.eigenpairs.embedding.astype(dtype, copy=False)
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
@@ -381,38 +393,52 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _relax_options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {"solver": eigensolver_name(self.eigen_solver)}
-        if self.eigen_tol != "auto":
-            options["tol"] = max(float(self.eigen_tol), float(np.finfo(np.float64).eps))
-        return options
-
-    def _count_clusters(self, core: Core, spectrum: Spectrum) -> int:
-        """Return the number of clusters, chosen by the largest eigengap if it is to be chosen."""
+    def _count_clusters(
+        self, core: Problem, settings: Settings, seed: int
+    ) -> tuple[int, Relaxation | None]:
+        """Return the number of clusters, and the eigenpairs it was chosen by if it was chosen."""
         self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
         if self.n_clusters != "auto":
-            return int(self.n_clusters)
-        most = min(self.max_clusters or MAX_CLUSTERS, core.nodes.size)
+            return int(self.n_clusters), None
+        most = min(self.max_clusters or MAX_CLUSTERS, core.n_nodes)
         if most < 2:
-            return 1
-        path = path_of(
-            core.graph, range(2, most + 1), core.weights, spectrum.seed, **spectrum.options
+            return 1, None
+        self.cut_path_ = cut_path_problem(
+            core,
+            range(2, most + 1),
+            random_state=seed,
+            width=self.n_components,
+            **settings.eigen_options,
         )
-        self.cut_path_ = path
-        spectrum.relaxation = path.relaxation
-        self._say(f"Of 2 to {most} clusters the eigengap is largest at {path.best}")
-        return path.best
+        self._say(f"Of 2 to {most} clusters the eigengap is largest at {self.cut_path_.best}")
+        return self.cut_path_.best, self.cut_path_.relaxation
 
-    def _report_graph(self, core: Core) -> None:
+    def _cut_core(
+        self,
+        core: Problem,
+        n_clusters: int,
+        n_nodes: int,
+        settings: Settings,
+        seed: int,
+        known: Relaxation | None,
+    ) -> Outcome:
+        """Return labels of the nodes with edges, in the clusters that isolated ones leave them."""
+        if core.n_nodes == 0:
+            return Outcome(np.empty(0, dtype=np.int64), 0, None)
+        if core.n_nodes < n_nodes:
+            n_clusters = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
+        run = STRATEGIES[settings.solver].run
+        return run(core, n_clusters, settings, seed, known, self._say)
+
+    def _report_graph(self, graph: Graph, nodes: np.ndarray) -> None:
         """Tell how large the graph is, and warn of nodes that it does not join to any other."""
-        edges = core.graph.n_stored
-        self._say(f"Graph of {core.nodes.size} nodes and {edges} stored weights")
-        if core.n_isolated:
-            count, total = core.n_isolated, core.n_isolated + core.nodes.size
+        self._say(f"Graph of {nodes.size} nodes and {graph.n_stored} stored weights")
+        count = graph.n_nodes - nodes.size
+        if count:
             warnings.warn(
-                f"{count} of {total} nodes {'has' if count == 1 else 'have'} no edges. The others "
-                "were cut without them, and they joined the clusters where they change the cut "
-                "value least.",
+                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges. The "
+                "others were cut without them, and they joined the clusters where they change the "
+                "cut value least.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -424,17 +450,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity in PRECOMPUTED
-        tags.input_tags.positive_only = self.affinity in PRECOMPUTED
+        known = AFFINITIES.get(self.affinity) if isinstance(self.affinity, str) else None
+        pairwise = known is not None and known.takes != "samples"
+        tags.input_tags.pairwise = pairwise
+        tags.input_tags.positive_only = pairwise
         return tags
-
-
-def _numbered_by_appearance(labels: np.ndarray) -> np.ndarray:
-    """Return the labels renumbered so that clusters first appear in the order 0, 1, 2, …
-
-    Equal partitions then have equal labels, by whatever road they were found.
-    """
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse.reshape(-1)]

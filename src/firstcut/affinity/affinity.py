@@ -1,0 +1,74 @@
+"""What an affinity is: a way to a graph, and the same way for samples that come later."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Rows = Callable[[Any], Any]
+"""From n_new samples to their (n_new, n_samples) affinities, sparse where most of them are 0."""
+
+Limits = Callable[[int, dict[str, Any]], dict[str, Any]]
+"""From a number of samples and parameters to the parameters that so many samples allow."""
+
+
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the parameters of a graph function beyond X, and their defaults."""
+    _, *parameters = inspect.signature(function).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
+
+
+def unlimited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters as they are: any number of samples will do."""
+    return dict(parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """A way from samples to a graph, and the same way for samples that come later.
+
+    Attributes
+    ----------
+    graph : callable
+        ``graph(X, **parameters)`` returns the graph of X, an ndarray or csr_array of shape (n, n).
+        Calling the affinity is calling it.
+    rows : callable
+        ``rows(X, **parameters)`` prepares what the samples X are compared by, once, and returns a
+        function (one that can be pickled) from new samples to their affinities to X. A sample of X
+        that comes again gets the weights it had before the graph was made symmetric.
+    parameters : dict
+        The parameters that both take, and their defaults.
+    limited : callable
+        ``limited(n_samples, parameters)`` returns parameters that so many samples allow, where
+        ``graph`` would refuse those given. A single sample has no neighbours to ask for:
+        ``n_neighbors`` then is 0, and it is joined to itself, and to all new samples, by weight 1.
+    takes : {"samples", "affinities", "distances"}
+        What X is. If it is not samples, it is a matrix between them, and rows are made of the
+        (n_new, n) matrix between new and old samples.
+
+    Examples
+    --------
+    >>> from firstcut import AFFINITIES
+    >>> affinity = AFFINITIES["nearest_neighbors"]
+    >>> affinity.parameters
+    {'n_neighbors': 10, 'include_self': True, 'n_jobs': None}
+    >>> parameters = affinity.limited(3, {"include_self": False})
+    >>> parameters["n_neighbors"]
+    2
+    >>> affinity([[0.0], [1.0], [5.0]], n_neighbors=2).toarray()
+    array([[1. , 1. , 0. ],
+           [1. , 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+
+    graph: Callable[..., Any]
+    rows: Callable[..., Rows]
+    parameters: dict[str, Any]
+    limited: Limits = unlimited
+    takes: Literal["samples", "affinities", "distances"] = "samples"
+
+    def __call__(self, X: Any, *args: Any, **parameters: Any) -> Any:
+        """Return the graph of X."""
+        return self.graph(X, *args, **parameters)

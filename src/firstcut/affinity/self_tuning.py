@@ -1,0 +1,121 @@
+"""Self-tuning: S_ij = exp(−d_ij / (σ_i σ_j)), with σ_i the distance to the s-th neighbour of i."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from firstcut.affinity.affinity import Affinity, Rows, defaults_of
+from firstcut.affinity.neighbors import (
+    Neighborhoods,
+    NeighborIndex,
+    graph_or_loop,
+    rows_of,
+    rows_or_ones,
+)
+from firstcut.validation import check_neighbors, check_samples
+
+
+def self_tuning_graph(
+    X: Any, n_neighbors: int = 10, scale_neighbor: int = 7, *, n_jobs: int | None = None
+) -> sp.csr_array:
+    """Return the Gaussian k-nearest-neighbour graph whose width adapts to the density around.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, n_features)
+        The samples.
+    n_neighbors : int, default=10
+        k; two samples are joined if either is among the k nearest others of the other.
+    scale_neighbor : int, default=7
+        The distance to this neighbour is the scale σ_i of a sample.
+    n_jobs : int or None, default=None
+        Threads; None and -1 mean one per available core. The graph does not depend on it.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric, without self-loops. Duplicates are joined by weight 1; a weight too small for a
+        float is the smallest normal float instead of 0, so every neighbour stays joined.
+
+    References
+    ----------
+    L. Zelnik-Manor, P. Perona, "Self-tuning spectral clustering", NIPS 2004.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> firstcut.self_tuning_graph(X, n_neighbors=1, scale_neighbor=1).toarray().round(3)
+    array([[0.   , 0.368, 0.   ],
+           [0.368, 0.   , 0.135],
+           [0.   , 0.135, 0.   ]])
+    """
+    points = check_samples(X)
+    n = points.shape[0]
+    k = check_neighbors("n_neighbors", n_neighbors, n)
+    s = check_neighbors("scale_neighbor", scale_neighbor, n)
+    width = max(k, s)
+    near = NeighborIndex(points, n_jobs).nearest_others(width)
+    indices, squared = near.indices.reshape(n, width), near.squared.reshape(n, width)
+    scales = np.sqrt(squared[:, s - 1])
+    indices, squared = indices[:, :k], squared[:, :k]
+    weights = _gaussian(squared, scales[:, None], scales[indices])
+    listed = Neighborhoods(np.arange(0, n * k + 1, k), indices.reshape(-1), squared.reshape(-1))
+    graph = listed.directed(weights.reshape(-1))
+    return sp.csr_array(graph.maximum(graph.T.tocsr()))
+
+
+def self_tuning_rows(
+    X: Any, n_neighbors: int = 10, scale_neighbor: int = 7, *, n_jobs: int | None = None
+) -> Rows:
+    """Return the function from new samples to Gaussian weights of the scales around both samples.
+
+    A sample of X at distance 0 gets weight 1, but counts neither among the k nearest nor among
+    those that set the scale, as a training sample does not count among its own.
+    """
+    index = NeighborIndex(X, n_jobs)
+    near = index.nearest_others(scale_neighbor)
+    scales = np.sqrt(near.squared.reshape(-1, scale_neighbor)[:, -1])
+    return partial(_weights, index, scales, n_neighbors, scale_neighbor)
+
+
+def _weights(index: NeighborIndex, scales: np.ndarray, k: int, s: int, new: Any) -> sp.csr_array:
+    n = scales.size
+    found, squared = index.nearest(new, min(max(k, s) + 1, n))
+    last = found.shape[1] - 1
+    again = (squared[:, 0] == 0).astype(np.int64)
+    scale = np.sqrt(np.take_along_axis(squared, np.minimum(s - 1 + again, last)[:, None], 1))
+    weights = _gaussian(squared, scale, scales[found])
+    weights[np.arange(found.shape[1]) >= k + again[:, None]] = 0.0
+    return rows_of(found, weights, n)
+
+
+def _gaussian(squared: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return exp(−d / (σ_i σ_j)), 1 where d is 0, and never less than the smallest normal float."""
+    exponent = np.zeros(squared.shape)
+    with np.errstate(divide="ignore", over="ignore"):
+        np.divide(squared, own * others, out=exponent, where=squared > 0)
+    return np.asarray(np.maximum(np.exp(-exponent), np.finfo(np.float64).tiny))
+
+
+DEFAULTS = defaults_of(self_tuning_graph)
+
+
+def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Cut k and s down to the others there are."""
+    parameters = {**DEFAULTS, **parameters}
+    for name in ("n_neighbors", "scale_neighbor"):
+        parameters[name] = min(parameters[name], n_samples - 1)
+    return parameters
+
+
+SELF_TUNING = Affinity(
+    partial(graph_or_loop, self_tuning_graph),
+    partial(rows_or_ones, self_tuning_rows),
+    DEFAULTS,
+    _limited,
+)

@@ -1,0 +1,58 @@
+"""``cut_path``: from samples, or a graph, to partitions into many numbers of clusters at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from firstcut.affinity import affinity_of
+from firstcut.cuts import CutLike, as_problem
+from firstcut.partitioning.cut_path import CutPath, cut_path_problem
+from firstcut.validation import RandomState
+
+
+def cut_path(
+    X: Any,
+    n_clusters: Iterable[int] = range(2, 30),
+    *,
+    affinity: Any = "adaptive_neighbors",
+    n_neighbors: int = 10,
+    cut: CutLike = "normalized",
+    random_state: RandomState = None,
+) -> CutPath:
+    """Cut one graph into many numbers of clusters, with a single relaxation.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, n_features), or (n, n)
+        Samples; or a graph, with ``affinity="precomputed"``.
+    n_clusters : iterable of int, default=range(2, 30)
+        The numbers of clusters; those above n are left out.
+    affinity : str or callable, default="adaptive_neighbors"
+        As in :class:`firstcut.SpectralClustering`.
+    n_neighbors : int, default=10
+        Neighbours of a sample, where the affinity has them.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the start vectors and starts.
+
+    Returns
+    -------
+    CutPath
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0], [9.1], [9.2]]
+    >>> path = firstcut.cut_path(X, range(1, 5), n_neighbors=3, random_state=0)
+    >>> path.best, path[3].cut_value
+    (3, 0.0)
+    """
+    chosen = affinity_of(affinity)
+    samples = X if hasattr(X, "shape") else np.asarray(X)
+    options = {"n_neighbors": n_neighbors} if "n_neighbors" in chosen.parameters else {}
+    matrix = chosen.graph(samples, **chosen.limited(samples.shape[0], options))
+    return cut_path_problem(as_problem(matrix, cut), n_clusters, random_state=random_state)

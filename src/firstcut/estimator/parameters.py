@@ -1,0 +1,219 @@
+"""The parameters of the estimator: what each may be, and what a set of them comes to.
+
+Where absence matters a parameter is None by default, and whatever is not None was given. What is
+given is never dropped: it decides where ``solver="auto"`` leaves the choice, and it is an error
+where the choice contradicts it. A parameter that the affinity or the method does not have gives a
+warning, as scikit-learn's own users pass many of those.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from firstcut.affinity import AFFINITIES
+from firstcut.affinity.affinity import Affinity
+from firstcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
+from firstcut.affinity.pairwise_kernels import pairwise_kernel
+from firstcut.cuts import CUTS
+from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.estimator.strategies import STRATEGIES, Settings
+from firstcut.partitioning.efforts import EFFORTS
+from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
+
+METHOD_ALIASES = {"discretize": "rotation"}
+"""scikit-learn's names of discretizers that have another one here."""
+
+EIGENSOLVER_ALIASES = {"arpack": "shift_invert"}
+"""scikit-learn's names of eigensolvers that have another one here."""
+
+DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effort": "fast"}
+"""What None means, for parameters that are None by default and mean something all the same."""
+
+AFFINITY_PARAMETERS = ("n_neighbors", *KERNEL_DEFAULTS, "n_jobs")
+"""Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
+
+_COUNT = Interval(Integral, 1, None, closed="left")
+
+CONSTRAINTS: dict[str, Any] = {
+    "n_clusters": [_COUNT, StrOptions({"auto"})],
+    "eigen_solver": [StrOptions({*EIGENSOLVERS, *EIGENSOLVER_ALIASES}), None],
+    "n_components": [_COUNT, None],
+    "random_state": ["random_state"],
+    "n_init": [_COUNT, None],
+    "gamma": [Interval(Real, 0, None, closed="left")],
+    "affinity": [callable, StrOptions(set(AFFINITIES))],
+    "n_neighbors": [_COUNT],
+    "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
+    "assign_labels": [StrOptions({*DISCRETIZERS, *METHOD_ALIASES}), None],
+    "degree": [Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "kernel_params": [dict, None],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "cut": [StrOptions(set(CUTS)), "array-like"],
+    "eta": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), "array-like", None],
+    "solver": [StrOptions({"auto", *STRATEGIES})],
+    "refine": ["boolean", None],
+    "effort": [StrOptions(set(EFFORTS)), None],
+    "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
+}
+"""What every parameter may be, in scikit-learn's terms; names come from the registries."""
+
+
+def resolve(parameters: Mapping[str, Any]) -> Settings:
+    """Return what the parameters of the estimator come to, or raise where they contradict.
+
+    Parameters
+    ----------
+    parameters : mapping
+        All parameters of the estimator, each within its constraint.
+
+    Returns
+    -------
+    Settings
+    """
+    wanted, most = parameters["n_clusters"], parameters["max_clusters"]
+    if wanted != "auto" and most is not None and int(wanted) > most:
+        raise ValueError(
+            f"n_clusters={wanted} is more than max_clusters={most}, which bounds the choice of "
+            "n_clusters='auto'; leave max_clusters out."
+        )
+    solver = _strategy(parameters)
+    method, options = _method(parameters) if solver == "spectral" else ("", {})
+    value = {name: _or_default(parameters, name) for name in DEFAULTS}
+    return Settings(
+        solver,
+        method,
+        options,
+        parameters["n_components"],
+        _eigen_options(parameters),
+        bool(value["refine"]),
+        value["effort"],
+        parameters["n_jobs"],
+    )
+
+
+def resolve_affinity(
+    parameters: Mapping[str, Any], n_samples: int
+) -> tuple[Affinity, dict[str, Any]]:
+    """Return the affinity and its own parameters, cut down to what ``n_samples`` samples allow.
+
+    Parameters
+    ----------
+    parameters : mapping
+        All parameters of the estimator.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    Affinity, dict
+    """
+    name = parameters["affinity"]
+    affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
+    known = affinity.parameters
+    unused = [
+        f"{option}={parameters[option]!r}"
+        for option, default in KERNEL_DEFAULTS.items()
+        if option not in known and parameters[option] != default
+    ]
+    if unused:
+        warnings.warn(
+            f"{', '.join(unused)} has no effect: affinity={name!r} does not have it. Pass "
+            "affinity='rbf' for a Gaussian kernel.",
+            UserWarning,
+            stacklevel=4,
+        )
+    further = dict(parameters["kernel_params"] or {})
+    if callable(name):
+        return affinity, further  # a function of the user's gets what the user says, nothing else
+    own = [option for option in AFFINITY_PARAMETERS if option in known]
+    twice = sorted(set(further) & set(own))
+    if twice:
+        raise ValueError(
+            f"kernel_params holds {', '.join(map(repr, twice))}, which the estimator has a "
+            f"parameter for; pass {twice[0]}=... itself."
+        )
+    allowed = [option for option in known if option not in own]
+    unknown = sorted(set(further) - set(allowed))
+    if unknown:
+        raise ValueError(
+            f"kernel_params holds {', '.join(map(repr, unknown))}, which affinity={name!r} does "
+            f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
+        )
+    given = {option: parameters[option] for option in own} | further
+    return affinity, affinity.limited(n_samples, given)
+
+
+def _strategy(parameters: Mapping[str, Any]) -> str:
+    """Return the name of the strategy that ``solver`` and the parameters given ask for."""
+    given = {
+        name: [p for p in strategy.parameters if parameters[p] is not None]
+        for name, strategy in STRATEGIES.items()
+    }
+    asked = parameters["solver"]
+    chosen = asked if asked != "auto" else next((name for name in given if given[name]), None)
+    if chosen is None:
+        return next(iter(STRATEGIES))
+    for other, names in given.items():
+        if names and other != chosen:
+            told = ", ".join(f"{name}={parameters[name]!r}" for name in names)
+            if asked == "auto":
+                also = ", ".join(f"{name}={parameters[name]!r}" for name in given[chosen])
+                raise ValueError(
+                    f"{told} belongs to the {other} solver and {also} to the {chosen} one; leave "
+                    "one of them out."
+                )
+            raise ValueError(
+                f"{told} belongs to the {other} solver and solver={asked!r} has no use for it; "
+                f"pass solver={other!r} or 'auto', or leave it out."
+            )
+    return str(chosen)
+
+
+def _method(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the discretizer that ``assign_labels`` means, and its options."""
+    asked = _or_default(parameters, "assign_labels")
+    method = METHOD_ALIASES.get(asked, asked)
+    known = options_of(method)
+    if "eta" not in known and parameters["eta"] is not None:
+        raise ValueError(
+            f"eta={parameters['eta']!r} is the weight of the first-order term, which "
+            f"assign_labels={asked!r} does not have; pass assign_labels='first_order' or leave eta "
+            "out."
+        )
+    if "n_init" not in known and parameters["n_init"] is not None:
+        warnings.warn(
+            f"n_init={parameters['n_init']} has no effect: assign_labels={asked!r} has no starts.",
+            UserWarning,
+            stacklevel=5,
+        )
+    options = {}
+    if "eta" in known:
+        options["eta"] = _or_default(parameters, "eta")
+    if "n_init" in known and parameters["n_init"] is not None:
+        options["n_init"] = parameters["n_init"]
+    return str(method), options
+
+
+def _eigen_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the eigenproblem; what is left out is the solver's to choose."""
+    options: dict[str, Any] = {}
+    if parameters["eigen_solver"] is not None:
+        asked = parameters["eigen_solver"]
+        name = EIGENSOLVER_ALIASES.get(asked, asked)
+        options["solver"] = check_solver(name, "eigen_solver")
+    if parameters["eigen_tol"] not in (None, "auto"):
+        options["tol"] = max(float(parameters["eigen_tol"]), float(np.finfo(np.float64).eps))
+    return options
+
+
+def _or_default(parameters: Mapping[str, Any], name: str) -> Any:
+    """Return a parameter, or what None means for it."""
+    return DEFAULTS[name] if parameters[name] is None else parameters[name]

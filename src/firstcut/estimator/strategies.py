@@ -1,0 +1,196 @@
+"""The ways from a problem to labels that the estimator offers, with one signature.
+
+``multilevel`` is the search of :func:`firstcut.partition`; ``spectral`` is the classical line:
+relax, discretize and, where asked for, refine. Each says which parameters of the estimator are its
+own, and that is what decides where ``solver="auto"`` leaves the choice.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from firstcut.cuts import Problem
+from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.partitioning.efforts import Progress
+from firstcut.partitioning.merging import merge_clusters
+from firstcut.partitioning.refinement import refine_problem
+from firstcut.partitioning.search import partition_problem
+from firstcut.relaxation.relax import relax_problem
+from firstcut.results import Relaxation
+from firstcut.threads import single_threaded
+
+Say = Callable[[str], None]
+"""Takes a line of progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The parameters of a fit, resolved: nothing is None any more that has a default.
+
+    Attributes
+    ----------
+    solver : str
+        The strategy, a name in :data:`STRATEGIES`.
+    method : str
+        The discretizer, a name in ``firstcut.DISCRETIZERS``.
+    method_options : dict
+        Its options.
+    n_components : int or None
+        Eigenvectors that labels are made of; None means as many as clusters.
+    eigen_options : dict
+        ``solver`` and ``tol`` of the eigenproblem.
+    refine : bool
+        Whether spectral labels are refined.
+    effort : str
+        The effort of the multilevel search, a name in ``firstcut.EFFORTS``.
+    n_jobs : int or None
+        Threads.
+    """
+
+    solver: str
+    method: str
+    method_options: dict[str, Any]
+    n_components: int | None
+    eigen_options: dict[str, Any]
+    refine: bool
+    effort: str
+    n_jobs: int | None
+
+
+class Outcome(NamedTuple):
+    """Labels 0..c-1, the iterations they took, and the eigenpairs if there are any."""
+
+    labels: np.ndarray
+    n_iter: int
+    relaxation: Relaxation | None
+
+
+class Run(Protocol):
+    """The signature that every strategy shares; ``known`` are eigenpairs that are there already."""
+
+    def __call__(
+        self,
+        problem: Problem,
+        n_clusters: int,
+        settings: Settings,
+        seed: int,
+        known: Relaxation | None,
+        say: Say,
+    ) -> Outcome: ...
+
+
+def spectral(
+    problem: Problem,
+    n_clusters: int,
+    settings: Settings,
+    seed: int,
+    known: Relaxation | None,
+    say: Say,
+) -> Outcome:
+    """Relax, discretize and refine."""
+    n_components = min(settings.n_components or n_clusters, problem.n_nodes)
+    count = max(n_clusters, n_components)
+    relaxation = known or relax_with_warning(problem, count, seed, settings.eigen_options)
+    bound = relaxation.eigenvalues[:n_clusters].sum()
+    say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
+
+    say(f"Computing label assignment using {settings.method}")
+    seen, options = relaxation.leading(n_components), dict(settings.method_options)
+    if "n_clusters" in options_of(settings.method):
+        options["n_clusters"] = n_clusters
+    elif n_components < n_clusters:
+        seen = seen.padded(n_clusters)
+    with single_threaded():
+        found = DISCRETIZERS[settings.method](
+            seen, random_state=np.random.default_rng(seed), score=problem.value, **options
+        )
+    labels = found.labels
+    if int(labels.max()) + 1 > n_clusters:  # a rotation of more eigenvectors than clusters
+        labels = merge_clusters(problem, labels, n_clusters, random_state=seed)
+    say(f"Assigned after {found.n_iter} iterations, cut value {problem.value(labels):.6g}")
+
+    if settings.refine:
+        refined = refine_problem(problem, labels)
+        labels = refined.labels
+        say(f"Refined, cut value {refined.cut_value:.6g}")
+    return Outcome(labels, found.n_iter, relaxation)
+
+
+def multilevel(
+    problem: Problem,
+    n_clusters: int,
+    settings: Settings,
+    seed: int,
+    known: Relaxation | None,
+    say: Say,
+) -> Outcome:
+    """Search, and count the rounds of it."""
+    rounds = 0
+
+    def listen(progress: Progress) -> None:
+        nonlocal rounds
+        rounds += 1
+        say(
+            f"{progress.stage} {progress.fraction:4.0%}, {progress.seconds:.1f} s, "
+            f"cut value {progress.cut_value:.6g}"
+        )
+
+    say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
+    found = partition_problem(
+        problem,
+        n_clusters,
+        effort=settings.effort,
+        lower_bound=False,
+        random_state=seed,
+        callback=listen,
+        n_jobs=settings.n_jobs,
+    )
+    return Outcome(found.labels, max(rounds, 1), known)
+
+
+def relax_with_warning(
+    problem: Problem, count: int, seed: int, options: dict[str, Any]
+) -> Relaxation:
+    """Solve for ``count`` eigenpairs and warn if the solver gave up early."""
+    found = relax_problem(problem, count, random_state=seed, **options)
+    if not found.converged:
+        warnings.warn(
+            f"The eigensolver {found.solver!r} stopped before all {count} eigenpairs reached "
+            "the tolerance; labels and the lower bound stay valid, but the bound is looser. "
+            "Leave eigen_solver=None, or raise eigen_tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to labels, and the parameters of the estimator that mean something to it alone."""
+
+    run: Run
+    parameters: tuple[str, ...]
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "multilevel": Strategy(multilevel, ("effort",)),
+    "spectral": Strategy(
+        spectral,
+        (
+            "eigen_solver",
+            "n_components",
+            "n_init",
+            "eigen_tol",
+            "assign_labels",
+            "eta",
+            "refine",
+        ),
+    ),
+}
+"""The strategies by the names that ``solver`` has for them; "auto" is the first unless told."""
