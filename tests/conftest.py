@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 from hypothesis import strategies as st
+
+from firstcut import datasets
 
 settings.register_profile("firstcut", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("firstcut")
@@ -20,13 +19,11 @@ PAPER_DATASETS += ["wine", "glass", "segment", "usps", "fashion"]
 
 def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return X (scaled as the paper's protocol says) and y, or skip where the file is not."""
-    folder = os.environ.get("FIRSTCUT_DATA")
-    path = Path(folder or ".") / f"{name}.npz"
-    if folder is None or not path.exists():
+    try:
+        found = datasets.load(name, download=False)
+    except FileNotFoundError:
         pytest.skip(f"the paper's dataset {name!r} is not here; point FIRSTCUT_DATA at its folder")
-    with np.load(path) as file:
-        X = file["X"].astype(np.float64)
-        return X / X.max(), file["y"]
+    return found.X / found.X.max(), found.y
 
 
 @st.composite
@@ -45,6 +42,19 @@ def graphs(draw, min_nodes: int = 2, max_nodes: int = 12, connected: bool = Fals
         lonely = np.flatnonzero(~((weights + weights.T) > 0).any(axis=1))
         weights[lonely, lonely] = 0.5
     return np.triu(weights, 1).T + weights
+
+
+@pytest.fixture
+def blobs() -> tuple[np.ndarray, np.ndarray]:
+    """90 samples in the plane in three groups that nothing can miss, and their groups."""
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.7, random_state=0)
+
+
+def points_graph(n: int = 500, seed: int = 0) -> sp.csr_array:
+    """The neighbours of normally distributed points in the plane: one blob, no best partition."""
+    return knn_graph(np.random.default_rng(seed).normal(size=(n, 2)))
 
 
 def knn_graph(X: np.ndarray, n_neighbors: int = 10) -> sp.csr_array:

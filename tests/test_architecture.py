@@ -1,4 +1,4 @@
-"""The house: who may import whom, what an import loads, and an install that cannot be written."""
+"""The house: who may import whom, what a call passes through, and what an import loads."""
 
 from __future__ import annotations
 
@@ -8,54 +8,73 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import knn_graph
+from sklearn.datasets import load_digits, make_blobs
 
 import firstcut
+from firstcut import graph as graph_room
 
 SOURCE = Path(firstcut.__file__).parent
-ANYWHERE = {"inputs", "threads"}
+FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+EVERYWHERE = {"validation", "threads", "results"}
 """Modules that know nothing of graphs and may be used in every room."""
 
+FOUNDATION = {"graph", "cuts"}
+METHOD = {*FOUNDATION, "kernels", "relaxation", "discretization"}
 ROOMS = {
+    "validation": set(),
+    "results": set(),
+    "threads": set(),
+    "metrics": set(),
     "kernels": set(),
     "graph": set(),
-    "pairs": set(),
-    "neighbors": {"pairs"},
-    "affinity": {"neighbors"},
     "cuts": {"graph"},
-    "krylov": set(),
-    "components": {"eigensolvers"},
-    "eigensolvers": {"krylov"},
-    "relaxation": {"graph", "cuts", "components", "eigensolvers"},
-    "discretizers": {"kernels", "relaxation"},
-    "discretization": {"graph", "cuts", "relaxation", "discretizers"},
-    "result": set(),
-    "metrics": set(),
+    "affinity": {"graph", "kernels"},
+    "relaxation": FOUNDATION,
+    "discretization": {*FOUNDATION, "kernels"},
+    "partitioning": METHOD,
+    "estimator": {*METHOD, "affinity", "partitioning"} - {"kernels"},
+    "paper": {*firstcut.__all__, "cuts"} - {"datasets"},
+    "datasets": {"paper"},
+    "cli": {*firstcut.__all__, "__version__", "paper"},
 }
-"""What each room may import, besides ANYWHERE and itself."""
-
-SEARCHERS = {"direct", "exact", "partitioning"}
-MAY_SEARCH = {*ROOMS, *SEARCHERS} - {"affinity", "neighbors", "metrics"}
-PUBLIC_ONLY = {"paper", "datasets", "cli"}
+"""What each room may import, besides EVERYWHERE and itself."""
 
 THIRD_PARTIES = {
     "numba": {"kernels"},
     "matplotlib": {"paper"},
-    "sklearn": {"neighbors", "affinity", "discretizers", "metrics", "datasets", "estimator"},
+    "jinja2": {"paper"},
+    "pandas": {"paper"},
+    "tqdm": {"paper"},
+    "pyamg": {"relaxation"},
+    "sklearn": {"affinity", "discretization", "metrics", "paper", "estimator"},
 }
+"""The rooms that may import a package."""
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path) for path in FILES} | {"firstcut"}
 
 
 def room_of(path: Path) -> str:
-    first = path.relative_to(SOURCE).parts[0]
-    return first.removesuffix(".py")
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def imports_of(path: Path) -> set[str]:
-    """Every absolute module name that a file imports anywhere, type-checking blocks included."""
+    """Every absolute name that a file imports anywhere, functions included."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -64,25 +83,30 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
-FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+def modules_imported(path: Path) -> set[str]:
+    """The modules of this package that a file imports."""
+    found = set()
+    for name in imports_of(path):
+        while name not in MODULES and "." in name:
+            name = name.rpartition(".")[0]
+        if name in MODULES and name != "firstcut":
+            found.add(name)
+    return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_imports_go_downwards(path):
     room = room_of(path)
     inside = {name.split(".")[1] for name in imports_of(path) if name.startswith("firstcut.")}
-    inside -= {room, *ANYWHERE}
-    if room in PUBLIC_ONLY:
-        assert inside <= {*PUBLIC_ONLY, *firstcut.__all__}
-    elif room == "estimator":
-        assert "kernels" not in inside
-        assert not inside & PUBLIC_ONLY
-    elif room in SEARCHERS:
-        assert inside <= MAY_SEARCH
-    elif room not in ANYWHERE:
-        assert inside <= ROOMS[room]
-    else:
-        assert not inside
+    assert inside <= {room, *EVERYWHERE, *ROOMS[room]}
+
+
+def test_there_are_no_import_cycles():
+    graph = {module_of(path): modules_imported(path) - {module_of(path)} for path in FILES}
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"modules import one another: {' <- '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("package", THIRD_PARTIES)
@@ -95,37 +119,147 @@ def test_third_parties_stay_in_their_rooms(package):
     assert users <= THIRD_PARTIES[package]
 
 
-def test_discretizers_know_sklearn_in_kmeans_only():
-    users = {
-        path.name
-        for path in (SOURCE / "discretizers").glob("*.py")
-        if any(name.startswith("sklearn") for name in imports_of(path))
-    }
-    assert users == {"kmeans.py"}
+def test_discretizers_never_see_the_graph_and_know_sklearn_in_kmeans_only():
+    for path in (SOURCE / "discretization").glob("*.py"):
+        names = imports_of(path)
+        rooms = {name.split(".")[1] for name in names if name.startswith("firstcut.")}
+        if path.name != "discretize.py":
+            assert not rooms & FOUNDATION
+        if path.name != "kmeans.py":
+            assert not any(name.startswith("sklearn") for name in names)
 
 
-def test_public_names_are_listed_once_for_people_and_once_for_type_checkers():
-    tree = ast.parse((SOURCE / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {
-        alias.asname: statement.module.removeprefix("firstcut.")
-        for statement in block.body
-        for alias in statement.names
-        if statement.module != "firstcut"
-    }
-    assert typed == firstcut._HOMES
+def test_no_module_at_the_top_is_named_like_a_public_function():
+    top = {path.stem for path in SOURCE.glob("*.py")} | {path.name for path in SOURCE.iterdir()}
+    assert not top & (set(firstcut.__all__) - {"datasets"})
+
+
+def test_public_names_are_listed_once():
+    tree = ast.parse((SOURCE / "__init__.pyi").read_text(encoding="utf-8"))
+    listed = [a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names]
+    assert sorted(listed) == sorted(firstcut.__all__)
     for name in firstcut.__all__:
         assert getattr(firstcut, name) is not None
     assert set(firstcut.__all__) <= set(dir(firstcut))
-    with pytest.raises(AttributeError, match="has no attribute 'cut_valeu'"):
+    with pytest.raises(AttributeError, match="cut_valeu"):
         _ = firstcut.cut_valeu
 
 
+# -- what a call passes through
+
+
+class Visits:
+    """Counts, while it is active, calls of Python functions by module and by code object."""
+
+    def __enter__(self):
+        self.modules, self.codes = set(), Counter()
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_):
+        sys.setprofile(None)
+
+    def _note(self, frame, event, _):
+        name = frame.f_globals.get("__name__", "")
+        if event == "call" and name.startswith("firstcut"):
+            self.modules.add(name)
+            self.codes[frame.f_code] += 1
+
+    @property
+    def validations(self) -> int:
+        return self.codes[graph_room._check_weights.__code__]
+
+
+SMALL, _ = make_blobs(400, centers=5, random_state=0)
+LARGE, _ = make_blobs(6000, centers=5, random_state=0)
+WIDE, _ = make_blobs(6000, n_features=20, centers=5, random_state=0)
+FITS = {
+    "small": (SMALL, {}),
+    "large": (LARGE, {}),
+    "many features": (WIDE, {}),
+    "digits": (load_digits().data, {}),
+    "spectral": (SMALL, {"solver": "spectral"}),
+    "spectral, large": (LARGE, {"solver": "spectral"}),
+    "spectral, many features": (WIDE, {"solver": "spectral"}),
+    "k-means": (SMALL, {"assign_labels": "kmeans"}),
+    "rbf": (SMALL, {"affinity": "rbf"}),
+    "ratio": (SMALL, {"cut": "ratio"}),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_passes_through_few_rooms_and_checks_its_graph_once(name):
+    X, settings = FITS[name]
+    model = firstcut.SpectralClustering(5, random_state=0, **settings)
+    model.fit(X)  # imports and compiles
+    with Visits() as visits:
+        model.fit(X)
+    assert visits.validations == 1
+    assert len(visits.modules) <= 20, sorted(visits.modules)
+
+
+def test_auto_and_wide_embeddings_check_their_graph_once():
+    for settings in ({"n_clusters": "auto"}, {"n_clusters": 3, "n_components": 6}):
+        model = firstcut.SpectralClustering(random_state=0, solver="spectral", **settings)
+        with Visits() as visits:
+            model.fit(SMALL)
+        assert visits.validations == 1
+
+
+PUBLIC_CALLS = {
+    "cut_value": lambda S, y: firstcut.cut_value(S, y),
+    "node_weights": lambda S, y: firstcut.node_weights(S),
+    "operator": lambda S, y: firstcut.operator(S),
+    "relax": lambda S, y: firstcut.relax(S, 3, random_state=0),
+    "lower_bound": lambda S, y: firstcut.lower_bound(S, 3),
+    "refine": lambda S, y: firstcut.refine(S, y),
+    "fast": lambda S, y: firstcut.partition(S, 3, effort="fast", random_state=0),
+    "balanced": lambda S, y: firstcut.partition(S, 3, lower_bound=True, random_state=0),
+    "from labels": lambda S, y: firstcut.partition(S, 3, effort="fast", init=y, random_state=0),
+    "direct_cut": lambda S, y: firstcut.direct_cut(S, 3, n_init=2, random_state=0),
+    "exact": lambda S, y: firstcut.exact_partition(S[:9, :9] + np.ones((9, 9)), 2),
+    "cut_path": lambda S, y: firstcut.cut_path(S, [2, 3], affinity="precomputed", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC_CALLS)
+def test_a_graph_is_checked_once_on_entry(name):
+    S = knn_graph(SMALL)
+    labels = np.arange(S.shape[0]) % 3
+    with Visits() as visits:
+        PUBLIC_CALLS[name](S, labels)
+    assert visits.validations == 1
+
+
+def test_a_discretization_checks_its_graph_once():
+    S = knn_graph(SMALL)
+    relaxation = firstcut.relax(S, 3, random_state=0)
+    with Visits() as visits:
+        firstcut.discretize(relaxation, graph=S, random_state=0, eta="auto")
+    assert visits.validations == 1
+
+
+# -- what an import loads
+
+
 def test_import_is_light():
-    heavy = ["numba", "matplotlib", "pandas", "sklearn", "scipy", "dask"]
+    heavy = ["numba", "matplotlib", "pandas", "sklearn", "scipy", "numpy", "dask"]
     code = f"import sys, firstcut; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_cutting_a_graph_does_not_load_scikit_learn():
+    code = textwrap.dedent(
+        """
+        import sys, firstcut
+        S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
+        firstcut.partition(S, 2, random_state=0)
+        print("sklearn" in sys.modules)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_read_only_install_without_a_home(tmp_path):

@@ -1,0 +1,78 @@
+"""Every public name says what it takes and returns, and shows an example that runs.
+
+The examples themselves run as doctests of the modules they stand in.
+"""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+
+import pytest
+from docs import include_sources
+from numpydoc.validate import validate
+
+import firstcut
+
+FUNCTIONS = [name for name in firstcut.__all__ if inspect.isfunction(getattr(firstcut, name))]
+CLASSES = [name for name in firstcut.__all__ if inspect.isclass(getattr(firstcut, name))]
+METHODS = [
+    f"{name}.{method}"
+    for name in CLASSES
+    for method, member in vars(getattr(firstcut, name)).items()
+    if inspect.isfunction(member) and not method.startswith("_")
+]
+OTHERS = set(firstcut.__all__) - {*FUNCTIONS, *CLASSES}
+
+MISTAKES = {
+    "GL08": "no docstring",
+    "SS01": "no summary",
+    "SS06": "summary on more than one line",
+    "PR01": "parameters that are not documented",
+    "PR02": "documented parameters that do not exist",
+    "PR03": "parameters in another order",
+    "PR04": "a parameter without a type",
+    "PR07": "a parameter without a description",
+    "RT01": "no Returns section",
+}
+"""What numpydoc must not find."""
+
+
+def mistakes(name: str) -> list[str]:
+    found = validate(f"firstcut.{name}")["errors"]
+    return [f"{name}: {text}" for code, text in found if code in MISTAKES]
+
+
+def test_there_is_nothing_public_that_this_does_not_look_at():
+    assert {"datasets", "AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS"} == OTHERS
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_document_parameters_and_returns(name):
+    assert mistakes(name) == []
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES])
+def test_there_is_an_example(name):
+    examples = doctest.DocTestFinder(recurse=False).find(getattr(firstcut, name), name)
+    assert any(test.examples for test in examples)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_have_docstrings(name):
+    assert not {"GL08", "SS01"} & {code for code, _ in validate(f"firstcut.{name}")["errors"]}
+
+
+def test_the_estimator_documents_its_parameters_and_attributes():
+    assert mistakes("SpectralClustering") == []
+    for method in ("fit", "predict", "score"):
+        assert mistakes(f"SpectralClustering.{method}") == []
+    documented = firstcut.SpectralClustering.__doc__
+    for name in ("lower_bound_", "gap_", "eigenvalues_", "embedding_", "solver_", "cut_path_"):
+        assert f"    {name} : " in documented
+
+
+def test_the_page_on_adding_parts_shows_the_real_source():
+    page = include_sources.PAGE.read_text(encoding="utf-8")
+    assert page.count("<!-- source: ") == 5
+    assert include_sources.included(page) == page
