@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
-# One stamp per set of extras: .venv/.plot, .venv/.test, .venv/.bench
+# One stamp per set of extras: .venv/.plot, .venv/.paper, .venv/.test, .venv/.bench
 .venv/.%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable '.[$*]'
@@ -28,5 +28,6 @@ lint: .venv/.test  ## set up, then check style and types
 bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benchmarks/results
 	$(BIN)/python -m benchmarks
 
-docs: .venv/.plot  ## write docs/results.md, its tables and figures from the records beside it
+docs: .venv/.paper  ## write docs/results.md from the records beside it, and sources into docs/extending.md
 	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md
+	$(BIN)/python docs/include_sources.py

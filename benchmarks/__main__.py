@@ -8,31 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import time
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
+
+from firstcut.paper.runs.records import environment
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
-
-
-def environment() -> dict[str, object]:
-    """Return the versions and the machine, so that a result can be judged later."""
-    packages = ["firstcut", "numpy", "scipy", "scikit-learn", "numba"]
-    model = platform.processor()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = lines[0].split(":", 1)[1].strip() if lines else model
-    return {
-        "date": time.strftime("%Y-%m-%d"),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
-        "machine": {"cpu": model, "cores": os.cpu_count(), "system": platform.system()},
-    }
 
 
 def main() -> None:
@@ -47,7 +30,8 @@ def main() -> None:
     for name in arguments.names or NAMES:
         print(f"== {name}", flush=True)
         result = import_module(f"benchmarks.{name}").run(quick=arguments.quick)
-        text = json.dumps({**environment(), "result": result}, indent=1) + "\n"
+        about = {"date": time.strftime("%Y-%m-%d"), **environment()}
+        text = json.dumps({**about, "result": result}, indent=1) + "\n"
         print(text, flush=True)
         if not arguments.quick:
             target = HERE / "results" / f"{name}.json"

@@ -1,6 +1,6 @@
 """Graphs that the partition benchmarks run on; those that need files are left out without them.
 
-The paper's datasets are read from the folder that FIRSTCUT_DATA names. The 70,000 images of
+The paper's datasets are those that ``firstcut.datasets`` finds. The 70,000 images of
 Fashion-MNIST come from the Debian package ``dataset-fashion-mnist``; their neighbours take minutes,
 so the graph is kept in FIRSTCUT_CACHE (default ~/.cache/firstcut).
 """
@@ -27,13 +27,11 @@ PAPER_CLUSTERS = {
 
 def paper_graphs(names: list[str] | None = None) -> Iterator[tuple[str, sp.csr_array, int]]:
     """Yield the paper's graphs, by its own protocol, with their numbers of clusters."""
-    folder = os.environ.get("FIRSTCUT_DATA")
     for name in names or PAPER_CLUSTERS:
-        path = Path(folder or ".") / f"{name}.npz"
-        if folder is None or not path.exists():
+        try:
+            X = firstcut.datasets.load(name, download=False).X
+        except FileNotFoundError:
             continue
-        with np.load(path) as file:
-            X = file["X"].astype(np.float64)
         graph = firstcut.adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)
         yield name, graph, PAPER_CLUSTERS[name]
 

@@ -11,10 +11,10 @@ judged on ours, on which alone ours was optimised, and on theirs where it can be
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +69,10 @@ def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
     if quick:
         return {name: found[name] for name in ("wine", "moons")}
-    folder = Path(os.environ.get("FIRSTCUT_DATA", "."))
     for name in ("usps", "fashion"):
-        if (folder / f"{name}.npz").exists():
-            with np.load(folder / f"{name}.npz") as file:
-                found[name] = (file["X"] / float(file["X"].max()), file["y"])
+        with suppress(FileNotFoundError):
+            loaded = firstcut.datasets.load(name, download=False)
+            found[name] = (loaded.X / loaded.X.max(), loaded.y)
     return found
 
 
