@@ -15,13 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import knn_graph
+from imports import FILES, MODULES, SOURCE, imports_of, module_of, modules_imported
 from sklearn.datasets import load_digits, make_blobs
 
 import firstcut
 from firstcut import graph as graph_room
-
-SOURCE = Path(firstcut.__file__).parent
-FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 EVERYWHERE = {"validation", "threads", "results"}
 """Modules that know nothing of graphs and may be used in every room."""
@@ -59,39 +57,8 @@ THIRD_PARTIES = {
 """The rooms that may import a package."""
 
 
-def module_of(path: Path) -> str:
-    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-MODULES = {module_of(path) for path in FILES} | {"firstcut"}
-
-
 def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imports_of(path: Path) -> set[str]:
-    """Every absolute name that a file imports anywhere, functions included."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} imports relatively"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def modules_imported(path: Path) -> set[str]:
-    """The modules of this package that a file imports."""
-    found = set()
-    for name in imports_of(path):
-        while name not in MODULES and "." in name:
-            name = name.rpartition(".")[0]
-        if name in MODULES and name != "firstcut":
-            found.add(name)
-    return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
@@ -102,7 +69,7 @@ def test_imports_go_downwards(path):
 
 
 def test_there_are_no_import_cycles():
-    graph = {module_of(path): modules_imported(path) - {module_of(path)} for path in FILES}
+    graph = {module: modules_imported(path) for module, path in MODULES.items()}
     try:
         list(TopologicalSorter(graph).static_order())
     except CycleError as error:

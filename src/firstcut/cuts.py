@@ -51,6 +51,11 @@ class Problem:
         """Number of nodes n."""
         return self.graph.n_nodes
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays that compiled kernels read, in the order in which they take them."""
+        return self.graph.indptr, self.graph.indices, self.graph.weights, self.node_weights
+
     def value(self, labels: np.ndarray) -> float:
         """Return the cut value of labels 0..k-1, none missing; exactly 0 when no edge is cut."""
         return value_of_sums(self.boundaries(labels), self.cluster_weights(labels))

@@ -43,8 +43,7 @@ class State:
         self.work = 0
         # The tuples that kernels take: the largest ratio and the largest and smallest cluster
         # weight are the bounds, and the last two arrays are scratch.
-        graph, bounds = problem.graph, np.empty(3)
-        self.arrays = graph.indptr, graph.indices, graph.weights, problem.node_weights
+        self.arrays, bounds = problem.arrays, np.empty(3)
         self.sums = (
             labels, self.boundary, self.cluster_weights, self.count, self.ratio, bounds
         )  # fmt: skip

@@ -48,18 +48,19 @@ def heavy_edges(
     ndarray of shape (n,), int32
         The leader of every node.
     """
-    n, graph = problem.n_nodes, problem.graph
+    n = problem.n_nodes
     most_nodes = GROUP_NODES if n > LARGE_NODES and parts is None else PAIR
     if parts is None:
         parts = np.zeros(n, dtype=np.int32)
     order = _visiting_order(n, rng)
     leader, size = np.empty((2, n), dtype=np.int32)
-    arrays = graph.indptr, graph.indices, graph.weights, problem.node_weights
     inverse = 1.0 / problem.node_weights
-    gather(arrays, inverse, parts, order, most_nodes, max_weight, (leader, size, np.empty(n)))
+    gather(
+        problem.arrays, inverse, parts, order, most_nodes, max_weight, (leader, size, np.empty(n))
+    )
     if np.count_nonzero(leader == np.arange(n, dtype=np.int32)) > STALLED * n:
         scratch = np.empty(n, dtype=np.int32)
-        gather_leaves(arrays, parts, order, max_weight, leader, size, scratch)
+        gather_leaves(problem.arrays, parts, order, max_weight, leader, size, scratch)
     return leader
 
 

@@ -1,0 +1,43 @@
+"""Who imports whom in the package: read from the source, inside functions too."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import firstcut
+
+SOURCE = Path(firstcut.__file__).parent
+FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def module_of(path: Path) -> str:
+    """Return the name by which a file is imported."""
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return every absolute name that a file imports: a module, or a name of one."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def modules_imported(path: Path) -> set[str]:
+    """Return the modules of this package that a file imports."""
+    found = set()
+    for name in imports_of(path):
+        while name not in MODULES and "." in name:
+            name = name.rpartition(".")[0]
+        if name in MODULES:
+            found.add(name)
+    return found - {module_of(path)}
