@@ -116,7 +116,10 @@ def test_public_names_are_listed_once():
 
 
 class Visits:
-    """Counts, while it is active, calls of Python functions by module and by code object."""
+    """Counts, while it is active, calls of Python functions by module and by code object.
+
+    It sees the thread that it is in; what a pool's threads do is not passed through by the reader.
+    """
 
     def __enter__(self):
         self.modules, self.codes = set(), Counter()
@@ -139,7 +142,7 @@ class Visits:
 
 SMALL, _ = make_blobs(400, centers=5, random_state=0)
 LARGE, _ = make_blobs(6000, centers=5, random_state=0)
-WIDE, _ = make_blobs(6000, n_features=20, centers=5, random_state=0)
+WIDE, _ = make_blobs(6000, n_features=20, centers=5, cluster_std=9.0, random_state=0)
 FITS = {
     "small": (SMALL, {}),
     "large": (LARGE, {}),

@@ -23,7 +23,6 @@ DOCUMENTED = re.compile(
             "A cut needs non-negative affinities",
             "Negative values in data",
             "NaN or infinite entr",  # kernels of huge numbers overflow
-            "looks like distances",
             "needs a square matrix",
             "neighbors are required for some samples",
             "needs the package pyamg",

@@ -17,7 +17,7 @@ from firstcut.kernels import coarsen as kernels
 from firstcut.partitioning import levels, passes
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.merging import merge_clusters
-from firstcut.partitioning.moves import State
+from firstcut.partitioning.refinement import State
 
 
 def points_graph(n=600, seed=0):

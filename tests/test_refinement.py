@@ -12,7 +12,7 @@ import firstcut
 from firstcut.cuts import as_problem
 from firstcut.kernels import climb as climbing
 from firstcut.kernels import moves
-from firstcut.partitioning.moves import State
+from firstcut.partitioning.refinement import State
 
 CUTS = st.sampled_from(["ratio", "normalized", "weights"])
 
@@ -133,7 +133,7 @@ def test_kernels_compiled_and_interpreted_agree(data):
                 if hasattr(module, name):
                     patch.setattr(module, name, getattr(module, name).py_func)
         for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
-            patch.setattr(f"firstcut.partitioning.moves.{name}", getattr(home, name).py_func)
+            patch.setattr(f"firstcut.partitioning.refinement.{name}", getattr(home, name).py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.settle()
         interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from firstcut.validation import canonical_csr
+
 SYMMETRY_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
 """Asymmetry, relative to the largest weight, that counts as rounding and is averaged away."""
 
@@ -127,9 +129,7 @@ def _as_csr(graph: Any) -> sp.csr_array:
     matrix = sp.csr_array(graph)
     if matrix.dtype not in SYMMETRY_TOLERANCE:
         matrix = matrix.astype(np.float64)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
+    matrix = canonical_csr(matrix)
     if np.count_nonzero(matrix.data) != matrix.nnz:
         matrix = matrix.copy()
         matrix.eliminate_zeros()

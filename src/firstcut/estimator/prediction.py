@@ -27,6 +27,9 @@ from firstcut.estimator.eigenpairs import FittedEigenpairs
 BLOCK = 2**22
 """Affinities of new samples held at once: 32 MiB, large enough for products to be fast."""
 
+SPARSE_ROWS = 2**16
+"""New samples compared at once where rows are sparse: so many that threads cost nothing to start."""
+
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
@@ -133,7 +136,9 @@ class Prediction:
         """Return the clusters of new samples, and their ties to every cluster."""
         clusters = self.clusters
         ties = np.empty((X.shape[0], clusters.cluster_weights.size))
-        step = max(1, BLOCK // self.known.shape[0])
+        # Neighbours are a few entries a row, other affinities one for every training sample.
+        sparse = "n_neighbors" in self.affinity.parameters
+        step = SPARSE_ROWS if sparse else max(1, BLOCK // self.known.shape[0])
         for start in range(0, X.shape[0], step):
             block = slice(start, start + step)
             ties[block] = clusters.ties(self._rows(X[block]))

@@ -21,7 +21,7 @@ import numpy as np
 from firstcut.cuts import Problem
 from firstcut.discretization.alternation import alternate, starts
 from firstcut.partitioning.levels import Coarsening, Step, agglomerate, build, coarse_labels
-from firstcut.partitioning.moves import State
+from firstcut.partitioning.refinement import State
 from firstcut.relaxation.relax import relax_problem, within_solvers_range
 from firstcut.results import Relaxation
 from firstcut.threads import single_threaded

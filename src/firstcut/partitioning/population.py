@@ -15,8 +15,8 @@ import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.partitioning.levels import Coarsening
-from firstcut.partitioning.moves import State
 from firstcut.partitioning.passes import SMALLER, Trial, fresh, recombine
+from firstcut.partitioning.refinement import State
 
 SIZE = 16
 """Members of a full population: more take longer to agree, on something better."""

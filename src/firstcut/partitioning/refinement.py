@@ -1,4 +1,7 @@
-"""Refinement: move nodes on the exact cut value until no single move helps."""
+"""Refinement: move nodes on the exact cut value until no single move helps.
+
+``State`` is a partition that is being improved; passes over many levels use it as well.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from firstcut.cuts import CutLike, Problem, as_problem
-from firstcut.partitioning.moves import State
+from firstcut.kernels.climb import climb
+from firstcut.kernels.moves import border, measure, settle
 from firstcut.results import Partition
 from firstcut.validation import check_labels
+
+VISITS_PER_NODE = 20
+"""One settling may visit this many times the nodes there are: more lets rounding gather in the
+sums, fewer takes them afresh more often, and hardly any run visits half as many."""
 
 
 def refine(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> Partition:
@@ -63,3 +71,105 @@ def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
     if not after < before:
         return Partition(labels, before)
     return Partition(refined, after)
+
+
+class State:
+    """Labels of a problem's nodes and the sums that give their value, kept through every move.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        The cluster of every node; changed in place by the methods.
+    boundary, cluster_weights, count, ratio : ndarray of shape (c,)
+        For every cluster the weight of the edges that leave it, the weight of its nodes, their
+        number, and the first divided by the second.
+    value : float
+        The cut value, as the last :meth:`measure` or the moves since then give it.
+    work : int
+        Edges visited so far.
+    """
+
+    def __init__(
+        self, problem: Problem, labels: np.ndarray, n_clusters: int, same: State | None = None
+    ) -> None:
+        """Take the sums from the labels, or from the ``same`` partition of another level."""
+        self.problem = problem
+        self.labels = labels
+        self.boundary = np.empty(n_clusters)
+        self.cluster_weights = np.empty(n_clusters)
+        self.count = np.empty(n_clusters, dtype=np.int64)
+        self.ratio = np.empty(n_clusters)
+        self.value: float = np.inf
+        self.work = 0
+        # The tuples that kernels take: the largest ratio and the largest and smallest cluster
+        # weight are the bounds, and the last two arrays are scratch.
+        self.arrays, bounds = problem.arrays, np.empty(3)
+        self.sums = (
+            labels, self.boundary, self.cluster_weights, self.count, self.ratio, bounds
+        )  # fmt: skip
+        self.scratch = np.zeros(n_clusters), np.empty(n_clusters, dtype=np.int32)
+        if same is None:
+            self.measure()
+        else:
+            for mine, other in zip(self.sums[1:], same.sums[1:], strict=True):
+                mine[:] = other
+            self.count[:] = np.bincount(labels, minlength=n_clusters)
+            self.value = same.value
+
+    def measure(self) -> float:
+        """Take all sums afresh from the labels and return the cut value."""
+        self.work += self.problem.graph.n_stored
+        self.value = float(measure(self.arrays, self.sums))
+        return self.value
+
+    def on_border(self) -> np.ndarray:
+        """Return 1 for every node with a neighbour in another cluster, else 0."""
+        graph = self.problem.graph
+        found = np.empty(graph.n_nodes, dtype=np.uint8)
+        border(graph.indptr, graph.indices, self.labels, found)
+        self.work += graph.n_stored
+        return found
+
+    def settle(self, nodes: np.ndarray | None = None) -> int:
+        """Make improving moves, starting at ``nodes`` (default: all); return how many."""
+        n = self.problem.n_nodes
+        queue = np.empty(n, dtype=np.int32)
+        queued = np.zeros(n, dtype=np.uint8)
+        if nodes is None:
+            queue[:] = np.arange(n, dtype=np.int32)
+            queued[:] = 1
+            size = n
+        else:
+            size = nodes.shape[0]
+            queue[:size] = nodes
+            queued[nodes] = 1
+        decrease, moves, edges = settle(
+            self.arrays, self.sums, self.scratch, queue, size, queued, VISITS_PER_NODE * n
+        )
+        self.value -= decrease
+        self.work += edges
+        return int(moves)
+
+    def climb(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
+        """Run one chain of moves from each seed; return by how much the value fell."""
+        n = self.problem.n_nodes
+        keys, (nodes, trail, origin) = np.empty(n), np.empty((3, n), dtype=np.int32)
+        chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, origin
+        decrease, edges = climb(
+            self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain
+        )
+        self.value -= decrease
+        self.work += edges
+        return float(decrease)
+
+    def finish(self) -> float:
+        """Settle until a round over every node, on fresh sums, finds no move; return the value.
+
+        To be called on fresh sums.
+        """
+        value = self.value
+        while self.settle() > 0:
+            before, value = value, self.measure()
+            if not value < before:  # what is left to gain is below the rounding of the sums
+                break
+        return value
