@@ -28,7 +28,7 @@ BLOCK = 2**22
 """Affinities of new samples held at once: 32 MiB, large enough for products to be fast."""
 
 SPARSE_ROWS = 2**16
-"""New samples compared at once where rows are sparse: so many that threads cost nothing to start."""
+"""New samples compared at once where rows are sparse: so many that starting threads is nothing."""
 
 
 @dataclass(frozen=True, eq=False)
