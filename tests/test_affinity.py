@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.neighbors import kneighbors_graph
 
 import firstcut
-from firstcut.affinity import AFFINITIES, affinity_of, block_search, neighbors
+from firstcut.affinity import AFFINITIES, affinity_of, neighbor_candidates, neighbor_index
 from firstcut.affinity.pairwise_kernels import DEFAULTS
 from firstcut.graph import as_graph
 
@@ -191,9 +191,9 @@ def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
     X[100:300] = rng.integers(0, 2, size=(200, n_features))
     X[300:400] = X[0]
     whole = affinity(X, 10, n_jobs=1)
-    monkeypatch.setattr(block_search, "WORTHWHILE", 0)
+    monkeypatch.setattr(neighbor_candidates, "WORTHWHILE", 0)
     for n_jobs, block in [(2, 2**22), (3, 500), (-1, 1)]:
-        monkeypatch.setattr(neighbors, "BLOCK", block)
+        monkeypatch.setattr(neighbor_index, "BLOCK", block)
         again = affinity(X, 10, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.indptr, whole.indptr)
         np.testing.assert_array_equal(again.indices, whole.indices)

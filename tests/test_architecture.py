@@ -19,10 +19,10 @@ from imports import FILES, MODULES, SOURCE, imports_of, module_of, modules_impor
 from sklearn.datasets import load_digits, make_blobs
 
 import firstcut
-from firstcut import graph as graph_room
+from firstcut.validation import check_graph
 
 EVERYWHERE = {"validation", "threads", "results"}
-"""Modules that know nothing of graphs and may be used in every room."""
+"""Modules that know of none of the rooms and may be used in every one."""
 
 FOUNDATION = {"graph", "cuts"}
 METHOD = {*FOUNDATION, "kernels", "relaxation", "discretization"}
@@ -137,7 +137,7 @@ class Visits:
 
     @property
     def validations(self) -> int:
-        return self.codes[graph_room._check_weights.__code__]
+        return self.codes[check_graph.__code__]
 
 
 SMALL, _ = make_blobs(400, centers=5, random_state=0)

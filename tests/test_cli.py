@@ -10,7 +10,7 @@ import pytest
 
 import firstcut
 from firstcut.cli import main
-from firstcut.paper.extras import needed_for
+from firstcut.paper.optional_packages import needed_for
 
 
 def test_version(capsys):

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut.kernels.branch import branch, lower_bound
+from firstcut.kernels.branch_and_bound import branch, lower_bound
 from firstcut.partitioning import exact
 
 PAPER_EXAMPLE = np.array(

@@ -15,8 +15,8 @@ import firstcut
 from firstcut.cuts import as_problem
 from firstcut.kernels import coarsen as kernels
 from firstcut.partitioning import levels, passes
+from firstcut.partitioning.cluster_merging import merge_clusters
 from firstcut.partitioning.coarsening import COARSENING_RULES
-from firstcut.partitioning.merging import merge_clusters
 from firstcut.partitioning.refinement import State
 
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.affinity import block_search, neighbors
-from firstcut.affinity.neighbors import NeighborIndex
+from firstcut.affinity import neighbor_candidates, neighbor_index
+from firstcut.affinity.neighbor_index import NeighborIndex
 
 KINDS = [
     "general",
@@ -37,7 +37,7 @@ def test_tree_and_products_give_the_same_lists(offset, monkeypatch):
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(100, 4)), rng.integers(0, 3, size=(150, 4))])
     by_tree = NeighborIndex(X).nearest_others(7, offset)
-    monkeypatch.setattr(neighbors, "TREE_FEATURES", 0)
+    monkeypatch.setattr(neighbor_index, "TREE_FEATURES", 0)
     by_products = NeighborIndex(X).nearest_others(7, offset)
     for name in ("indptr", "indices", "squared"):
         np.testing.assert_array_equal(getattr(by_tree, name), getattr(by_products, name))
@@ -96,9 +96,9 @@ def assert_same_lists(X, queries, listed, expected, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeypatch):
     n = 503  # five blocks, not of one size
-    monkeypatch.setattr(block_search, "SIDES", (100, 100, 2048))
-    monkeypatch.setattr(block_search, "SHARE", 5)
-    monkeypatch.setattr(block_search, "WORTHWHILE", 0)
+    monkeypatch.setattr(neighbor_candidates, "SIDES", (100, 100, 2048))
+    monkeypatch.setattr(neighbor_candidates, "SHARE", 5)
+    monkeypatch.setattr(neighbor_candidates, "WORTHWHILE", 0)
     X = awkward(kind, n, n_features)
     found = NeighborIndex(X).nearest_others(10)
     expected = by_definition(X, 10)
@@ -112,7 +112,7 @@ def test_nothing_left_out_is_within_the_reach(kind, width):
     X = awkward(kind, 1100, 20)  # three blocks
     X = X - X.mean(axis=0)
     with ThreadPoolExecutor(3) as pool:
-        near = block_search.nearest_by_blocks(X, width, pool.map)
+        near = neighbor_candidates.nearest_by_blocks(X, width, pool.map)
     d = np.array([((X - x) ** 2).sum(axis=1) for x in X])
     np.put_along_axis(d, near.indices, np.inf, axis=1)
     assert (d.min(axis=1) > near.reach).all()
@@ -127,18 +127,18 @@ def test_small_blocks_change_nothing(seed, data):
     X = rng.integers(0, data.draw(st.sampled_from([2, 9, 1000])), size=(150, 9)) / 8
     k = data.draw(st.integers(1, 9))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_search, "WORTHWHILE", 0)
-        patch.setattr(block_search, "SIDES", (8, 8, 1024))
-        patch.setattr(block_search, "SHARE", data.draw(st.integers(1, 4)))
+        patch.setattr(neighbor_candidates, "WORTHWHILE", 0)
+        patch.setattr(neighbor_candidates, "SIDES", (8, 8, 1024))
+        patch.setattr(neighbor_candidates, "SHARE", data.draw(st.integers(1, 4)))
         found = NeighborIndex(X, data.draw(st.integers(1, 3))).nearest_others(k)
     np.testing.assert_array_equal(found.indices.reshape(-1, k), by_definition(X, k))
 
 
 def test_long_lists_are_found_in_double_precision(monkeypatch):
     X = np.random.default_rng(0).integers(0, 50, size=(400, 12)).astype(float)
-    monkeypatch.setattr(block_search, "WORTHWHILE", 0)
-    assert block_search.suits(400, 12, 50)
-    assert not block_search.suits(400, 12, 101)
+    monkeypatch.setattr(neighbor_candidates, "WORTHWHILE", 0)
+    assert neighbor_candidates.suits(400, 12, 50)
+    assert not neighbor_candidates.suits(400, 12, 101)
     found = NeighborIndex(X).nearest_others(100)
     np.testing.assert_array_equal(found.indices.reshape(-1, 100), by_definition(X, 100))
 
@@ -152,7 +152,7 @@ def test_candidates_need_little_memory(in_order):
         X[:, 0] = np.linspace(-100, 100, n)
     tracemalloc.start()
     with ThreadPoolExecutor(2) as pool:
-        block_search.nearest_by_blocks(X - X.mean(axis=0), width, pool.map)
+        neighbor_candidates.nearest_by_blocks(X - X.mean(axis=0), width, pool.map)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     lists = n * width * (8 + 8 + 4)
@@ -214,7 +214,7 @@ def test_threads_blocks_batches_and_pickles_do_not_matter(n_features, monkeypatc
     indices, squared = index.nearest(new, 9)
     again = pickle.loads(pickle.dumps(index))
     for one in (again, NeighborIndex(X, 1), NeighborIndex(X, 3), NeighborIndex(X, -2)):
-        monkeypatch.setattr(neighbors, "BLOCK", 50)
+        monkeypatch.setattr(neighbor_index, "BLOCK", 50)
         parts = [one.nearest(new[i : i + 7], 9) for i in range(0, 40, 7)]
         np.testing.assert_array_equal(np.vstack([part[0] for part in parts]), indices)
         np.testing.assert_array_equal(np.vstack([part[1] for part in parts]), squared)

@@ -15,13 +15,13 @@ import pytest
 
 import firstcut
 from firstcut.paper.data import printed
-from firstcut.paper.report.contents import ORDER
 from firstcut.paper.report.figures import FIGURES
 from firstcut.paper.report.findings import checks, differences
-from firstcut.paper.report.flaws import FLAWS
+from firstcut.paper.report.flaws_of_the_paper import FLAWS
 from firstcut.paper.report.formats import FORMATS
 from firstcut.paper.report.html_page import write_html
 from firstcut.paper.report.markdown_page import write_markdown
+from firstcut.paper.report.page_contents import ORDER
 from firstcut.paper.report.table import Entry, Section, Table
 from firstcut.paper.report.tables import TABLES
 from firstcut.paper.runs.experiments import EXPERIMENTS, Scope, cells

@@ -41,7 +41,7 @@ def test_imports_go_downwards(module):
     room = room_of(module)
     above = ROOMS[: ROOMS.index(room) + 1] if room in ROOMS else ()
     for used in inside(FILES[module]):
-        assert room_of(used) in (*above, "extras"), f"{module} imports {used}"
+        assert room_of(used) in (*above, "optional_packages"), f"{module} imports {used}"
 
 
 @pytest.mark.parametrize("module", FILES)

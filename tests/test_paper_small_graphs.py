@@ -8,7 +8,7 @@ import pytest
 import firstcut
 from firstcut.cuts import indicator
 from firstcut.paper.data import printed
-from firstcut.paper.report.flaws import FLAWS
+from firstcut.paper.report.flaws_of_the_paper import FLAWS
 from firstcut.paper.runs import small_graphs
 from firstcut.paper.runs.protocol import Problem
 from firstcut.paper.runs.theorems import first_theorem, second_theorem

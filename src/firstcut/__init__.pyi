@@ -9,7 +9,7 @@ from .cuts import node_weights as node_weights
 from .cuts import operator as operator
 from .discretization import DISCRETIZERS as DISCRETIZERS
 from .discretization.discretize import discretize as discretize
-from .estimator.cut_path import cut_path as cut_path
+from .estimator.cut_path_of_samples import cut_path as cut_path
 from .estimator.spectral_clustering import SpectralClustering as SpectralClustering
 from .metrics import clustering_accuracy as clustering_accuracy
 from .metrics import normalized_mutual_info as normalized_mutual_info

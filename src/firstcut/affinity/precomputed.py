@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
 from firstcut.affinity.distance_check import looks_like_distances
-from firstcut.graph import SYMMETRY_TOLERANCE
-from firstcut.validation import canonical_csr
+from firstcut.validation import SYMMETRY_TOLERANCE, canonical_csr
 
 
 def precomputed_graph(X: Any) -> Any:

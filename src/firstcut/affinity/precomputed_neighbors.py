@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
-from firstcut.affinity.neighbors import averaged, rows_of
+from firstcut.affinity.neighbor_index import averaged, rows_of
 from firstcut.validation import check_count
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
-from firstcut.affinity.neighbors import (
+from firstcut.affinity.neighbor_index import (
     Neighborhoods,
     NeighborIndex,
     graph_or_loop,

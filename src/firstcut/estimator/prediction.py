@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity
-from firstcut.affinity.neighbors import NeighborIndex
+from firstcut.affinity.neighbor_index import NeighborIndex
 from firstcut.cuts import Cut, value_of_sums
 from firstcut.estimator.eigenpairs import FittedEigenpairs
 

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from firstcut.cuts import Problem
 from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.partitioning.cluster_merging import merge_clusters
 from firstcut.partitioning.efforts import Progress
-from firstcut.partitioning.merging import merge_clusters
 from firstcut.partitioning.refinement import refine_problem
 from firstcut.partitioning.search import partition_problem
 from firstcut.relaxation.relax import relax_problem

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from firstcut.cuts import CutLike, Problem, as_problem
 from firstcut.graph import Graph
-from firstcut.kernels.branch import DONE, branch
+from firstcut.kernels.branch_and_bound import DONE, branch
 from firstcut.results import Partition
 from firstcut.validation import check_count, check_n_clusters, number_by_appearance
 

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from firstcut.cuts import CutLike, Problem, as_problem, indicator
 from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
 from firstcut.relaxation.solvers.auto import auto
-from firstcut.relaxation.solvers.protocol import Eigenpairs
+from firstcut.relaxation.solvers.interface import Eigenpairs
 from firstcut.results import Relaxation
 from firstcut.threads import single_threaded
 from firstcut.validation import RandomState, as_generator, check_count, check_n_clusters

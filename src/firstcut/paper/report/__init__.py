@@ -1,18 +1,18 @@
 """What the records say: tables, figures and findings, and the pages that show them all.
 
-===================  ==================================================================
-``table``            what a table is made of: entries, sections
-``selection``        which records belong in which place
-``tables``           every table, one file each; the paper's have its numbers, I to V
-``formats``          tables written down: terminal, Markdown, CSV, LaTeX
-``drawing``          what all figures share
-``figures``          every figure, one file each
-``findings``         agreement with the paper, differences and their likely reasons
-``flaws``            what is wrong in the paper
-``settings``         how the numbers were made, in words
-``contents``         what is on a page, in which order
-``html_page``        the page in colours, one file that needs nothing else
-``markdown_page``    the page of the documentation, with its tables and figures beside it
-``templating``       the files in ``templates``, which say how the two pages look
-===================  ==================================================================
+======================  ==================================================================
+``table``               what a table is made of: entries, sections
+``record_selection``    which records belong in which place
+``tables``              every table, one file each; the paper's have its numbers, I to V
+``formats``             tables written down: terminal, Markdown, CSV, LaTeX
+``drawing``             what all figures share
+``figures``             every figure, one file each
+``findings``            agreement with the paper, differences and their likely reasons
+``flaws_of_the_paper``  what is wrong in the paper
+``settings``            how the numbers were made, in words
+``page_contents``       what is on a page, in which order
+``html_page``           the page in colours, one file that needs nothing else
+``markdown_page``       the page of the documentation, with its tables and figures beside it
+``templating``          the files in ``templates``, which say how the two pages look
+======================  ==================================================================
 """

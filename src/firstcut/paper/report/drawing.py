@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from firstcut.paper.data.printed import numbered
-from firstcut.paper.extras import needed_for
-from firstcut.paper.report.selection import select
+from firstcut.paper.optional_packages import needed_for
+from firstcut.paper.report.record_selection import select
 from firstcut.paper.runs.records import Record
 
 INK, SOFT = "#1f2933", "#9aa5b1"

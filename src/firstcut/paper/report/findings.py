@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from firstcut.paper.data import printed
-from firstcut.paper.report.selection import each_single_start
+from firstcut.paper.report.record_selection import each_single_start
 from firstcut.paper.report.table import AGREEMENT, Entry, Table
 from firstcut.paper.report.tables import TABLES
 from firstcut.paper.runs.methods import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from firstcut.paper.extras import needed_for
+from firstcut.paper.optional_packages import needed_for
 from firstcut.paper.report.table import Entry, Section, Table
 
 

@@ -9,9 +9,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from firstcut.paper.report.contents import contents
 from firstcut.paper.report.drawing import Figure, save
 from firstcut.paper.report.formats import shown, shown_paper
+from firstcut.paper.report.page_contents import contents
 from firstcut.paper.report.settings import REFERENCE
 from firstcut.paper.report.table import Entry, Table
 from firstcut.paper.report.templating import template

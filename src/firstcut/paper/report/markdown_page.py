@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 
 from firstcut.paper.data.datasets import ENVIRONMENT
-from firstcut.paper.report.contents import contents
 from firstcut.paper.report.drawing import save
 from firstcut.paper.report.formats import FORMATS, markdown
+from firstcut.paper.report.page_contents import contents
 from firstcut.paper.report.settings import REFERENCE
 from firstcut.paper.report.templating import template
 from firstcut.paper.runs.records import Record

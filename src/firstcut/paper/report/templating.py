@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firstcut.paper.extras import needed_for
+from firstcut.paper.optional_packages import needed_for
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from firstcut.paper.extras import needed_for
+from firstcut.paper.optional_packages import needed_for
 from firstcut.paper.runs.experiments import Cell
 from firstcut.paper.runs.protocol import expected_size
 

@@ -1,6 +1,6 @@
 """Eigensolvers: the smallest eigenpairs of one connected block, one file per solver.
 
-Every solver has the signature :class:`firstcut.relaxation.solvers.protocol.Solver`. To add one,
+Every solver has the signature :class:`firstcut.relaxation.solvers.interface.Solver`. To add one,
 write its file and a line in :data:`EIGENSOLVERS`.
 """
 
@@ -10,9 +10,9 @@ from importlib.util import find_spec
 
 from firstcut.relaxation.solvers.cg_invert import cg_invert
 from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import Solver
 from firstcut.relaxation.solvers.lanczos import lanczos
 from firstcut.relaxation.solvers.lobpcg import amg, lobpcg
-from firstcut.relaxation.solvers.protocol import Solver
 from firstcut.relaxation.solvers.shift_invert import shift_invert
 from firstcut.validation import check_choice
 

@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from firstcut.relaxation.solvers.cg_invert import cg_invert
 from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 from firstcut.relaxation.solvers.lanczos import lanczos
-from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
 from firstcut.relaxation.solvers.shift_invert import shift_invert
 
 DENSE_SIZE = 500

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 from firstcut.relaxation.solvers.lanczos import Budget, iterate, smallest_size
-from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
 
 CG_PRICE = 0.25
 """What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 
 LIFT = 2.0
 """Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others."""

@@ -29,7 +29,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from firstcut.relaxation.solvers.dense import dense
-from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 
 Apply = Callable[[np.ndarray], np.ndarray]
 """A symmetric operator: a vector of length n in, a new vector of length n out."""

@@ -22,8 +22,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import Eigenpairs
 from firstcut.relaxation.solvers.lanczos import rayleigh_ritz
-from firstcut.relaxation.solvers.protocol import Eigenpairs
 
 GUARDS = 4
 """Vectors beyond those wanted, which make the wanted ones converge sooner."""

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 from firstcut.relaxation.solvers.lanczos import Budget, iterate, smallest_size
-from firstcut.relaxation.solvers.protocol import MAX_ITER, TOLERANCE, Eigenpairs
 
 SHIFT = 1e-9
 """Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from firstcut.paper.data.printed import CUT_TITLES, row_label
 from firstcut.paper.report.drawing import BLUE, ORANGE, Figure, canvas, needed
-from firstcut.paper.report.selection import datasets_of
+from firstcut.paper.report.record_selection import datasets_of
 from firstcut.paper.runs.records import Record
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from firstcut.paper.data import printed
-from firstcut.paper.report.selection import datasets_of, numbers, select
+from firstcut.paper.report.record_selection import datasets_of, numbers, select
 from firstcut.paper.report.table import Entry, Section
 from firstcut.paper.runs.methods import Column
 from firstcut.paper.runs.records import Record

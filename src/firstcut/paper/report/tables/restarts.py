@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firstcut.paper.data import printed
-from firstcut.paper.report.selection import datasets_of, each_single_start, numbers, select
+from firstcut.paper.report.record_selection import datasets_of, each_single_start, numbers, select
 from firstcut.paper.report.table import Entry, Section, Table
 from firstcut.paper.runs.methods import HEURISTICS, N_SINGLE, by_cut, single_starts
 from firstcut.paper.runs.records import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firstcut.paper.data import printed
-from firstcut.paper.report.selection import in_order, select
+from firstcut.paper.report.record_selection import in_order, select
 from firstcut.paper.report.table import Entry, Row, Section, Table
 from firstcut.paper.runs.methods import Column
 from firstcut.paper.runs.records import Record

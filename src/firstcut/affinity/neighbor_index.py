@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from firstcut.affinity.block_search import Each, ProductSearch
-from firstcut.affinity.settling import Asked, Settled, settled
+from firstcut.affinity.neighbor_candidates import Each, ProductSearch
+from firstcut.affinity.neighbor_lists import Asked, Settled, settled
 from firstcut.threads import available_cores, count_threads
 from firstcut.validation import canonical_csr
 
@@ -132,7 +132,7 @@ class NeighborIndex:
     Examples
     --------
     >>> import numpy as np
-    >>> from firstcut.affinity.neighbors import NeighborIndex
+    >>> from firstcut.affinity.neighbor_index import NeighborIndex
     >>> index = NeighborIndex(np.array([[0.0], [1.0], [3.0]]))
     >>> index.nearest_others(1).indices
     array([1, 0, 1])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from firstcut.paper.report.drawing import Figure
 from firstcut.paper.report.figures import FIGURES
 from firstcut.paper.report.findings import Check, Difference, checks, differences
-from firstcut.paper.report.flaws import Flaw, flaws_of
-from firstcut.paper.report.selection import select
+from firstcut.paper.report.flaws_of_the_paper import Flaw, flaws_of
+from firstcut.paper.report.record_selection import select
 from firstcut.paper.report.settings import environments, settings
 from firstcut.paper.report.table import Table
 from firstcut.paper.report.tables import TABLES

@@ -1,6 +1,6 @@
 """From candidates to exact lists: distances recomputed, sorted, and cut off where they must end.
 
-It is the second step of the search in ``neighbors.py``, which runs it in several threads.
+It is the second step of the search in ``neighbor_index``, which runs it in several threads.
 """
 
 from __future__ import annotations
