@@ -44,14 +44,14 @@ def hub_of_cliques(n_cliques: int, size: int) -> sp.csr_array:
     return sp.csr_array(graph)
 
 
-def points_graph(n: int, dimensions: int, seed: int = 0) -> sp.csr_array:
+def cloud_graph(n: int, dimensions: int, seed: int = 0) -> sp.csr_array:
     return knn_graph(np.random.default_rng(seed).random((n, dimensions)))
 
 
 def heavy_loops() -> sp.csr_array:
     """Self-loops of up to a thousand edges: L does not see them, the normalized cut does."""
     loops = 10.0 ** np.random.default_rng(4).uniform(0, 3, 500)
-    return sp.csr_array(points_graph(500, 3) + sp.diags_array(loops))
+    return sp.csr_array(cloud_graph(500, 3) + sp.diags_array(loops))
 
 
 def islands() -> sp.csr_array:
@@ -59,7 +59,7 @@ def islands() -> sp.csr_array:
     rest = np.zeros((5, 5))
     rest[:3, :3] = 1.0
     rest[3, 3] = rest[4, 4] = 2.0
-    blocks = [points_graph(300, 2, 1), rest, points_graph(260, 8, 2), torus(16)]
+    blocks = [cloud_graph(300, 2, 1), rest, cloud_graph(260, 8, 2), torus(16)]
     order = np.random.default_rng(3).permutation(821)
     return sp.csr_array(sp.csr_array(sp.block_diag(blocks))[order][:, order])
 
@@ -68,8 +68,8 @@ STRUCTURED = {
     "tree": tree(9),
     "torus": torus(24),
     "hub of cliques": hub_of_cliques(12, 40),
-    "plane": points_graph(600, 2),
-    "space": points_graph(600, 10),
+    "plane": cloud_graph(600, 2),
+    "space": cloud_graph(600, 10),
     "islands": islands(),
     "heavy loops": heavy_loops(),
 }

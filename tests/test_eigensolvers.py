@@ -22,9 +22,9 @@ from structured_graphs import (
     CUT_NAMES,
     STRUCTURED,
     check_smallest,
+    cloud_graph,
     hub_of_cliques,
     path_graph,
-    points_graph,
     structured_eigenvalues,
     torus,
     true_eigenvalues,
@@ -57,7 +57,7 @@ def block(graph, cut="normalized") -> tuple[sp.csr_array, np.ndarray]:
 @cache
 def wide_problem(orders: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """A graph, node weights that span orders of magnitude, and the eigenvalues."""
-    graph = points_graph(700, 5)
+    graph = cloud_graph(700, 5)
     weights = 10.0 ** np.random.default_rng(0).uniform(-orders, 0, 700)
     return graph, weights, true_eigenvalues(graph, weights)
 
@@ -73,7 +73,7 @@ def test_solvers_have_one_signature_and_defaults_of_their_own(solve):
 
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 def test_options_left_out_are_those_of_the_signature(solver):
-    graph = points_graph(700, 3)
+    graph = cloud_graph(700, 3)
     parameters = inspect.signature(EIGENSOLVERS.get(solver, auto)).parameters
     named = {name: parameters[name].default for name in ("tol", "max_iter")}
     left_out = firstcut.relax(graph, 4, solver=solver, random_state=0)
@@ -136,7 +136,7 @@ def test_wide_node_weights_are_solved_or_said_to_be_too_wide(orders, solver):
 
 
 def test_node_weights_of_very_different_size_are_divided_out():
-    graph = points_graph(2000, 20)
+    graph = cloud_graph(2000, 20)
     weights = 10.0 ** np.random.default_rng(0).uniform(-3, 0, 2000)
     relaxation = firstcut.relax(graph, 5, weights, random_state=0)
     assert relaxation.solver == "cg_invert"
@@ -146,7 +146,7 @@ def test_node_weights_of_very_different_size_are_divided_out():
 @pytest.mark.parametrize("power", [-300, -150, 150, 300])
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_weights_may_be_as_small_or_large_as_floats_are(power, solver):
-    graph = points_graph(300, 3)
+    graph = cloud_graph(300, 3)
     options = {"solver": solver, "random_state": 0, **SAME_BAR}
     for cut, expected in (("normalized", 1.0), ("ratio", 10.0**power)):
         before = firstcut.relax(graph, 4, cut, **options)
@@ -158,7 +158,7 @@ def test_weights_may_be_as_small_or_large_as_floats_are(power, solver):
 
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_weights_of_every_size_at_once(solver):
-    graph = points_graph(300, 3)
+    graph = cloud_graph(300, 3)
     rng = np.random.default_rng(0)
     half = sp.triu(graph, 1).tocsr()
     half.data = 10.0 ** rng.uniform(-300, 300, half.nnz)
@@ -196,7 +196,7 @@ def test_a_seed_fixes_the_answer_on_any_number_of_threads(name, solver):
 
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_what_has_not_converged_says_so_and_bounds_nothing(solver):
-    graph = points_graph(1500, 2)
+    graph = cloud_graph(1500, 2)
     relaxation = firstcut.relax(graph, 10, solver=solver, max_iter=1, random_state=0)
     assert not relaxation.converged
     assert relaxation.eigenvectors.shape == (1500, 10)
@@ -211,7 +211,7 @@ def test_what_has_not_converged_says_so_and_bounds_nothing(solver):
 
 @pytest.mark.parametrize("solver", ["lanczos", "lobpcg"])
 def test_a_tighter_tolerance_leaves_smaller_residuals(solver):
-    graph = points_graph(1000, 10)
+    graph = cloud_graph(1000, 10)
     residuals = [
         firstcut.relax(graph, 5, solver=solver, tol=tol, random_state=0).residuals.max()
         for tol in (1e-3, 1e-6, 1e-9, 0.0)
@@ -221,7 +221,7 @@ def test_a_tighter_tolerance_leaves_smaller_residuals(solver):
 
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_what_is_given_is_left_as_it_was(solver):
-    graph, weights = points_graph(700, 2), np.random.default_rng(0).uniform(0.5, 2.0, 700)
+    graph, weights = cloud_graph(700, 2), np.random.default_rng(0).uniform(0.5, 2.0, 700)
     given_ = [graph.data, graph.indices, graph.indptr, weights]
     before = [array.copy() for array in given_]
     for cut in (*CUT_NAMES, weights):
@@ -232,7 +232,7 @@ def test_what_is_given_is_left_as_it_was(solver):
 
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_a_solver_changes_neither_its_matrix_nor_its_null_vector(solver):
-    matrix, null = block(points_graph(700, 2))
+    matrix, null = block(cloud_graph(700, 2))
     for array in (matrix.data, matrix.indices, matrix.indptr, null):
         array.setflags(write=False)
     found = EIGENSOLVERS[solver](matrix, null, 5, rng=np.random.default_rng(0))
@@ -246,12 +246,12 @@ def test_numpys_global_stream_is_left_where_it_was(solver):
     np.random.seed(11)  # noqa: NPY002
     expected = np.random.random(3)  # noqa: NPY002
     np.random.seed(11)  # noqa: NPY002
-    firstcut.relax(points_graph(600, 2), 4, solver=solver, random_state=0)
+    firstcut.relax(cloud_graph(600, 2), 4, solver=solver, random_state=0)
     np.testing.assert_array_equal(np.random.random(3), expected)  # noqa: NPY002
 
 
 def test_the_solver_asked_for_is_the_one_that_runs():
-    graph = points_graph(600, 2)
+    graph = cloud_graph(600, 2)
     for solver in INSTALLED:
         assert firstcut.relax(graph, 4, solver=solver).solver == solver
         assert firstcut.relax(graph, 300, solver=solver).solver == "dense"  # no room to iterate in
@@ -261,11 +261,11 @@ def test_the_solver_asked_for_is_the_one_that_runs():
 @pytest.mark.parametrize(
     ("graph", "solver"),
     [
-        (points_graph(300, 2), "dense"),
-        (points_graph(2000, 2), "shift_invert"),
+        (cloud_graph(300, 2), "dense"),
+        (cloud_graph(2000, 2), "shift_invert"),
         (torus(45), "shift_invert"),
         (path_graph(20_000), "shift_invert"),
-        (points_graph(2000, 20), "lanczos"),
+        (cloud_graph(2000, 20), "lanczos"),
         (hub_of_cliques(20, 50), "lanczos"),
     ],
     ids=["small", "plane", "mesh", "path", "space", "hub"],
@@ -313,7 +313,7 @@ def test_lanczos_finds_all_copies_of_any_multiplicities(multiplicities, count, s
 
 def test_a_solver_whose_package_is_missing_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyamg", None)  # importing it now fails, as if not installed
-    graph = points_graph(300, 2)
+    graph = cloud_graph(300, 2)
     words = r"solver='amg' needs the package pyamg.*pip install pyamg \(or 'firstcut\[amg\]'\)"
     with pytest.raises(ValueError, match=words):
         firstcut.relax(graph, 4, solver="amg")

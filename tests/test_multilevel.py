@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import graphs, knn_graph
+from conftest import graphs, points_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,10 +18,6 @@ from firstcut.partitioning import levels, passes
 from firstcut.partitioning.cluster_merging import merge_clusters
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.refinement import State
-
-
-def points_graph(n=600, seed=0):
-    return knn_graph(np.random.default_rng(seed).normal(size=(n, 2)))
 
 
 def star_graph(n_leaves=3000, n_hubs=3):
@@ -47,7 +43,7 @@ def value_of(problem, labels, c):
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized", "weights"])
 def test_coarse_value_is_fine_value_at_every_level(cut):
-    S = sp.csr_array(points_graph() + sp.diags_array(np.linspace(0, 3, 600)))
+    S = sp.csr_array(points_graph(600) + sp.diags_array(np.linspace(0, 3, 600)))
     cut = np.linspace(0.5, 2.0, 600) if cut == "weights" else cut
     problem, steps = levels_of(S, cut)
     assert len(steps) >= 3
@@ -92,7 +88,7 @@ def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, apart):
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
 def test_parts_are_never_gathered_together(rule):
-    S = points_graph()
+    S = points_graph(600)
     parts = (np.arange(600) % 3).astype(np.int32)
     _, steps = levels_of(S, "ratio", parts=parts, rule=rule)
     assert steps
@@ -104,7 +100,7 @@ def test_parts_are_never_gathered_together(rule):
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
 def test_groups_stay_within_their_weight(rule):
-    _, steps = levels_of(points_graph(), "ratio", smallest=30, rule=rule)
+    _, steps = levels_of(points_graph(600), "ratio", smallest=30, rule=rule)
     assert max(step.problem.node_weights.max() for step in steps) <= levels.HEAVIEST * 600 / 30
 
 

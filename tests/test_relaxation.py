@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from conftest import PAPER_DATASETS, graphs, load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from structured_graphs import CUT_NAMES, check_smallest, islands, points_graph, true_eigenvalues
+from structured_graphs import CUT_NAMES, check_smallest, cloud_graph, islands, true_eigenvalues
 
 import firstcut
 from firstcut.cuts import Problem, as_problem
@@ -95,7 +95,7 @@ def test_smallest_graphs(n_clusters):
 
 
 def test_own_node_weights_and_any_matrix_will_do():
-    graph = points_graph(700, 4)
+    graph = cloud_graph(700, 4)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 700)
     truth = true_eigenvalues(graph, weights)
     found = firstcut.relax(graph, 5, weights, random_state=0)
@@ -120,7 +120,7 @@ def test_the_inner_function_is_the_public_one_without_its_checks(cut):
 
 
 def test_a_generator_is_drawn_from_and_a_seed_is_not_used_up():
-    graph, rng = points_graph(2000, 20), np.random.default_rng(0)
+    graph, rng = cloud_graph(2000, 20), np.random.default_rng(0)
     first, second = (firstcut.relax(graph, 3, random_state=rng) for _ in range(2))
     again = firstcut.relax(graph, 3, random_state=0)
     np.testing.assert_array_equal(first.eigenvectors, again.eigenvectors)

@@ -9,7 +9,7 @@ import textwrap
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import graphs, knn_graph, load_dataset
+from conftest import graphs, load_dataset, points_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,10 +18,6 @@ from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.levels import BLOCK_EDGES
 from firstcut.partitioning.search import THREADED_EDGES
-
-
-def points_graph(n=500, seed=0):
-    return knn_graph(np.random.default_rng(seed).normal(size=(n, 2)))
 
 
 @settings(max_examples=20)
