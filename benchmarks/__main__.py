@@ -33,7 +33,7 @@ def main() -> None:
         about = {"date": time.strftime("%Y-%m-%d"), **environment()}
         text = json.dumps({**about, "result": result}, indent=1) + "\n"
         print(text, flush=True)
-        if not arguments.quick:
+        if result and not arguments.quick:
             target = HERE / "results" / f"{name}.json"
             target.parent.mkdir(exist_ok=True)
             partial = target.with_suffix(".partial")
