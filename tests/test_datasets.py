@@ -93,6 +93,12 @@ def test_a_bad_line_of_a_csv_is_named(folder):
         datasets.load("glass", data=folder)
 
 
+def test_a_short_line_is_named_wherever_the_class_stands(folder):
+    (folder / "glass.csv").write_text("a,class,b,c\n1,x,2,3\n4,y\n")
+    with pytest.raises(ValueError, match=r"Sample 3 in .*glass\.csv is not 3 numbers and a class"):
+        datasets.load("glass", data=folder)
+
+
 def test_a_square_matrix_is_settled_by_the_number_of_features(folder):
     square = np.arange(16.0).reshape(4, 4)
     np.savez(folder / "square.npz", X=square, y=[0, 1, 0, 1])

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 import firstcut
 from firstcut.discretization.empty_clusters import fill_empty_clusters
+from firstcut.discretization.selection import best_of
 from firstcut.kernels.sweep import cluster_sums, sweep
 
 METHODS = list(firstcut.DISCRETIZERS)
@@ -174,3 +175,12 @@ def test_the_sweep_visits_rows_in_order_and_breaks_ties_low():
     sweep(np.ones((3, 2)), np.ones(3), labels, *scratch)
     # row 0 gains equally in both and goes to cluster 0; row 1 is then alone; row 2 ties and stays
     np.testing.assert_array_equal(labels, [0, 1, 0])
+
+
+@pytest.mark.parametrize("losses", [[np.nan, 1.0], [2.0, np.nan, 1.0], [1.0, np.nan, np.inf]])
+def test_nan_never_wins(losses):
+    candidates = [
+        firstcut.Discretization(np.zeros(2, dtype=np.int64), 1, True, loss, np.array([loss]))
+        for loss in losses
+    ]
+    assert best_of(candidates, None).loss == 1.0

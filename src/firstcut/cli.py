@@ -22,8 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        # set by the parser of each command
         status: int = options.command(options)
     except (ValueError, FileNotFoundError, ImportError) as error:
+        # what a user can mend: told in a line, without the trace
         print(f"firstcut: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -103,14 +105,17 @@ def _run(options: argparse.Namespace) -> int:
     from firstcut.threads import available_cores
     from firstcut.validation import check_choice, check_count
 
+    # 1. how much to run: a scope, cut down to the datasets and seeds asked for
     scope = QUICK if options.quick else Scope()
     if options.datasets:
         known = (check_choice("dataset", name.lower(), names()) for name in options.datasets)
         scope = replace(scope, datasets=tuple(known))
     if options.seeds is not None:
         scope = replace(scope, n_seeds=check_count("seeds", options.seeds))
+    # 2. what to run
     wanted = cells(_experiments(options), scope)
     n_jobs = available_cores() if options.jobs is None else check_count("jobs", options.jobs)
+    # 3. run it; a lost worker is no error of the user, so its status is 1
     try:
         summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs)
     except WorkerLostError as error:
@@ -126,6 +131,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"Failed: {failure}", file=sys.stderr)
     if summary.interrupted:
         print("Interrupted; the same command continues.", file=sys.stderr)
+        # what shells say of Ctrl-C: 128 and the number of the signal
         return 130
     return 1 if summary.failed else 0
 
@@ -144,6 +150,7 @@ def _experiments(options: argparse.Namespace) -> list[str]:
         wanted += EXPERIMENTS_OF_TABLE[check_choice("table", table, EXPERIMENTS_OF_TABLE)]
     for figure in options.figure:
         wanted += EXPERIMENTS_OF_FIGURE[check_choice("figure", figure, EXPERIMENTS_OF_FIGURE)]
+    # --quick alone means everything; with --table or --figure it means those
     if options.all or (options.quick and not wanted):
         wanted = list(EXPERIMENTS)
     if not wanted:
@@ -160,6 +167,7 @@ def _table(options: argparse.Namespace) -> int:
     from firstcut.paper.runs.records import Store
     from firstcut.validation import check_choice
 
+    # both names are checked before the records are read
     build = TABLES[check_choice("table", options.name, TABLES)]
     write = FORMATS[check_choice("format", options.format, FORMATS)]
     text = write(build(list(Store(options.out))))

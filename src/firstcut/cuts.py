@@ -63,9 +63,12 @@ class Problem:
     def boundaries(self, labels: np.ndarray) -> np.ndarray:
         """Return for every cluster the weight of the edges that leave it."""
         graph = self.graph
+        # Labels are looked up at every stored edge, and 32 bits halve the memory that moves.
         small = labels.astype(np.int32) if labels.max() < np.iinfo(np.int32).max else labels
         source = np.repeat(small, np.diff(graph.indptr))
         crossing = np.flatnonzero(source != small[graph.indices])
+        # Every edge is stored from both ends, so each of the two clusters gets its weight once.
+        # Clusters that nothing leaves count 0; if no edge crosses, bincount returns integers.
         return np.bincount(
             source[crossing], graph.weights[crossing], minlength=int(labels.max()) + 1
         ).astype(np.float64, copy=False)
@@ -87,6 +90,7 @@ class Problem:
 
     def restrict(self, nodes: np.ndarray) -> Problem:
         """Return the problem between some of the nodes, in the order given."""
+        # All nodes in their order: no copy.
         if nodes.size == self.n_nodes and np.array_equal(nodes, np.arange(nodes.size)):
             return self
         return Problem(self.graph.restrict(nodes), self.node_weights[nodes])
@@ -106,6 +110,7 @@ class Problem:
 
         Both scales are powers of two, which round nothing: the smallest cut is the same one.
         """
+        # Each is the array itself where it was in range, which is how one knows.
         weights, node_weights = _scaled(self.graph.weights), _scaled(self.node_weights)
         if weights is self.graph.weights and node_weights is self.node_weights:
             return self
@@ -131,6 +136,7 @@ class Cut:
 
     def node_weights(self, graph: Graph) -> np.ndarray:
         """Return the weights b of the nodes; 0 where a node has no edges and only those weigh."""
+        # Degrees are not even computed where they do not count. The array given is copied.
         if self.per_degree == 0.0:
             return np.full(graph.n_nodes, self.constant, dtype=np.float64)
         return np.asarray(self.constant + self.per_degree * graph.degrees)
@@ -160,6 +166,7 @@ def as_cut(cut: CutLike, n_nodes: int) -> Cut:
     try:
         weights = np.asarray(cut, dtype=np.float64)
     except (TypeError, ValueError):
+        # Neither a name nor numbers: the error lists the names there are.
         check_choice("cut", cut, CUTS)
         raise
     if weights.shape != (n_nodes,):
@@ -290,6 +297,7 @@ def operator(graph: Any, cut: CutLike = "normalized") -> sp.csr_array:
 def value_of_sums(boundary: np.ndarray, cluster_weights: np.ndarray) -> float:
     """Return Σ_k boundary_k / b(C_k); a cluster of isolated nodes may have neither and counts 0."""
     terms = np.zeros_like(cluster_weights)
+    # Where a cluster weighs nothing, the 0 stays in place of 0/0.
     np.divide(boundary, cluster_weights, out=terms, where=cluster_weights > 0)
     return float(np.sum(terms))
 
@@ -314,11 +322,14 @@ def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
     rest = order[n_groups:]
     if rest.size:
         base = loads[order[:n_groups]][::-1]  # ascending
+        # ``length`` is where each of the rest ends when all are laid end to end.
         length = np.cumsum(loads[rest])
         # The level at which exactly the first j groups would hold all of the rest; it is the right
         # one for the last j whose own load lies below it.
         levels = (np.cumsum(base) + length[-1]) / np.arange(1, n_groups + 1)
         level = levels[np.flatnonzero(base <= levels)[-1]]
+        # Each goes to the group that its middle falls into. Groups count from the heaviest, slots
+        # from the lightest; rounding may put the last middle past the end.
         room = np.cumsum(np.maximum(level - base, 0.0))
         middle = length - 0.5 * loads[rest]
         slot = np.minimum(np.searchsorted(room, middle, side="right"), n_groups - 1)
@@ -337,6 +348,8 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     ceiling = LARGEST_SUM / values.size
     if 1.0 / LARGEST_SUM < largest < ceiling:
         return values
+    # The largest lands below its target: 1 for small numbers, whose inverses must not overflow, and
+    # the ceiling for large ones, to leave the others as much room below as there is.
     target = 1.0 if largest < 1.0 else ceiling
     exponent = int(np.frexp(target)[1]) - int(np.frexp(largest)[1]) - 1
     return np.asarray(np.maximum(np.ldexp(values, exponent), np.finfo(np.float64).tiny))

@@ -51,6 +51,7 @@ class Graph:
     def matrix(self) -> sp.csr_array:
         """The affinities S as a sparse array; it shares the memory of the graph."""
         n = self.n_nodes
+        # From its arrays as they are: nothing is copied, so nobody may change the matrix in place.
         return sp.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
 
     @cached_property
@@ -72,11 +73,13 @@ class Graph:
     def components(self) -> tuple[int, np.ndarray]:
         """How many connected components there are, and the component of every node."""
         count, component = sp.csgraph.connected_components(self.matrix, directed=False)
+        # Labels 0..count-1, as int32; self-loops make no difference.
         return int(count), component
 
     def restrict(self, nodes: np.ndarray) -> Graph:
         """Return the graph between some of the nodes, in the order given."""
         inside = sp.csr_array(self.matrix[nodes][:, nodes])
+        # Choosing columns leaves them in the order chosen.
         inside.sort_indices()
         return Graph(inside.indptr, inside.indices, inside.data)
 

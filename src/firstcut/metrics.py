@@ -43,6 +43,7 @@ def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     0.75
     """
     classes, clusters = _pair(y_true, labels)
+    # Shape (n_classes, n_clusters). It need not be square: the longer side has some left over.
     table = contingency_matrix(classes, clusters)
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(table[rows, columns].sum() / classes.size)
@@ -100,6 +101,7 @@ def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
     1.0
     """
     classes, clusters = _pair(y_true, labels)
+    # The third, their harmonic mean, is NMI by the mean of the entropies: left out beside ``nmi``.
     homogeneity, completeness, _ = homogeneity_completeness_v_measure(classes, clusters)
     return {
         "accuracy": clustering_accuracy(classes, clusters),
@@ -113,6 +115,7 @@ def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
 
 def _pair(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return both as integers from 0, one per sample."""
+    # Compared here, as check_labels knows only one of the two.
     n_true, n_found = np.shape(y_true), np.shape(labels)
     if len(n_true) != 1 or n_true != n_found:
         raise ValueError(

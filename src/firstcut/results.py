@@ -53,6 +53,8 @@ class Relaxation:
         for name in ("eigenvalues", "eigenvectors", "node_weights", "operator_product"):
             value = getattr(self, name)
             if value is not None:
+                # The class is frozen, also for its own checks. Arrays that already are float64 are
+                # shared.
                 object.__setattr__(self, name, _finite(name, value))
         shape = self.eigenvectors.shape
         if len(shape) != 2 or not 1 <= shape[1] <= shape[0]:
@@ -72,6 +74,7 @@ class Relaxation:
                     f"{name} must have shape {wanted} to go with eigenvectors of shape {shape}, "
                     f"but its shape is {value.shape}."
                 )
+        # Only the user's own weights can fail here; those of a Problem are positive.
         bad = np.flatnonzero(self.node_weights <= 0)
         if bad.size:
             raise ValueError(
@@ -92,6 +95,7 @@ class Relaxation:
     @property
     def gradient(self) -> np.ndarray:
         """A F, half the gradient of tr(Fᵀ A F): what the first-order method steps along."""
+        # A F = F Λ, column by column.
         if self.operator_product is None:
             return np.asarray(self.eigenvectors * self.eigenvalues)
         return self.operator_product
@@ -112,6 +116,7 @@ class Relaxation:
         """
         if not self.converged:
             return 0.0
+        # Some eigenvalue is within ‖A f − λ f‖ of λ, so that each λ may be too large by that.
         return max(0.0, float(np.sum(self.eigenvalues - self.residuals)))
 
     def leading(self, count: int) -> Relaxation:
@@ -123,6 +128,7 @@ class Relaxation:
         if count == self.n_clusters:
             return self
         product = self.operator_product
+        # Views of this one's columns: they are not copied.
         return replace(
             self,
             eigenvalues=self.eigenvalues[:count],
@@ -133,7 +139,8 @@ class Relaxation:
     def padded(self, width: int) -> Relaxation:
         """Return the relaxation with zero columns up to ``width``, at its largest eigenvalue.
 
-        Rotations then map the dimensions that there are onto ``width`` directions.
+        Rotations then map the dimensions that there are onto ``width`` directions. It is something
+        to discretize, no longer eigenpairs: its ``lower_bound`` means nothing.
         """
         missing = width - self.n_clusters
         return replace(
@@ -219,6 +226,7 @@ class Partition:
         """
         if self.lower_bound is None:
             return None
+        # Below the bound by rounding only. This also covers 0 and 0, which would be 0/0.
         if self.cut_value <= self.lower_bound:
             return 0.0
         return (self.cut_value - self.lower_bound) / self.cut_value
@@ -227,6 +235,7 @@ class Partition:
 def _column_norms(matrix: np.ndarray) -> np.ndarray:
     """Return the norm of every column, without overflow or underflow on the way."""
     largest = np.abs(matrix).max(axis=0)
+    # Squares of entries scaled to at most 1; a column of zeros is divided by 1.
     safe = np.where(largest > 0, largest, 1.0)
     return np.asarray(largest * np.sqrt(np.sum((matrix / safe) ** 2, axis=0)))
 

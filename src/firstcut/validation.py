@@ -26,6 +26,7 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
+        # Drawing moves it on, so that the next call with the same RandomState draws otherwise.
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
     if random_state is not None and (
         not isinstance(random_state, int | np.integer) or random_state < 0
@@ -50,8 +51,10 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> str:
 def check_count(name: str, value: object, minimum: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``minimum``."""
     try:
+        # A bool is an int to Python, but True neighbours are a mistake.
         if isinstance(value, bool | np.bool_):
             raise TypeError
+        # Takes NumPy's integers, and refuses 3.0, which int() would let through, and 3.7 with it.
         count = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name}={value!r} is not a whole number.") from None
@@ -85,7 +88,9 @@ def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> n
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinity; every node needs a label.")
+    # Labels of at most n − 1, so that counting them takes no more than n places.
     if array.dtype.kind in "iu" and n_nodes and array.min() >= 0 and array.max() < n_nodes:
+        # A copy, whatever the type: it may be changed, and the caller's must not be.
         compact = array.astype(np.int64)
         if np.bincount(compact).all():
             return compact
@@ -108,6 +113,7 @@ def check_init(
 
 def canonical_csr(X: Any) -> sp.csr_array:
     """Return CSR arrays with sorted indices and no duplicates, copied only where X has not."""
+    # It shares the arrays of X, which summing duplicates in place would change.
     X = sp.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()
@@ -152,12 +158,15 @@ def _real_csr(graph: Any) -> sp.csr_array:
             f"The graph must hold real numbers, but its dtype is {graph.dtype}; convert it first."
         )
     matrix = sp.csr_array(graph)
+    # Single precision stays for now, as its symmetry is judged by a larger tolerance.
     if matrix.dtype not in SYMMETRY_TOLERANCE:
         matrix = matrix.astype(np.float64)
     matrix = canonical_csr(matrix)
+    # Zeros are no edges. They are dropped from a copy, as the arrays may be the caller's.
     if np.count_nonzero(matrix.data) != matrix.nnz:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
+    # 32 bits wherever they are enough: half the memory, and kernels compiled for the same types.
     fits = max(matrix.nnz, shape[0]) < np.iinfo(np.int32).max
     index = np.int32 if fits else np.int64
     return sp.csr_array(
@@ -175,6 +184,7 @@ def _check_weights(matrix: sp.csr_array) -> None:
     data = matrix.data
     if data.size == 0:
         return
+    # NaN passes through both, so that two numbers tell whether any of them is bad.
     low, high = data.min(), data.max()
     if not (np.isfinite(low) and np.isfinite(high)):
         bad = ~np.isfinite(data)
@@ -190,6 +200,7 @@ def _check_weights(matrix: sp.csr_array) -> None:
 
 
 def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> None:
+    # The row whose entries include this position; empty rows before it are passed over.
     position = int(np.argmax(bad))
     row = int(np.searchsorted(matrix.indptr, position, side="right")) - 1
     column = int(matrix.indices[position])
@@ -203,10 +214,12 @@ def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> 
 def _symmetric(matrix: sp.csr_array) -> sp.csr_array:
     """Return the matrix in float64 if it is symmetric, up to rounding, which is averaged away."""
     relative = SYMMETRY_TOLERANCE[matrix.dtype]
+    # It comes sorted, as the matrix does, so that patterns can be compared entry by entry.
     transpose = matrix.T.tocsr()
     same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(
         matrix.indices, transpose.indices
     )
+    # The usual case: nothing to average, and nothing to copy if it is float64.
     if same_pattern and np.array_equal(matrix.data, transpose.data):
         return matrix.astype(np.float64, copy=False)
     matrix, transpose = matrix.astype(np.float64), transpose.astype(np.float64)
@@ -214,12 +227,14 @@ def _symmetric(matrix: sp.csr_array) -> sp.csr_array:
     asymmetry = float(difference.max())
     largest = float(matrix.data.max())
     if asymmetry > relative * largest:
+        # argmax counts over the matrix as if it were stored in full, row by row.
         row, column = divmod(int(difference.argmax()), matrix.shape[0])
         raise ValueError(
             f"The graph is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ "
             f"by {asymmetry:.6g}, the largest weight being {largest:.6g}. "
             "Pass (S + S.T) / 2 if that is what you mean."
         )
+    # Halved before they are added, as a sum could overflow.
     half = matrix * 0.5 + transpose * 0.5
     half.sort_indices()
     return half
@@ -243,9 +258,11 @@ def check_samples(X: Any) -> Any:
         points = points.astype(np.float64, copy=False)
     else:
         points = np.ascontiguousarray(points, dtype=np.float64)
+    # Of a sparse matrix the stored values: the others are 0.
     bad = ~np.isfinite(points.data if sp.issparse(points) else points)
     count = int(np.count_nonzero(bad))
     if count:
+        # The place is worked out only for the error, which is why it may take memory.
         rows, columns = points.tocoo().coords if sp.issparse(points) else np.indices(points.shape)
         row, column = int(rows[bad][0]), int(columns[bad][0])
         raise ValueError(
@@ -279,6 +296,7 @@ def number_by_appearance(labels: np.ndarray) -> np.ndarray:
 
     Equal partitions then have equal labels, however they were found.
     """
+    # np.unique numbers clusters in sorted order; ``first`` is where each appears first.
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(first.size)

@@ -82,6 +82,7 @@ def adaptive_neighbors_graph(
     """
     points = check_samples(X)
     n = points.shape[0]
+    # A sample that counts itself as the first of its k has its (k+1)-th at the k-th other.
     beyond = 0 if include_self else 1
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
     index = NeighborIndex(points, n_jobs)
@@ -89,15 +90,20 @@ def adaptive_neighbors_graph(
     others = k + beyond  # the last of them sets the threshold
     near = index.nearest_others(others, offset)
 
+    # Lists are of different length where there is an offset; ``starts`` is where each begins.
     starts = near.indptr[:-1]
     counts = np.diff(near.indptr)
+    # t_i, and t_i − d_ij for everyone listed, which is never negative.
     threshold = near.squared[starts + others - 1] + offset
     gap = np.repeat(threshold, counts) - near.squared
     rank = np.arange(gap.size) - np.repeat(starts, counts)
     counted = rank < others - 1  # with the sample itself, where it counts, these are the k nearest
+    # The denominator. No list is empty, which reduceat would not sum to 0.
     total = np.add.reduceat(np.where(counted, gap, 0.0), starts)
     if include_self:
+        # The sample itself is at distance 0, and so its own t_i − d_ii is t_i.
         total += threshold
+    # Where the formula reads 0/0, its limit: 1/k for each of the k that count.
     even = total == 0
     with np.errstate(invalid="ignore"):
         weights = np.where(np.repeat(even, counts), counted / k, gap / np.repeat(total, counts))
@@ -127,6 +133,7 @@ def adaptive_neighbors_rows(
 def _weights(index: NeighborIndex, k: int, offset: float, new: Any) -> sp.csr_array:
     n = index.points.shape[0]
     found, squared = index.nearest(new, min(k + 1, n))
+    # The formula for rows of equal length: the last column, k + 1, only sets t_i.
     gap = squared[:, -1:] + offset - squared
     gap[:, k:] = 0.0
     total = gap.sum(axis=1, keepdims=True)

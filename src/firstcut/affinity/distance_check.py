@@ -71,12 +71,14 @@ def looks_like_distances(X: Any) -> bool:
     n = X.shape[0]
     if n < FEWEST or np.any(X.diagonal() != 0):
         return False
+    # Evenly spread over the samples, which may be sorted by class.
     chosen = np.unique(np.linspace(0, n - 1, MOST).astype(np.int64))
     D = X[chosen][:, chosen]
     D = np.asarray(D.toarray() if sp.issparse(D) else D, dtype=np.float64)
     positive = D[D > 0]
     if positive.size == 0 or positive.min() == positive.max():
         return False  # a graph without weights is a graph
+    # The largest entry is 1 from here on, which ROUNDING refers to.
     D = D / D.max()
     significant = min(SIGNIFICANT, np.sqrt(D.shape[0]))
     return bool(_obeys_triangles(D) and _sees_alike(D) and _third_moment(D) >= significant)
@@ -85,6 +87,8 @@ def looks_like_distances(X: Any) -> bool:
 def _obeys_triangles(D: np.ndarray) -> bool:
     """Tell whether almost no row has an entry that a way round a third sample is shorter than."""
     roots = np.sqrt(D)
+    # around_ij = min_k (root_ik + root_kj). For k = i it is root_ij itself, so that no excess is
+    # negative.
     around = np.full(D.shape, np.inf)
     for row in roots:
         np.minimum(around, row[:, None] + row, out=around)
@@ -95,6 +99,7 @@ def _obeys_triangles(D: np.ndarray) -> bool:
 def _sees_alike(D: np.ndarray) -> bool:
     """Tell whether rows are more like those of the nearest sample than those of the farthest."""
     rows = np.arange(D.shape[0])
+    # A sample is not its own nearest, so the diagonal is out of the running.
     nearest = np.argmin(D + np.diag(np.full(rows.size, np.inf)), axis=1)
     farthest = np.argmax(D, axis=1)
     norms = np.square(D).sum(axis=1)
@@ -106,6 +111,7 @@ def _sees_alike(D: np.ndarray) -> bool:
 def _third_moment(D: np.ndarray) -> float:
     """Return −tr E³ in standard deviations of what independent entries would give."""
     m = D.shape[0]
+    # The least-squares fit of mean + a_i + a_j to the entries off the diagonal, with Σ_i a_i = 0.
     mean = D.sum() / (m * (m - 1))
     own = (D.sum(axis=1) - (m - 1) * mean) / (m - 2)
     E = D - mean - own[:, None] - own
@@ -113,5 +119,7 @@ def _third_moment(D: np.ndarray) -> float:
     deviation = np.sqrt(np.square(E).sum() / (m * (m - 1)))
     if deviation <= ROUNDING:
         return 0.0
+    # Scaled to variance 1, tr E³ is 6 times a sum over m (m−1) (m−2) / 6 triangles, whose terms are
+    # uncorrelated if entries are independent: its variance is 6 m (m−1) (m−2).
     E /= deviation
     return float(-np.sum(E @ E * E) / np.sqrt(6 * m * (m - 1) * (m - 2)))

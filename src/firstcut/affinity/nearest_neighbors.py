@@ -52,6 +52,7 @@ def nearest_neighbors_graph(
     """
     points = check_samples(X)
     n = points.shape[0]
+    # A sample that counts itself has one other less to find.
     beyond = -1 if include_self else 0
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
     near = NeighborIndex(points, n_jobs).nearest_others(k + beyond)

@@ -80,6 +80,8 @@ class ProductSearch:
         from sklearn.utils.extmath import row_norms
 
         self.points, self.among = points, among
+        # Norms, and with them the errors of products, are smallest about the mean; but centring
+        # would fill a sparse matrix.
         self.mean = None if sp.issparse(points) else points.mean(axis=0)
         centred = self._centred(points)
         self.others = centred if among.size == points.shape[0] else centred[among]
@@ -95,13 +97,16 @@ class ProductSearch:
         from sklearn.utils.extmath import row_norms
 
         n, n_features = self.others.shape
+        # The same array, not an equal one: then a block of distances serves its rows and columns.
         themselves = queries is self.points
         if themselves and not sp.issparse(queries) and suits(n, n_features, width):
             near = nearest_by_blocks(self.others, width, each)
+            # Rows whose list goes beyond what single precision vouches for will have to ask again.
             if np.mean(near.squared[:, count - 1] >= near.reach) < DOUBTFUL:
                 return near.indices, near.reach
         centred = self.others if themselves else self._centred(queries)
         distances, found = self._brute_force.kneighbors(centred, width)
+        # Brute force computes by products as well, so its reach is less by what those are off.
         reach = distances.max(axis=1) ** 2 - self._room(row_norms(centred, squared=True))
         return self.among[found], reach
 
@@ -116,6 +121,8 @@ class ProductSearch:
         """
         from sklearn.utils.extmath import row_norms
 
+        # |x − y|² ≤ needed is −2xᵀy + |y|² ≤ needed − |x|²: one array of (rows, samples), changed
+        # in place. Room is left on the side of taking too many.
         centred = self._centred(queries)
         norms = row_norms(centred, squared=True)
         products = centred @ self.others.T
@@ -174,21 +181,27 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
         precision sees them, and the squared distances that everything left out is beyond.
     """
     n, n_features = points.shape
+    # Scaling by a power of two rounds nothing, and is undone at the end.
     shift = EXPONENT - int(np.frexp(np.abs(points).max())[1])
     norms = np.ldexp(np.einsum("ij,ij->i", points, points), 2 * shift)
     # As they stand on the right of a product; the left is made block by block.
     right = np.empty((n, n_features + 2), dtype=np.float32)
+    # Rounded to single precision on the way: no second array in double.
     np.ldexp(points, shift, out=right[:, :-2], casting="same_kind")
     right[:, -2] = 1
     right[:, -1] = norms / 2
+    # At least SHARE times the lists in every block, or thresholds from the diagonal are loose.
     side = max(SIDES[n_features >= MANY_FEATURES], SHARE * width)
     n_blocks = min(-(-n // side), n // (SHARE * width))
     bounds = np.arange(n_blocks + 1) * n // n_blocks
     lists = [_Lists(*pair, width) for pair in pairwise(bounds)]
 
+    # 1. The blocks on the diagonal, for first lists and thresholds.
     def start(own: _Lists) -> None:
         own.begin(_left(right, own) @ right[own.start : own.stop].T)
 
+    # 2. Every pair of blocks once, in one product. Thresholds are read without a lock: they are
+    #    replaced as a whole, and one that is out of date is only too large.
     def compare(block: int) -> None:
         own = lists[block]
         left = _left(right, own)
@@ -197,9 +210,12 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
             own.offer(halves, halves < own.threshold[:, None], other.start, 0)
             other.offer(halves, halves < other.threshold, own.start, 1)
 
+    # One BLAS thread for each product, as the threads of ``each`` share the products. The first
+    # blocks have most others after them: long tasks come first.
     with single_threaded():
         list(each(start, lists))
         list(each(compare, range(n_blocks - 1)))
+        # 3. What is still pending is cut down to the nearest.
         list(each(_Lists.cut, lists))
 
     indices = np.repeat(np.arange(n)[:, None], width, axis=1)
@@ -241,13 +257,16 @@ class _Lists:
     def begin(self, halves: np.ndarray) -> None:
         """Take the nearest within the block."""
         last = self.width - 1
+        # Rounding can put the distance of equal samples below 0; here and in _cut it is 0 then.
         self.threshold = np.maximum(np.partition(halves, last, axis=1)[:, last], np.float32(0))
+        # With ``<=`` at least ``width`` are taken, so that every list begins full.
         self.offer(halves, halves <= self.threshold[:, None], self.start, 0)
         self.cut()
 
     def offer(self, halves: np.ndarray, near: np.ndarray, start: int, axis: int) -> None:
         """Take the marked pairs of a product; the samples of the lists run along ``axis``."""
         flat = np.flatnonzero(near)
+        # Row and column in the product; ``axis`` says which of them is the sample of these lists.
         place = np.divmod(flat, halves.shape[1])
         part = (place[axis], place[1 - axis] + start, halves.ravel()[flat])
         with self._lock:
@@ -265,16 +284,21 @@ class _Lists:
         rows, others, halves = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         # Floats that are not negative are ordered like their bits, so that one sort does for both.
         halves = np.maximum(halves, np.float32(0))
+        # Row in the upper half of the key, distance in the lower. Of equal distances any may be
+        # kept, as the reach stays below the threshold and they are asked for again.
         order = np.argsort((rows << 32) | halves.view(np.int32))
+        # The first ``width`` of every row, by their place within it.
         counts = np.bincount(rows, minlength=self.stop - self.start)
         first = np.cumsum(counts) - counts
         order = order[np.arange(rows.size) - np.repeat(first, counts) < self.width]
         self._parts = [(rows[order], others[order], halves[order])]
         self._size = order.size
         rows, _, halves = self._parts[0]
+        # A new array, as other threads may be reading the old one.
         threshold = self.threshold.copy()
         ends = np.cumsum(np.minimum(counts, self.width))
         full = counts >= self.width
+        # The last of a full list is its farthest.
         threshold[full] = np.minimum(threshold[full], halves[ends[full] - 1])
         self.threshold = threshold
 

@@ -39,6 +39,9 @@ SPARE = 4
 TREE_FEATURES = 8
 """Up to so many features a k-d tree is faster than products of all with all."""
 
+TREE_LOAD = 64
+"""What a candidate of the tree counts as, in numbers: blocks so small that threads share evenly."""
+
 FEW = 64
 """Up to so many rows are not worth starting a thread, which takes as long as their lists."""
 
@@ -70,8 +73,11 @@ class Neighborhoods:
     def directed(self, weights: np.ndarray) -> sp.csr_array:
         """Return the matrix with a weight for every entry of the lists; zeros are not stored."""
         n = self.indptr.size - 1
+        # Both directions of every edge and a self-loop per sample must still fit, when S and its
+        # transpose are added later on.
         fits = 2 * weights.size + n < np.iinfo(np.int32).max
         index = np.int32 if fits else np.int64
+        # Copies: what follows sorts in place, and the lists are to stay nearest first.
         indices, indptr = self.indices.astype(index), self.indptr.astype(index)
         graph = sp.csr_array((weights, indices, indptr), shape=(n, n))
         graph.eliminate_zeros()
@@ -86,6 +92,7 @@ def averaged(directed: sp.csr_array) -> sp.csr_array:
 
 def rows_of(indices: np.ndarray, weights: np.ndarray, n_samples: int) -> sp.csr_array:
     """Return the (n_new, n_samples) matrix with these weights at these samples of every row."""
+    # Entries stay nearest first: CSR does not ask for sorted columns.
     indptr = np.arange(0, indices.size + 1, indices.shape[1])
     shape = (indices.shape[0], n_samples)
     return sp.csr_array((weights.reshape(-1), indices.reshape(-1), indptr), shape=shape)
@@ -145,6 +152,7 @@ class NeighborIndex:
         self._uses_all_cores = n_jobs is None or self.n_threads >= available_cores()
         points = _as_points(X)
         values = points.data if sp.issparse(points) else points
+        # The largest size of a coordinate, without the copy that np.abs would make.
         largest = max(values.max(initial=0.0), -values.min(initial=0.0))
         exponent = int(np.frexp(largest)[1])
         self.exponent = exponent if abs(exponent) > SAFE_EXPONENT else 0
@@ -156,6 +164,7 @@ class NeighborIndex:
 
         It is at most 2¹⁰⁰⁰, beside which all samples are equal as well.
         """
+        # Capped before it is scaled: where the exponent is negative, ldexp makes it larger.
         most = float(np.ldexp(1.0, 1000 + 2 * min(self.exponent, 0)))
         return float(np.ldexp(min(squared, most), -2 * self.exponent))
 
@@ -192,6 +201,7 @@ class NeighborIndex:
         indices, squared : ndarray of shape (n_new, count)
             Which samples, and their squared distances in the units of the index.
         """
+        # In the units of the index; what lies far beyond its samples is brought to FAR.
         queries = _scaled(_as_points(new), self.exponent)
         near = self._lists(Asked(queries, np.full(queries.shape[0], -1), count))
         return near.indices.reshape(-1, count), near.squared.reshape(-1, count)
@@ -209,6 +219,7 @@ class NeighborIndex:
             # 1. Candidates of every row; one of them is the row itself, if it is in the index.
             width = min(n, asked.length + 1 + SPARE)
             found, reach = self._search.nearest(asked.queries, asked.length + 1, width, each)
+            # Nothing was left out, so no distance is beyond reach.
             if width == n:
                 reach[:] = np.inf
 
@@ -227,6 +238,8 @@ class NeighborIndex:
                 search = self._search
                 if asked.offset == 0:
                     search = self._among_first_copies(asked.length + 1)
+                # In descending order, as _blocks asks for, and so that no thread begins a long list
+                # last.
                 loads = search.loads(asked.queries[short], needed)
                 order = np.argsort(-loads, kind="stable")
                 short, needed = short[order], needed[order]
@@ -234,8 +247,12 @@ class NeighborIndex:
                 def settle_within(chosen: np.ndarray) -> Settled:
                     rows = short[chosen]
                     lengths, within = search.within(asked.queries[rows], needed[chosen])
+                    # Lists differ in length: a row's own sample, or -1, fills them up to a
+                    # rectangle. Within it the marked places are in the order of rows, as ``within``
+                    # is.
                     padded = np.repeat(asked.own[rows, None], lengths.max(), axis=1)
                     padded[np.arange(padded.shape[1]) < lengths[:, None]] = within
+                    # What is needed is all there, so that every list is complete this time.
                     return settled(self.points, asked, rows, padded, np.full(rows.size, np.inf))
 
                 parts += each(settle_within, _blocks(loads[order]))
@@ -284,8 +301,9 @@ class _Tree:
             distances, found = self.tree.query(queries[rows], width, sort_results=False)
             return distances.max(axis=1), found
 
-        blocks = _blocks(np.full(queries.shape[0], 64 * width))
+        blocks = _blocks(np.full(queries.shape[0], TREE_LOAD * width))
         farthest, found = zip(*each(ask, blocks), strict=True)
+        # A little less than the tree says, so that its rounding cannot hide a nearer sample.
         reach = np.concatenate(farthest) ** 2 * (1 - self.rounding)
         return self.among[np.concatenate(found)], reach
 
@@ -307,6 +325,7 @@ class _Tree:
 
 def _assembled(n: int, parts: list[Settled]) -> Neighborhoods:
     """Put the complete lists in the order of their rows."""
+    # A row that had to ask again stands in two parts, the first time with an empty list.
     lengths = np.zeros(n, dtype=np.int64)
     for part in parts:
         lengths[part.rows] += part.lengths
@@ -314,6 +333,8 @@ def _assembled(n: int, parts: list[Settled]) -> Neighborhoods:
     indices = np.empty(indptr[-1], dtype=np.int64)
     squared = np.empty(indptr[-1])
     for part in parts:
+        # Where each list begins in its part. An entry moves by as much as its list does: from there
+        # to where the list begins in the whole.
         before = np.cumsum(part.lengths) - part.lengths
         target = np.arange(part.indices.size) + np.repeat(indptr[part.rows] - before, part.lengths)
         indices[target] = part.indices
@@ -333,6 +354,7 @@ def _scaled(points: Any, exponent: int) -> Any:
     if sp.issparse(points):
         data = _scaled(points.data, exponent)
         return sp.csr_array((data, points.indices, points.indptr), shape=points.shape)
+    # Infinity is what overflows here, and the clip brings it to FAR.
     with np.errstate(over="ignore"):
         return np.clip(np.ldexp(points, -exponent), -FAR, FAR)
 
@@ -340,13 +362,16 @@ def _scaled(points: Any, exponent: int) -> Any:
 def _first_copies(points: Any, n_copies: int) -> np.ndarray:
     """Return the samples, less those that at least ``n_copies`` equal samples come before."""
     if sp.issparse(points):
+        # Rows of different length have no bytes to sort by. Leaving copies in is only slower.
         return np.arange(points.shape[0])
     # Adding 0.0 turns -0.0 into 0.0, so that equal samples have equal bytes.
     rows = (points + 0.0).view(np.dtype((np.void, points.itemsize * points.shape[1]))).reshape(-1)
+    # Equal samples become neighbours, in the order of their indices as the sort is stable.
     order = np.argsort(rows, kind="stable")
     new = np.ones(rows.size, dtype=bool)
     new[1:] = rows[order[1:]] != rows[order[:-1]]
     first = np.flatnonzero(new)
+    # How many equal samples come before: the place in the order less that of the first copy.
     copy = np.arange(rows.size) - np.repeat(first, np.diff(np.append(first, rows.size)))
     return np.sort(order[copy < n_copies])
 
@@ -355,6 +380,7 @@ def _blocks(loads: np.ndarray) -> Iterator[np.ndarray]:
     """Split the positions of ``loads``, which must not increase, into runs of at most BLOCK."""
     start = 0
     while start < loads.size:
+        # The first load of a run is its largest. A row that is too large alone is a run by itself.
         stop = start + max(1, BLOCK // int(loads[start]))
         yield np.arange(start, min(stop, loads.size))
         start = stop

@@ -76,19 +76,24 @@ def settled(
     -------
     Settled
     """
+    # By index first, which is the order that ties are left in.
     candidates = np.sort(candidates, axis=1)
     squared = _squared_distances(points, asked.queries, rows, candidates)
+    # A row's own sample, and padding, go to the end. (For a row of no sample, -1 names the last
+    # sample in the line above; its distance is replaced here.)
     squared[candidates == asked.own[rows, None]] = np.inf
     # The sort is stable, so that of equal distances the lower index comes first.
     order = np.argsort(squared, axis=1, kind="stable")
     candidates = np.take_along_axis(candidates, order, axis=1)
     squared = np.take_along_axis(squared, order, axis=1)
+    # How far a list has to see; it is right only if whatever is not named lies beyond.
     needed = squared[:, asked.length - 1] + asked.offset
     complete = needed < reach
     listed = np.zeros(candidates.shape, dtype=bool)
     listed[:, : asked.length] = True
     if asked.offset > 0:
         listed |= squared < needed[:, None]
+    # Nothing of a list that is not complete: it is made again as a whole.
     listed &= complete[:, None]
     lengths = listed.sum(axis=1)
     return Settled(rows, complete, needed, lengths, candidates[listed], squared[listed])

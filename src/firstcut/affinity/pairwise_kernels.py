@@ -50,6 +50,7 @@ def _graph(metric: Any, X: Any, **parameters: Any) -> np.ndarray:
 
 
 def _rows(metric: Any, X: Any, **parameters: Any) -> Rows:
+    # A partial of a module's function can be pickled, and a nested function cannot.
     return partial(_kernel, metric, parameters, X)
 
 

@@ -44,6 +44,7 @@ def precomputed_graph(X: Any) -> Any:
             f"affinity='precomputed' needs a square matrix of affinities between samples, but X "
             f"has shape {X.shape}. For samples with features use affinity='adaptive_neighbors'."
         )
+    # Single precision stays as it is: it is held to a tolerance of its own.
     if X.dtype not in SYMMETRY_TOLERANCE:
         X = X.astype(np.float64)
     smallest = float(_entries(X).min(initial=0.0))
@@ -86,6 +87,7 @@ def _symmetric(X: Any) -> Any:
     asymmetric, or not, depending on its scale and on the form it comes in.
     """
     transpose = X.T.tocsr() if sp.issparse(X) else X.T
+    # Most sparse graphs are symmetric to the last bit, which shows without making a difference.
     if sp.issparse(X) and (
         np.array_equal(X.indptr, transpose.indptr)
         and np.array_equal(X.indices, transpose.indices)
@@ -103,6 +105,7 @@ def _symmetric(X: Any) -> Any:
 
 def _warn(message: str) -> None:
     """Warn of the line that called into this package, by way of scikit-learn or not."""
+    # Level 1 would be this function and level 2 its caller, where the walk up the stack begins.
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("firstcut", "sklearn"):
         frame, level = frame.f_back, level + 1

@@ -63,6 +63,7 @@ def _weights(k: int, distances: Any) -> sp.csr_array:
     if not sp.issparse(distances):
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
         return rows_of(nearest, np.ones(nearest.shape), distances.shape[1])
+    # Zeros that are stored are distances, too, and stay.
     X = sp.csr_array(distances)
     stored = np.diff(X.indptr)
     if stored.min() < k:
@@ -70,6 +71,8 @@ def _weights(k: int, distances: Any) -> sp.csr_array:
             f"{k} neighbors are required for some samples, but row {int(np.argmin(stored))} of X "
             f"stores only {stored.min()} distances; store more or lower n_neighbors."
         )
+    # Sorted by row, then by distance, then by index. Rows stay where they were, so that an entry's
+    # rank is its place less where its row begins.
     row = np.repeat(np.arange(X.shape[0]), stored)
     order = np.lexsort((X.indices, X.data, row))
     rank = np.arange(order.size) - np.repeat(X.indptr[:-1], stored)

@@ -61,11 +61,13 @@ def self_tuning_graph(
     width = max(k, s)
     near = NeighborIndex(points, n_jobs).nearest_others(width)
     indices, squared = near.indices.reshape(n, width), near.squared.reshape(n, width)
+    # In the units of the index, as the squared distances are: in the quotient they cancel.
     scales = np.sqrt(squared[:, s - 1])
     indices, squared = indices[:, :k], squared[:, :k]
     weights = _gaussian(squared, scales[:, None], scales[indices])
     listed = Neighborhoods(np.arange(0, n * k + 1, k), indices.reshape(-1), squared.reshape(-1))
     graph = listed.directed(weights.reshape(-1))
+    # An edge has the same weight from both of its ends, so the larger is the one there is.
     return sp.csr_array(graph.maximum(graph.T.tocsr()))
 
 
@@ -85,17 +87,22 @@ def self_tuning_rows(
 
 def _weights(index: NeighborIndex, scales: np.ndarray, k: int, s: int, new: Any) -> sp.csr_array:
     n = scales.size
+    # One more than is asked for, in case the first is the new sample itself, come again.
     found, squared = index.nearest(new, min(max(k, s) + 1, n))
     last = found.shape[1] - 1
+    # 1 where the nearest is at distance 0 and is passed over: ranks then count from the next.
     again = (squared[:, 0] == 0).astype(np.int64)
     scale = np.sqrt(np.take_along_axis(squared, np.minimum(s - 1 + again, last)[:, None], 1))
     weights = _gaussian(squared, scale, scales[found])
+    # Zeros are stored: rows have to be of one length.
     weights[np.arange(found.shape[1]) >= k + again[:, None]] = 0.0
     return rows_of(found, weights, n)
 
 
 def _gaussian(squared: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return exp(−d / (σ_i σ_j)), 1 where d is 0, and never less than the smallest normal float."""
+    # Equal samples keep the exponent 0, whatever the scales: d = 0 over σ = 0 is not computed. With
+    # d > 0 a scale of 0 gives exp(−∞) = 0, which becomes the smallest normal float.
     exponent = np.zeros(squared.shape)
     with np.errstate(divide="ignore", over="ignore"):
         np.divide(squared, own * others, out=exponent, where=squared > 0)

@@ -37,5 +37,6 @@ def options_of(method: str) -> dict[str, Any]:
     return {
         name: parameter.default
         for name, parameter in signature.parameters.items()
+        # The arguments that all discretizers share have no default; options all have one.
         if parameter.default is not inspect.Parameter.empty
     }

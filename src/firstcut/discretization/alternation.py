@@ -56,8 +56,11 @@ def alternate(
     """
     weights = relaxation.node_weights
     c = relaxation.n_clusters
+    # √b ⊙ (F − ηAF), (n, c): turned by R they are the scores √b ⊙ T of the sweep.
     rows = np.sqrt(weights)[:, None] * (relaxation.eigenvectors - eta * relaxation.gradient)
+    # The part of the loss that no labels change, 2 Σ (1 − ηλ).
     constant = 2.0 * float(np.sum(1.0 - eta * relaxation.eigenvalues))
+    # Scratch, in the order of the sweep: sums of scores, cluster weights, counts, shares, gains.
     sums, cluster_weights = np.empty((c, c)), np.empty(c)
     count = np.empty(c, dtype=np.int64)
     scratch = np.empty(c), cluster_weights, count, np.empty(c), np.empty(c)
@@ -72,11 +75,14 @@ def alternate(
         solved = rotation is None
         if rotation is None:
             cluster_sums(rows, weights, labels, sums, cluster_weights, count)
+            # Row k of the sums, divided by √b(C_k), is row k of Gᵀ (F − ηAF).
             rotation = nearest_orthogonal((sums / np.sqrt(cluster_weights)[:, None]).T)
         # Steps 3 to 5. For every row in turn, move it to the cluster of largest gain δ_ij, unless
         # that would empty the cluster it is in.
         moves, objective = sweep(rows @ rotation, weights, labels, *scratch)
         history.append(constant - 2.0 * objective)
+        # A rotation that was given need not be the one these labels ask for: that nothing moved
+        # under it does not make a fixed point. It serves the first sweep only.
         converged = solved and moves == 0
         rotation = None
     return Discretization(
@@ -115,6 +121,7 @@ def starts(
     if rotation is not None:
         rotation = _check_rotation(rotation, c)
     if init is not None:
+        # The given start comes first, so that it wins ties.
         found.append((check_init(init, n, c), rotation))
     elif rotation is not None:
         rotated = relaxation.eigenvectors @ rotation
@@ -129,6 +136,7 @@ def _check_rotation(rotation: np.ndarray, c: int) -> np.ndarray:
     if matrix.shape != (c, c):
         raise ValueError(f"rotation must have shape ({c}, {c}), but it has {matrix.shape}.")
     error = float(np.abs(matrix.T @ matrix - np.eye(c)).max())
+    # Not ``error > ORTHOGONAL``, which NaN would pass.
     if not error <= ORTHOGONAL:
         raise ValueError(
             f"rotation must be orthogonal, but RᵀR differs from the identity by {error:.3g}; "

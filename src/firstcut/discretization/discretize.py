@@ -67,6 +67,7 @@ def discretize(
     options = _checked(method, options, relaxation)
     score = _score(relaxation, graph, cut)
     rng = as_generator(random_state)
+    # At a tie the last bit decides, and several BLAS threads round it differently.
     with single_threaded():
         return DISCRETIZERS[method](relaxation, random_state=rng, score=score, **options)
 
@@ -78,6 +79,7 @@ def _checked(method: str, options: dict[str, Any], relaxation: Relaxation) -> di
         if name not in known:
             listed = ", ".join(map(repr, known)) or "none"
             raise TypeError(f"method={method!r} has no option {name!r}; its options are {listed}.")
+        # None is a count where it is the default: the method then chooses.
         if name in COUNTS and not (value is None and known[name] is None):
             options[name] = check_count(name, value)
     if (options.get("n_clusters") or 0) > relaxation.n_nodes:
@@ -100,4 +102,5 @@ def _score(relaxation: Relaxation, graph: Any, cut: CutLike | None) -> Score | N
             f"The graph has {graph.n_nodes} nodes and the relaxation {relaxation.n_nodes}; pass "
             "the graph that was relaxed."
         )
+    # The relaxation knows the node weights of its cut, and they are all that a cut is.
     return as_problem(graph, relaxation.node_weights if cut is None else cut).value

@@ -29,11 +29,14 @@ def fill_empty_clusters(labels: np.ndarray, points: np.ndarray, n_clusters: int)
         return labels
     labels = labels.copy()
     mean = np.zeros((n_clusters, points.shape[1]))
+    # Column by column, as bincount sums one number per row.
     for p in range(points.shape[1]):
         mean[:, p] = np.bincount(labels, points[:, p], minlength=n_clusters)
+    # The mean of an empty cluster is 0 / 1 instead of 0 / 0, and no row asks for it.
     mean /= np.maximum(count, 1)[:, None]
     distance = np.square(points - mean[labels]).sum(axis=1)
     for k in empty:
+        # The only row of a cluster cannot be spared, nor one that has just filled another.
         distance[count[labels] == 1] = -1.0
         i = int(np.argmax(distance))
         count[labels[i]] -= 1

@@ -66,6 +66,7 @@ def first_order(
             f"eta={eta!r} asks for a choice between several values, which is made by the true cut "
             "value: pass the graph, discretize(..., graph=S), or a single number."
         )
+    # The same starts for every η: what differs between them is η alone.
     begin = starts(relaxation, init, rotation, n_init, random_state)
     return best_of(
         (
@@ -82,8 +83,11 @@ def _etas(eta: float | Sequence[float] | str, relaxation: Relaxation) -> list[fl
     if isinstance(eta, str):
         if eta != "auto":
             raise ValueError(f"eta={eta!r} is not known; pass a number, several, or 'auto'.")
+        # 0 where components are enough for clusters, and then there is no scale; the inverse of a
+        # tiny λ_c may overflow.
         largest = float(relaxation.eigenvalues.max())
         scaled = [factor / largest for factor in SCALED_ETAS] if largest > 0 else []
+        # A set, as a value on both ladders need not run twice; sorted, as the first one wins a tie.
         return sorted({*PAPER_ETAS, *(value for value in scaled if np.isfinite(value))})
     values = [float(value) for value in np.atleast_1d(np.asarray(eta, dtype=np.float64))]
     if not values or not all(np.isfinite(value) and value >= 0 for value in values):

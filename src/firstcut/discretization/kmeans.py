@@ -72,6 +72,7 @@ def _best_run(
 ) -> Discretization:
     """Return the best of ``n_init`` runs, each with a seed of its own."""
     c = rows.shape[1] if n_clusters is None else n_clusters
+    # All drawn at once, as scikit-learn takes seeds and no Generator.
     seeds = random_state.integers(2**31 - 1, size=n_init)
     return best_of((_run(rows, c, int(seed), max_iter) for seed in seeds), score)
 
@@ -87,5 +88,7 @@ def _run(rows: np.ndarray, c: int, seed: int, max_iter: int) -> Discretization:
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(rows)
     labels = fill_empty_clusters(model.labels_.astype(np.int64), rows, c)
+    # Of the means as k-means left them, before the repair.
     loss = float(model.inertia_)
+    # A run that ends at the last iteration may have converged there, which cannot be told.
     return Discretization(labels, model.n_iter_, model.n_iter_ < max_iter, loss, np.array([loss]))

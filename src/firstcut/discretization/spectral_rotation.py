@@ -55,16 +55,19 @@ def _start(rows: np.ndarray, first: int) -> np.ndarray:
     c = rows.shape[1]
     columns = np.empty((c, c))
     columns[:, 0] = rows[first]
+    # Step 3. The sum goes on from row to row, so each costs one product with the last one taken.
     cosines = np.zeros(rows.shape[0])
     for k in range(1, c):
         cosines += np.abs(rows @ columns[:, k - 1])
         columns[:, k] = rows[int(np.argmin(cosines))]
+    # Rows are orthogonal only nearly, and the steps below need a rotation.
     return nearest_orthogonal(columns)
 
 
 def _run(rows: np.ndarray, turn: np.ndarray, max_iter: int) -> Discretization:
     """Solve for labels and rotation in turn, steps 5 and 6 of the reference, until labels stay."""
     n, c = rows.shape
+    # No row has this label, so the first round cannot look like a fixed point.
     labels = np.full(n, -1)
     history: list[float] = []
     converged = False
@@ -79,6 +82,8 @@ def _run(rows: np.ndarray, turn: np.ndarray, max_iter: int) -> Discretization:
         for j in range(c):
             sums[j] = np.bincount(labels, rows[:, j], minlength=c)
         turn = nearest_orthogonal(sums)
+        # ‖X R − Y‖² = ‖X‖² + ‖Y‖² − 2 ⟨R, XᵀY⟩; a row of zeros keeps ‖X‖² below n.
         history.append(float(np.sum(rows**2)) + n - 2.0 * float(np.sum(turn * sums)))
+    # By the coordinates that the labels were read off.
     labels = fill_empty_clusters(labels, rotated, c)
     return Discretization(labels, len(history), converged, history[-1], np.array(history))

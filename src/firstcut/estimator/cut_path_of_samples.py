@@ -52,7 +52,9 @@ def cut_path(
     (3, 0.0)
     """
     chosen = affinity_of(affinity)
+    # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
     samples = X if hasattr(X, "shape") else np.asarray(X)
     options = {"n_neighbors": n_neighbors} if "n_neighbors" in chosen.parameters else {}
+    # A few samples do not have as many neighbours as the default asks for.
     matrix = chosen.graph(samples, **chosen.limited(samples.shape[0], options))
     return cut_path_problem(as_problem(matrix, cut), n_clusters, random_state=random_state)

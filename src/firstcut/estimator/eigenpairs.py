@@ -52,9 +52,11 @@ class FittedEigenpairs:
     @cached_property
     def relaxation(self) -> Relaxation:
         """The eigenpairs of the nodes with edges, as many as clusters and embedding need."""
+        # A frozen dataclass may cache all the same: cached_property writes to __dict__ directly.
         if self.known is not None:
             return self.known
         problem = self._problem()
+        # Isolated nodes may weigh 0, and there is no B^-½ then.
         core = problem.restrict(problem.graph.connected)
         count = min(max(self.n_clusters, self.n_components), core.n_nodes)
         return relax_with_warning(core, count, self.seed, self.options)
@@ -64,10 +66,12 @@ class FittedEigenpairs:
         """B^-½ F, in which nodes that belong together lie together; 0 for isolated nodes."""
         problem = self._problem()
         nodes = problem.graph.connected
+        # Of a graph without edges there are no eigenpairs, and the embedding is all zeros.
         columns = min(self.n_components, nodes.size) if nodes.size else self.n_components
         rows = np.zeros((problem.n_nodes, columns))
         if nodes.size:
             scale = np.sqrt(problem.node_weights[nodes])
+            # There may be more pairs than columns: the bound needs as many as clusters.
             rows[nodes] = self.relaxation.eigenvectors[:, :columns] / scale[:, None]
         return rows
 
@@ -80,8 +84,11 @@ class FittedEigenpairs:
         """
         problem = self._problem()
         n_connected = problem.graph.connected.size
+        # Isolated nodes that weigh something: each is a component of its own, with an eigenvalue 0.
         if n_connected < problem.n_nodes and problem.node_weights.min() > 0:
             return relax_problem(problem, self.n_clusters, random_state=self.seed).lower_bound
+        # Isolated nodes that weigh nothing are clusters here, and there are fewer eigenpairs than
+        # clusters: 0 is what is sure.
         if n_connected < self.n_clusters:
             return 0.0
         return self.relaxation.leading(self.n_clusters).lower_bound

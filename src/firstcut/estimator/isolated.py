@@ -40,23 +40,26 @@ def label_isolated(
     -------
     ndarray of shape (n,)
     """
+    # 1. Nodes with edges keep their labels.
     everywhere = np.full(problem.n_nodes, -1, dtype=np.int64)
     everywhere[nodes] = labels
     lonely = np.flatnonzero(everywhere < 0)
     outside = problem.node_weights[lonely]
-    # Clusters that the nodes with edges are too few for are single isolated nodes.
+    # 2. Clusters that the nodes with edges are too few for are single isolated nodes.
     used = int(labels.max()) + 1 if labels.size else 0
     alone = n_clusters - used
     everywhere[lonely[:alone]] = np.arange(used, n_clusters)
+    # 3. Take the sums of all clusters; a cluster of one isolated node has no boundary.
     boundary, cluster_weights = np.zeros(n_clusters), np.zeros(n_clusters)
     if labels.size:
         core = problem.restrict(nodes)
         boundary[:used] = core.boundaries(labels)
         cluster_weights[:used] = core.cluster_weights(labels)
     cluster_weights[used:] = outside[:alone]
-    # Each of the others joins the cluster whose term it lowers most, or else the heaviest.
+    # 4. Each of the others joins the cluster whose term it lowers most, or else the heaviest.
     heaviest = int(np.argmax(cluster_weights))
     for node, weight in zip(lonely[alone:], outside[alone:], strict=True):
+        # Boundaries stay: the node has no edges. A cluster that weighs nothing is 0 / 0, no gain.
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = boundary / cluster_weights - boundary / (cluster_weights + weight)
         gain = np.nan_to_num(gain)

@@ -85,6 +85,7 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
             "n_clusters='auto'; leave max_clusters out."
         )
     solver = _strategy(parameters)
+    # Whatever belongs to a discretizer was refused above if another solver was chosen.
     method, options = _method(parameters) if solver == "spectral" else ("", {})
     value = {name: _or_default(parameters, name) for name in DEFAULTS}
     return Settings(
@@ -115,9 +116,12 @@ def resolve_affinity(
     -------
     Affinity, dict
     """
+    # 1. The affinity, by name or made of a function.
     name = parameters["affinity"]
     affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
     known = affinity.parameters
+    # 2. Warn of kernel parameters that it does not have. One that was given its default cannot be
+    #    told from one that was not given.
     unused = [
         f"{option}={parameters[option]!r}"
         for option, default in KERNEL_DEFAULTS.items()
@@ -128,8 +132,10 @@ def resolve_affinity(
             f"{', '.join(unused)} has no effect: affinity={name!r} does not have it. Pass "
             "affinity='rbf' for a Gaussian kernel.",
             UserWarning,
+            # The user's line: above this function are fit and scikit-learn's wrapper of it.
             stacklevel=4,
         )
+    # 3. Add kernel_params, in a copy: the caller's dict is not ours to change.
     further = dict(parameters["kernel_params"] or {})
     if callable(name):
         return affinity, further  # a function of the user's gets what the user says, nothing else
@@ -147,6 +153,7 @@ def resolve_affinity(
             f"kernel_params holds {', '.join(map(repr, unknown))}, which affinity={name!r} does "
             f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
         )
+    # 4. Cut all of it down to what so many samples allow.
     given = {option: parameters[option] for option in own} | further
     return affinity, affinity.limited(n_samples, given)
 
@@ -158,9 +165,11 @@ def _strategy(parameters: Mapping[str, Any]) -> str:
         for name, strategy in STRATEGIES.items()
     }
     asked = parameters["solver"]
+    # With "auto" the first strategy that was given something of its own, or none of them.
     chosen = asked if asked != "auto" else next((name for name in given if given[name]), None)
     if chosen is None:
         return next(iter(STRATEGIES))
+    # What was given to another strategy would be dropped without a word: that is an error.
     for other, names in given.items():
         if names and other != chosen:
             told = ", ".join(f"{name}={parameters[name]!r}" for name in names)
@@ -192,11 +201,13 @@ def _method(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         warnings.warn(
             f"n_init={parameters['n_init']} has no effect: assign_labels={asked!r} has no starts.",
             UserWarning,
+            # The user's line: one more than for the affinity, as ``resolve`` lies between.
             stacklevel=5,
         )
     options = {}
     if "eta" in known:
         options["eta"] = _or_default(parameters, "eta")
+    # Left out, it is for the method to choose.
     if "n_init" in known and parameters["n_init"] is not None:
         options["n_init"] = parameters["n_init"]
     return str(method), options
@@ -209,6 +220,7 @@ def _eigen_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
         asked = parameters["eigen_solver"]
         name = EIGENSOLVER_ALIASES.get(asked, asked)
         options["solver"] = check_solver(name, "eigen_solver")
+    # 0 is ARPACK's word for machine precision.
     if parameters["eigen_tol"] not in (None, "auto"):
         options["tol"] = max(float(parameters["eigen_tol"]), float(np.finfo(np.float64).eps))
     return options

@@ -53,16 +53,21 @@ class Clusters:
     def ties(self, affinities: Any) -> np.ndarray:
         """Return how strongly every new node is tied to every cluster, (n_new, c)."""
         n, c = self.labels.size, self.cluster_weights.size
+        # Y as CSR, one 1 per row, made of the labels as they are; the product sums by cluster.
         member = sp.csr_array((np.ones(n), self.labels, np.arange(n + 1)), shape=(n, c))
         ties = affinities @ member
         return np.asarray(ties.toarray() if sp.issparse(ties) else ties, dtype=np.float64)
 
     def choose(self, ties: np.ndarray) -> np.ndarray:
         """Return the cluster that every new node changes the cut least in."""
+        # With the node in cluster k, the value is the sum of all terms as if it were in none of
+        # them (``apart``), with the term of k exchanged (``joined``): only the difference depends
+        # on k.
         boundary = self.boundary + ties
         grown, weight = self._grown(ties)
         degree = ties.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
+            # A cluster of isolated nodes may have neither boundary nor weight; its term is 0.
             apart = np.nan_to_num(boundary / grown, posinf=np.inf)
             joined = np.nan_to_num((self.boundary + degree - ties) / (grown + weight))
         return np.asarray(np.argmin(joined - apart, axis=1))
@@ -71,9 +76,11 @@ class Clusters:
         """Return the cut value of the graph with all these new nodes in it."""
         rows = np.arange(labels.size)
         grown, weight = self._grown(ties)
+        # What every new node adds to every boundary: its ties, and in its own cluster all others.
         crossing = ties.copy()
         crossing[rows, labels] = ties.sum(axis=1) - ties[rows, labels]
         boundary = self.boundary + crossing.sum(axis=0)
+        # ``grown`` is per new node; all of them come, so what each adds is summed.
         cluster_weights = self.cluster_weights + (grown - self.cluster_weights).sum(axis=0)
         cluster_weights += np.bincount(labels, weight[:, 0], minlength=cluster_weights.size)
         return value_of_sums(boundary, cluster_weights)
@@ -84,6 +91,7 @@ class Clusters:
         Their shapes are (n_new, c) and (n_new, 1).
         """
         added = self.cut.per_degree * ties
+        # Weights that were given per node say nothing of a new one, so it gets their mean.
         weight = np.mean(self.cut.constant) + added.sum(axis=1, keepdims=True)
         return self.cluster_weights + added, weight
 
@@ -120,6 +128,7 @@ class Prediction:
     ) -> None:
         self.affinity = affinity
         self.parameters = parameters
+        # Of a matrix between samples it is the graph that new rows are compared with.
         self.known = X if affinity.takes == "samples" else matrix
         self.clusters = clusters
         self.eigenpairs = eigenpairs
@@ -135,6 +144,7 @@ class Prediction:
     def place(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the clusters of new samples, and their ties to every cluster."""
         clusters = self.clusters
+        # 1. Take the ties of new samples block by block, as memory allows.
         ties = np.empty((X.shape[0], clusters.cluster_weights.size))
         # Neighbours are a few entries a row, other affinities one for every training sample.
         sparse = "n_neighbors" in self.affinity.parameters
@@ -142,11 +152,14 @@ class Prediction:
         for start in range(0, X.shape[0], step):
             block = slice(start, start + step)
             ties[block] = clusters.ties(self._rows(X[block]))
+        # 2. Refuse what no cut is defined for; ``initial`` is for no samples at all.
         if not np.isfinite(ties).all() or ties.min(initial=0.0) < 0:
             raise ValueError(
                 "New samples have negative or infinite affinities to the training samples; a cut "
                 "needs non-negative ones."
             )
+        # 3. Choose. A sample without any affinity has no ties to choose by: it goes where its
+        #    nearest training sample is or, of a matrix, to the innermost cluster.
         labels = clusters.choose(ties)
         lost = np.flatnonzero(ties.sum(axis=1) == 0)
         if lost.size and self.affinity.takes == "samples":
@@ -160,6 +173,7 @@ class Prediction:
         """Whether X is what the estimator was fitted to."""
         if X.shape != self.known.shape:
             return False
+        # What is kept of a matrix is the graph that was made of it.
         if self.affinity.takes != "samples":
             X = self.affinity.graph(X, **self.parameters)
         if sp.issparse(X) != sp.issparse(self.known):
@@ -172,5 +186,6 @@ class Prediction:
         """Return the cluster whose mean is nearest to the origin of the embedding."""
         labels = self.clusters.labels
         sizes = np.bincount(labels)
+        # Column by column, (n_components, c); a node without affinities lies at the origin.
         means = [np.bincount(labels, column) / sizes for column in self.eigenpairs.embedding.T]
         return int(np.argmin(np.square(means).sum(axis=0)))

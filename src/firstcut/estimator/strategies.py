@@ -94,6 +94,7 @@ def spectral(
     say: Say,
 ) -> Outcome:
     """Relax, discretize and refine."""
+    # 1. Relax: eigenpairs for the labels, and as many as clusters for the bound.
     n_components = min(settings.n_components or n_clusters, problem.n_nodes)
     count = max(n_clusters, n_components)
     relaxation = known or relax_with_warning(problem, count, seed, settings.eigen_options)
@@ -101,6 +102,8 @@ def spectral(
     say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
 
     say(f"Computing label assignment using {settings.method}")
+    # 2. Discretize. k-means makes any number of clusters of the columns it sees. A rotation makes
+    #    as many as there are columns: where there are too few, zeros are added.
     seen, options = relaxation.leading(n_components), dict(settings.method_options)
     if "n_clusters" in options_of(settings.method):
         options["n_clusters"] = n_clusters
@@ -110,11 +113,13 @@ def spectral(
         found = DISCRETIZERS[settings.method](
             seen, random_state=np.random.default_rng(seed), score=problem.value, **options
         )
+    # 3. Where there were more columns than clusters, merge clusters.
     labels = found.labels
     if int(labels.max()) + 1 > n_clusters:  # a rotation of more eigenvectors than clusters
         labels = merge_clusters(problem, labels, n_clusters, random_state=seed)
     say(f"Assigned after {found.n_iter} iterations, cut value {problem.value(labels):.6g}")
 
+    # 4. Refine.
     if settings.refine:
         refined = refine_problem(problem, labels)
         labels = refined.labels
@@ -146,11 +151,13 @@ def multilevel(
         problem,
         n_clusters,
         effort=settings.effort,
+        # Eigenpairs are computed when they are asked for, and not by a fit.
         lower_bound=False,
         random_state=seed,
         callback=listen,
         n_jobs=settings.n_jobs,
     )
+    # With 1 or n clusters there is nothing to search, and scikit-learn wants n_iter_ >= 1.
     return Outcome(found.labels, max(rounds, 1), known)
 
 

@@ -33,4 +33,5 @@ def kernel(function: Callable[..., Any]) -> Any:
     try:
         return njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:
+        # numba found no folder that it could write its cache to.
         return njit(nogil=True, error_model="numpy")(function)

@@ -46,21 +46,27 @@ def lower_bound(boundary, cluster_weights, rest, root, shut):
     k_open = boundary.shape[0]
     for k in range(k_open):
         root[k] = np.sqrt(boundary[k])
+        # Without a boundary a cluster adds 0 whatever it weighs: none of ``rest`` should go to it.
         shut[k] = boundary[k] == 0.0
     # Water-filling: shut the clusters whose best share would be negative, until none is.
     while True:
+        # At the minimum over the clusters that are not shut, b(C_k) + x_k is in proportion to
+        # root_k, and all of them together weigh ``total``.
         total, roots = rest, 0.0
         for k in range(k_open):
             if not shut[k]:
                 total += cluster_weights[k]
                 roots += root[k]
         changed = False
+        # x_k < 0. Shutting those leaves less for the others, and for themselves if they were opened
+        # again: none ever has to be, and after at most k rounds nothing changes.
         for k in range(k_open):
             if not shut[k] and cluster_weights[k] / total > root[k] / roots:
                 shut[k] = True
                 changed = True
         if not changed:
             break
+    # The Cauchy-Schwarz value of those that share ``rest``; the shut ones keep their weight.
     value = roots * (roots / total)
     for k in range(k_open):
         if shut[k] and boundary[k] > 0.0:
@@ -115,9 +121,12 @@ def branch(
     grown, root, shut = scratch
     n, c = affinity.shape
     i = cursor[DEPTH]
+    # At its head nodes 0..i-1 are in their clusters, row i of ``boundary`` and ``cluster_weights``
+    # is theirs, and so are the affinities of all nodes to come, but for node i's own trial.
     for _ in range(max_visits):
         # 1. Take node i out of the cluster it was tried in last.
         if labels[i] >= 0:
+            # Put back what was there, which a subtraction would do only up to rounding.
             k = labels[i]
             for p in range(indptr[i + 1] - 1, indptr[i] - 1, -1):
                 affinity[indices[p], k] = saved[p]
@@ -126,6 +135,7 @@ def branch(
         # 2. Choose the next cluster for it; where none is left, go back to the node before.
         k = trial[i]
         trial[i] += 1
+        # It may open the next cluster only, and never more than c.
         if k > opened[i] or k == c:
             if i == 0:
                 cursor[DONE] = 1
@@ -138,9 +148,12 @@ def branch(
         cursor[VISITED] += 1
 
         # 3. Put it there: boundaries and weights of the clusters, affinities of the nodes to come.
+        #    A cluster that opens has nothing yet; row i holds what another branch left there.
         if k == opened[i]:
             boundary[i, k] = 0.0
             cluster_weights[i, k] = 0.0
+        # Node i's edges to any other cluster cross from now on: each adds to the boundary of that
+        # cluster, and their sum to the boundary of k.
         added = 0.0
         for other in range(n_open):
             boundary[i + 1, other] = boundary[i, other] + affinity[i, other]
@@ -150,12 +163,15 @@ def branch(
         boundary[i + 1, k] = boundary[i, k] + added
         cluster_weights[i + 1, k] = cluster_weights[i, k] + node_weights[i]
         labels[i] = k
+        # Each edge has a place of its own in ``saved``, so no deeper node overwrites it.
         for p in range(indptr[i], indptr[i + 1]):
             saved[p] = affinity[indices[p], k]
             affinity[indices[p], k] += weights[p]
 
         # 4. Where every node to come must be a cluster of its own, the partition is complete.
         if c - n_open == n - i - 1:
+            # The nodes to come add their affinities to the clusters there are. Each has all its own
+            # edges cut, as a cluster by itself.
             value = 0.0
             for other in range(n_open):
                 total = boundary[i + 1, other]
@@ -194,8 +210,10 @@ def branch(
         )
 
         # 6. Go on to the next node only if something better can come of it.
+        #    The bound may be too large by its rounding, which must not rule out the optimum.
         if bound * (1.0 - safety) >= best_value[0]:
             continue
+        # There is a next node: the last one always ends at step 2 or 4.
         i += 1
         trial[i] = 0
         opened[i] = n_open

@@ -19,6 +19,7 @@ FREE, WAITING, USED = 0, 1, 2
 @kernel
 def push(keys, nodes, size, key, node):
     """Insert (key, node) into the binary min-heap of ``size`` entries; return the new size."""
+    # Move a hole from the end towards the root, past parents that are larger, and fill it.
     at = size
     while at > 0:
         up = (at - 1) >> 1
@@ -35,6 +36,7 @@ def push(keys, nodes, size, key, node):
 @kernel
 def pop(keys, nodes, size):
     """Remove the smallest entry, which the caller has read at 0; return the new size."""
+    # The last entry takes the root's place: move a hole down, past the smaller child each time.
     size -= 1
     key = keys[size]
     node = nodes[size]
@@ -83,6 +85,8 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain):
             continue
         size = push(keys, nodes, 0, change, i)
         status[i] = WAITING
+        # Moves of the chain, and those up to its smallest value; what the value has changed by
+        # since the chain began, and by how much at its smallest.
         length = 0
         best_length = 0
         climbed = 0.0
@@ -95,15 +99,16 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain):
             edges += indptr[i + 1] - indptr[i]
             change, k, total, own, into = best_move(i, problem, state, scratch)
             if k < 0:
+                # Out of the heap, but a later move beside it may bring it back.
                 status[i] = FREE
                 continue
             if size > 0 and change > keys[0]:
                 size = push(keys, nodes, size, change, i)
-                if nodes[0] != i:
-                    continue
-                size = pop(keys, nodes, size)
+                continue
             # 3. Make the move, for better or worse, and remember where the value was smallest.
+            #    ``step`` is what rounding may be of the two terms that change.
             step = TOLERANCE * (ratio[labels[i]] + ratio[k])
+            # For the whole call, even if it is taken back below: that bounds the work.
             status[i] = USED
             trail[length] = i
             origin[length] = labels[i]
@@ -123,6 +128,7 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain):
                 if k >= 0:
                     status[j] = WAITING
                     size = push(keys, nodes, size, change, j)
+        # Those still waiting were not moved, and are to be had by the next chain.
         for q in range(size):
             status[nodes[q]] = FREE
         # 5. Take back, last first, what came after the smallest value.
@@ -130,6 +136,8 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain):
             i = trail[q]
             a = labels[i]
             k = origin[q]
+            # The state is what it was just after this move; e, s_a and s_k are those of the way
+            # back. It leads through partitions that were there before, none with an empty cluster.
             total = 0.0
             own = 0.0
             into = 0.0

@@ -21,11 +21,14 @@ def gather(problem, inverse, parts, order, most_nodes, max_weight, groups):
     """
     indptr, indices, weights, node_weights = problem
     leader, size, group_weight = groups
+    # ``size`` and ``group_weight`` are read for leaders only, which write them first.
     leader[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
+        # An earlier node has paired with i.
         if leader[i] >= 0:
             continue
+        # What a group may weigh before i joins it.
         room = max_weight - node_weights[i]
         own = inverse[i]
         best = -1
@@ -33,19 +36,23 @@ def gather(problem, inverse, parts, order, most_nodes, max_weight, groups):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             score = weights[p] * (own + inverse[j])
+            # Of equal scores the first neighbour is taken.
             if score <= best_score or j == i or parts[j] != parts[i]:
                 continue
+            # A node without a group makes a pair with i; one that has a group takes i in.
             r = leader[j]
             if (r < 0 and node_weights[j] <= room) or (
                 r >= 0 and size[r] < most_nodes and group_weight[r] <= room
             ):
                 best = j
                 best_score = score
+        # No neighbour to join: i stays alone, and a later node may still join it.
         if best < 0:
             leader[i] = i
             size[i] = 1
             group_weight[i] = node_weights[i]
         elif leader[best] < 0:
+            # Both were free: a pair, led by i.
             leader[i] = i
             leader[best] = i
             size[i] = 2
@@ -67,6 +74,7 @@ def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
     waiting[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
+        # Alone, and not joined by anyone.
         if leader[i] != i or size[i] != 1:
             continue
         hub = -1
@@ -81,9 +89,11 @@ def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
                 best_score = score
         if hub < 0:
             continue
+        # At most one leaf waits at every hub; the next one takes it along.
         other = waiting[hub]
         if other < 0:
             waiting[hub] = i
+        # Where both are too heavy together the first goes on waiting, and i stays alone.
         elif node_weights[other] + node_weights[i] <= max_weight:
             leader[i] = other
             size[other] = 2
@@ -106,6 +116,7 @@ def gather_listed(source, target, most_merges, leader, size):
             break
         i = source[p]
         j = target[p]
+        # Both ends untouched: a node that leads a pair has size 2, one that was led another leader.
         if i != j and leader[i] == i and leader[j] == j and size[i] == 1 and size[j] == 1:
             leader[j] = i
             size[i] = 2
@@ -121,10 +132,13 @@ def number_groups(leader, parent, first):
     """
     n = leader.shape[0]
     groups = 0
+    # 1. Number the leaders.
     for i in range(n):
         if leader[i] == i:
             parent[i] = groups
             groups += 1
+    # 2. Every node takes the number of its leader (a leader its own again), and is counted one
+    #    place further on, so that the running sums are where groups begin.
     first[: groups + 1] = 0
     for i in range(n):
         parent[i] = parent[leader[i]]
@@ -140,11 +154,14 @@ def list_members(parent, first, node_weights, members, coarse_node_weights):
 
     ``coarse_node_weights`` must be zero; ``first`` is used as a counter and left as it was. O(n).
     """
+    # A counting sort: first[r] is where the next node of group r goes, and ends where group r + 1
+    # begins. Nodes of a group stay in their order.
     for i in range(parent.shape[0]):
         r = parent[i]
         members[first[r]] = i
         first[r] += 1
         coarse_node_weights[r] += node_weights[i]
+    # Shift the beginnings back by one group; first[n_groups], the end of all, was never touched.
     for r in range(coarse_node_weights.shape[0] - 1, 0, -1):
         first[r] = first[r - 1]
     first[0] = 0
@@ -164,15 +181,18 @@ def contract(graph, groups, start, stop, place, coarse):
     parent, first, members = groups
     coarse_indptr, coarse_indices, coarse_weights = coarse
     filled = 0
+    # Here ``place`` is -1 everywhere, and the rows before r are written up to ``filled``.
     for r in range(start, stop):
         row = filled
         for m in range(first[r], first[r + 1]):
             i = members[m]
             for p in range(indptr[i], indptr[i + 1]):
+                # 1. Every edge of every node in the group leads to a coarse node k.
                 k = parent[indices[p]]
                 if k == r:
                     continue
                 q = place[k]
+                # 2. The first edge to k opens an entry in the row; further ones are added to it.
                 if q < 0:
                     place[k] = filled
                     coarse_indices[filled] = k
@@ -180,6 +200,7 @@ def contract(graph, groups, start, stop, place, coarse):
                     filled += 1
                 else:
                     coarse_weights[q] += weights[p]
+        # 3. Only the entries of this row are cleared: all of ``place`` would cost O(n) per row.
         for q in range(row, filled):
             place[coarse_indices[q]] = -1
         coarse_indptr[r + 1] = filled

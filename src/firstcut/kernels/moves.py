@@ -65,13 +65,15 @@ def best_move(i, problem, state, scratch):
 
     ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
     there is no move to make: i is alone in its cluster, or all its edges stay inside and no other
-    cluster can gain from it. Changes nothing; O(deg(i)), and O(deg(i) + c) when ``bounds`` cannot
-    rule out the clusters that i has no edge to.
+    cluster can gain from it. Clusters that i has no edge to are looked at only where a move there
+    could lower the value. Changes nothing; O(deg(i)), and O(deg(i) + c) when ``bounds`` cannot rule
+    them out.
     """
     indptr, indices, weights, node_weights = problem
     labels, _, cluster_weights, count, ratio, bounds = state
     link, touched = scratch
     a = labels[i]
+    # The last of a cluster stays, as an empty cluster has no value.
     if count[a] == 1:
         return 0.0, -1, 0.0, 0.0, 0.0
     # e is total, s_a is own, and s_k is link[k] for the clusters listed in touched.
@@ -87,6 +89,7 @@ def best_move(i, problem, state, scratch):
         if k == a:
             own += weights[p]
             continue
+        # Weights are positive, so 0 means that k has not been met yet.
         if link[k] == 0.0:
             touched[n_touched] = k
             n_touched += 1
@@ -109,13 +112,18 @@ def best_move(i, problem, state, scratch):
         for q in range(n_touched):
             link[touched[q]] = 0.0
         return 0.0, -1, 0.0, 0.0, 0.0
+    # The first term of the change. It is the same for all k, so the best move has the least second.
     leave = (2.0 * own - total + ratio[a] * weight) / rest
 
     # For a cluster without such an edge, ``far`` is no more than the second term can be.
+    # There s_k = 0, which leaves (e − ratio_k b_i) / (b(C_k) + b_i). The largest ratio makes the
+    # numerator least; then the largest weight makes it small if positive, the smallest if negative.
     far = total - bounds[0] * weight
     far /= (bounds[1] if far > 0.0 else bounds[2]) + weight
+    # Only where such a cluster could improve the cut, and more than those with an edge.
     if leave + far < 0.0 and (best < 0 or far < best_join):
         for k in range(cluster_weights.shape[0]):
+            # The own cluster a has no link either, and so has to be named.
             if k != a and link[k] == 0.0:
                 join = (total - ratio[k] * weight) / (cluster_weights[k] + weight)
                 if best < 0 or join < best_join:
@@ -133,6 +141,8 @@ def apply_move(i, k, total, own, into, node_weights, state):
     labels, boundary, cluster_weights, count, ratio, bounds = state
     a = labels[i]
     labels[i] = k
+    # Edges of i to other clusters no longer leave a, those into a now do; for k the reverse.
+    # Rounding must not make a boundary negative, which would look like a gain.
     boundary[a] = max(boundary[a] - (total - own) + own, 0.0)
     boundary[k] = max(boundary[k] + (total - into) - into, 0.0)
     cluster_weights[a] -= node_weights[i]
@@ -159,6 +169,8 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits):
     indptr, indices, _, node_weights = problem
     labels, _, _, _, ratio, _ = state
     n = labels.shape[0]
+    # From ``head`` on, around the end, the next ``n_queued`` places hold every queued node once, so
+    # n places are enough. It holds at the head of the loop.
     head = 0
     decrease = 0.0
     moves = 0
@@ -171,20 +183,26 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits):
             head = 0
         n_queued -= 1
         queued[i] = 0
+        # Out of visits: the rest is taken out only to leave ``queued`` zero.
         if visits >= max_visits:
             continue
         visits += 1
         edges += indptr[i + 1] - indptr[i]
         change, k, total, own, into = best_move(i, problem, state, scratch)
+        # In this form it also refuses a change that is not a number.
         if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
             continue
         apply_move(i, k, total, own, into, node_weights, state)
         decrease -= change
         moves += 1
+        # The neighbours' moves are worth something else now, and so (through the two ratios) are
+        # those of other nodes, which the next call has to find: queueing all would cost O(n) a
+        # move.
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if queued[j] == 0 and j != i:
                 queued[j] = 1
+                # Behind the last, around the end.
                 tail = head + n_queued
                 if tail >= n:
                     tail -= n

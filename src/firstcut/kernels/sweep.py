@@ -39,6 +39,7 @@ def sweep(scores, node_weights, labels, score_sums, cluster_weights, count, shar
     to the first cluster), the only member of a cluster stays, so no cluster is emptied. O(n c).
     """
     n, c = scores.shape
+    # 1. The sums of the partition as it is.
     score_sums[:] = 0.0
     cluster_weights[:] = 0.0
     count[:] = 0
@@ -47,17 +48,24 @@ def sweep(scores, node_weights, labels, score_sums, cluster_weights, count, shar
         score_sums[k] += scores[i, k]
         cluster_weights[k] += node_weights[i]
         count[k] += 1
+    # share_k is the term of cluster k in the objective. The caller's labels leave no cluster empty.
     for k in range(c):
         share[k] = score_sums[k] / sqrt(cluster_weights[k])
 
+    # 2. Every row in turn. At its head the sums, shares and counts are those of the labels, which
+    #    rows before have changed.
     moves = 0
     for i in range(n):
         a = labels[i]
         b = node_weights[i]
+        # What is left of a cluster without i may round to nothing beside a heavy node; i then
+        # stays.
         rest = cluster_weights[a] - b
         if count[a] == 1 or rest <= 0.0:
             continue
         row = scores[i]
+        # The paper's δ_ij: what the term of k gains by having i, another cluster's by i joining it,
+        # its own by i not leaving. A move to the largest adds δ_i,best − δ_i,own ≥ 0.
         for k in range(c):
             gain[k] = (score_sums[k] + row[k]) / sqrt(cluster_weights[k] + b) - share[k]
         gain[a] = share[a] - (score_sums[a] - row[a]) / sqrt(rest)
@@ -66,6 +74,7 @@ def sweep(scores, node_weights, labels, score_sums, cluster_weights, count, shar
             value = gain[k]  # selects, not branches: which cluster wins is unpredictable
             best = k if value > top else best
             top = value if value > top else top
+        # 3. Move it, and bring the terms of the two clusters up to date, O(1).
         if best != a:
             labels[i] = best
             score_sums[a] -= row[a]

@@ -28,6 +28,8 @@ def merge_clusters(
     ndarray of shape (n,)
         Labels 0..n_clusters-1 that keep every cluster whole.
     """
+    # Contraction keeps values: a cut of the graph of clusters has the same value on the whole
+    # graph, and tears no cluster apart.
     clusters = contracted_by_labels(problem, labels)
     joined = partition_problem(clusters, n_clusters, random_state=random_state)
     return np.asarray(joined.labels[labels])

@@ -66,7 +66,9 @@ class CutPath:
     @property
     def best(self) -> int:
         """The k with the largest eigengap, the largest such k where several are equal."""
+        # Where k is the number of nodes there is no λ_(k+1): that gap must not be the largest.
         gaps = np.nan_to_num(self.eigengaps, nan=-np.inf)
+        # The numbers ascend, so the last of equal gaps is that of the largest k.
         return int(self.n_clusters[np.flatnonzero(gaps == gaps.max())[-1]])
 
     @property
@@ -134,33 +136,40 @@ def cut_path_problem(
     CutPath
     """
     n = problem.n_nodes
+    # A number above n is no error here: it is checked as any number is, then left out.
     wanted = sorted({check_n_clusters(k, max(n, int(k))) for k in n_clusters})
     numbers = np.array([k for k in wanted if k <= n], dtype=np.int64)
     if numbers.size == 0:
         raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
     rng = as_generator(random_state)
+    # 1. Relax once for all k, one pair more than the largest k: its eigengap needs λ_(k+1).
     width = min(n, max(int(numbers[-1]) + 1, width or 0))
     relaxation = relax_problem(problem, width, random_state=rng, solver=solver, tol=tol)
     n_components, _ = problem.graph.components
+    # 2. Discretize and refine for one k after another, which is the order in which ``rng`` is read.
     found, bounds = [], []
     for k in numbers.tolist():
         # Up to the number of components they are grouped afresh, by graph search: the value is 0.
         if k <= n_components:
+            # No solver runs there and nothing is drawn, so any seed will do.
             part = relax_problem(problem, k, random_state=0)
         else:
             part = relaxation.leading(k)
+        # Sums of several BLAS threads round differently, and at a tie that decides the labels.
         with single_threaded():
             start = first_order(
                 part, random_state=rng, score=problem.value, eta="auto", n_init=STARTS
             )
         found.append(refine_problem(problem, start.labels))
         bounds.append(part.lower_bound)
+    # 3. Gather the evidence. λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
     values = relaxation.eigenvalues
     following = np.append(values, np.nan)
     cut_values = np.array([partition.cut_value for partition in found])
     return CutPath(
         numbers,
         cut_values,
+        # Rounding could lift a tight bound above the value that it bounds.
         np.minimum(bounds, cut_values),
         following[numbers] - values[numbers - 1],
         values,

@@ -112,9 +112,12 @@ def direct_cut_problem(
     rng = as_generator(random_state)
     if n_init is None:
         n_init = DEFAULT_STARTS if init is None else 1
+    # The given start comes first, and so wins a tie. The others are random labels in clusters of
+    # equal size, up to one node.
     starts = [] if init is None else [init]
     while len(starts) < n_init:
         starts.append(rng.permutation(np.arange(problem.n_nodes) % n_clusters))
+    # λ_max belongs to the problem and serves all starts.
     with single_threaded():
         largest = _largest_eigenvalue(problem)
         shifts = [factor * largest for factor in SHIFTS]
@@ -131,12 +134,15 @@ def _climb(
     graph, node_weights = problem.graph, problem.node_weights
     rows = np.arange(problem.n_nodes)
     count = np.empty(c, dtype=np.int64)
+    # The sweep's: sums of scores, cluster weights, counts, shares and gains.
     scratch = np.empty(c), np.empty(c), count, np.empty(c), np.empty(c)
     value = problem.value(labels)
     history: list[float] = []
     stage = 0
     while len(history) < max_iter and stage < len(shifts):
         # 1. Linearise at the labels: √b ⊙ T = √b ⊙ (σI − A) G = (σB − L) Y (YᵀBY)^-½.
+        #    ``own`` is the one nonzero entry of every row of Y (YᵀBY)^-½. As L = diag(d) − S, the
+        #    product is one with S, and what σB − diag(d) adds to that entry itself.
         own = 1.0 / np.sqrt(problem.cluster_weights(labels))[labels]
         indicator = np.zeros((problem.n_nodes, c))
         indicator[rows, labels] = own
@@ -147,6 +153,7 @@ def _climb(
         sweep(scores, node_weights, moved, *scratch)
         # 3. Go on from there if the true cut fell, else with the next shift.
         found = problem.value(moved)
+        # Strictly: an equal value uses up a shift, so the loop cannot go round in circles.
         if found < value:
             labels, value = moved, found
         else:
@@ -160,9 +167,12 @@ def _largest_eigenvalue(problem: Problem) -> float:
     # A is similar to B^-1 L, whose absolute row sums bound the spectrum
     graph, n = problem.graph, problem.n_nodes
     bound = float(np.max(2.0 * (graph.degrees - graph.matrix.diagonal()) / problem.node_weights))
+    # Any σ ≥ λ_max is allowed, so where there is little to compute the bound will do.
     if n <= 3 or bound == 0.0:
         return bound
     start = np.cos(np.arange(n))  # any fixed vector that no eigenvector is orthogonal to
+    # The bound brings the spectrum into [0, 1], whatever the scale of the weights.
     matrix = problem.operator() / bound
     ritz = eigsh(matrix, k=1, which="LA", tol=LOOSE, v0=start, return_eigenvectors=False)
+    # A Ritz value lies below λ_max, by a part that LOOSE limits and MARGIN makes up for.
     return min(bound, MARGIN * bound * float(ritz[0]))

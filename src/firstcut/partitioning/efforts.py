@@ -59,6 +59,7 @@ EFFORTS: dict[str, Effort] = {
         edges=60_000_000,  # about half a second
         passes=4,
     ),
+    # Without a budget of edges: it ends when populations bring nothing new.
     "thorough": Effort(
         stages=("fast", "balanced", "thorough"),
         bound_nodes=2000,

@@ -97,8 +97,10 @@ def exact_problem(problem: Problem, n_clusters: int) -> Partition:
     else:
         ordered, order = _ordered(problem)
         labels = np.empty(n, dtype=np.int64)
+        # The search has nodes in its own order; back to the caller's.
         labels[order] = _search(ordered, n_clusters)
         labels = number_by_appearance(labels)
+    # Of the problem as it was posed: the numbers of the search are scaled.
     value = problem.value(labels)
     return Partition(labels, value, lower_bound=value)
 
@@ -132,10 +134,12 @@ def stirling(n: int, c: int) -> int:
     """
     # scipy.special.stirling2(exact=True) takes 7 s for n = 4000, c = 2, and this a millisecond.
     # Row by row, S(m + k, k) = S(m + k - 1, k - 1) + k · S(m - 1 + k, k) with m = n - c.
+    # After m rounds row[k] is S(m + k, k), which is 1 for m = 0.
     row = [1] * (c + 1)
     for _ in range(n - c):
         left = 0
         for k in range(1, c + 1):
+            # On the right, ``left`` is of this round and row[k] of the one before.
             left = row[k] = left + k * row[k]
     return row[c]
 
@@ -150,10 +154,13 @@ def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
     n, graph, rows = problem.n_nodes, problem.graph, problem.graph.rows
     edges = rows != graph.indices
     weights = graph.weights[edges]
+    # All weights are below 2^top. Scaled, they are below 2^1000 / n², and so all of them together
+    # are below 2^1000: doubles end at 2^1024.
     top = int(np.frexp(weights.max(initial=0.0))[1])
     weights = np.ldexp(weights, 1000 - 2 * n.bit_length() - top)
     matrix = sp.csr_array((weights, (rows[edges], graph.indices[edges])), shape=(n, n))
     order = _search_order(matrix)
+    # A weight that vanishes beside the largest stays positive below: it will be divided by.
     node_weights = np.ldexp(problem.node_weights, -int(np.frexp(problem.node_weights.max())[1]))
     scaled = Problem(
         Graph(matrix.indptr, matrix.indices, matrix.data),
@@ -173,6 +180,7 @@ def _search_order(matrix: sp.csr_array) -> np.ndarray:
         node = order[i] = int(np.argmax(pull))
         near = slice(matrix.indptr[node], matrix.indptr[node + 1])
         pull[matrix.indices[near]] += matrix.data[near]
+        # Edges lead back to nodes taken before: all of them are marked anew, as never the largest.
         pull[order[: i + 1]] = -1.0
     return order
 
@@ -180,15 +188,22 @@ def _search_order(matrix: sp.csr_array) -> np.ndarray:
 def _search(problem: Problem, c: int) -> np.ndarray:
     """Return labels of the smallest value, for the nodes in the order of the problem."""
     n, node_weights = problem.n_nodes, problem.node_weights
+    # 1. Every edge once, at the end that comes first in the order of the search.
     later = sp.csr_array(sp.triu(problem.graph.matrix, k=1))
+    # 2. A first value to beat.
     best_labels = _first_labels(problem, c)
     best_value = np.array([_value(problem, best_labels)])
+    # 3. Where the search stands: all that ``branch`` needs to go on from one call to the next. Row
+    #    i of the tables is before node i is taken; ``saved`` has a place for every later edge, as
+    #    no edge is entered twice on one path.
     cursor = np.zeros(3, dtype=np.int64)
     rest = np.append(np.cumsum(node_weights[::-1])[::-1], 0.0)
     nodes = problem.graph.degrees, node_weights, rest
     path = np.full(n, -1), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     tables = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c)), np.zeros(later.nnz)
     scratch = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
+    # 4. Search in portions: a kernel cannot be interrupted, but between two calls Ctrl-C is heard.
+    #    Sums of n terms err by about n · epsilon, and no branch is given up for less.
     while not cursor[DONE]:
         branch(
             (later.indptr, later.indices, later.data),
@@ -214,9 +229,11 @@ def _value(problem: Problem, labels: np.ndarray) -> float:
 def _first_labels(problem: Problem, c: int) -> np.ndarray:
     """Return the best of a few descents: the smaller the first value, the more is ruled out."""
     uncut = problem.uncut_labels(c)
+    # A value of 0 cannot be beaten: with it every branch is given up at once.
     if uncut is not None:
         return uncut
     n = problem.n_nodes
+    # A fixed seed: where optima are equal, every call returns the same one.
     rng = np.random.default_rng(0)
     # Runs of the search's order, which follows the edges, and runs of random orders.
     runs = np.arange(n) * c // n
@@ -234,11 +251,16 @@ def _descend(problem: Problem, labels: np.ndarray, c: int) -> np.ndarray:
         before = labels.copy()
         for i in range(labels.size):
             old, weight = labels[i], node_weights[i]
+            # The last node of a cluster stays: c clusters are asked for.
             if count[old] == 1:
                 continue
             near = slice(graph.indptr[i], graph.indptr[i + 1])
             affinity = np.bincount(labels[graph.indices[near]], graph.weights[near], minlength=c)
+            # What i adds to the boundary of a cluster it joins, d_i − s_ik edges more and s_ik
+            # fewer, and takes off that of the cluster it leaves.
             step = graph.degrees[i] - 2 * affinity
+            # So close to overflow the terms may be infinite and their differences NaN, which
+            # nanargmin passes over; the 0 of staying keeps one number in the row.
             with np.errstate(all="ignore"):
                 ratio = boundary / cluster_weights
                 change = (boundary + step) / (cluster_weights + weight) - ratio
@@ -246,6 +268,7 @@ def _descend(problem: Problem, labels: np.ndarray, c: int) -> np.ndarray:
                 change += less - ratio[old]
             change[old] = 0.0
             new = int(np.nanargmin(change))
+            # A gain that could be rounding is none, or nodes might move to and fro.
             if change[new] < -WORTHWHILE * ratio[old]:
                 boundary[old] -= step[old]
                 boundary[new] += step[new]

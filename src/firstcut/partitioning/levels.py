@@ -79,12 +79,17 @@ def build(
     """
     coarsening = coarsening or Coarsening()
     steps: list[Step] = []
+    # One limit for all levels: that of the smallest, where it has to hold.
     max_weight = HEAVIEST * float(problem.node_weights.sum()) / smallest
     while problem.n_nodes > smallest:
+        # 1. Gather nodes into groups, and contract every group to a node.
         leader = coarsening.rule(problem, rng, max_weight, parts)
         step = contracted(problem, leader, coarsening.n_threads)
+        # 2. Stop where that got nowhere: the levels to come would be as large as this one.
         if step.problem.n_nodes > SPENT * problem.n_nodes:
             break
+        # 3. Go on from the coarse problem. No group has nodes of two parts, so its part is well
+        #    defined.
         if parts is not None:
             parts = coarse_labels([step], parts)
         steps.append(step)
@@ -101,15 +106,21 @@ def agglomerate(problem: Problem, n_clusters: int, n_threads: int = 1) -> list[S
     """
     steps: list[Step] = []
     while problem.n_nodes > n_clusters:
+        # 1. List every edge once, by its smaller end; self-loops, which no cut sees, drop out.
         n, graph, node_weights = problem.n_nodes, problem.graph, problem.node_weights
         source = np.repeat(np.arange(n, dtype=np.int32), np.diff(graph.indptr))
         once = np.flatnonzero(source < graph.indices)
         source, target, weights = source[once], graph.indices[once], graph.weights[once]
+        # 2. Take r of every node: as a cluster, all its edges leave it.
         boundary = np.bincount(source, weights, n) + np.bincount(target, weights, n)
         ratio = boundary / node_weights
+        # 3. Take the gain r_i + r_j − r_ij of every edge. The edge leaves both boundaries; taken
+        #    off each by itself, which it is a term of, it cannot make either negative.
         joint = (boundary[source] - weights) + (boundary[target] - weights)
         gain = ratio[source] + ratio[target]
         gain -= joint / (node_weights[source] + node_weights[target])
+        # 4. Merge along the best edges, the first of equal ones first: every merge is one node
+        #    less. There always is an edge, as there are fewer components than clusters.
         best = np.argsort(-gain, kind="stable")
         most_merges = min(n - n_clusters, max(1, n // MERGED_SHARE))
         leader, size = np.empty((2, n), dtype=np.int32)
@@ -141,8 +152,10 @@ def coarse_labels(steps: list[Step], labels: np.ndarray) -> np.ndarray:
     """Carry labels down a hierarchy that never gathers nodes of different labels; a copy."""
     for step in steps:
         coarse = np.empty(step.problem.n_nodes, dtype=labels.dtype)
+        # All nodes of a group write the same label, whichever writes last.
         coarse[step.parent] = labels
         labels = coarse
+    # A copy also of labels that went nowhere: moves will change them in place.
     return labels if steps else labels.copy()
 
 
@@ -159,6 +172,8 @@ def _contracted(
     node_weights = np.zeros(size)
     list_members(parent, first, problem.node_weights, members, node_weights)
 
+    # All that a block writes is its own, so threads have nothing to share. It cannot fill more than
+    # ``room``, the number of stored edges of its rows.
     def block(start: int, stop: int, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
         indices = np.empty(room, dtype=np.int32)
@@ -179,10 +194,12 @@ def _contracted(
     else:
         # Coarse row r is made of the stored edges reach[r]..reach[r + 1]-1, taken group by group.
         reach = np.concatenate(([0], np.cumsum(np.diff(graph.indptr)[members])))[first]
+        # Blocks of about as many edges each; kernels run without the interpreter lock.
         between = np.searchsorted(reach, np.linspace(0, reach[-1], n_threads + 1)[1:-1])
         ends = [0, *between.tolist(), size]
         with ThreadPoolExecutor(n_threads) as pool:
             blocks = list(pool.map(block, ends[:-1], ends[1:], np.diff(reach[ends]).tolist()))
+    # Every block counts from its own beginning: add what the blocks before have filled.
     indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
     filled = 0
     for start, stop, rows in zip(ends[:-1], ends[1:], blocks, strict=True):

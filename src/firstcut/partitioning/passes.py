@@ -79,7 +79,8 @@ class Trial:
     value : float
         Its cut value on the problem it was made for.
     work : int
-        Edges visited to find it.
+        Edges visited on the way down and up to find it; what it takes to start on the smallest
+        level is not counted.
     """
 
     labels: np.ndarray
@@ -127,6 +128,7 @@ def fresh(
         steps.pop()
     low = steps[-1].problem if steps else problem
     # 2. Solve the smallest level. It has the components of the whole, as edges are never lost.
+    #    Where components are enough, nothing need be cut and nothing can be improved.
     uncut = low.uncut_labels(n_clusters)
     if uncut is not None:
         labels = uncut.astype(np.int32)
@@ -135,6 +137,7 @@ def fresh(
         return Trial(labels, 0.0, _hierarchy_work(problem, steps))
     found = _grown(low, n_clusters, rng, coarsening)
     affordable = low.n_nodes <= SPECTRAL_NODES and n_clusters <= SPECTRAL_CLUSTERS
+    # Weights too far apart drown in the rounding of an eigensolver.
     if spectral and affordable and within_solvers_range(low):
         found = min(found, spectral_start(low, n_clusters, rng), key=lambda one: one.value)
     # 3. Uncoarsen.
@@ -151,6 +154,8 @@ def cycle(
     coarsening: Coarsening | None = None,
 ) -> Trial:
     """Coarsen inside the clusters and refine on the way up again: a V-cycle, never worse."""
+    # Down inside the clusters, so the partition itself is one of the coarsest level. Labels are
+    # copied on the way, as going up changes them in place.
     steps = build(problem, rng, CYCLE_NODES * n_clusters, labels, coarsening)
     state = uncoarsen(problem, steps, coarse_labels(steps, labels), n_clusters, rng)
     return Trial(state.labels, state.value, state.work)
@@ -172,17 +177,22 @@ def recombine(
     is taken. Never worse than ``better``. The graph must have fewer components than clusters.
     """
     coarsening = coarsening or Coarsening()
+    # 1. Number the intersections by the pair of their labels, in int64 as the product may need it.
     cells = better.astype(np.int64) * n_clusters + other
     if n_clusters > MOST_PRODUCT:
         cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
+    # 2. Coarsen inside them: both partitions are made of whole intersections.
     steps = build(problem, rng, CYCLE_NODES * n_clusters, cells.astype(np.int32), coarsening)
     low = steps[-1].problem if steps else problem
+    # 3. Start from the better one, or from clusters that grow anew out of the intersections. Those
+    #    come refined, so the better one is refined too before they are compared.
     labels = coarse_labels(steps, better)
     if regrow:
         start = State(low, labels, n_clusters)
         improve(start, rng)
         grown = _grown(low, n_clusters, rng, coarsening)
         labels = grown.labels if grown.value < start.value else start.labels
+    # 4. Uncoarsen.
     state = uncoarsen(problem, steps, labels, n_clusters, rng)
     return Trial(state.labels, state.value, state.work)
 
@@ -196,6 +206,7 @@ def spectral_start(
     """Discretize a problem's eigenvectors, judged by the cut value, and improve the result."""
     if relaxation is None:
         relaxation = relax_problem(problem, n_clusters, random_state=rng)
+    # The starts are judged by the true cut, which the alternation does not see.
     with single_threaded():
         labels = min(
             (
@@ -214,8 +225,10 @@ def improve(state: State, rng: np.random.Generator, nodes: np.ndarray | None = N
     state.settle(nodes)
     if state.problem.n_nodes <= CLIMB_NODES:
         seeds = np.flatnonzero(state.on_border()).astype(np.int32)
+        # A chain uses nodes up for those after it, so no end of the graph should always be first.
         rng.shuffle(seeds)
         state.climb(seeds, PATIENCE, CLIMB_EDGES * state.problem.graph.n_stored)
+        # Chains make many moves and take many back: fresh sums are rid of their rounding.
         state.measure()
 
 
@@ -235,13 +248,17 @@ def uncoarsen(
     state = State(levels[-1], labels, n_clusters)
     improve(state, rng)
     work = _hierarchy_work(problem, steps)
+    # From the second coarsest level up; ``step`` leads from each to the one below it.
     for finer, step in zip(levels[-2::-1], steps[::-1], strict=True):
+        # None: every node, which is what the finest level gets.
         active = None
         if finer is not problem:
             active = np.flatnonzero(state.on_border()[step.parent])
         work += state.work
+        # A partition has the same value on every level, so the sums go over as they are.
         state = State(finer, state.labels[step.parent], n_clusters, same=state)
         improve(state, rng, active)
+    # Values of trials are compared, so the last one is taken from fresh sums.
     state.work += work
     state.measure()
     return state
@@ -258,5 +275,6 @@ def _grown(
 
 def _hierarchy_work(problem: Problem, steps: list[Step]) -> int:
     """Return the edges visited to build a hierarchy, its levels' fixed costs counted as edges."""
+    # Each level is made from the one above it, so the edges of the coarsest are not visited.
     stored = problem.graph.n_stored + sum(step.problem.graph.n_stored for step in steps[:-1])
     return (LEVEL_VISITS * stored if steps else 0) + LEVEL_EDGES * (len(steps) + 1)

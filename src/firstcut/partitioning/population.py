@@ -101,15 +101,18 @@ class Population:
         """
         search = self._search
 
+        # At least one, or a loop that has work left would not go on.
         def affordable(limit: float) -> int:
             return int(np.clip(np.ceil((limit - search.work) / max(1, pass_work)), 1, BATCH))
 
+        # 1. Make starts: for their part of the budget, and at least two of them, to be parents.
         starts = STARTS_SHARE * budget
         while not search.is_done and len(self.members) < SIZE:
             if search.work > starts and len(self.members) > 1:
                 break
             self.start(affordable(starts))
             search.report(stage, search.work / budget)
+        # 2. Recombine them for the rest of it, or until they have given what they had.
         stale = 0
         while not search.is_done and search.work < budget and stale < STALE_TASKS:
             stale = 0 if self.breed(affordable(budget)) else stale + BATCH
@@ -120,23 +123,29 @@ class Population:
 
         Each is bred alone first, and only then with the best so far: it would take over at once.
         """
+        # The first population takes over the members that earlier stages have left.
         search, idle = self._search, 0
         while not search.is_done and idle < idle_populations:
             before = search.best.value if search.best is not None else np.inf
+            # 1. Fill the population.
             while not search.is_done and len(self.members) < SIZE:
                 self.start(min(BATCH, SIZE - len(self.members)))
                 search.report(stage, idle / idle_populations)
+            # 2. Breed it alone.
             self._breed_until_stale(stage, STALE_TASKS, idle, idle_populations)
+            # 3. Let the best of all populations join, and see whether that brings a new best.
             if search.best is not None:
                 self.members.append(search.best)
                 self._breed_until_stale(stage, SIZE, idle, idle_populations)
                 idle = 0 if search.best.value < before else idle + 1
+            # 4. Begin another one.
             self.members = []
 
     def finish(self) -> None:
         """Make the last single moves there are from the best."""
         best = self._search.best
         if best is not None and not self._search.is_done:
+            # A copy: moves change labels in place, and the best is a member too.
             state = State(self.problem, best.labels.copy(), self.n_clusters)
             self._search.consider(Trial(state.labels, state.finish(), state.work))
 
@@ -151,6 +160,7 @@ class Population:
 
         A child takes the place of its worse parent, if it is better and no member is as good.
         """
+        # 1. Draw all parents first, from one stream in one order.
         replaced = []
         tasks: list[Task] = []
         for _ in range(count):
@@ -158,13 +168,17 @@ class Population:
             if self.members[other].value < self.members[better].value:
                 better, other = other, better
             replaced.append(other)
+            # Counted over the whole search: the ways to recombine come round whatever the batches.
             number = self._search.n_tasks + len(tasks)
             tasks.append(self._child(self.members[better], self.members[other], number))
+        # 2. Run the tasks and take their children in order, however the threads were scheduled.
         improved = False
         for other, child in zip(replaced, self._run(tasks), strict=True):
             if child is None:
                 continue
             improved |= self._search.consider(child)
+            # Of the same value is taken to be the same partition: a second copy of a member would
+            # have nothing to give. An earlier child of the batch may be in the place by now.
             if child.value < SMALLER * self.members[other].value and not any(
                 abs(child.value - member.value) <= (1.0 - SMALLER) * member.value
                 for member in self.members
@@ -184,6 +198,7 @@ class Population:
         c, n = self.n_clusters, self.problem.n_nodes
         fewest = max(FEWEST_NODES * c, min(START_NODES[0] * c, n // 4))
         most = max(fewest, min(START_NODES[1] * c, n))
+        # Even on the scale of logarithms, so that small levels are drawn as often as large ones.
         smallest = int(np.exp(rng.uniform(np.log(fewest), np.log(most))))
         return fresh(self.problem, c, rng, smallest, coarsening=coarsening)
 
@@ -192,6 +207,7 @@ class Population:
 
         def task(rng: np.random.Generator, coarsening: Coarsening) -> Trial:
             mate, work = other.labels, 0
+            # The newcomer only mates: what may become a member is the child.
             if number % IMMIGRATION == 0:
                 new = self._fresh(rng, coarsening)
                 mate, work = new.labels, new.work
@@ -214,11 +230,13 @@ class Population:
         Threads that are more than the tasks are shared out among them.
         """
         search = self._search
+        # Handed out before any thread runs: what a task draws is fixed by its number.
         generators = [search.next_generator() for _ in tasks]
         workers = min(self.coarsening.n_threads, len(tasks))
         own = replace(self.coarsening, n_threads=self.coarsening.n_threads // workers)
 
         def run(task: Task, rng: np.random.Generator) -> Trial | None:
+            # Asked when a task begins; one that is under way is not cut short.
             return None if search.is_late else task(rng, own)
 
         if workers == 1:

@@ -64,6 +64,7 @@ def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
     even where the problem has to be scaled for the moves.
     """
     before = problem.value(labels)
+    # astype copies, so the caller's labels stay as they are.
     state = State(problem.within_range(), labels.astype(np.int32), int(labels.max()) + 1)
     state.finish()
     refined = state.labels.astype(np.int64)
@@ -111,6 +112,7 @@ class State:
         if same is None:
             self.measure()
         else:
+            # All sums but the count of nodes are the same on every level.
             for mine, other in zip(self.sums[1:], same.sums[1:], strict=True):
                 mine[:] = other
             self.count[:] = np.bincount(labels, minlength=n_clusters)
@@ -133,6 +135,7 @@ class State:
     def settle(self, nodes: np.ndarray | None = None) -> int:
         """Make improving moves, starting at ``nodes`` (default: all); return how many."""
         n = self.problem.n_nodes
+        # A node is queued once at a time, so the ring of n places cannot overflow.
         queue = np.empty(n, dtype=np.int32)
         queued = np.zeros(n, dtype=np.uint8)
         if nodes is None:
@@ -146,6 +149,7 @@ class State:
         decrease, moves, edges = settle(
             self.arrays, self.sums, self.scratch, queue, size, queued, VISITS_PER_NODE * n
         )
+        # Followed through the moves; rounding gathers in it until the next measure.
         self.value -= decrease
         self.work += edges
         return int(moves)
@@ -167,6 +171,7 @@ class State:
 
         To be called on fresh sums.
         """
+        # A settling may end at its limit with moves left. The next one, on fresh sums, makes them.
         value = self.value
         while self.settle() > 0:
             before, value = value, self.measure()

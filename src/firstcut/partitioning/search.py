@@ -107,6 +107,7 @@ def partition(
     >>> found.cut_value, bool(found.labels[0] == found.labels[2])
     (0.6666666666666666, True)
     """
+    # The limit counts from here: to check a large graph takes time as well.
     began = time.monotonic()
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit={time_limit!r} must be a number of seconds >= 0, or None.")
@@ -146,6 +147,7 @@ def partition_problem(
     ``given`` is ``init``, as labels 0..n_clusters-1, and ``began`` the time, on the monotonic
     clock, from which the limit counts.
     """
+    # Drawn whatever comes, so that the caller's generator always moves on alike.
     seed = as_generator(random_state).integers(2**32, size=4).tolist()
     n = problem.n_nodes
     if n_clusters in (1, n):
@@ -158,6 +160,7 @@ def partition_problem(
     try:
         search.run(EFFORTS[effort].stages, given)
     except KeyboardInterrupt:
+        # Interrupted in its first pass, a search has nothing to return.
         if on_interrupt == "raise" or search.best is None:
             raise
     assert search.best is not None
@@ -167,6 +170,7 @@ def partition_problem(
     best = int(np.argmin(values))
     if lower_bound is None:
         lower_bound = n <= EFFORTS[effort].bound_nodes and within_solvers_range(search.scaled)
+    # Nothing is below 0. Else an eigenproblem, which a stage of the search may have solved.
     bound = 0.0 if values[best] == 0.0 else search.relaxation.lower_bound if lower_bound else None
     return Partition(found[best], values[best], bound)
 
@@ -229,6 +233,7 @@ class _Search:
 
     def next_generator(self) -> np.random.Generator:
         """Return the generator of the next task."""
+        # By number and not by time: tasks of a batch may run in any order.
         self.n_tasks += 1
         return np.random.default_rng([*self._seed, self.n_tasks])
 
@@ -243,6 +248,7 @@ class _Search:
     def report(self, stage: str, fraction: float) -> None:
         """Tell the callback where the search stands."""
         if self._callback is not None and self.best is not None:
+            # In the user's own numbers, not in the scaled ones.
             value = self._problem.value(self.best.labels)
             seconds = time.monotonic() - self._began
             self._callback(Progress(stage, min(fraction, 1.0), value, seconds))
@@ -250,6 +256,7 @@ class _Search:
     def run(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
         """Run all stages."""
         first, *others = stages
+        # Taken by every effort, used or not: tasks then have the same numbers in all of them.
         parents = self.next_generator()
         trials = self._first_pass(first, given)
         self.report(first, 1.0)
@@ -260,12 +267,14 @@ class _Search:
         """Make one pass, and a V-cycle from each given partition."""
         n, c = self.scaled.n_nodes, self._n_clusters
         coarsening = self._coarsening(stage)
+        # A smallest level of n nodes is the graph itself: nothing is gathered first.
         smallest = n if n <= DIRECT_NODES else START_NODES * c
         rng = self.next_generator()
         trials = [fresh(self.scaled, c, rng, smallest, spectral=True, coarsening=coarsening)]
         self.consider(trials[0])
         for labels in given:
             rng = self.next_generator()
+            # Its number is used up all the same, and what follows draws what it always draws.
             if not self.is_done:
                 start = labels.astype(np.int32)
                 trials.append(cycle(self.scaled, start, c, rng, coarsening=coarsening))
@@ -278,6 +287,7 @@ class _Search:
 
         problem, c, pass_work = self.scaled, self._n_clusters, self.work
         population = Population(problem, c, self, trials, parents, self._coarsening(stages[0]))
+        # Up to this size an earlier stage has tried the spectral solution already.
         tried = 0
         for stage in stages:
             effort = EFFORTS[stage]
@@ -306,6 +316,7 @@ class _Search:
 
 def _count_threads(problem: Problem, effort: str, n_jobs: int | None) -> int:
     """Return how many threads to use; counting cores takes longer than a small graph does."""
+    # A single pass has threads for its contractions only, and these split from two blocks on.
     alone = 2 * BLOCK_EDGES if len(EFFORTS[effort].stages) == 1 else THREADED_EDGES
     if problem.graph.n_stored < alone:
         return 1
@@ -316,6 +327,7 @@ def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:
     """Return the initial partitions as a list of labels 0..n_clusters-1."""
     if init is None:
         return []
+    # A list of numbers is one partition, a list of arrays or lists is several.
     several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
     if not several:
         return [check_init(init, n_nodes, n_clusters)]

@@ -143,6 +143,7 @@ def relax_problem(
     """Solve the relaxed cut of a problem, with options that :func:`relax` would accept."""
     matrix = _operator(problem)
     options: dict[str, Any] = {"rng": as_generator(random_state)}
+    # What is not given stays out of the options, so that each solver has its own default.
     if tol is not None:
         options["tol"] = max(tol, SMALLEST_TOLERANCE)
     if max_iter is not None:
@@ -155,7 +156,9 @@ def relax_problem(
             found = _components_alone(problem, n_clusters)
         else:
             found = _by_component(matrix, problem.node_weights, component, n_clusters, solve)
+        # A solver may return f or −f; one of the two is agreed on, so that a seed fixes the answer.
         vectors = found.vectors * _signs(found.vectors)
+        # A F from the matrix itself: what the residuals and the first-order method need.
         product = matrix @ vectors
     return Relaxation(
         found.values, vectors, problem.node_weights, product, found.solver, found.converged
@@ -164,6 +167,7 @@ def relax_problem(
 
 def within_solvers_range(problem: Problem) -> bool:
     """Whether weights span no more orders of magnitude than an eigensolver can tell apart."""
+    # Divided, as the smallest times the range could overflow.
     return all(
         weights.size == 0 or weights.max() / WIDEST_RANGE <= weights.min()
         for weights in (problem.graph.weights, problem.node_weights)
@@ -214,13 +218,18 @@ def _by_component(
     beyond it, each solved on its own block.
     """
     n_components = int(component.max()) + 1
+    # 1. Any of the pairs beyond the null vectors may come from any block, so that each is asked for
+    #    all that are wanted.
     wanted = n_clusters - n_components
     blocks = _solved_blocks(matrix, node_weights, component, wanted, solve)
     values = np.concatenate([block.found.values for block in blocks])
+    # 2. All values in one array, with the block and the column that each comes from. Of equal
+    #    values the sort keeps those of the larger component first, as blocks come by size.
     counts = [block.found.values.size for block in blocks]
     owner = np.repeat(np.arange(len(blocks)), counts)
     column = np.concatenate([np.arange(count) for count in counts])
     smallest = np.argsort(values, kind="stable")[:wanted]
+    # 3. Vectors of the whole graph: null vectors first, then the others, 0 outside their block.
     vectors = np.zeros((component.size, n_clusters))
     vectors[:, :n_components] = indicator(component, node_weights)
     for position, pick in enumerate(smallest, start=n_components):
@@ -243,12 +252,15 @@ def _solved_blocks(
 ) -> list[_Block]:
     """Solve every component of more than one node for up to ``wanted`` pairs, the largest first."""
     sizes = np.bincount(component)
+    # With the nodes sorted by component, every block is a slice of rows and columns.
     order = np.argsort(component, kind="stable")
     ends = np.cumsum(sizes)
+    # A connected graph is its own block, and is not copied.
     connected = sizes.size == 1
     sorted_matrix = matrix if connected else matrix[order][:, order]
     blocks = []
     for k in np.argsort(-sizes, kind="stable"):
+        # From here on components are single nodes, which have a null vector and nothing else.
         if sizes[k] == 1:
             break
         span = slice(ends[k] - sizes[k], ends[k])
@@ -256,6 +268,7 @@ def _solved_blocks(
         block, scale = _scaled(sorted_matrix if connected else sorted_matrix[span, span])
         null = np.sqrt(node_weights[nodes] / node_weights[nodes].sum())
         found = solve(block, null, min(wanted, int(sizes[k]) - 1))
+        # Back in the units of A. A is positive semi-definite; only rounding goes below 0.
         blocks.append(_Block(nodes, found._replace(values=np.maximum(found.values, 0.0) * scale)))
     return blocks
 
@@ -265,6 +278,7 @@ def _scaled(block: sp.csr_array) -> tuple[sp.csr_array, float]:
 
     A Laplacian is at most twice its diagonal, and so is A, whatever the node weights.
     """
+    # A diagonal of 0, where all weights underflow, is left as it is. Indices are shared.
     scale = 2.0 * float(block.diagonal().max()) or 1.0
     return sp.csr_array((block.data / scale, block.indices, block.indptr), block.shape), scale
 

@@ -109,8 +109,10 @@ def load(
     ((178, 13), 3)
     """
     key = check_choice("name", name.lower() if isinstance(name, str) else name, names())
+    # 1. what scikit-learn brings is always there
     if key in BUNDLED:
         return _from_sklearn(key)
+    # 2. files in the folders, the first folder and the first kind of file that has it
     searched = folders(data)
     for folder in searched:
         for suffix, read in READERS.items():
@@ -118,6 +120,7 @@ def load(
             if path is not None:
                 shape = dataset_shape(key)
                 return _checked(key, *read(path, None if shape is None else shape[1]), str(path))
+    # 3. OpenML, where it has it and may be asked
     failure = ""
     if key in OPENML and download:
         try:
@@ -126,6 +129,7 @@ def load(
             failure = f"OpenML has it but could not be reached ({error}). "
     elif key in OPENML:
         failure = "OpenML has it but was not asked (download=False). "
+    # 4. say where it was looked for, why OpenML did not help, and where people get it
     listed = "\n".join(f"  {folder}" for folder in searched)
     raise FileNotFoundError(
         f"The dataset {key!r} is not here: no {' or '.join(key + end for end in READERS)} in\n"
@@ -146,6 +150,7 @@ def _find(folder: Path, file: str) -> Path | None:
     if (folder / file).is_file():
         return folder / file
     if folder.is_dir():
+        # people have JAFFE.mat; in order, so that of two such files one is always taken
         for path in sorted(folder.iterdir()):
             if path.name.lower() == file:
                 return path
@@ -156,9 +161,11 @@ def _from_openml(source: OpenML) -> Samples:
     """Fetch a dataset from OpenML; what is wrong with the network is an OSError."""
     import sklearn.datasets
 
+    # the limit holds for the whole process, so it is put back
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(OPENML_SECONDS)  # fetch_openml has no limit of its own
     try:
+        # liac-arff is the parser that needs no pandas; a retry would double the wait
         fetched: Any = sklearn.datasets.fetch_openml(
             data_id=source.data_id, as_frame=False, parser="liac-arff", n_retries=0
         )

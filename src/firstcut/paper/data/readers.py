@@ -57,26 +57,29 @@ def read_csv(path: Path, n_features: int | None = None) -> Samples:
     The class is in the column that the header calls y, label, class or target, or else in the last
     one; it may be a word.
     """
+    # spreadsheets write a mark at the beginning, which utf-8-sig takes off
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]
     if not rows:
         raise ValueError(f"{path} is empty; it must hold one sample per line.")
     # a first line of words is a header; its last field may be a word in a line of samples, too
     header = None if all(map(_is_number, rows[0][:-1])) else [f.strip().lower() for f in rows[0]]
-    column = len(rows[0]) - 1
+    width = len(rows[0])
+    column = width - 1
     if header is not None:
         column = next((i for i, name in enumerate(header) if name in CLASS_NAMES), column)
         rows = rows[1:]
+    # samples are numbered as lines that are not blank, of which a header is the first
     first = 1 if header is None else 2
     samples = []
     for number, row in enumerate(rows, start=first):
         try:
-            if len(row) != column + 1 and len(row) != len(rows[0]):
+            if len(row) != width:
                 raise ValueError
             samples.append([float(field) for i, field in enumerate(row) if i != column])
         except ValueError:
             raise ValueError(
-                f"Sample {number} in {path} is not {len(rows[0]) - 1} numbers and a class; "
+                f"Sample {number} in {path} is not {width - 1} numbers and a class; "
                 "separate them by commas and leave none out."
             ) from None
     return as_samples(np.array(samples), [row[column].strip() for row in rows])
@@ -92,6 +95,7 @@ READERS: dict[str, Callable[[Path, int | None], Samples]] = {
 
 def _from_arrays(path: Path, arrays: Mapping[str, Any], n_features: int | None) -> Samples:
     """Return the samples and classes among named arrays, the samples turned into rows."""
+    # MATLAB files of the same data say X and Y, x and y, fea and gnd
     lower = {name.lower(): array for name, array in arrays.items()}
     X = next((lower[name] for name in SAMPLE_NAMES if name in lower), None)
     y = next((lower[name] for name in CLASS_NAMES if name in lower), None)

@@ -82,6 +82,7 @@ def checks(records: list[Record]) -> list[Check]:
     small = list(places(TABLES["tiny"](records)))
     relaxed = [e.agrees for _, _, head, e in large if head == RELAXED.label and e.paper is not None]
     optima = [e.agrees for _, _, head, e in small if head == OPTIMUM.label and e.paper is not None]
+    # agreeing is enough: 2% of a small number may be less than its last digit
     near = [
         entry.agrees or abs(entry.difference) <= AGREEMENT
         for _, row, head, entry in large
@@ -113,6 +114,7 @@ def _smallest(listed: list[Place], *, every: bool) -> list[bool]:
     """Return for every row whether partition is the smallest: its median, or its worst seed."""
     outcomes = []
     for cut, row, head, entry in listed:
+        # the others of its row; the relaxed optimum is a bound and no method
         others = [
             other
             for title, label, name, other in listed
@@ -121,6 +123,7 @@ def _smallest(listed: list[Place], *, every: bool) -> list[bool]:
         if head != PARTITION.label or not others:
             continue
         if every:
+            # the hardest comparison there is: our worst against the best of all seeds and methods
             ours, goal = max(entry.ours), min(min(other.ours) for other in others)
         else:
             ours, goal = median(entry.ours), min(median(other.ours) for other in others)
@@ -145,6 +148,7 @@ FIELDS = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": 
 def differences(records: list[Record]) -> list[Difference]:
     """Return every place that differs from the paper's by more than 2%, with its likely reason."""
     found = []
+    # where cut values agree, accuracy and NMI can only differ by labels of the same value
     agreeing = {
         (cut, row, head)
         for cut, row, head, entry in places(TABLES["objective"](records))
@@ -164,6 +168,7 @@ def differences(records: list[Record]) -> list[Difference]:
                     "printed, with different labels."
                 )
             else:
+                # where runs of ours end: from single starts, and from the identity as rotation
                 starts = _starts(records, single_starts(), column, cut, row, field)
                 turned = _starts(records, identity_starts(), column, cut, row, field)
                 reason = _reason(column, entry, starts, turned, larger_is_better=field != "value")
@@ -200,6 +205,7 @@ def _reason(
         )
     assert entry.paper is not None
     slack = 10.0**-printed.DIGITS  # the paper's number may be rounded or cut off
+    # one start of ours gives the printed number: then the paper most likely had few
     there = sum(abs(value - entry.paper) <= slack for value in starts)
     if there:
         return f"{there} of {len(starts)} single starts of ours end there: one start, or few."
@@ -209,6 +215,7 @@ def _reason(
             f"{there} of {len(turned)} runs end there that begin with the identity as rotation, as "
             "the authors' program does; the paper's algorithm, and ours, solve for it first."
         )
+    # no run of ours ends there: is it among them, better, or worse than all?
     runs = (*starts, *turned, *entry.ours)
     low, high = min(runs), max(runs)
     span = f"{low:.4f} to {high:.4f}"

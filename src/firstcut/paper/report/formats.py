@@ -42,6 +42,7 @@ def terminal(table: Table) -> str:
                 # a space where ours may have a star keeps the digits below each other
                 paper = [shown_paper(entry, table.digits) + " " for entry in row]
                 lines.append(["  paper", *paper])
+        # every column as wide as its widest cell, labels to the left and numbers to the right
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = [
             "  ".join(
@@ -87,6 +88,7 @@ def comma_separated(table: Table) -> str:
     with needed_for("Tables in CSV", "pandas"):
         import pandas as pd
 
+    # the long form: a line per entry and not per row, so a column holds one kind of thing
     rows = []
     for section in table.sections:
         for label, row in section.rows:
@@ -130,6 +132,7 @@ def _latex_section(table: Table, section: Section) -> str:
     with needed_for("Tables in LaTeX", "jinja2"):
         import jinja2  # noqa: F401  (pandas writes LaTeX with it)
 
+    # two tables of the same shape, what is written and how; the first column is the label
     texts, styles = [], []
     for label, row in section.rows:
         texts.append([label, *(shown(entry, table.digits) for entry in row)])

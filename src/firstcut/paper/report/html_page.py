@@ -95,6 +95,7 @@ def _entry(table: Table, entry: Entry, best: bool) -> ShownEntry:
     if len(ours) > 1:
         seeds = f"{len(ours)} seeds, {min(ours):.{digits}f} to {max(ours):.{digits}f}"
     change = ""
+    # not where numbers agree or nearly do: the page would be full of zeros
     if verdict in ("better", "worse") and entry.difference is not None:
         change = f"{entry.difference:+.0%}"
     return ShownEntry(
@@ -107,6 +108,7 @@ def _drawing(figure: Figure, records: list[Record]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         files = save(figure, records, Path(folder))
         svg = next(path for path in files if path.suffix == ".svg").read_text(encoding="utf-8")
+    # the XML declaration before it has no place inside a page
     svg = svg[svg.index("<svg") :]
     # names inside a drawing must be the only ones of their kind on the whole page
     for before in ('id="', "url(#", 'xlink:href="#'):

@@ -46,6 +46,7 @@ def write_markdown(records: list[Record], path: Path, folder: Path) -> None:
         reference=REFERENCE,
         page=found,
         markdown=markdown,
+        # links from the page to the files, with / on every system
         beside=Path(os.path.relpath(folder, path.parent)).as_posix(),
         environment=ENVIRONMENT,
         folder=folder,

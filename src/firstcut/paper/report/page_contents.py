@@ -81,6 +81,7 @@ def _shown(records: list[Record]) -> list[Table | Figure]:
             table = TABLES[name](records)
             if not table.is_empty:
                 found.append(table)
+        # a figure is drawn later, by the page, and only if it has something to show
         elif any(select(records, experiment) for experiment in EXPERIMENTS_OF_FIGURE[name]):
             found.append(FIGURES[name])
     return found

@@ -18,6 +18,7 @@ def select(
         record
         for record in records
         if record["experiment"] == experiment
+        # with all parameters: records of other numbers of starts are other runs
         and (
             column is None
             or (record["method"] == column.method and record["parameters"] == column.parameters)
@@ -30,6 +31,7 @@ def datasets_of(records: Iterable[Record]) -> list[str]:
     order = list(dataset_labels())
     found = {record["dataset"] for record in records}
 
+    # by the paper, then by name: "usps:11" goes with "usps"
     def place(name: str) -> tuple[int, str]:
         stem = split_name(name)[0]
         return (order.index(stem) if stem in order else len(order), name)

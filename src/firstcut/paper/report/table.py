@@ -38,6 +38,7 @@ class Entry:
     @property
     def difference(self) -> float | None:
         """Ours relative to the paper's, less 1."""
+        # nothing is relative to a printed 0
         if self.value is None or not self.paper:
             return None
         return self.value / self.paper - 1.0
@@ -125,5 +126,6 @@ class Table:
         rivals = [value for value in values if value is not None]
         if self.best is None or not rivals:
             return [False] * len(row)
+        # bounds are None here, and never the goal
         goal = min(rivals) if self.best == "small" else max(rivals)
         return [value == goal for value in values]

@@ -53,6 +53,7 @@ class Cell:
     dataset: str
     cut: str
     method: str
+    # a dict has no hash, and would leave the cell without one
     parameters: Mapping[str, Any] = field(hash=False)
     seed: int
 
@@ -126,6 +127,7 @@ def _theorems(scope: Scope) -> Iterator[Cell]:
 def _random(scope: Scope) -> Iterator[Cell]:
     for n in NODES:
         for column, most in RANDOM_METHODS:
+            # the seed makes the graphs, so all methods see the same ones
             parameters = {**column.parameters, "graphs": scope.batch}
             for seed in range(min(scope.n_batches, most)):
                 yield Cell("random", f"random:{n}", "ratio", column.method, parameters, seed)
@@ -201,6 +203,7 @@ def cells(experiments: Iterable[str], scope: Scope) -> list[Cell]:
     list of Cell
         In the order of :data:`EXPERIMENTS`, whatever the order asked for.
     """
+    # by key, so that what is named twice is run once
     wanted = set(experiments)
     found = {
         cell.key: cell

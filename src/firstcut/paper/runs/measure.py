@@ -103,6 +103,7 @@ def measure(cell: Cell, data: str | None = None) -> Record:
         "parameters": dict(cell.parameters),
         "seed": cell.seed,
     }
+    # most experiments measure labels; the others have a function of their own
     special = SPECIAL.get(cell.experiment)
     if special is not None:
         record.update(special(cell, data))
@@ -119,6 +120,7 @@ def _labelled(cell: Cell, data: str | None) -> Record:
     """Measure a method that gives labels; the time is without the graph and its relaxation."""
     shared = problem(cell.dataset, cell.cut, data)
     begin = time.perf_counter()
+    # only the method is timed: graph and relaxation are shared, the scores not its work
     labels, iterations, more = LABELLERS[cell.method](shared, cell.seed, **cell.parameters)
     seconds = time.perf_counter() - begin
     return {
@@ -199,6 +201,7 @@ def _single_starts(cell: Cell, data: str | None) -> Record:
     options = {name: value for name, value in cell.parameters.items() if name != "starts"}
     begin = time.perf_counter()
     found = []
+    # start number s has seed s, in every method and dataset
     for seed in range(cell.parameters["starts"]):
         if cell.parameters.get("rotation") == "identity":
             # random labels too: a rotation alone fixes the start, and all would be the same one
@@ -211,6 +214,7 @@ def _single_starts(cell: Cell, data: str | None) -> Record:
     informed = [firstcut.normalized_mutual_info(shared.classes, labels) for labels in found]
     return {
         "value": float(np.median(values)),
+        # of one start
         "seconds": seconds / len(found),
         # five digits tell which printed number it is; there are fifty of each in every record
         "values": [float(f"{value:.5g}") for value in values],
@@ -254,6 +258,7 @@ SPECIAL: dict[str, Callable[[Cell, str | None], Record]] = {
 
 def _hash(labels: np.ndarray) -> str:
     """Return a hash of a partition: the same for the same clusters, however they are numbered."""
+    # bytes in one order, so that other machines get the same hash
     return hashlib.sha256(number_by_appearance(labels).astype("<i8").tobytes()).hexdigest()[:12]
 
 

@@ -36,6 +36,7 @@ class Column:
 
     label: str
     method: str
+    # a dict has no hash, and would leave the column without one
     parameters: Mapping[str, Any] = field(hash=False)
     printed: str | None = None
 

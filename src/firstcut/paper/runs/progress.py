@@ -40,6 +40,7 @@ def cost(cell: Cell) -> float:
         kind = cell.parameters.get("effort", cell.method)
         return RANDOM_COSTS[kind] * float(cell.parameters["graphs"])
     once, each = COSTS.get(cell.method, OTHER_COST)
+    # the costs are those of ten starts; a record of single starts tells how many it has
     starts = float(cell.parameters.get("starts", 10)) / 10
     return starts * (once + each * expected_size(cell.dataset))
 
@@ -65,6 +66,7 @@ class Progress:
         live = file.isatty()
         self._bar: Any = tqdm(
             total=sum(costs),
+            # a log has no cursor to move: there the bar is a line now and then
             file=file if live else _Log(file),
             mininterval=LIVE_SECONDS if live else LINE_SECONDS,
             delay=0.0 if live else LINE_SECONDS,

@@ -82,6 +82,7 @@ class Store:
     def __iter__(self) -> Iterator[Record]:
         """Yield every whole record once, the first of any with the same key."""
         seen: set[str] = set()
+        # in a fixed order, so that the same folder always gives the same list
         for path in sorted(self.folder.glob("*.jsonl")):
             environments: dict[str, Any] = {}
             for line in _lines(path):
@@ -89,6 +90,7 @@ class Store:
                     environments[line.pop("environment")] = line
                     continue
                 key = key_of(line)
+                # two runs at the same time may both have made it; what comes first counts
                 if key not in seen:
                     seen.add(key)
                     yield {**line, **environments.get(line.get("environment", ""), {})}
@@ -99,16 +101,21 @@ class Store:
 
     def append(self, record: Record) -> None:
         """Write a record; when this returns, it is on the disk."""
+        # 1. one file per dataset: "usps:11" is in that of "usps"
         path = self.folder / f"{split_name(record['dataset'])[0]}.jsonl"
         about = environment()
+        # 2. versions and machine are named by their hash, which is the same in every run
         name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
+        # 3. open the file when its first record comes, and cut off what a kill has torn
         if path not in self._open:
             self._open[path] = self._start(path)
+        # 4. write them before the first record that points to them, never after
         if (path, name) not in self._known:
             # once per file and environment, also when an earlier run has written it
             if not any(line.get("environment") == name for line in _lines(path)):
                 self._write(path, {"environment": name, **about})
             self._known.add((path, name))
+        # 5. write the record
         self._write(path, {**record, "environment": name})
 
     def close(self) -> None:
@@ -120,6 +127,7 @@ class Store:
     def _start(self, path: Path) -> int:
         """Open a file for appending, without the torn line that a kill may have left at its end."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        # every write then goes to the end, wherever another process has moved it
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         # a line without its end is what a kill has left; its run is not done, and runs again
         content = path.read_bytes()
@@ -129,6 +137,7 @@ class Store:
         return descriptor
 
     def _write(self, path: Path, line: Record) -> None:
+        # NaN is no JSON: it fails here, and not in whatever reads the file later
         data = (json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n").encode()
         # one call for the whole line: what another writer appends meanwhile cannot get into it
         written = os.write(self._open[path], data)
@@ -141,6 +150,7 @@ def _lines(path: Path) -> Iterator[Record]:
     """Yield the whole lines of a file."""
     if not path.exists():
         return
+    # what follows the last newline is torn, and as good as not there
     content = path.read_bytes()
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
         try:

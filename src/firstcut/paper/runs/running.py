@@ -65,14 +65,18 @@ def run(
     WorkerLostError
         If a worker was killed; all finished records are kept.
     """
+    # 1. leave out what has a record: that is all there is to resuming
     listed = list(cells)
     known = store.keys()
     waiting = [cell for cell in listed if cell.key not in known]
     summary = Summary(resumed=len(listed) - len(waiting))
+    # 2. leave out datasets that are not there
     summary.missing = _missing(waiting, data)
     waiting = [cell for cell in waiting if split_name(cell.dataset)[0] not in summary.missing]
+    # 3. measure the rest, and write every record as soon as it is there
     told = Progress(waiting) if progress else None
     try:
+        # closed here and now on Ctrl-C, which gives up the tasks that are under way
         with closing(results(_in_groups(waiting), data, n_jobs)) as found:
             for cell, record, failure in found:
                 if record is None:
@@ -83,6 +87,7 @@ def run(
                 if told is not None:
                     told.advance(cell)
     except KeyboardInterrupt:
+        # the way to end a long run, and no error: the next one goes on from here
         summary.interrupted = True
     finally:
         store.close()
@@ -94,6 +99,7 @@ def run(
 def _missing(cells: list[Cell], data: str | None) -> dict[str, str]:
     """Return the datasets that cannot be loaded, and why: told at once, not cell by cell."""
     found = {}
+    # every dataset once, in the order of the cells
     for stem in dict.fromkeys(split_name(cell.dataset)[0] for cell in cells):
         if stem not in MADE_HERE:
             try:

@@ -54,6 +54,7 @@ def cut_values(graphs: np.ndarray, parts: np.ndarray) -> np.ndarray:
 def relaxed(graphs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the two smallest eigenvalues (n_graphs, 2) and their vectors (n_graphs, n, 2)."""
     n = graphs.shape[1]
+    # L = diag(d) − S of every graph, (n_graphs, n, n)
     laplacians = graphs.sum(axis=2)[:, :, None] * np.eye(n) - graphs
     values, vectors = np.linalg.eigh(laplacians)
     # the first vector is known: the solver's has rounding in it, and any sign
@@ -69,17 +70,20 @@ def distances(
     With η = 0 that is the squared distance to the relaxed optimum, else the paper's criterion.
     """
     n, size = parts.shape[1], parts.sum(axis=1)
+    # Gᵀ of every bipartition, (n_parts, 2, n)
     indicators = np.stack(
         [(1 - parts) / np.sqrt(n - size)[:, None], parts / np.sqrt(size)[:, None]], axis=1
     )
     # F − η L F = F (I − η Λ): the gradient only weighs the eigenvectors
     weights = 1.0 - eta * values
+    # GᵀF, (n_graphs, n_parts, 2, 2), its columns weighed
     overlap = np.einsum("pki,gij->gpkj", indicators, vectors, optimize=True)
     overlap *= weights[:, None, None, :]
     # the nuclear norm of all the 2-by-2 matrices GᵀF (I − η Λ) at once
     square = np.sum(overlap**2, axis=(2, 3))
     determinant = overlap[..., 0, 0] * overlap[..., 1, 1] - overlap[..., 0, 1] * overlap[..., 1, 0]
     nuclear = np.sqrt(square + 2.0 * np.abs(determinant))
+    # the loss 2 Σ (1 − ηλ) − 2 ‖·‖_*, which is the distance for η = 0
     return np.asarray(2.0 * weights.sum(axis=1, keepdims=True) - 2.0 * nuclear)
 
 
@@ -94,6 +98,7 @@ def missed(n_nodes: int, method: str, parameters: Mapping[str, Any], seed: int) 
     values = cut_values(graphs, parts)
     optimum = values.min(axis=1)
     if method == "closest":
+        # exactly, without a heuristic: every bipartition with its own best rotation
         nearest = distances(*relaxed(graphs), parts).argmin(axis=1)
         found = values[np.arange(len(graphs)), nearest]
     else:
@@ -108,6 +113,7 @@ def _found(graph: np.ndarray, method: str, parameters: Mapping[str, Any], seed: 
         return float(
             firstcut.partition(graph, 2, "ratio", effort=effort, random_state=seed).cut_value
         )
+    # the seed is for the starts, as everywhere
     relaxation = firstcut.relax(graph, 2, "ratio", random_state=0)
     found = firstcut.discretize(
         relaxation,

@@ -38,6 +38,7 @@ def first_theorem(problem: Problem, labels: np.ndarray) -> Record:
     overlap = indicator(labels, relaxation.node_weights).T @ relaxation.eigenvectors
     # both have orthonormal columns, so more than 1 is rounding
     sigma = np.minimum(np.linalg.svd(overlap, compute_uv=False), 1.0)
+    # J_km and J_ISR by the singular values, so that no rotation has to be found
     kmeans, rotation = float(np.sum(1.0 - sigma**2)), float(2.0 * np.sum(1.0 - sigma))
     epsilon = float(np.max((1.0 - sigma) / (1.0 + sigma)))
     return {
@@ -74,6 +75,7 @@ def second_theorem(problem: Problem, best: np.ndarray, closest: np.ndarray) -> R
     )
     left = _outside_null_space(relaxation, ~nonzero, best)
     right = _outside_null_space(relaxation, ~nonzero, closest)
+    # the right side: (λ_max/λ_min) ρ²(Δ†), and what the paper calls O(1)
     constant = 2.0 * float(values.sum()) / smallest
     limit = largest / smallest * right + constant
     return {
@@ -91,6 +93,7 @@ def _outside_null_space(
 ) -> float:
     """Return ρ²(Δ) of a partition."""
     found = indicator(labels, relaxation.node_weights)
+    # R is the rotation of the smallest residual, U Vᵀ of the SVD of FᵀG
     left, _, right = np.linalg.svd(relaxation.eigenvectors.T @ found)
     residual = found - relaxation.eigenvectors @ (left @ right)
     # what lies in the null space costs nothing, and is taken off again

@@ -57,7 +57,9 @@ def results(cells: list[Cell], data: str | None, n_jobs: int) -> Generator[Resul
     n_jobs = min(n_jobs, max(len(cells), 1))  # a process takes seconds to start
     # one cell a batch: joblib would hand back the results of a batch together
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    # tasks are made in this process, so the number is that of the parent
     tasks = (delayed(_attempt)(cell, data, os.getpid()) for cell in cells)
+    # workers are started by this call, and inherit the signal that is ignored in it
     with _not_for_workers(signal.SIGINT):
         found = parallel(tasks)
     try:
@@ -73,6 +75,7 @@ def results(cells: list[Cell], data: str | None, n_jobs: int) -> Generator[Resul
             # closed early, joblib warns of the tasks that are given up; whoever closes knows
             warnings.simplefilter("ignore")
             found.close()
+        # with one process the graphs were kept in this one
         forget()
 
 
@@ -84,6 +87,7 @@ def _attempt(cell: Cell, data: str | None, parent: int) -> Result:
     try:
         return cell, measure(cell, data), ""
     except Exception as error:  # one bad cell must not cost the others
+        # as text: not every exception can be pickled on its way back
         return cell, None, f"{type(error).__name__}: {error}"
 
 
@@ -123,8 +127,10 @@ def _leave_with(parent: int) -> None:
     """
 
     def watch() -> None:
+        # an orphan is given another parent
         while os.getppid() == parent:
             time.sleep(WATCH_SECONDS)
+        # sys.exit would end this thread only
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -50,14 +50,18 @@ def heavy_edges(
     """
     n = problem.n_nodes
     most_nodes = GROUP_NODES if n > LARGE_NODES and parts is None else PAIR
+    # No parts are one part that holds all nodes: the kernel needs no second case.
     if parts is None:
         parts = np.zeros(n, dtype=np.int32)
     order = _visiting_order(n, rng)
     leader, size = np.empty((2, n), dtype=np.int32)
+    # One division per node here, instead of two per edge in the kernel.
     inverse = 1.0 / problem.node_weights
     gather(
         problem.arrays, inverse, parts, order, most_nodes, max_weight, (leader, size, np.empty(n))
     )
+    # Every leader is a coarse node. Many are left where nodes hang on a hub alone: they can only
+    # join the group of the hub, which is soon full.
     if np.count_nonzero(leader == np.arange(n, dtype=np.int32)) > STALLED * n:
         scratch = np.empty(n, dtype=np.int32)
         gather_leaves(problem.arrays, parts, order, max_weight, leader, size, scratch)
@@ -68,6 +72,7 @@ def _visiting_order(n: int, rng: np.random.Generator) -> np.ndarray:
     """Return n nodes in random order; on large levels in blocks, which memory is faster with."""
     if n <= LARGE_NODES:
         return rng.permutation(n).astype(np.int32)
+    # Rounded up: the last block may reach beyond the nodes, and what does is taken off below.
     blocks = rng.permutation(-(-n // BLOCK_NODES)).astype(np.int32)
     order = (blocks[:, None] * BLOCK_NODES + np.arange(BLOCK_NODES, dtype=np.int32)).reshape(-1)
     return order[order < n]

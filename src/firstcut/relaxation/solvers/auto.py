@@ -100,17 +100,24 @@ def auto(
 
     Iteration is stopped when it takes much longer than foreseen and a factorization can take over.
     """
+    # 1. Solve in full small blocks, and those of which a large share of all pairs is wanted.
     if null.size <= max(DENSE_SIZE, DENSE_RATIO * count):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    # 2. Factorize where that is affordable, and foreseen to be the faster.
     foreseen = forecast(matrix, count)
     budget = max_iter
     if foreseen.entries <= FACTOR_LIMIT:
         if foreseen.worth <= foreseen.n_steps:
             return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+        # A forecast can be wrong: iteration may take OVERRUN times the steps foreseen, or as many
+        # as the factorization is worth, before that takes over.
         budget = min(max_iter, int(max(OVERRUN * foreseen.n_steps, foreseen.worth)))
+    # 3. Iterate: on the matrix itself, or on its inverse if a few nodes stretch the spectrum.
     diagonal = matrix.diagonal()
     iterate = cg_invert if diagonal.max() > SKEWED * diagonal.mean() else lanczos
     found = iterate(matrix, null, count, rng=rng, tol=tol, max_iter=budget)
+    # 4. Where the forecast was wrong, factorize after all. At the user's own cap, or if the factor
+    #    is too large, what was found is returned as it is.
     if found.converged or budget == max_iter:
         return found
     return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
@@ -124,29 +131,38 @@ def forecast(matrix: sp.csr_array, count: int) -> Forecast:
     about the diameter, which Lanczos needs a multiple of.
     """
     n = matrix.shape[0]
+    # 1. The shape of the graph: sizes of its levels, and how wide they are.
     widths = level_widths(matrix).astype(np.float64)
     width = float(np.sum(widths**2) / np.sum(widths))  # of the level that a node is in, on average
+    # 2. Shift-invert: entries of the factor, the cost of making it, and that of all solves.
     entries = ENTRIES_PER_NODE * n + ENTRIES_PER_SQUARE * width**2
     factorize = FACTOR_COST_PER_NODE * n + FACTOR_COST_PER_CUBE * width**3
     solves = (SOLVES_PER_PAIR * count + FIRST_SOLVES) * SOLVE_COST_PER_ENTRY * entries
+    # 3. Lanczos: the cost of a step, and how many steps.
     step = STEP_COST_PER_ENTRY * matrix.nnz + n * (
         STEP_COST_PER_ROW_AND_PAIR * count + STEP_COST_PER_ROW
     )
     n_steps = FIRST_STEPS + STEPS_PER_PAIR * count + STEPS_PER_LEVEL * widths.size
+    # 4. Both in the same unit, a step of Lanczos.
     return Forecast(n_steps, (factorize + solves) / step, entries)
 
 
 def level_widths(matrix: sp.csr_array) -> np.ndarray:
     """Return the sizes of the levels of a breadth-first search from a far end of the graph."""
+    # The last node reached from any is at an end, from where levels are many and narrow.
     far = breadth_first_order(matrix, 0, return_predecessors=False)[-1]
     order, parent = breadth_first_order(matrix, far)
     reached = order.size
+    # 1. Where every node comes in the search.
     position = np.zeros(matrix.shape[0], dtype=np.int64)
     position[order] = np.arange(reached)
-    # Children come in the order of their parents, so the children of any run of nodes are a run.
+    # 2. Children come in the order of their parents, so the children of any run of nodes are a run.
+    #    ``children_end[q]`` is where those of the first q + 1 nodes end; the root is no one's
+    #    child.
     children_end = 1 + np.searchsorted(
         position[parent[order[1:]]], np.arange(reached), side="right"
     )
+    # 3. A level ends where the children of the last node of the level before it end.
     next_end = children_end.tolist()
     ends = [0, 1]
     while ends[-1] < reached:

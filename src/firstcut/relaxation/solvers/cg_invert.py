@@ -37,11 +37,13 @@ def cg_invert(
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    # At most ½, as the block is scaled; an entry that vanishes beside that must not divide.
     inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), np.finfo(np.float64).eps)
     system = _unchecked(null.size, matrix.__matmul__)
     preconditioner = _unchecked(null.size, inverse_diagonal.__mul__)
     budget = Budget(max_iter)
 
+    # Lanczos counts its own step as one product; the steps within a solve are paid here.
     def pay(_: np.ndarray) -> None:
         budget.spent += CG_PRICE
 
@@ -49,6 +51,7 @@ def cg_invert(
         # A is singular, but the right side has no part in its null space, so there is a solution.
         most = max(FEWEST_STEPS, ceil((budget.limit - budget.spent) / CG_PRICE))
         solution, _ = cg(system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay)
+        # Rounding adds a part along the null vector, which Lanczos must not see grow.
         return np.asarray(solution - null * (null @ solution))
 
     return iterate("cg_invert", apply, matrix, null, count, dimension, rng, tol, budget)
@@ -60,5 +63,6 @@ def _unchecked(n: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOpe
     SciPy's own checks every vector first, which was 5 to 8% of the time at 800 to 2000 nodes.
     """
     operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    # On the instance it hides the method of the class, which checks before it multiplies.
     operator.matvec = product
     return operator

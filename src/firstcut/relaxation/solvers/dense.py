@@ -23,6 +23,8 @@ def dense(
 ) -> Eigenpairs:
     """LAPACK on the matrix in full: exact to rounding, in O(n³) time and O(n²) memory."""
     full = matrix.toarray()
+    # A + LIFT · null nullᵀ has the same eigenvectors; only the null vector's value has moved, from
+    # 0 to beyond all others, so that the smallest are those wanted.
     full += LIFT * np.outer(null, null)
     values, vectors = scipy.linalg.eigh(
         full, subset_by_index=(0, count - 1), overwrite_a=True, check_finite=False

@@ -92,10 +92,13 @@ def lanczos(
     max_iter: int = MAX_ITER,
 ) -> Eigenpairs:
     """Lanczos on I − A: products only, in memory for some 3 ``count`` vectors."""
+    # More than the inverting solvers use: eigenvalues of I − A lie closer together than theirs.
     dimension = max(20, 2 * count + 12)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
 
+    # The spectrum of A is in [0, 1], so that this is positive semi-definite, and its largest
+    # eigenvalues are the smallest of A.
     def apply(vector: np.ndarray) -> np.ndarray:
         return np.asarray(vector - matrix @ vector)
 
@@ -123,6 +126,7 @@ def iterate(
     found = largest_eigenpairs(
         apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
     )
+    # Eigenvectors of a function of A are those of A: values need not be turned back.
     values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
     accurate = bool(residuals.max() <= SLACK * max(tol, SMALLEST_CHECKED))
     return Eigenpairs(values, vectors, found.converged and accurate, name)
@@ -165,25 +169,30 @@ def largest_eigenpairs(
     """
     n = known.shape[0]
     # Columns: what is locked (the known vector, then what was found), then the search space.
+    # In Fortran order, as every product is with leading columns, which then lie together.
     basis = np.empty((n, 1 + count + dimension + 1), order="F")
     basis[:, 0] = known
 
     def enough(ritz: _Ritz) -> bool:
         return bool((ritz.residuals[:count] <= tol * ritz.values[:count]).all())
 
+    # 1. The pairs that a space grown from one vector shows, orthogonal to the known one.
     ritz, space = _search(apply, basis, 1, count, dimension, rng, enough, budget)
     converged = enough(ritz)
     values = ritz.values[:count]
     vectors = space @ ritz.coordinates[:, :count]
 
-    # Look in the complement of what was found, and trade the least of it for what was missed there.
+    # 2. Look in the complement of what was found, and trade the least of it for what was missed
+    #    there. At the head of the loop the pairs are accurate, but may not be the largest.
     while converged:
         last = float(values[-1])
         basis[:, 1 : 1 + count] = vectors
         settled = partial(_settled, last=last, tol=tol)
         ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, settled, budget)
+        # Not settled means out of budget; what is in sight is then better than nothing.
         converged = settled(ritz)
         missed = ritz.values > last * (1.0 + CLEARLY * tol)
+        # Only what is accurate is taken. The rest will be met again in the next round.
         if converged:
             missed &= ritz.residuals <= tol * ritz.values
         if not missed.any():
@@ -232,8 +241,12 @@ def _search(
     size = 0
     # 1. Start from a random direction outside of what is locked.
     space[:, 0] = _random_direction(basis[:, :locked], rng)
+    # A test costs an eigenproblem of the size of the space, so not after every product.
     pause = max(5, dimension // 6)
+    # At the head of the loop the first ``size`` columns of the space are orthonormal, ``projected``
+    # is the operator on them, and column ``size`` is the direction to go on in.
     while True:
+        # Not before there are as many pairs as are wanted: a spent budget returns what there is.
         pause_at = min(dimension, max(size + pause, count))
         while size < pause_at:
             # 2. Expand by one product. Its coefficients are a row of the projected operator: after
@@ -242,6 +255,8 @@ def _search(
                 apply(space[:, size]), basis[:, : locked + size + 1]
             )
             budget.spent += 1.0
+            # The locked columns are eigenvectors, to the tolerance: no part of the operator on the
+            # space.
             projected[size, : size + 1] = coefficients[locked:]
             size += 1
             if coupling == 0.0:  # the space is invariant: go on from anywhere else
@@ -258,6 +273,8 @@ def _search(
             residual_direction = space[:, size].copy()
             space[:, :kept] = space[:, :size] @ ritz.coordinates[:, :kept]
             space[:, kept] = residual_direction
+            # The kept vectors are Ritz vectors, on which the operator is diagonal. How they couple
+            # to the next column, the arrow, comes with the first product as its coefficients.
             projected[:kept, :kept] = np.diag(ritz.values[:kept])
             size = kept
 
@@ -265,6 +282,8 @@ def _search(
 def _ritz(projected: np.ndarray, coupling: float) -> _Ritz:
     """Return the eigenpairs of the lower triangle of ``projected``, and their residual norms."""
     values, coordinates = scipy.linalg.eigh(projected, lower=True, check_finite=False)
+    # The operator takes a Ritz vector out of the space along the next column only, by ``coupling``
+    # times its last coordinate.
     values, coordinates = values[::-1], coordinates[:, ::-1]
     return _Ritz(values, np.abs(coupling * coordinates[-1]), coordinates)
 
@@ -283,6 +302,8 @@ def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
     coefficients[-2:] = recent.T @ vector
     vector -= recent @ coefficients[-2:]
     length = float(np.linalg.norm(vector))
+    # Projecting rounds in proportion to what it takes away. Little taken means that what is left is
+    # orthogonal to the last digits; else it is done again (Kahan: twice is enough).
     for _ in range(3):
         before = length
         part = columns.T @ vector
@@ -313,6 +334,7 @@ def rayleigh_ritz(
     """
     product = matrix @ basis
     small = basis.T @ product
+    # Rounding makes it not quite symmetric, of which eigh would read one half only.
     values, rotation = scipy.linalg.eigh((small + small.T) / 2, check_finite=False)
     vectors = basis @ rotation
     return values, vectors, np.linalg.norm(product @ rotation - vectors * values, axis=0)

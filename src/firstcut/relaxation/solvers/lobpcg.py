@@ -86,13 +86,16 @@ def _iterate(
     """Run SciPy's LOBPCG from random vectors, and judge what it returns by the matrix itself."""
     n_products = 0
 
+    # In place of the matrix, to count the products.
     def multiply(block: np.ndarray) -> np.ndarray:
         nonlocal n_products
         n_products += 1
         return np.asarray(matrix @ block)
 
+    # 1. Begin with a block of random vectors, shape (n, count + GUARDS).
     block = rng.standard_normal((null.size, count + GUARDS))
     while True:
+        # 2. Let it run on what is left of the budget, orthogonal to the null vector throughout.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the residuals below tell what it would
             values, block = scipy.sparse.linalg.lobpcg(
@@ -104,13 +107,14 @@ def _iterate(
                 maxiter=max_iter - n_products,
                 largest=False,
             )
+        # 3. The guards have done their work. What the others are worth is asked of the matrix.
         smallest = block[:, np.argsort(values)[:count]]
         values, vectors, residuals = rayleigh_ritz(matrix, smallest)
         converged = bool(residuals.max() <= SLACK * tol)
         if converged or n_products >= max_iter:
             return Eigenpairs(values, vectors, converged, name)
-        # It gives up where its block becomes dependent, as it does in a graph of equal parts, which
-        # has few distinct eigenvalues. With fresh guards it goes on.
+        # 4. It gives up where its block becomes dependent, as it does in a graph of equal parts,
+        #    which has few distinct eigenvalues. With fresh guards it goes on.
         block = np.hstack([vectors, rng.standard_normal((null.size, GUARDS))])
 
 

@@ -31,6 +31,8 @@ def shift_invert(
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    # A by itself is singular. The shift leaves eigenvectors as they are, and values are taken from
+    # A, so that it need not be undone.
     shifted = sp.csc_array(matrix + SHIFT * sp.eye_array(null.size, format="csr"))
     factor = splu(
         shifted,

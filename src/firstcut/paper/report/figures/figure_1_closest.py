@@ -62,6 +62,7 @@ def _missed(records: list[Record], column: Column) -> list[tuple[int, float, int
             and record["parameters"].get("effort") == column.parameters.get("effort")
         ]
         if batch:
+            # batches may be of different sizes, so misses and graphs are summed first
             total = sum(record["parameters"]["graphs"] for record in batch)
             found.append((n, 100.0 * sum(record["misses"] for record in batch) / total, total))
     return found

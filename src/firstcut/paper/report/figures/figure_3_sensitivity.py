@@ -35,6 +35,7 @@ def _draw_panel(axes: Any, records: list[Record]) -> None:
     values = {
         eta: [r["value"] for r in records if r["parameters"].get("eta") == eta] for eta in WIDE_ETAS
     }
+    # an unfinished run may have some η only
     kept = {eta: some for eta, some in values.items() if some}
     etas, low, high = list(kept), [min(v) for v in kept.values()], [max(v) for v in kept.values()]
     axes.fill_between(etas, low, high, color=BLUE, alpha=0.15, lw=0)
@@ -44,6 +45,7 @@ def _draw_panel(axes: Any, records: list[Record]) -> None:
         axes.axvline(scale, color=ORANGE, lw=1, ls="--")
         axes.annotate(
             r"$1/\lambda_c$",
+            # at the top of the panel, the text a little to the right and below
             (scale, 1),
             (3, -9),
             textcoords="offset points",

@@ -33,6 +33,7 @@ def _draw_solution(axes: Any, record: Record, index: int, what: str, color: str)
     axes.axhline(0, color=SOFT, lw=0.6)
     axes.axvline(0, color=SOFT, lw=0.6)
     for i in range(4):
+        # from a row of F R to its row of G; nodes are numbered from 1, as in the paper
         axes.plot(*zip(rows[i], goal[i], strict=True), color=color, lw=1.2, alpha=0.7)
         axes.annotate(str(i + 1), rows[i], (5, 4), textcoords="offset points")
     axes.scatter(*rows.T, s=26, color=INK, zorder=3)

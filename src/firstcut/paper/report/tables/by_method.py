@@ -33,6 +33,7 @@ def sections_by_method(
     tuple of Section
         One per cut.
     """
+    # the records of a column are picked once, for all rows and cuts
     chosen = [(column, select(records, experiment, column)) for column in columns]
     present = [(column, found) for column, found in chosen if found]
     datasets = datasets_of(select(records, experiment))
@@ -46,6 +47,7 @@ def sections_by_method(
                     tuple(
                         Entry(
                             numbers(found, dataset, cut, field),
+                            # None for tables and columns that the paper does not have
                             printed.value(name, dataset, cut, column.printed),
                         )
                         for column, found in present

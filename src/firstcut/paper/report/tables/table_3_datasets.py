@@ -24,5 +24,6 @@ def _row(record: Record) -> Row:
         Entry((float(ours),), paper, f"{ours:,}")
         for ours, paper in zip(record["shape"], shape, strict=True)
     )
+    # the paper has no such columns
     graph = tuple(Entry(text=f"{record[key]:,}") for key in ("stored", "components"))
     return printed.row_label(name), sizes + graph
