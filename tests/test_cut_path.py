@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from conftest import graphs
@@ -12,6 +14,7 @@ from sklearn.preprocessing import scale
 
 from firstcut import SpectralClustering, cut_path, cut_value, relax
 from firstcut.cuts import as_problem
+from firstcut.graph import as_graph
 from firstcut.partitioning import cut_path as module
 from firstcut.partitioning.cut_path import cut_path_problem
 from firstcut.relaxation.relax import relax_problem
@@ -99,3 +102,30 @@ def test_auto_respects_max_clusters():
     model = SpectralClustering("auto", max_clusters=4, random_state=0).fit(X)
     assert model.n_clusters_ <= 4
     assert list(model.cut_path_) == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.eye(3) * 1j, "must hold real numbers"),
+        (np.array([["1", "2"], ["2", "1"]]), "must hold real numbers"),
+        (np.array([[0.0, np.nan], [np.nan, 0.0]]), "2 NaN or infinite entries"),
+        (np.array([[0.0, np.inf], [np.inf, 0.0]]), "2 NaN or infinite entries"),
+        (np.array([[0.0, -1.0], [-1.0, 0.0]]), "Negative values"),
+        (3.0, "needs a square matrix"),
+        (None, "needs a square matrix"),
+    ],
+)
+def test_what_is_no_graph_is_refused_with_words_and_no_warning(X, words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=words):
+            cut_path(X, [1, 2], affinity="precomputed")
+
+
+def test_a_graph_that_is_checked_already_will_do():
+    S = np.ones((6, 6))
+    found = cut_path(as_graph(S), [2], affinity="precomputed", random_state=0)
+    assert (
+        found[2].cut_value == cut_path(S, [2], affinity="precomputed", random_state=0)[2].cut_value
+    )

@@ -193,6 +193,27 @@ def test_isolated_nodes_get_a_label_and_one_warning(cut, solver):
         assert model.cut_value_ == pytest.approx(cut_value(S, model.labels_, chosen))
 
 
+@pytest.mark.parametrize("solver", ["spectral", "multilevel"])
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+@pytest.mark.parametrize(("n_connected", "n_isolated", "n_clusters"), [(3, 2, 4), (2, 2, 3)])
+def test_isolated_nodes_as_clusters(cut, solver, n_connected, n_isolated, n_clusters):
+    """Fewer nodes with edges than clusters: the embedding has as many columns as such nodes."""
+    n = n_connected + n_isolated
+    S = np.zeros((n, n))
+    S[:n_connected, :n_connected] = 1 - np.eye(n_connected)
+    model = SpectralClustering(
+        n_clusters, affinity="precomputed", cut=cut, solver=solver, random_state=0
+    )
+    with pytest.warns(UserWarning, match="no edges"):
+        model.fit(S)
+    assert set(model.labels_) == set(range(n_clusters))
+    assert model.eigenvalues_.shape == (n_connected,)
+    assert model.embedding_.shape == (n, n_connected)
+    assert np.linalg.matrix_rank(model.embedding_) == n_connected
+    assert not model.embedding_[n_connected:].any()
+    assert model.predict(np.zeros((1, n))).shape == (1,)
+
+
 def test_a_graph_of_isolated_nodes_only():
     with pytest.warns(UserWarning, match="5 of 5 nodes have no edges"):
         model = SpectralClustering(3, affinity="precomputed").fit(np.zeros((5, 5)))

@@ -119,3 +119,19 @@ def test_the_score_of_the_training_data_is_minus_the_cut_value(blobs, affinity):
         assert model.score(given_X[:50]) <= 0.0
     graph = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
     assert graph.score(rbf_kernel(X)) == -graph.cut_value_
+
+
+@pytest.mark.parametrize("n_features", [2, 20])
+@pytest.mark.parametrize(
+    "affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf"]
+)
+def test_new_samples_come_in_either_form(affinity, n_features):
+    X = np.random.default_rng(0).normal(size=(60, n_features))
+    far = np.full((1, n_features), 1e3)  # where a kernel vanishes and the nearest sample decides
+    new = np.r_[X[:5] + 0.01, far]
+    dense = SpectralClustering(3, affinity=affinity, random_state=0).fit(X)
+    sparse = SpectralClustering(3, affinity=affinity, random_state=0).fit(sp.csr_array(X))
+    labels = dense.predict(new)
+    for model in (dense, sparse):
+        np.testing.assert_array_equal(model.predict(sp.csr_array(new)), labels)
+        np.testing.assert_array_equal(model.predict(new), labels)

@@ -95,6 +95,10 @@ class Problem:
             return self
         return Problem(self.graph.restrict(nodes), self.node_weights[nodes])
 
+    def symmetrised(self) -> Problem:
+        """Return the problem with the rounding of a contraction averaged away."""
+        return Problem(self.graph.symmetrised(), self.node_weights)
+
     def uncut_labels(self, n_clusters: int) -> np.ndarray | None:
         """Return labels that cut no edge, or None where there are fewer components than clusters.
 

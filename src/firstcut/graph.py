@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.validation import check_graph
+from firstcut.validation import average_rounding, canonical_csr, check_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,14 @@ class Graph:
         count, component = sp.csgraph.connected_components(self.matrix, directed=False)
         # Labels 0..count-1, as int32; self-loops make no difference.
         return int(count), component
+
+    def symmetrised(self) -> Graph:
+        """Return the graph with sorted columns and S_ij equal to S_ji to the last bit.
+
+        Contraction adds the same weights up in different orders, and rounds them differently.
+        """
+        matrix = average_rounding(canonical_csr(self.matrix))
+        return Graph(matrix.indptr, matrix.indices, matrix.data)
 
     def restrict(self, nodes: np.ndarray) -> Graph:
         """Return the graph between some of the nodes, in the order given."""

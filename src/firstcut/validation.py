@@ -137,8 +137,8 @@ def check_graph(graph: Any) -> sp.csr_array:
         possible, and the caller's matrix is never changed.
     """
     matrix = _real_csr(graph)
-    _check_weights(matrix)
-    return _symmetric(matrix)
+    check_weights(matrix)
+    return average_rounding(matrix)
 
 
 def _real_csr(graph: Any) -> sp.csr_array:
@@ -153,10 +153,7 @@ def _real_csr(graph: Any) -> sp.csr_array:
         )
     if shape[0] == 0:
         raise ValueError("The graph has no nodes; it must have at least one.")
-    if graph.dtype.kind not in "fiub":
-        raise ValueError(
-            f"The graph must hold real numbers, but its dtype is {graph.dtype}; convert it first."
-        )
+    check_real(graph)
     matrix = sp.csr_array(graph)
     # Single precision stays for now, as its symmetry is judged by a larger tolerance.
     if matrix.dtype not in SYMMETRY_TOLERANCE:
@@ -179,7 +176,15 @@ def _real_csr(graph: Any) -> sp.csr_array:
     )
 
 
-def _check_weights(matrix: sp.csr_array) -> None:
+def check_real(graph: Any) -> None:
+    """Raise if a matrix does not hold real numbers: complex ones, words or objects."""
+    if graph.dtype.kind not in "fiub":
+        raise ValueError(
+            f"The graph must hold real numbers, but its dtype is {graph.dtype}; convert it first."
+        )
+
+
+def check_weights(matrix: sp.csr_array) -> None:
     """Raise if any stored weight is not finite or is negative, naming the first."""
     data = matrix.data
     if data.size == 0:
@@ -211,7 +216,7 @@ def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> 
     )
 
 
-def _symmetric(matrix: sp.csr_array) -> sp.csr_array:
+def average_rounding(matrix: sp.csr_array) -> sp.csr_array:
     """Return the matrix in float64 if it is symmetric, up to rounding, which is averaged away."""
     relative = SYMMETRY_TOLERANCE[matrix.dtype]
     # It comes sorted, as the matrix does, so that patterns can be compared entry by entry.

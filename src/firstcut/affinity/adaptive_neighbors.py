@@ -89,6 +89,7 @@ def adaptive_neighbors_graph(
     offset = index.scaled(_check_offset(offset))
     others = k + beyond  # the last of them sets the threshold
     near = index.nearest_others(others, offset)
+    del index  # and its tree, or its copy of the samples: what follows needs the memory
 
     # Lists are of different length where there is an offset; ``starts`` is where each begins.
     starts = near.indptr[:-1]

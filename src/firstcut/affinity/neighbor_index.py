@@ -203,6 +203,11 @@ class NeighborIndex:
         """
         # In the units of the index; what lies far beyond its samples is brought to FAR.
         queries = _scaled(_as_points(new), self.exponent)
+        # In the form of the samples, dense or sparse, whatever form the new ones come in.
+        if sp.issparse(self.points):
+            queries = sp.csr_array(queries)
+        elif sp.issparse(queries):
+            queries = queries.toarray()
         near = self._lists(Asked(queries, np.full(queries.shape[0], -1), count))
         return near.indices.reshape(-1, count), near.squared.reshape(-1, count)
 

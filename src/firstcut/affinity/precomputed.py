@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
 from firstcut.affinity.distance_check import looks_like_distances
-from firstcut.validation import SYMMETRY_TOLERANCE, canonical_csr
+from firstcut.graph import Graph
+from firstcut.validation import SYMMETRY_TOLERANCE, canonical_csr, check_real, check_weights
 
 
 def precomputed_graph(X: Any) -> Any:
@@ -21,7 +22,7 @@ def precomputed_graph(X: Any) -> Any:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n)
+    X : Graph, array-like or sparse matrix of shape (n, n)
         Finite affinities, none negative.
 
     Returns
@@ -38,20 +39,26 @@ def precomputed_graph(X: Any) -> Any:
     >>> precomputed_graph(S) is S
     True
     """
-    X = canonical_csr(X) if sp.issparse(X) else np.asarray(X)
+    if isinstance(X, Graph):
+        return X.matrix  # checked already
+    X = X if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(
             f"affinity='precomputed' needs a square matrix of affinities between samples, but X "
             f"has shape {X.shape}. For samples with features use affinity='adaptive_neighbors'."
         )
+    check_real(X)
     # Single precision stays as it is: it is held to a tolerance of its own.
     if X.dtype not in SYMMETRY_TOLERANCE:
         X = X.astype(np.float64)
+    X = canonical_csr(X) if sp.issparse(X) else X
+    if not np.isfinite(_entries(X)).all():
+        check_weights(sp.csr_array(X))  # which names the first that is not
     smallest = float(_entries(X).min(initial=0.0))
     if smallest < 0:
         raise ValueError(
-            f"Negative values in data passed to SpectralClustering as affinities, down to "
-            f"{smallest:.6g}. A cut needs non-negative affinities; clip or shift them."
+            f"Negative values in data passed as affinities, down to {smallest:.6g}. A cut needs "
+            "non-negative affinities; clip or shift them."
         )
     X = _symmetric(X)
     if looks_like_distances(X):

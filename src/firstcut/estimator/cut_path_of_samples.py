@@ -9,6 +9,7 @@ import numpy as np
 
 from firstcut.affinity import affinity_of
 from firstcut.cuts import CutLike, as_problem
+from firstcut.graph import Graph
 from firstcut.partitioning.cut_path import CutPath, cut_path_problem
 from firstcut.validation import RandomState
 
@@ -53,8 +54,11 @@ def cut_path(
     """
     chosen = affinity_of(affinity)
     # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
-    samples = X if hasattr(X, "shape") else np.asarray(X)
-    options = {"n_neighbors": n_neighbors} if "n_neighbors" in chosen.parameters else {}
-    # A few samples do not have as many neighbours as the default asks for.
-    matrix = chosen.graph(samples, **chosen.limited(samples.shape[0], options))
+    samples = X if hasattr(X, "shape") or isinstance(X, Graph) else np.asarray(X)
+    options: dict[str, Any] = {}
+    if "n_neighbors" in chosen.parameters:
+        # A few samples do not have as many neighbours as the default asks for.
+        n_samples = samples.shape[0] if np.ndim(samples) else 0
+        options = chosen.limited(n_samples, {"n_neighbors": n_neighbors})
+    matrix = chosen.graph(samples, **options)
     return cut_path_problem(as_problem(matrix, cut), n_clusters, random_state=random_state)

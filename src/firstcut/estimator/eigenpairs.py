@@ -58,6 +58,8 @@ class FittedEigenpairs:
         problem = self._problem()
         # Isolated nodes may weigh 0, and there is no B^-½ then.
         core = problem.restrict(problem.graph.connected)
+        if core.n_nodes == 0:
+            raise ValueError("The graph has no edges, and so there are no eigenpairs to compute.")
         count = min(max(self.n_clusters, self.n_components), core.n_nodes)
         return relax_with_warning(core, count, self.seed, self.options)
 

@@ -425,10 +425,11 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return labels of the nodes with edges, in the clusters that isolated ones leave them."""
         if core.n_nodes == 0:
             return Outcome(np.empty(0, dtype=np.int64), 0, None)
+        in_core = n_clusters
         if core.n_nodes < n_nodes:
-            n_clusters = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
+            in_core = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
         run = STRATEGIES[settings.solver].run
-        return run(core, n_clusters, settings, seed, known, self._say)
+        return run(core, in_core, n_clusters, settings, seed, known, self._say)
 
     def _report_graph(self, graph: Graph, nodes: np.ndarray) -> None:
         """Tell how large the graph is, and warn of nodes that it does not join to any other."""

@@ -72,12 +72,17 @@ class Outcome(NamedTuple):
 
 
 class Run(Protocol):
-    """The signature that every strategy shares; ``known`` are eigenpairs that are there already."""
+    """The signature that every strategy shares.
+
+    ``n_clusters`` are to be made of the problem; where isolated nodes are clusters by themselves
+    there are more of them in all. ``known`` are eigenpairs that are there already.
+    """
 
     def __call__(
         self,
         problem: Problem,
         n_clusters: int,
+        n_clusters_in_all: int,
         settings: Settings,
         seed: int,
         known: Relaxation | None,
@@ -88,15 +93,16 @@ class Run(Protocol):
 def spectral(
     problem: Problem,
     n_clusters: int,
+    n_clusters_in_all: int,
     settings: Settings,
     seed: int,
     known: Relaxation | None,
     say: Say,
 ) -> Outcome:
     """Relax, discretize and refine."""
-    # 1. Relax: eigenpairs for the labels, and as many as clusters for the bound.
-    n_components = min(settings.n_components or n_clusters, problem.n_nodes)
-    count = max(n_clusters, n_components)
+    # 1. Relax: eigenpairs for the labels and the embedding, and as many as clusters for the bound.
+    n_components = min(settings.n_components or n_clusters_in_all, problem.n_nodes)
+    count = min(max(n_clusters_in_all, n_components), problem.n_nodes)
     relaxation = known or relax_with_warning(problem, count, seed, settings.eigen_options)
     bound = relaxation.eigenvalues[:n_clusters].sum()
     say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
@@ -130,6 +136,7 @@ def spectral(
 def multilevel(
     problem: Problem,
     n_clusters: int,
+    n_clusters_in_all: int,
     settings: Settings,
     seed: int,
     known: Relaxation | None,

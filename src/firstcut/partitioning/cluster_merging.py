@@ -30,6 +30,6 @@ def merge_clusters(
     """
     # Contraction keeps values: a cut of the graph of clusters has the same value on the whole
     # graph, and tears no cluster apart.
-    clusters = contracted_by_labels(problem, labels)
+    clusters = contracted_by_labels(problem, labels).symmetrised()
     joined = partition_problem(clusters, n_clusters, random_state=random_state)
     return np.asarray(joined.labels[labels])

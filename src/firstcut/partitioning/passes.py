@@ -204,8 +204,11 @@ def spectral_start(
     relaxation: Relaxation | None = None,
 ) -> Trial:
     """Discretize a problem's eigenvectors, judged by the cut value, and improve the result."""
+    judge = problem
     if relaxation is None:
-        relaxation = relax_problem(problem, n_clusters, random_state=rng)
+        # A level is symmetric up to rounding, which must not decide between equal starts.
+        judge = problem.symmetrised()
+        relaxation = relax_problem(judge, n_clusters, random_state=rng)
     # The starts are judged by the true cut, which the alternation does not see.
     with single_threaded():
         labels = min(
@@ -213,7 +216,7 @@ def spectral_start(
                 alternate(relaxation, ETA, start, rotation, SWEEPS).labels
                 for start, rotation in starts(relaxation, None, None, STARTS, rng)
             ),
-            key=problem.value,
+            key=judge.value,
         )
     state = State(problem, labels.astype(np.int32), n_clusters)
     improve(state, rng)
