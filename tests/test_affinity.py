@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -458,3 +459,16 @@ def test_the_papers_relaxed_optima(name, ratio, normalized):
     for cut, printed in (("ratio", ratio), ("normalized", normalized)):
         values = np.linalg.eigvalsh(firstcut.operator(S, cut).toarray())
         assert round(values[: y.max() + 1].sum(), 4) == printed
+
+
+@pytest.mark.parametrize("name", sorted(set(AFFINITIES) - {"additive_chi2", "chi2"}))
+def test_sparse_samples_with_duplicate_entries_stay_as_they_are(name):
+    indices, indptr = (np.tile([0, 0, 1], 8), np.arange(0, 25, 3))
+    X = sp.csr_array((np.ones(24), indices.astype("i4"), indptr.astype("i4")), shape=(8, 8))
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    affinity = AFFINITIES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        affinity.graph(X, **affinity.limited(8, {"n_neighbors": 2} if "neighbors" in name else {}))
+    for array, kept in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, kept)

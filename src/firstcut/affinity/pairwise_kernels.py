@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
+from firstcut.validation import canonical_csr
 
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
 """The parameters that kernels have, with scikit-learn's defaults in ``SpectralClustering``."""
@@ -58,4 +60,6 @@ def _kernel(metric: Any, parameters: dict[str, Any], X: Any, new: Any) -> np.nda
     """Return the kernel between new samples, in rows, and the samples X, in columns."""
     from sklearn.metrics.pairwise import pairwise_kernels  # a third of a second
 
+    # Some kernels of sparse samples add up duplicate entries in place: never in the caller's.
+    X, new = (canonical_csr(samples) if sp.issparse(samples) else samples for samples in (X, new))
     return np.asarray(pairwise_kernels(new, X, metric=metric, **parameters))

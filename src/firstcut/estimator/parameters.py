@@ -100,23 +100,18 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
     )
 
 
-def resolve_affinity(
-    parameters: Mapping[str, Any], n_samples: int
-) -> tuple[Affinity, dict[str, Any]]:
-    """Return the affinity and its own parameters, cut down to what ``n_samples`` samples allow.
+def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str, Any]]:
+    """Return the affinity and its own parameters, or raise where they contradict.
 
     Parameters
     ----------
     parameters : mapping
-        All parameters of the estimator.
-    n_samples : int
-        Number of samples.
+        All parameters of the estimator, each within its constraint.
 
     Returns
     -------
     Affinity, dict
     """
-    # 1. The affinity, by name or made of a function.
     name = parameters["affinity"]
     affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
     known = affinity.parameters
@@ -154,8 +149,7 @@ def resolve_affinity(
             f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
         )
     # 4. Cut all of it down to what so many samples allow.
-    given = {option: parameters[option] for option in own} | further
-    return affinity, affinity.limited(n_samples, given)
+    return affinity, {option: parameters[option] for option in own} | further
 
 
 def _strategy(parameters: Mapping[str, Any]) -> str:

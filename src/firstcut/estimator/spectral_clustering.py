@@ -261,9 +261,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
+        affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
         cut, seed = as_cut(self.cut, X.shape[0]), self._seed()
-        affinity, options = resolve_affinity(parameters, X.shape[0])
+        options = affinity.limited(X.shape[0], wanted)
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
         matrix = affinity.graph(X, **options)
