@@ -98,7 +98,9 @@ def fresh_process(source: str, code: str) -> float:
 
 
 def _environment(source: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(HERE)])}
+    """Return the environment of a process with that version; byte code is kept, as in installs."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": os.pathsep.join([source, str(HERE)])}
 
 
 FRESH = {
