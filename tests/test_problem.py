@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import graphs
+from conftest import graphs, points_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
 import firstcut
 from firstcut.cuts import CUTS, Cut, as_cut, as_problem, indicator
 from firstcut.graph import as_graph
+from firstcut.partitioning.levels import build
 from firstcut.validation import number_by_appearance
 
 SEEDS = st.integers(0, 999)
@@ -119,3 +120,16 @@ def test_the_reason_why_a_cut_is_refused():
         as_cut([1.0, 0.0, 1.0], 3)
     with pytest.raises(ValueError, match="cut='median' is not known"):
         as_cut("median", 3)
+
+
+def test_contracted_levels_can_be_made_symmetric_to_the_last_bit():
+    problem = as_problem(points_graph(3500))
+    steps = build(problem, np.random.default_rng(0), 200)
+    level = steps[-1].problem
+    exact = level.symmetrised()
+    matrix = exact.graph.matrix
+    assert matrix.has_sorted_indices
+    assert (matrix != matrix.T).nnz == 0
+    np.testing.assert_allclose(matrix.toarray(), level.graph.matrix.toarray(), rtol=1e-12)
+    labels = np.arange(level.n_nodes) % 5
+    assert exact.value(labels) == pytest.approx(level.value(labels), rel=1e-12)
