@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from firstcut.affinity import AFFINITIES
 from firstcut.affinity.affinity import Affinity
-from firstcut.cuts import Cut, Problem, as_cut
+from firstcut.cuts import Cut, Problem, as_cut, value_of_sums
 from firstcut.estimator.eigenpairs import FittedEigenpairs
 from firstcut.estimator.isolated import clusters_of_core, label_isolated
 from firstcut.estimator.parameters import CONSTRAINTS, resolve, resolve_affinity
@@ -282,9 +282,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             labels = label_isolated(problem, nodes, labels, n_clusters)
         labels = number_by_appearance(labels)
 
+        sums = problem.boundaries(labels), problem.cluster_weights(labels)
         self.labels_ = labels
         self.n_clusters_ = n_clusters
-        self.cut_value_ = problem.value(labels)
+        self.cut_value_ = value_of_sums(*sums)
         self.affinity_matrix_ = matrix
         self.solver_ = settings.solver
         self.n_iter_ = found.n_iter
@@ -296,7 +297,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             affinity,
             options,
             cut,
-            (problem.boundaries(labels), problem.cluster_weights(labels)),
+            sums,
             settings,
             seed,
             found.relaxation,
