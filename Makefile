@@ -28,6 +28,6 @@ lint: .venv/.test  ## set up, then check style and types
 bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benchmarks/results
 	$(BIN)/python -m benchmarks
 
-docs: .venv/.paper  ## write docs/results.md from the records beside it, and sources into docs/extending.md
+docs: .venv/.paper  ## write docs/results.md from the records beside it, and sources and names into the other pages
 	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md
-	$(BIN)/python docs/include_sources.py
+	$(BIN)/python docs/from_the_source.py

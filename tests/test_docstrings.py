@@ -9,7 +9,7 @@ import doctest
 import inspect
 
 import pytest
-from docs import include_sources
+from docs import from_the_source
 from numpydoc.validate import validate
 
 import firstcut
@@ -72,7 +72,9 @@ def test_the_estimator_documents_its_parameters_and_attributes():
         assert f"    {name} : " in documented
 
 
-def test_the_page_on_adding_parts_shows_the_real_source():
-    page = include_sources.PAGE.read_text(encoding="utf-8")
-    assert page.count("<!-- source: ") == 5
-    assert include_sources.included(page) == page
+def test_pages_show_the_real_source_and_every_name():
+    extending, names = (path.read_text(encoding="utf-8") for path in from_the_source.PAGES)
+    assert extending.count("<!-- source: ") == 5
+    assert names.count("<!-- names: ") == len(from_the_source.REGISTRIES)
+    for page in (extending, names):
+        assert from_the_source.renewed(page) == page

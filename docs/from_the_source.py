@@ -1,0 +1,115 @@
+"""Put what the source says into the pages that show it, so that they cannot fall behind it.
+
+In ``extending.md`` a comment ``<!-- source: FILE -->`` or ``<!-- source: FILE NAME -->`` stands
+before a block of code; the block becomes the file, or the statement in it that defines NAME with the
+text that follows it. In ``names.md`` a comment ``<!-- names: REGISTRY -->`` stands before a table, which
+becomes one row for every name in that dict. ``make docs`` runs this, and a test fails where a page
+and the source differ.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import firstcut
+from firstcut.discretization import options_of
+from firstcut.partitioning.coarsening import COARSENING_RULES
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "docs" / "extending.md", ROOT / "docs" / "names.md")
+BLOCK = re.compile(r"(<!-- source: (\S+?)(?: (\w+))? -->\n)```python\n.*?\n```\n", re.DOTALL)
+TABLE = re.compile(r"(<!-- names: (\w+) -->\n)(?:\|.*\n)*")
+
+
+def source(file: str, name: str | None) -> str:
+    """Return a file, or the definition of a name in it, with the docstring that follows."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    if name is None:
+        return text.rstrip("\n")
+    body = ast.parse(text).body
+    for i, node in enumerate(body):
+        targets = [getattr(node, "name", None), getattr(getattr(node, "target", None), "id", None)]
+        if name in targets:
+            following = body[i + 1] if i + 1 < len(body) else None
+            last = node
+            if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+                last = following
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+            return "\n".join(text.splitlines()[first - 1 : last.end_lineno])
+    raise ValueError(f"{file} does not define {name}.")
+
+
+def _summary(part: Any) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(part) or "").splitlines()[0]
+
+
+def _options(options: dict[str, Any]) -> str:
+    return ", ".join(f"`{name}={default!r}`" for name, default in options.items()) or "none"
+
+
+def _affinity(name: str) -> tuple[str, ...]:
+    affinity = firstcut.AFFINITIES[name]
+    return affinity.takes, _options(affinity.parameters)
+
+
+def _discretizer(name: str) -> tuple[str, ...]:
+    return _summary(firstcut.DISCRETIZERS[name]), _options(options_of(name))
+
+
+def _effort(name: str) -> tuple[str, ...]:
+    effort = firstcut.EFFORTS[name]
+    return " → ".join(effort.stages), effort.coarsening
+
+
+def _cut(name: str) -> tuple[str, ...]:
+    cut = firstcut.CUTS[name]
+    return (f"{cut.constant:g} + {cut.per_degree:g} · degree",)
+
+
+REGISTRIES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[str], tuple[str, ...]]]] = {
+    "AFFINITIES": (firstcut.AFFINITIES, ("X is", "parameters"), _affinity),
+    "EIGENSOLVERS": (
+        firstcut.EIGENSOLVERS,
+        ("what it does",),
+        lambda name: (_summary(firstcut.EIGENSOLVERS[name]),),
+    ),
+    "DISCRETIZERS": (firstcut.DISCRETIZERS, ("what it does", "options"), _discretizer),
+    "EFFORTS": (firstcut.EFFORTS, ("stages", "coarsening rule"), _effort),
+    "COARSENING_RULES": (
+        COARSENING_RULES,
+        ("what it does",),
+        lambda name: (_summary(COARSENING_RULES[name]),),
+    ),
+    "CUTS": (firstcut.CUTS, ("weight of a node",), _cut),
+}
+"""Every registry, the heads of its columns beyond the name, and how a row is made."""
+
+
+def table(registry: str) -> str:
+    """Return a registry as a Markdown table."""
+    names, heads, row = REGISTRIES[registry]
+    lines = [f"| name | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
+    for name in names:
+        cells = (cell.replace("|", "\\|") for cell in row(name))
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def renewed(page: str) -> str:
+    """Return a page with every block and every table as the source is now."""
+    page = BLOCK.sub(
+        lambda found: f"{found[1]}```python\n{source(found[2], found[3])}\n```\n", page
+    )
+    return TABLE.sub(lambda found: found[1] + table(found[2]), page)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
