@@ -111,6 +111,7 @@ def missed(name: str, graph: sp.csr_array, count: int, n_seeds: int) -> dict[str
         "seeds": n_seeds,
         "eigsh": sum(too_large(scipy_once(matrix, count, s, False)) for s in seeds),
         "eigsh_inverted": sum(too_large(scipy_once(matrix, count, s, True)) for s in seeds),
+        "eigsh_repeated": sum(too_large(scipy_repeated(matrix, count, s, False)) for s in seeds),
         "relax_lanczos": sum(too_large(relaxed(s, "lanczos")) for s in seeds),
         "relax_shift_invert": sum(too_large(relaxed(s, "shift_invert")) for s in seeds),
     }

@@ -1,10 +1,10 @@
 """Put what the source says into the pages that show it, so that they cannot fall behind it.
 
 In ``extending.md`` a comment ``<!-- source: FILE -->`` or ``<!-- source: FILE NAME -->`` stands
-before a block of code; the block becomes the file, or the statement in it that defines NAME with the
-text that follows it. In ``names.md`` a comment ``<!-- names: REGISTRY -->`` stands before a table, which
-becomes one row for every name in that dict. ``make docs`` runs this, and a test fails where a page
-and the source differ.
+before a block of code; the block becomes the file, or the statement in it that defines NAME with
+the text that follows it. In ``names.md`` a comment ``<!-- names: REGISTRY -->`` stands before a
+table, which becomes one row for every name in that dict. ``make docs`` runs this, and a test fails
+where a page and the source differ.
 """
 
 from __future__ import annotations
