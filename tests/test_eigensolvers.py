@@ -65,7 +65,8 @@ def wide_problem(orders: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("solve", [auto, *EIGENSOLVERS.values()])
 def test_solvers_have_one_signature_and_defaults_of_their_own(solve):
     parameters = inspect.signature(solve).parameters
-    assert list(parameters) == ["matrix", "null", "count", "rng", "tol", "max_iter"]
+    names = ["matrix", "null", "count", "rng", "tol", "max_iter", "deadline"]
+    assert list(parameters) == names
     options = ("rng", "tol", "max_iter")
     assert all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in options)
     assert 0 < parameters["tol"].default < 1 <= parameters["max_iter"].default

@@ -30,6 +30,10 @@ class Relaxation:
         ``"components"`` where graph search was enough, ``"given"`` when it comes from elsewhere.
     converged : bool
         Whether the eigenpairs reached the tolerance asked for.
+    floors : ndarray of shape (c,) or None
+        What no true eigenvalue of the same rank is below, ascending: the eigenvalues less what
+        residuals, rounding and the search for missed pairs leave open. None stands for the
+        eigenvalues less the norm of all residuals: these are the smallest, and none is missed.
 
     Examples
     --------
@@ -48,9 +52,10 @@ class Relaxation:
     operator_product: np.ndarray | None = None
     solver: str = "given"
     converged: bool = True
+    floors: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("eigenvalues", "eigenvectors", "node_weights", "operator_product"):
+        for name in ("eigenvalues", "eigenvectors", "node_weights", "operator_product", "floors"):
             value = getattr(self, name)
             if value is not None:
                 # The class is frozen, also for its own checks. Arrays that already are float64 are
@@ -64,6 +69,7 @@ class Relaxation:
             )
         expected = {
             "eigenvalues": shape[1:],
+            "floors": shape[1:],
             "node_weights": shape[:1],
             "operator_product": shape,
         }
@@ -109,15 +115,17 @@ class Relaxation:
 
     @property
     def lower_bound(self) -> float:
-        """No c-way partition has a smaller cut value: Σλ, less what the residuals leave open.
+        """No c-way partition has a smaller cut value: the sum of the floors under the eigenvalues.
 
         It is 0 where the eigenpairs have not converged: they may then stand for larger eigenvalues
         than the smallest, and their sum proves nothing.
         """
         if not self.converged:
             return 0.0
-        # Some eigenvalue is within ‖A f − λ f‖ of λ, so that each λ may be too large by that.
-        return max(0.0, float(np.sum(self.eigenvalues - self.residuals)))
+        if self.floors is not None:
+            return float(np.sum(self.floors))
+        # By Weyl's inequality no eigenvalue is further below than the norm of all residuals.
+        return float(np.sum(np.maximum(self.eigenvalues - np.linalg.norm(self.residuals), 0.0)))
 
     def leading(self, count: int) -> Relaxation:
         """Return the relaxation of the ``count`` smallest eigenpairs only.
@@ -127,13 +135,14 @@ class Relaxation:
         """
         if count == self.n_clusters:
             return self
-        product = self.operator_product
+        product, floors = self.operator_product, self.floors
         # Views of this one's columns: they are not copied.
         return replace(
             self,
             eigenvalues=self.eigenvalues[:count],
             eigenvectors=self.eigenvectors[:, :count],
             operator_product=None if product is None else product[:, :count],
+            floors=None if floors is None else floors[:count],
         )
 
     def padded(self, width: int) -> Relaxation:
@@ -148,6 +157,7 @@ class Relaxation:
             eigenvalues=np.pad(self.eigenvalues, (0, missing), mode="edge"),
             eigenvectors=np.pad(self.eigenvectors, ((0, 0), (0, missing))),
             operator_product=np.pad(self.gradient, ((0, 0), (0, missing))),
+            floors=None,
         )
 
 
@@ -222,13 +232,16 @@ class Partition:
     def gap(self) -> float | None:
         """How far above the optimum this can be, as a fraction of the cut value; None if unknown.
 
-        0 means proven optimal; 0.3 means that no partition is more than 30% smaller.
+        0 means proven optimal; 0.3 means that no partition is more than 30% smaller. It is never
+        below 0 unless the bound is false, which is not to be hidden.
         """
         if self.lower_bound is None:
             return None
-        # Below the bound by rounding only. This also covers 0 and 0, which would be 0/0.
-        if self.cut_value <= self.lower_bound:
+        # This covers 0 and 0, which would be 0/0; a bound above a value of 0 is false by far.
+        if self.cut_value == self.lower_bound:
             return 0.0
+        if self.cut_value == 0.0:
+            return -np.inf
         return (self.cut_value - self.lower_bound) / self.cut_value
 
 

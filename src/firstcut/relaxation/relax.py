@@ -35,6 +35,15 @@ SMALLEST_TOLERANCE = 1e-11
 WIDEST_RANGE = 1e12
 """Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver."""
 
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""What a row adds to the rounding of a matrix of norm 1, of its products and its eigenvalues."""
+
+FURTHER_ROWS = 16
+"""Rows that stand for the rounding which does not grow with the matrix."""
+
+SMALLEST_SCALE = 1e-280
+"""Size of A's entries below which they may not have all their digits."""
+
 TIED = 1e-6
 """Relative difference up to which entries of an eigenvector count as equally large."""
 
@@ -139,10 +148,14 @@ def relax_problem(
     solver: str = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
+    deadline: float = np.inf,
 ) -> Relaxation:
-    """Solve the relaxed cut of a problem, with options that :func:`relax` would accept."""
+    """Solve the relaxed cut of a problem, with options that :func:`relax` would accept.
+
+    Raises TimeoutError where it cannot be solved by ``deadline``, on the monotonic clock.
+    """
     matrix = _operator(problem)
-    options: dict[str, Any] = {"rng": as_generator(random_state)}
+    options: dict[str, Any] = {"rng": as_generator(random_state), "deadline": deadline}
     # What is not given stays out of the options, so that each solver has its own default.
     if tol is not None:
         options["tol"] = max(tol, SMALLEST_TOLERANCE)
@@ -153,15 +166,23 @@ def relax_problem(
     # One thread, as the sums of several round differently, and an eigenspace may be any basis of it
     with single_threaded():
         if n_components >= n_clusters:
-            found = _components_alone(problem, n_clusters)
+            found, floors = _components_alone(problem, n_clusters), np.zeros(n_clusters)
         else:
-            found = _by_component(matrix, problem.node_weights, component, n_clusters, solve)
+            found, floors = _by_component(
+                matrix, problem.node_weights, component, n_clusters, solve
+            )
         # A solver may return f or −f; one of the two is agreed on, so that a seed fixes the answer.
         vectors = found.vectors * _signs(found.vectors)
         # A F from the matrix itself: what the residuals and the first-order method need.
         product = matrix @ vectors
     return Relaxation(
-        found.values, vectors, problem.node_weights, product, found.solver, found.converged
+        found.values,
+        vectors,
+        problem.node_weights,
+        product,
+        found.solver,
+        found.converged,
+        floors,
     )
 
 
@@ -175,10 +196,11 @@ def within_solvers_range(problem: Problem) -> bool:
 
 
 class _Block(NamedTuple):
-    """The nodes of a component, and the eigenpairs of its block but the null vector."""
+    """The nodes of a component, the eigenpairs of its block but the null vector, their floors."""
 
     nodes: np.ndarray
     found: Eigenpairs
+    floors: np.ndarray
 
 
 def _operator(problem: Problem) -> sp.csr_array:
@@ -202,7 +224,7 @@ def _components_alone(problem: Problem, n_clusters: int) -> Eigenpairs:
     labels = problem.uncut_labels(n_clusters)
     assert labels is not None  # there are enough components
     vectors = indicator(labels, problem.node_weights)
-    return Eigenpairs(np.zeros(n_clusters), vectors, True, "components")
+    return Eigenpairs(np.zeros(n_clusters), vectors, 0.0, True, "components")
 
 
 def _by_component(
@@ -211,8 +233,8 @@ def _by_component(
     component: np.ndarray,
     n_clusters: int,
     solve: Solve,
-) -> Eigenpairs:
-    """Return the smallest eigenpairs of a matrix with fewer components than clusters.
+) -> tuple[Eigenpairs, np.ndarray]:
+    """Return the smallest eigenpairs of a matrix with fewer components than clusters, and floors.
 
     Every component gives its null vector. The rest are the smallest of what the components have
     beyond it, each solved on its own block.
@@ -235,12 +257,17 @@ def _by_component(
     for position, pick in enumerate(smallest, start=n_components):
         block = blocks[owner[pick]]
         vectors[block.nodes, position] = block.found.vectors[:, column[pick]]
-    return Eigenpairs(
+    # 4. What a block has beyond its floors is no smaller than the last of them, so that the
+    #    smallest of all floors are floors of the smallest of all eigenvalues.
+    floors = np.sort(np.concatenate([block.floors for block in blocks]))[:wanted]
+    found = Eigenpairs(
         np.concatenate([np.zeros(n_components), values[smallest]]),
         vectors,
+        float(floors[-1]),
         all(block.found.converged for block in blocks),
         blocks[0].found.solver,
     )
+    return found, np.concatenate([np.zeros(n_components), floors])
 
 
 def _solved_blocks(
@@ -268,8 +295,13 @@ def _solved_blocks(
         block, scale = _scaled(sorted_matrix if connected else sorted_matrix[span, span])
         null = np.sqrt(node_weights[nodes] / node_weights[nodes].sum())
         found = solve(block, null, min(wanted, int(sizes[k]) - 1))
+        floors = _floors(block, found)
+        # Near underflow entries have lost digits, and nothing is known of small eigenvalues.
+        if scale < SMALLEST_SCALE:
+            floors[:] = 0.0
         # Back in the units of A. A is positive semi-definite; only rounding goes below 0.
-        blocks.append(_Block(nodes, found._replace(values=np.maximum(found.values, 0.0) * scale)))
+        found = found._replace(values=np.maximum(found.values, 0.0) * scale)
+        blocks.append(_Block(nodes, found, floors * scale))
     return blocks
 
 
@@ -281,6 +313,28 @@ def _scaled(block: sp.csr_array) -> tuple[sp.csr_array, float]:
     # A diagonal of 0, where all weights underflow, is left as it is. Indices are shared.
     scale = 2.0 * float(block.diagonal().max()) or 1.0
     return sp.csr_array((block.data / scale, block.indices, block.indptr), block.shape), scale
+
+
+def _floors(matrix: sp.csr_array, found: Eigenpairs) -> np.ndarray:
+    """Return for every eigenpair a number that the true eigenvalue of its rank is not below.
+
+    Let V be the vectors, Θ their values, R = AV − VΘ, and let A on the complement of V and the null
+    vector have nothing below β. In a basis of V and that complement A is [[Θ, Rᵀ], [R, C]] with
+    C ⪰ βI. For every σ < β it has as many eigenvalues below σ as the Schur complement
+    Θ − σ − Rᵀ(C − σ)⁻¹R ⪰ Θ − σ − ‖R‖²/(β − σ) has below 0. So the j-th is at least the smaller
+    eigenvalue of [[θ_j, ‖R‖], [‖R‖, β]]; and rounding leaves open some of that.
+    """
+    values, beyond = found.values, found.beyond if found.converged else -np.inf
+    pairs = zip(values, found.vectors.T, strict=True)
+    squared = float(sum(np.sum((matrix @ vector - value * vector) ** 2) for value, vector in pairs))
+    # That eigenvalue is min(θ, β) + half − √(half² + ‖R‖²), here written without cancellation.
+    half = 0.5 * np.abs(beyond - values)
+    spread = half + np.sqrt(half**2 + squared)
+    loss = np.divide(squared, spread, out=np.zeros_like(spread), where=spread > 0)
+    unknown = ROUNDING * (matrix.shape[0] + FURTHER_ROWS)
+    # A is positive semi-definite, and no eigenvalue is below the floor of a smaller one.
+    floors = np.maximum(np.minimum(values, beyond) - loss - unknown, 0.0)
+    return np.asarray(np.maximum.accumulate(floors))
 
 
 def _signs(vectors: np.ndarray) -> np.ndarray:

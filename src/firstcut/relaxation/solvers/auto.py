@@ -9,7 +9,8 @@ wide it is shows in the levels of a breadth-first search, at the price of a few 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +36,9 @@ SKEWED = 10.0
 
 OVERRUN = 2
 """Iteration is stopped at this many times the steps foreseen, if a factorization can take over."""
+
+UNRESOLVED = 3000.0
+"""Tolerances below which an eigenvalue is lost in what iteration leaves open, a hundredth of it."""
 
 # What follows was fitted to times and counts on neighbour graphs in 2 to 20 dimensions, images and
 # meshes. Costs are in nanoseconds; as only their ratio is used, the machine matters little.
@@ -80,11 +84,15 @@ SOLVE_COST_PER_ENTRY = 4.0
 
 
 class Forecast(NamedTuple):
-    """Steps of Lanczos, how many such steps shift-invert is worth, and entries of its factor."""
+    """Steps of Lanczos, how many such steps shift-invert is worth, and its factor's entries.
+
+    ``seconds`` is what making that factor takes, which cannot be cut short.
+    """
 
     n_steps: float
     worth: float
     entries: float
+    seconds: float
 
 
 def auto(
@@ -95,32 +103,40 @@ def auto(
     rng: np.random.Generator,
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
+    deadline: float = np.inf,
 ) -> Eigenpairs:
     """Run the solver that suits the size and shape of the graph.
 
     Iteration is stopped when it takes much longer than foreseen and a factorization can take over.
     """
+    options: dict[str, Any] = {"rng": rng, "tol": tol, "deadline": deadline}
+    n = null.size
     # 1. Solve in full small blocks, and those of which a large share of all pairs is wanted.
-    if null.size <= max(DENSE_SIZE, DENSE_RATIO * count):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    if n <= max(DENSE_SIZE, DENSE_RATIO * count):
+        return dense(matrix, null, count, max_iter=max_iter, **options)
     # 2. Factorize where that is affordable, and foreseen to be the faster.
     foreseen = forecast(matrix, count)
+    in_time = time.monotonic() + foreseen.seconds <= deadline
+    may_factorize = foreseen.entries <= FACTOR_LIMIT and in_time
     budget = max_iter
-    if foreseen.entries <= FACTOR_LIMIT:
+    if may_factorize:
         if foreseen.worth <= foreseen.n_steps:
-            return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+            return shift_invert(matrix, null, count, max_iter=max_iter, **options)
         # A forecast can be wrong: iteration may take OVERRUN times the steps foreseen, or as many
         # as the factorization is worth, before that takes over.
         budget = min(max_iter, int(max(OVERRUN * foreseen.n_steps, foreseen.worth)))
     # 3. Iterate: on the matrix itself, or on its inverse if a few nodes stretch the spectrum.
     diagonal = matrix.diagonal()
     iterate = cg_invert if diagonal.max() > SKEWED * diagonal.mean() else lanczos
-    found = iterate(matrix, null, count, rng=rng, tol=tol, max_iter=budget)
-    # 4. Where the forecast was wrong, factorize after all. At the user's own cap, or if the factor
-    #    is too large, what was found is returned as it is.
-    if found.converged or budget == max_iter:
+    found = iterate(matrix, null, count, max_iter=budget, **options)
+    # 4. Where the forecast was wrong, factorize after all; and where eigenvalues are so small that
+    #    iteration proves nothing of them, as in a graph that all but falls apart. At the user's own
+    #    cap, or if the factor is too large, what was found is returned as it is.
+    resolved = found.converged and found.values.mean() > UNRESOLVED * tol
+    at_cap = not found.converged and budget == max_iter
+    if resolved or at_cap or not may_factorize:
         return found
-    return shift_invert(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+    return shift_invert(matrix, null, count, max_iter=max_iter, **options)
 
 
 def forecast(matrix: sp.csr_array, count: int) -> Forecast:
@@ -144,7 +160,7 @@ def forecast(matrix: sp.csr_array, count: int) -> Forecast:
     )
     n_steps = FIRST_STEPS + STEPS_PER_PAIR * count + STEPS_PER_LEVEL * widths.size
     # 4. Both in the same unit, a step of Lanczos.
-    return Forecast(n_steps, (factorize + solves) / step, entries)
+    return Forecast(n_steps, (factorize + solves) / step, entries, factorize * 1e-9)
 
 
 def level_widths(matrix: sp.csr_array) -> np.ndarray:

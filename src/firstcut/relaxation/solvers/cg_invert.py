@@ -9,15 +9,18 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.dense import check_time, dense
 from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
-from firstcut.relaxation.solvers.lanczos import Budget, iterate, smallest_size
+from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest_size
 
 CG_PRICE = 0.25
 """What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well."""
 
 FEWEST_STEPS = 10
 """Steps that a solve makes even if the budget is spent, for vectors worth returning."""
+
+HIDDEN = 16.0 * float(np.finfo(np.float64).eps)
+"""Residual, for a solution of length 1, that conjugate gradients may have without knowing it."""
 
 
 def cg_invert(
@@ -28,6 +31,7 @@ def cg_invert(
     rng: np.random.Generator,
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
+    deadline: float = np.inf,
 ) -> Eigenpairs:
     """Lanczos on A⁻¹, each product solved for, with the diagonal as the preconditioner.
 
@@ -36,16 +40,17 @@ def cg_invert(
     """
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
     # At most ½, as the block is scaled; an entry that vanishes beside that must not divide.
     inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), np.finfo(np.float64).eps)
     system = _unchecked(null.size, matrix.__matmul__)
     preconditioner = _unchecked(null.size, inverse_diagonal.__mul__)
-    budget = Budget(max_iter)
+    budget = Budget(max_iter, deadline)
 
     # Lanczos counts its own step as one product; the steps within a solve are paid here.
     def pay(_: np.ndarray) -> None:
         budget.spent += CG_PRICE
+        check_time(deadline)
 
     def apply(right_side: np.ndarray) -> np.ndarray:
         # A is singular, but the right side has no part in its null space, so there is a solution.
@@ -54,7 +59,13 @@ def cg_invert(
         # Rounding adds a part along the null vector, which Lanczos must not see grow.
         return np.asarray(solution - null * (null @ solution))
 
-    return iterate("cg_invert", apply, matrix, null, count, dimension, rng, tol, budget)
+    # A solve leaves a residual, and rounding hides some more of it: A⁻¹ is applied to a right side
+    # that is off by that, so that no eigenvalue of A⁻¹ is off by more than its norm times that.
+    def beyond(found: Found) -> float:
+        norm = float(found.values[0])
+        return 1.0 / (found.top + norm * (tol + HIDDEN * norm))
+
+    return iterate("cg_invert", apply, beyond, matrix, null, count, dimension, rng, tol, budget)
 
 
 def _unchecked(n: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:

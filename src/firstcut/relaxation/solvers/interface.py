@@ -15,10 +15,15 @@ MAX_ITER = 10_000
 
 
 class Eigenpairs(NamedTuple):
-    """Ascending values, orthonormal columns, whether all converged, and the solver that ran."""
+    """Ascending values, orthonormal columns, whether all converged, and the solver that ran.
+
+    No eigenvalue that belongs to another vector is below ``beyond``, as far as the solver has seen;
+    it is ``-inf`` where a solver has not looked.
+    """
 
     values: np.ndarray
     vectors: np.ndarray
+    beyond: float
     converged: bool
     solver: str
 
@@ -30,7 +35,8 @@ class Solver(Protocol):
     vector that spans its null space, and ``count``, less than the number of rows, how many of the
     other eigenpairs are wanted. ``tol`` is the residual norm at which a pair has converged, and
     ``max_iter`` a cap on products with the matrix or its inverse; each has the default that suits
-    the solver. The arrays given are never changed.
+    the solver. The arrays given are never changed. A solver raises TimeoutError where it cannot
+    end by ``deadline``, on the monotonic clock.
     """
 
     def __call__(
@@ -42,4 +48,5 @@ class Solver(Protocol):
         rng: np.random.Generator,
         tol: float = ...,
         max_iter: int = ...,
+        deadline: float = ...,
     ) -> Eigenpairs: ...

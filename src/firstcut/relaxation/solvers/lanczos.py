@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.dense import check_time, dense
 from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -56,22 +56,28 @@ SLACK = 10.0
 class Budget:
     """How many products may be made, and how many have been."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, deadline: float = np.inf) -> None:
         self.limit = limit
+        self.deadline = deadline
         self.spent = 0.0
 
     @property
     def exhausted(self) -> bool:
-        """Whether there is nothing left to spend."""
+        """Whether there is nothing left to spend; out of time is an error."""
+        check_time(self.deadline)
         return self.spent >= self.limit
 
 
 class Found(NamedTuple):
-    """Values descending, orthonormal columns, and whether they are accurate and complete."""
+    """Values descending, orthonormal columns, and whether they are accurate and complete.
+
+    The complement has no eigenvalue above ``top``, as far as a search from a random vector shows.
+    """
 
     values: np.ndarray
     vectors: np.ndarray
     converged: bool
+    top: float
 
 
 class _Ritz(NamedTuple):
@@ -90,20 +96,24 @@ def lanczos(
     rng: np.random.Generator,
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
+    deadline: float = np.inf,
 ) -> Eigenpairs:
     """Lanczos on I − A: products only, in memory for some 3 ``count`` vectors."""
     # More than the inverting solvers use: eigenvalues of I − A lie closer together than theirs.
     dimension = max(20, 2 * count + 12)
     if null.size < smallest_size(count, dimension):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
 
     # The spectrum of A is in [0, 1], so that this is positive semi-definite, and its largest
     # eigenvalues are the smallest of A.
     def apply(vector: np.ndarray) -> np.ndarray:
         return np.asarray(vector - matrix @ vector)
 
-    budget = Budget(max_iter)
-    return iterate("lanczos", apply, matrix, null, count, dimension, rng, tol, budget)
+    def beyond(found: Found) -> float:
+        return 1.0 - found.top
+
+    budget = Budget(max_iter, deadline)
+    return iterate("lanczos", apply, beyond, matrix, null, count, dimension, rng, tol, budget)
 
 
 def smallest_size(count: int, dimension: int) -> int:
@@ -114,6 +124,7 @@ def smallest_size(count: int, dimension: int) -> int:
 def iterate(
     name: str,
     apply: Apply,
+    beyond: Callable[[Found], float],
     matrix: sp.csr_array,
     null: np.ndarray,
     count: int,
@@ -122,14 +133,18 @@ def iterate(
     tol: float,
     budget: Budget,
 ) -> Eigenpairs:
-    """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself."""
+    """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself.
+
+    ``beyond`` turns the top of what was not found back: below it A has nothing else.
+    """
     found = largest_eigenpairs(
         apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
     )
     # Eigenvectors of a function of A are those of A: values need not be turned back.
     values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
     accurate = bool(residuals.max() <= SLACK * max(tol, SMALLEST_CHECKED))
-    return Eigenpairs(values, vectors, found.converged and accurate, name)
+    converged = found.converged and accurate
+    return Eigenpairs(values, vectors, beyond(found), converged, name)
 
 
 def largest_eigenpairs(
@@ -182,26 +197,49 @@ def largest_eigenpairs(
     values = ritz.values[:count]
     vectors = space @ ritz.coordinates[:, :count]
 
-    # 2. Look in the complement of what was found, and trade the least of it for what was missed
-    #    there. At the head of the loop the pairs are accurate, but may not be the largest.
-    while converged:
+    if not converged:
+        return Found(values, vectors, False, np.inf)
+    # 2. Look for what such a space does not show.
+    return completed(apply, basis, values, vectors, dimension, rng, tol, budget)
+
+
+def completed(
+    apply: Apply,
+    basis: np.ndarray,
+    values: np.ndarray,
+    vectors: np.ndarray,
+    dimension: int,
+    rng: np.random.Generator,
+    tol: float,
+    budget: Budget,
+) -> Found:
+    """Look in the complement of accurate pairs, and trade the least of them for what was missed.
+
+    ``basis`` has the known eigenvector as its first column and room for the pairs and a search
+    space behind it; the other parameters are those of :func:`largest_eigenpairs`.
+    """
+    count = values.size
+    # At the head of the loop the pairs are accurate, but may not be the largest.
+    while True:
         last = float(values[-1])
         basis[:, 1 : 1 + count] = vectors
         settled = partial(_settled, last=last, tol=tol)
         ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, settled, budget)
         # Not settled means out of budget; what is in sight is then better than nothing.
         converged = settled(ritz)
+        top = float(ritz.values[0] + ritz.residuals[0])
         missed = ritz.values > last * (1.0 + CLEARLY * tol)
         # Only what is accurate is taken. The rest will be met again in the next round.
         if converged:
             missed &= ritz.residuals <= tol * ritz.values
         if not missed.any():
-            break
+            return Found(values, vectors, converged, top)
         values = np.concatenate([values, ritz.values[missed]])
         vectors = np.column_stack([vectors, space @ ritz.coordinates[:, missed]])
         best = np.argsort(-values, kind="stable")[:count]
         values, vectors = values[best], vectors[:, best]
-    return Found(values, vectors, converged)
+        if not converged:
+            return Found(values, vectors, False, np.inf)
 
 
 def _settled(ritz: _Ritz, *, last: float, tol: float) -> bool:

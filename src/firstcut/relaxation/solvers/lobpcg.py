@@ -1,9 +1,8 @@
 """LOBPCG, with and without algebraic multigrid: the eigensolvers that users of scikit-learn name.
 
 All wanted eigenvectors are improved together, in a block that is kept orthogonal to the null
-vector. As many copies of a repeated eigenvalue can be found as the block has columns; but unlike
-the solvers that rest on :mod:`firstcut.relaxation.solvers.lanczos`, these do not look for what they
-may have missed.
+vector. As many copies of a repeated eigenvalue can be found as the block has columns. What it may
+have missed is then looked for as :mod:`firstcut.relaxation.solvers.lanczos` does.
 
 References
 ----------
@@ -21,15 +20,18 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.dense import check_time, dense
 from firstcut.relaxation.solvers.interface import Eigenpairs
-from firstcut.relaxation.solvers.lanczos import rayleigh_ritz
+from firstcut.relaxation.solvers.lanczos import Budget, completed, rayleigh_ritz
 
 GUARDS = 4
 """Vectors beyond those wanted, which make the wanted ones converge sooner."""
 
 ROWS_PER_VECTOR = 6
 """With fewer rows for every vector a block method has no room, and the matrix is solved in full."""
+
+COMPLEMENT = 20
+"""Size of the space in which missed pairs are searched for, which are few if there are any."""
 
 MULTIGRID_LIFT = 1e-5
 """Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1."""
@@ -46,11 +48,12 @@ def lobpcg(
     rng: np.random.Generator,
     tol: float = 1e-6,
     max_iter: int = 300,
+    deadline: float = np.inf,
 ) -> Eigenpairs:
     """LOBPCG without a preconditioner; ``max_iter`` counts products with the whole block."""
     if _too_small(null.size, count):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
-    return _iterate("lobpcg", None, matrix, null, count, rng, tol, max_iter)
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+    return _iterate("lobpcg", None, matrix, null, count, rng, tol, max_iter, deadline)
 
 
 def amg(
@@ -61,11 +64,13 @@ def amg(
     rng: np.random.Generator,
     tol: float = 1e-6,
     max_iter: int = 300,
+    deadline: float = np.inf,
 ) -> Eigenpairs:
     """LOBPCG preconditioned by a multigrid cycle of pyamg, which is only imported here."""
     if _too_small(null.size, count):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
-    return _iterate("amg", _multigrid(matrix, rng), matrix, null, count, rng, tol, max_iter)
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+    cycle = _multigrid(matrix, rng)
+    return _iterate("amg", cycle, matrix, null, count, rng, tol, max_iter, deadline)
 
 
 def _too_small(n_rows: int, count: int) -> bool:
@@ -82,6 +87,7 @@ def _iterate(
     rng: np.random.Generator,
     tol: float,
     max_iter: int,
+    deadline: float,
 ) -> Eigenpairs:
     """Run SciPy's LOBPCG from random vectors, and judge what it returns by the matrix itself."""
     n_products = 0
@@ -89,6 +95,7 @@ def _iterate(
     # In place of the matrix, to count the products.
     def multiply(block: np.ndarray) -> np.ndarray:
         nonlocal n_products
+        check_time(deadline)
         n_products += 1
         return np.asarray(matrix @ block)
 
@@ -111,11 +118,38 @@ def _iterate(
         smallest = block[:, np.argsort(values)[:count]]
         values, vectors, residuals = rayleigh_ritz(matrix, smallest)
         converged = bool(residuals.max() <= SLACK * tol)
-        if converged or n_products >= max_iter:
-            return Eigenpairs(values, vectors, converged, name)
+        if converged:
+            budget = Budget(max_iter * block.shape[1], deadline)
+            return _completed(name, matrix, null, vectors, rng, tol, budget)
+        if n_products >= max_iter:
+            return Eigenpairs(values, vectors, -np.inf, False, name)
         # 4. It gives up where its block becomes dependent, as it does in a graph of equal parts,
         #    which has few distinct eigenvalues. With fresh guards it goes on.
         block = np.hstack([vectors, rng.standard_normal((null.size, GUARDS))])
+
+
+def _completed(
+    name: str,
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    vectors: np.ndarray,
+    rng: np.random.Generator,
+    tol: float,
+    budget: Budget,
+) -> Eigenpairs:
+    """Look for pairs that the block has missed; where the budget ends first nothing is proven."""
+    count, dimension = vectors.shape[1], COMPLEMENT
+    basis = np.empty((null.size, 1 + count + dimension + 1), order="F")
+    basis[:, 0] = null
+    # Of I − A the largest are wanted, and Lanczos takes pairs in that order.
+    values, vectors, _ = rayleigh_ritz(matrix, vectors)
+    found = completed(
+        lambda vector: vector - matrix @ vector,
+        basis, 1.0 - values, vectors, dimension, rng, tol, budget,
+    )  # fmt: skip
+    values, vectors, _ = rayleigh_ritz(matrix, found.vectors)
+    beyond = 1.0 - found.top if found.converged else -np.inf
+    return Eigenpairs(values, vectors, beyond, True, name)
 
 
 def _multigrid(matrix: sp.csr_array, rng: np.random.Generator) -> Any:

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import splu
 
 from firstcut.relaxation.solvers.dense import dense
 from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
-from firstcut.relaxation.solvers.lanczos import Budget, iterate, smallest_size
+from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest_size
 
 SHIFT = 1e-9
 """Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot."""
@@ -22,6 +22,7 @@ def shift_invert(
     rng: np.random.Generator,
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
+    deadline: float = np.inf,
 ) -> Eigenpairs:
     """Lanczos on (A + shift)⁻¹: few products, each two triangular solves with the factor.
 
@@ -30,7 +31,7 @@ def shift_invert(
     """
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter)
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
     # A by itself is singular. The shift leaves eigenvectors as they are, and values are taken from
     # A, so that it need not be undone.
     shifted = sp.csc_array(matrix + SHIFT * sp.eye_array(null.size, format="csr"))
@@ -40,5 +41,12 @@ def shift_invert(
         diag_pivot_thresh=0.0,  # positive definite: no pivoting, so the ordering stands
         options={"SymmetricMode": True},
     )
-    budget = Budget(max_iter)
-    return iterate("shift_invert", factor.solve, matrix, null, count, dimension, rng, tol, budget)
+
+    # How the spectrum of A shows in that of the inverse; the factor's rounding is that of A.
+    def beyond(found: Found) -> float:
+        return 1.0 / found.top - SHIFT
+
+    budget = Budget(max_iter, deadline)
+    return iterate(
+        "shift_invert", factor.solve, beyond, matrix, null, count, dimension, rng, tol, budget
+    )
