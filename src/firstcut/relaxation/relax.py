@@ -127,6 +127,8 @@ def lower_bound(
     Returns
     -------
     float
+        Σλ, less all that rounding, residuals and eigenvalues that may have been missed leave open;
+        0 where nothing more can be proven.
 
     Examples
     --------

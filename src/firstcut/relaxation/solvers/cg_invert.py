@@ -19,9 +19,6 @@ CG_PRICE = 0.25
 FEWEST_STEPS = 10
 """Steps that a solve makes even if the budget is spent, for vectors worth returning."""
 
-HIDDEN = 16.0 * float(np.finfo(np.float64).eps)
-"""Residual, for a solution of length 1, that conjugate gradients may have without knowing it."""
-
 
 def cg_invert(
     matrix: sp.csr_array,
@@ -59,13 +56,14 @@ def cg_invert(
         # Rounding adds a part along the null vector, which Lanczos must not see grow.
         return np.asarray(solution - null * (null @ solution))
 
-    # A solve leaves a residual, and rounding hides some more of it: A⁻¹ is applied to a right side
-    # that is off by that, so that no eigenvalue of A⁻¹ is off by more than its norm times that.
+    # A solve leaves a residual of up to the tolerance, which A⁻¹ makes larger by ``top`` at most
+    # outside of what was found.
     def beyond(found: Found) -> float:
-        norm = float(found.values[0])
-        return 1.0 / (found.top + norm * (tol + HIDDEN * norm))
+        return 1.0 / (found.top * (1.0 + 2.0 * tol))
 
-    return iterate("cg_invert", apply, beyond, matrix, null, count, dimension, rng, tol, budget)
+    return iterate(
+        "cg_invert", apply, beyond, matrix, null, count, dimension, rng, tol, budget, noise=tol
+    )
 
 
 def _unchecked(n: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:

@@ -20,6 +20,7 @@ Journal on Matrix Analysis and Applications 22 (2000).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -29,6 +30,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from firstcut.relaxation.solvers.dense import check_time, dense
+from firstcut.relaxation.solvers.growth import Growth, sure_part
 from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 
 Apply = Callable[[np.ndarray], np.ndarray]
@@ -45,6 +47,9 @@ CLEARLY = 10.0
 
 MARGIN = 32.0
 """Residuals by which the rest of the spectrum must stay away to be left alone."""
+
+WORTH_A_PROOF = 500
+"""Products that a proof may take in any case."""
 
 SMALLEST_CHECKED = 1e-10
 """Tolerance below which residuals of the matrix are not held to it, as rounding is in them."""
@@ -71,7 +76,7 @@ class Budget:
 class Found(NamedTuple):
     """Values descending, orthonormal columns, and whether they are accurate and complete.
 
-    The complement has no eigenvalue above ``top``, as far as a search from a random vector shows.
+    No eigenvalue of the complement lies above ``top``, see ``growth``.
     """
 
     values: np.ndarray
@@ -86,6 +91,7 @@ class _Ritz(NamedTuple):
     values: np.ndarray
     residuals: np.ndarray
     coordinates: np.ndarray
+    growth: Growth
 
 
 def lanczos(
@@ -132,13 +138,14 @@ def iterate(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
+    noise: float = 0.0,
 ) -> Eigenpairs:
     """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself.
 
     ``beyond`` turns the top of what was not found back: below it A has nothing else.
     """
     found = largest_eigenpairs(
-        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
+        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget, noise=noise
     )
     # Eigenvectors of a function of A are those of A: values need not be turned back.
     values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
@@ -156,6 +163,7 @@ def largest_eigenpairs(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
+    noise: float = 0.0,
 ) -> Found:
     """Return the ``count`` largest eigenpairs orthogonal to a known eigenvector.
 
@@ -177,6 +185,8 @@ def largest_eigenpairs(
     budget : Budget
         One is spent on every product, and ``apply`` may spend more. The search ends, converged or
         not, when it is exhausted, but not before there are ``count`` approximate pairs.
+    noise : float, default=0.0
+        Relative error of a product, beyond rounding.
 
     Returns
     -------
@@ -200,7 +210,7 @@ def largest_eigenpairs(
     if not converged:
         return Found(values, vectors, False, np.inf)
     # 2. Look for what such a space does not show.
-    return completed(apply, basis, values, vectors, dimension, rng, tol, budget)
+    return completed(apply, basis, values, vectors, dimension, rng, tol, budget, noise)
 
 
 def completed(
@@ -212,34 +222,55 @@ def completed(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
+    noise: float = 0.0,
 ) -> Found:
     """Look in the complement of accurate pairs, and trade the least of them for what was missed.
 
     ``basis`` has the known eigenvector as its first column and room for the pairs and a search
     space behind it; the other parameters are those of :func:`largest_eigenpairs`.
     """
-    count = values.size
+    count, part = values.size, sure_part(basis.shape[0], noise)
     # At the head of the loop the pairs are accurate, but may not be the largest.
     while True:
         last = float(values[-1])
         basis[:, 1 : 1 + count] = vectors
         settled = partial(_settled, last=last, tol=tol)
-        ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, settled, budget)
+        shown = partial(_shown, last=last, tol=tol, part=part, budget=budget, began=budget.spent)
+        ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, shown, budget)
         # Not settled means out of budget; what is in sight is then better than nothing.
         converged = settled(ritz)
-        top = float(ritz.values[0] + ritz.residuals[0])
-        missed = ritz.values > last * (1.0 + CLEARLY * tol)
+        missed = _missed(ritz, last, tol)
         # Only what is accurate is taken. The rest will be met again in the next round.
         if converged:
             missed &= ritz.residuals <= tol * ritz.values
         if not missed.any():
-            return Found(values, vectors, converged, top)
+            return Found(values, vectors, converged, ritz.growth.top(part))
         values = np.concatenate([values, ritz.values[missed]])
         vectors = np.column_stack([vectors, space @ ritz.coordinates[:, missed]])
         best = np.argsort(-values, kind="stable")[:count]
         values, vectors = values[best], vectors[:, best]
         if not converged:
             return Found(values, vectors, False, np.inf)
+
+
+def _missed(ritz: _Ritz, last: float, tol: float) -> np.ndarray:
+    """Return which pairs belong among those found, the least of which has the value ``last``."""
+    return np.asarray(ritz.values > last * (1.0 + CLEARLY * tol))
+
+
+def _shown(
+    ritz: _Ritz, *, last: float, tol: float, part: float, budget: Budget, began: float
+) -> bool:
+    """Whether a search of the complement may end: it is settled, and what it found is proven.
+
+    A proof that takes many products, and more than all that came before, is not waited for.
+    """
+    if not _settled(ritz, last=last, tol=tol):
+        return False
+    if _missed(ritz, last, tol).any() or budget.spent - began > max(began, WORTH_A_PROOF):
+        return True
+    # A part that would have grown beyond 1 is in nothing.
+    return part > 0.0 and ritz.growth.log(last * (1.0 + MARGIN * tol)) >= -math.log(part)
 
 
 def _settled(ritz: _Ritz, *, last: float, tol: float) -> bool:
@@ -250,7 +281,7 @@ def _settled(ritz: _Ritz, *, last: float, tol: float) -> bool:
     alone says that some eigenvalue is near, not that none is above: a Krylov space can dwell on the
     second eigenvector as long as its share of the first is small.)
     """
-    missed = int(np.count_nonzero(ritz.values > last * (1.0 + CLEARLY * tol)))
+    missed = int(np.count_nonzero(_missed(ritz, last, tol)))
     if missed:
         leading = slice(0, max(1, missed // 2))
         return bool((ritz.residuals <= tol * ritz.values)[leading].all())
@@ -276,7 +307,7 @@ def _search(
     """
     space = basis[:, locked:]
     projected = np.zeros((dimension, dimension))  # of the operator onto the space, lower triangle
-    size = 0
+    size, growth = 0, Growth()
     # 1. Start from a random direction outside of what is locked.
     space[:, 0] = _random_direction(basis[:, :locked], rng)
     # A test costs an eigenproblem of the size of the space, so not after every product.
@@ -297,17 +328,22 @@ def _search(
             # space.
             projected[size, : size + 1] = coefficients[locked:]
             size += 1
+            # What counts as nothing may be anything up to that.
+            growth.expand(coupling or NOTHING_LEFT * float(np.linalg.norm(coefficients)))
             if coupling == 0.0:  # the space is invariant: go on from anywhere else
                 vector = _random_direction(basis[:, : locked + size], rng)
+                _ritz(projected[:size, :size], coupling, growth)
+                growth.end()
             space[:, size] = vector
         # 3. Solve the projected problem (Rayleigh-Ritz) and test its pairs.
-        ritz = _ritz(projected[:size, :size], coupling)
+        ritz = _ritz(projected[:size, :size], coupling, growth)
         if done(ritz) or budget.exhausted:
             return ritz, space[:, :size]
         if size == dimension:
             # 4. Restart thick: keep the wanted Ritz vectors and half of the others, and go on from
             #    the residual direction, which all of them share.
             kept = count + (dimension - count) // 2
+            growth.restart(kept)
             residual_direction = space[:, size].copy()
             space[:, :kept] = space[:, :size] @ ritz.coordinates[:, :kept]
             space[:, kept] = residual_direction
@@ -317,13 +353,14 @@ def _search(
             size = kept
 
 
-def _ritz(projected: np.ndarray, coupling: float) -> _Ritz:
+def _ritz(projected: np.ndarray, coupling: float, growth: Growth) -> _Ritz:
     """Return the eigenpairs of the lower triangle of ``projected``, and their residual norms."""
     values, coordinates = scipy.linalg.eigh(projected, lower=True, check_finite=False)
     # The operator takes a Ritz vector out of the space along the next column only, by ``coupling``
     # times its last coordinate.
     values, coordinates = values[::-1], coordinates[:, ::-1]
-    return _Ritz(values, np.abs(coupling * coordinates[-1]), coordinates)
+    growth.see(values)
+    return _Ritz(values, np.abs(coupling * coordinates[-1]), coordinates, growth)
 
 
 def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

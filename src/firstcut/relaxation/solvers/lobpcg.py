@@ -119,7 +119,9 @@ def _iterate(
         values, vectors, residuals = rayleigh_ritz(matrix, smallest)
         converged = bool(residuals.max() <= SLACK * tol)
         if converged:
+            # In single products from here on, of which a block has as many as columns.
             budget = Budget(max_iter * block.shape[1], deadline)
+            budget.spent = float(n_products * block.shape[1])
             return _completed(name, matrix, null, vectors, rng, tol, budget)
         if n_products >= max_iter:
             return Eigenpairs(values, vectors, -np.inf, False, name)
