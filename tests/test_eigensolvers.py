@@ -337,3 +337,13 @@ def test_packages_that_are_not_asked_for_are_not_loaded():
 def test_an_unknown_solver_is_told_which_there_are(solver):
     with pytest.raises(ValueError, match=r"choose one of 'auto', 'dense', .*'lobpcg', 'amg'"):
         check_solver(solver)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense"])
+def test_vectors_are_orthonormal_where_weights_span_everything(solver):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        half = np.triu(rng.integers(0, 9, (18, 18)) * 1e100 ** rng.integers(0, 2, (18, 18)), 0)
+        graph = half + np.triu(half, 1).T + np.eye(18)
+        vectors = firstcut.relax(graph, 17, solver=solver).eigenvectors
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(17), atol=1e-12)

@@ -13,6 +13,9 @@ from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpair
 LIFT = 2.0
 """Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others."""
 
+ORTHOGONAL = 4.0 * float(np.finfo(np.float64).eps)
+"""What products of unit vectors may differ from 0 by, for every row."""
+
 SECONDS_PER_CUBE = 1e-10
 """What reducing the matrix to tridiagonal form takes for every n³, one thread on a core of 2024."""
 
@@ -43,8 +46,11 @@ def dense(
     # A + LIFT · null nullᵀ has the same eigenvectors; only the null vector's value has moved, from
     # 0 to beyond all others, so that the smallest are those wanted.
     full += LIFT * np.outer(null, null)
-    values, vectors = scipy.linalg.eigh(
-        full, subset_by_index=(0, count - 1), overwrite_a=True, check_finite=False
-    )
+    values, vectors = scipy.linalg.eigh(full, subset_by_index=(0, count - 1), check_finite=False)
+    # LAPACK's fastest driver may lose orthogonality where entries differ by very much. The one that
+    # divides and conquers computes all pairs, and does not.
+    if np.abs(vectors.T @ vectors - np.eye(count)).max() > ORTHOGONAL * n:
+        values, vectors = scipy.linalg.eigh(full, driver="evd", check_finite=False)
+        values, vectors = values[:count], vectors[:, :count]
     # All eigenvalues were there to choose from, and the others are no smaller than the last.
     return Eigenpairs(values, vectors, float(values[-1]), True, "dense")
