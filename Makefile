@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs
+.PHONY: help demo test fuzz lint bench docs
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ demo: .venv/.plot  ## set up, then compare every method on real data (tables and
 
 test: .venv/.test  ## set up, then run the tests
 	$(BIN)/python -m pytest -q -n auto
+
+MINUTES ?= 10
+fuzz: .venv/.test  ## set up, then try random cases for MINUTES=10 and add the counts to docs/laws.md
+	cd tests && ../$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 lint: .venv/.test  ## set up, then check style and types
 	$(BIN)/ruff check .

@@ -1,0 +1,283 @@
+"""Cases: a graph, a cut and settings, or samples and settings, as a function of two integers.
+
+The numbers of a case come from a generator seeded with (seed, number) alone, so that two integers
+are enough to have it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import firstcut
+from fuzz.exact import Exact
+from fuzz.shapes import SHAPES
+
+POINTS_SHARE = 0.2
+"""Share of cases that are samples for the estimator; the others are graphs."""
+
+SIZES = ((0.5, 2, 7), (0.3, 8, 40), (0.15, 41, 300), (0.03, 301, 700), (0.02, 701, 3000))
+"""How often a graph has how many nodes: mostly as few as can be enumerated."""
+
+SPANS = (0.0, 1.0, 3.0, 12.0, 40.0, 100.0, 300.0)
+"""Orders of magnitude that random weights may span."""
+
+SOLVERS = ("auto", "dense", "lanczos", "shift_invert", "cg_invert", "lobpcg")
+"""The eigensolvers that every installation has."""
+
+MOST_NODES = {"fast": 3000, "balanced": 300, "thorough": 40}
+"""Nodes up to which a case is searched with an effort: more would take minutes."""
+
+EXPONENTS = (-1000, -500, -100, -1, 1, 100, 500, 1000)
+"""Powers of two that all weights of some cases are multiplied by."""
+
+Setting = str | int | float | bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class GraphCase:
+    """A graph by its edges, each once, a cut, a number of clusters, and settings of a search."""
+
+    seed: int
+    number: int
+    shape: str
+    n: int
+    i: np.ndarray
+    j: np.ndarray
+    weights: np.ndarray
+    cut: str | np.ndarray
+    n_clusters: int
+    labels: np.ndarray
+    settings: dict[str, Setting] = field(default_factory=dict)
+
+    @cached_property
+    def kept(self) -> dict[str, np.ndarray]:
+        """Copies of the arrays that are passed to firstcut, made before they are."""
+        arrays = {"labels": self.labels, "cut": self.cut}
+        return {name: array.copy() for name, array in arrays.items() if not isinstance(array, str)}
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The affinities, symmetric to the last bit: what is passed to firstcut."""
+        off = self.i != self.j
+        rows = np.concatenate([self.i, self.j[off]])
+        columns = np.concatenate([self.j, self.i[off]])
+        weights = np.concatenate([self.weights, self.weights[off]])
+        return sp.csr_array((weights, (rows, columns)), shape=(self.n, self.n))
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The case in whole numbers."""
+        return Exact(self)
+
+    @cached_property
+    def bound(self) -> float:
+        """What ``lower_bound`` returns."""
+        return firstcut.lower_bound(self.matrix, self.n_clusters, self.cut, random_state=0)
+
+    @cached_property
+    def relaxations(self) -> dict[str, firstcut.Relaxation]:
+        """What ``relax`` returns, by solver."""
+        return {
+            solver: firstcut.relax(
+                self.matrix, self.n_clusters, self.cut, solver=solver, random_state=0
+            )
+            for solver in SOLVERS
+        }
+
+    @cached_property
+    def found(self) -> firstcut.Partition:
+        """What ``partition`` returns under the settings, with its bound."""
+        return firstcut.partition(
+            self.matrix, self.n_clusters, self.cut, lower_bound=True, **self.search
+        )
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """The settings that ``partition`` takes."""
+        able = [effort for effort, most in MOST_NODES.items() if self.n <= most]
+        effort = self.settings["effort"] if self.settings["effort"] in able else able[-1]
+        chosen: dict[str, Any] = {"effort": effort, "random_state": self.settings["random_state"]}
+        return {**chosen, "init": self.labels} if self.settings["init"] else chosen
+
+    def with_edges(self, keep: np.ndarray) -> GraphCase:
+        """Return the case with some of its edges only."""
+        return replace(self, i=self.i[keep], j=self.j[keep], weights=self.weights[keep])
+
+    def without(self, node: int) -> GraphCase:
+        """Return the case without one node, with as many clusters as that leaves."""
+        stay = (self.i != node) & (self.j != node)
+        less = self.with_edges(stay)
+        labels = np.delete(self.labels, node)
+        cut = self.cut if isinstance(self.cut, str) else np.delete(self.cut, node)
+        return replace(
+            less,
+            n=self.n - 1,
+            i=less.i - (less.i > node),
+            j=less.j - (less.j > node),
+            cut=cut,
+            n_clusters=min(self.n_clusters, self.n - 1),
+            labels=_exactly(labels, min(self.n_clusters, self.n - 1)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PointsCase:
+    """Samples, how to make a graph of them, and a number of clusters."""
+
+    seed: int
+    number: int
+    shape: str
+    X: np.ndarray
+    sparse: bool
+    affinity: str
+    n_neighbors: int
+    n_clusters: int
+    exponent: int
+    settings: dict[str, Setting] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return int(self.X.shape[0])
+
+    @property
+    def samples(self) -> Any:
+        """X as it is passed."""
+        return sp.csr_array(self.X) if self.sparse else self.X
+
+    def estimator(self, **changes: Any) -> firstcut.SpectralClustering:
+        """Return the estimator, not fitted."""
+        options = {"affinity": self.affinity, "n_neighbors": self.n_neighbors, **self.settings}
+        return firstcut.SpectralClustering(self.n_clusters, **{**options, **changes})
+
+
+Case = GraphCase | PointsCase
+
+
+def case_of(seed: int, number: int) -> Case:
+    """Return the case of two integers."""
+    rng = np.random.default_rng([seed, number])
+    return _points(rng, seed, number) if rng.random() < POINTS_SHARE else _graph(rng, seed, number)
+
+
+def _graph(rng: np.random.Generator, seed: int, number: int) -> GraphCase:
+    _, low, high = SIZES[rng.choice(len(SIZES), p=[share for share, _, _ in SIZES])]
+    name = str(rng.choice(list(SHAPES)))
+    shape = SHAPES[name](rng, int(np.exp(rng.uniform(np.log(low), np.log(high + 0.99)))))
+    n, i, j = shape.n, np.minimum(shape.i, shape.j), np.maximum(shape.i, shape.j)
+    weights = shape.weights if shape.weights is not None else draw_weights(rng, i.size)
+    if shape.weak is not None:
+        high = -rng.uniform(0.0, rng.choice([15.0, 15.0, 300.0]))
+        low = max(-300.0, high - float(rng.choice([0.0, 5.0, 20.0])))
+        weights = np.where(shape.weak, 10.0 ** rng.uniform(low, high, i.size), weights)
+    # Self-loops of a share of the nodes, light or heavy.
+    loops = np.flatnonzero(rng.random(n) < rng.choice([0.0, 0.0, 0.3, 1.0]))
+    powers = ([0.0], [3.0], [0.0, 12.0], [0.0, 100.0])[rng.integers(4)]
+    heavy = 10.0 ** rng.choice(powers, size=loops.size)
+    i, j = np.concatenate([i, loops]), np.concatenate([j, loops])
+    weights = np.concatenate([weights, draw_weights(rng, loops.size) * heavy])
+    cut: Any = rng.choice(["normalized", "normalized", "ratio", "ratio", "given"])
+    if cut == "normalized":
+        # It is not defined where a node has nothing, which is for another law.
+        alone = np.setdiff1d(np.arange(n), np.concatenate([i, j]))
+        i, j = np.concatenate([i, alone]), np.concatenate([j, alone])
+        weights = np.concatenate([weights, draw_weights(rng, alone.size)])
+    cut = str(cut) if cut != "given" else draw_weights(rng, n)
+    if rng.random() < 0.1:
+        with np.errstate(over="ignore", under="ignore"):
+            weights = np.ldexp(weights, int(rng.choice(EXPONENTS)))
+    keep, weights = _merged(i, j, np.clip(weights, 0.0, np.finfo(float).max), n)
+    n_clusters = _count(rng, n)
+    if shape.groups > 2 and rng.random() < 0.5:
+        n_clusters = int(rng.integers(2, shape.groups + 1))
+    return GraphCase(
+        seed, number, name, n, i[keep], j[keep], weights, cut, n_clusters,
+        labels=_exactly(rng.integers(n_clusters, size=n), n_clusters),
+        settings={
+            "effort": str(rng.choice(["fast", "balanced", "thorough"], p=[0.5, 0.4, 0.1])),
+            "random_state": int(rng.integers(2**31)),
+            "init": bool(rng.random() < 0.2),
+            "time_limit": float(rng.choice([0.0, 0.1, 0.3])),
+        },
+    )  # fmt: skip
+
+
+def _points(rng: np.random.Generator, seed: int, number: int) -> PointsCase:
+    n, features = int(np.exp(rng.uniform(np.log(2), np.log(120)))), int(rng.integers(1, 6))
+    shape = str(rng.choice(["normal", "blobs", "grid", "duplicates", "constant", "uniform"]))
+    X = rng.normal(size=(n, features))
+    if shape == "blobs":
+        X += rng.normal(size=(4, features))[rng.integers(4, size=n)] * 10 ** rng.uniform(0, 3)
+    elif shape == "grid":
+        X = rng.integers(4, size=(n, features)).astype(float)
+    elif shape == "duplicates":
+        X = X[rng.integers(max(1, n // 3), size=n)]
+    elif shape == "constant":
+        X = np.full((n, features), float(rng.integers(2)))
+    elif shape == "uniform":
+        X = rng.random((n, features)) * (rng.random((n, features)) < 0.5)
+    X = X * rng.choice([1.0, 1.0, 1e-170, 1e-100, 1e-8, 1e8, 1e100, 1e160])
+    affinities = ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf", "laplacian"]
+    settings: dict[str, Any] = {"random_state": int(rng.integers(2**31))}
+    settings["cut"] = str(rng.choice(["normalized", "ratio"]))
+    settings["solver"] = str(rng.choice(["auto", "spectral"]))
+    return PointsCase(
+        seed, number, shape, X,
+        sparse=bool(rng.random() < 0.3),
+        affinity=str(rng.choice(affinities)),
+        n_neighbors=int(rng.integers(1, 12)),
+        n_clusters=_count(rng, n),
+        exponent=int(rng.choice([-560, -530, -300, -1, 1, 300, 530])),
+        settings=settings,
+    )  # fmt: skip
+
+
+def draw_weights(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Return positive weights: equal, integers, uniform, or over any span."""
+    kind = rng.choice(["equal", "integers", "uniform", "span", "span", "two"])
+    if kind == "equal":
+        return np.ones(count)
+    if kind == "integers":
+        return rng.integers(1, 10, size=count).astype(float)
+    if kind == "uniform":
+        return rng.uniform(0.01, 1.0, size=count)
+    low, high = _ends(rng)
+    if kind == "two":
+        return np.where(rng.random(count) < 0.5, 10.0**low, 10.0**high)
+    return np.asarray(10.0 ** rng.uniform(low, high, size=count))
+
+
+def _ends(rng: np.random.Generator, lowest: float = -150.0) -> tuple[float, float]:
+    """Return the exponents between which weights lie, from ``lowest`` up to at most 150."""
+    span = float(rng.choice(SPANS))
+    low = float(np.clip(-rng.choice([0.0, 0.5, 1.0]) * span, lowest, 0.0))
+    return low, min(150.0, low + span)
+
+
+def _merged(
+    i: np.ndarray, j: np.ndarray, weights: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which edges to keep of those given twice, and their weights; zeros are no edges."""
+    _, first = np.unique(i * n + j, return_index=True)
+    first = first[weights[first] > 0]
+    return first, weights[first]
+
+
+def _count(rng: np.random.Generator, n: int) -> int:
+    """Return a number of clusters, often one at an end of what is possible."""
+    several = int(rng.integers(2, max(3, min(n, 12))))
+    many = int(rng.integers(1, n + 1))
+    wanted = int(rng.choice([1, 2, n - 1, n, several, many], p=[0.04, 0.3, 0.08, 0.04, 0.44, 0.1]))
+    return int(np.clip(wanted, 1, n))
+
+
+def _exactly(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return labels with every one of 0..n_clusters-1 among them."""
+    labels = np.minimum(labels, n_clusters - 1)
+    labels[:n_clusters] = np.arange(n_clusters)
+    return labels

@@ -1,0 +1,229 @@
+"""Laws of what goes in: the same thing told otherwise is the same, and what is wrong is refused."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import firstcut
+from fuzz.bound_laws import VALUE_SLACK
+from fuzz.cases import GraphCase
+from fuzz.exact import MOST_ENUMERATED
+from fuzz.outcome import close, is_refusal, only_if, require, shown
+
+WRONG_GRAPHS = (
+    "S + np.nan",
+    "S + np.inf",
+    "S - S.max() - 1",
+    "np.ma.masked_array(S, mask=np.eye(n, dtype=bool))",
+    "S.astype(object)",
+    "S.astype(str)",
+    "S + 0j",
+    "S[:-1]",
+    "S[None]",
+    "S + np.arange(n + 1)[1:, None] * (S.max() + 1) * (1 if n > 1 else np.nan)",
+    "None",
+    "5",
+    "'S'",
+)
+WRONG_CUTS = (
+    "'ncut'",
+    "None",
+    "np.zeros(n)",
+    "np.full(n, np.nan)",
+    "-np.ones(n)",
+    "np.ones(n + 1)",
+    "np.ones(n) + 0j",
+    "np.ma.masked_array(np.ones(n), mask=np.arange(n) == 0)",
+)
+WRONG_LABELS = (
+    "labels[:-1]",
+    "[None, *labels[1:]]",
+    "np.full(n, np.nan)",
+    "np.full(n, 'NaT', dtype='datetime64[s]')",
+    "np.ma.masked_array(labels, mask=np.arange(n) == 0)",
+    "labels[None]",
+    "None",
+)
+WRONG_COUNTS = ("0", "-1", "n + 1", "1.5", "'2'", "None", "True", "np.nan")
+WRONG_SETTINGS = (
+    "time_limit='1'",
+    "time_limit=-1",
+    "time_limit=np.nan",
+    "callback=5",
+    "effort='most'",
+    "effort=None",
+    "n_jobs=0",
+    "n_jobs='2'",
+    "random_state=-1",
+    "random_state='0'",
+    "on_interrupt='stop'",
+    "init=labels[:-1]",
+    "init=np.arange(n + 1)",
+    "init=np.ma.masked_array(labels, mask=np.arange(n) == 0)",
+)
+
+WRONG_CALLS = (
+    *(f"firstcut.cut_value({graph}, labels, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"firstcut.refine({graph}, labels, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"firstcut.partition({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"firstcut.lower_bound({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"firstcut.exact_partition({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"firstcut.direct_cut({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"firstcut.cut_value(S, labels, {cut})" for cut in WRONG_CUTS),
+    *(f"firstcut.relax(S, n_clusters, {cut})" for cut in WRONG_CUTS),
+    *(f"firstcut.partition(S, n_clusters, {cut})" for cut in WRONG_CUTS),
+    *(f"firstcut.cut_value(S, {labels}, cut)" for labels in WRONG_LABELS),
+    *(f"firstcut.refine(S, {labels}, cut)" for labels in WRONG_LABELS),
+    *(f"firstcut.partition(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"firstcut.relax(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"firstcut.exact_partition(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"firstcut.direct_cut(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"firstcut.partition(S, n_clusters, cut, {setting})" for setting in WRONG_SETTINGS),
+    *(f"firstcut.relax(S, n_clusters, cut, tol={tol})" for tol in ("'x'", "-1", "np.nan")),
+    "firstcut.relax(S, n_clusters, cut, solver='best')",
+    "firstcut.discretize(S)",
+    "firstcut.cut_path(S, 5)",
+)
+"""Calls that must be refused, whatever the case."""
+
+
+def order_does_not_matter(case: GraphCase) -> None:
+    """Nodes in another order leave `cut_value` and the optimum as they are."""
+    order = np.random.default_rng(case.number).permutation(case.n)
+    matrix = sp.csr_array(case.matrix[order][:, order])
+    cut = case.cut if isinstance(case.cut, str) else case.cut[order]
+    _check_same(case, matrix, cut, case.labels[order], 0, "in another order")
+
+
+def units_do_not_matter(case: GraphCase) -> None:
+    """All weights times a power of two leave cuts and the optimum the same but for that factor."""
+    exponent = int(np.random.default_rng(case.number).choice([-40, -3, 5, 60]))
+    smallest = case.weights.min(initial=1.0)
+    # Multiplied, no number is to leave the doubles of full precision.
+    only_if(smallest > 1e-280 and case.weights.max(initial=1.0) < 1e280)
+    matrix = sp.csr_array(case.matrix * 2.0**exponent)
+    power = 0 if isinstance(case.cut, str) and case.cut == "normalized" else exponent
+    _check_same(case, matrix, case.cut, case.labels, power, f"times 2^{exponent}")
+
+
+def formats_do_not_matter(case: GraphCase) -> None:
+    """Dense, sparse and list formats, split entries and narrower types give the same value."""
+    only_if(case.n <= 40)
+    matrix = case.matrix
+    true = firstcut.cut_value(matrix, case.labels, case.cut)
+    forms = {"toarray()": matrix.toarray(), "tocsc()": matrix.tocsc(), "tocoo()": matrix.tocoo()}
+    forms["toarray().tolist()"] = matrix.toarray().tolist()
+    halves = matrix.tocoo()
+    rows, columns = (np.concatenate([place, place]) for place in halves.coords)
+    if (matrix.data > 1e-300).all():
+        twice = np.concatenate([halves.data, halves.data]) * 0.5
+        forms["in halves"] = sp.coo_array((twice, (rows, columns)), shape=matrix.shape)
+    if (matrix.data == np.round(matrix.data)).all() and matrix.data.max(initial=0) < 100:
+        forms["astype(int8)"] = matrix.astype(np.int8)
+        twice = np.full(rows.size, 130, dtype=np.uint8)
+        split = sp.coo_array((twice, (rows, columns)), shape=matrix.shape)
+        got = firstcut.cut_value(split, case.labels, "ratio")
+        wide = firstcut.cut_value(split.astype(float), case.labels, "ratio")
+        require(got == wide, f"uint8 entries given twice give {got!r}, as floats {wide!r}")
+    for name, form in forms.items():
+        got = firstcut.cut_value(form, case.labels, case.cut)
+        require(
+            abs(got - true) <= 1e-12 * true,
+            f"{got!r}, and as CSR {true!r}",
+            f"firstcut.cut_value(S.{name}, labels, cut)",
+        )
+
+
+def refusals_agree(case: GraphCase) -> None:
+    """A graph or a cut that one function refuses for its range is refused by all of them."""
+    only_if(case.n <= 40)
+    S, c, cut, labels = case.matrix, case.n_clusters, case.cut, case.labels
+    calls = {
+        "cut_value(S, labels, cut)": lambda: firstcut.cut_value(S, labels, cut),
+        "refine(S, labels, cut)": lambda: firstcut.refine(S, labels, cut),
+        "lower_bound(S, n_clusters, cut)": lambda: firstcut.lower_bound(S, c, cut),
+        "relax(S, n_clusters, cut)": lambda: firstcut.relax(S, c, cut),
+        "direct_cut(S, n_clusters, cut)": lambda: firstcut.direct_cut(S, c, cut, n_init=1),
+        "partition(S, n_clusters, cut, effort='fast')": lambda: firstcut.partition(
+            S, c, cut, effort="fast"
+        ),
+    }
+    if case.n <= MOST_ENUMERATED:
+        calls["exact_partition(S, n_clusters, cut)"] = lambda: firstcut.exact_partition(S, c, cut)
+    refused = {}
+    for name, call in calls.items():
+        try:
+            call()
+        except ValueError as error:
+            if not is_refusal(error):
+                raise
+            refused[name] = error
+    if len(refused) == len(calls):
+        raise next(iter(refused.values()))
+    accepted = [name for name in calls if name not in refused]
+    require(
+        not refused,
+        f"{', '.join(refused)} refused: {next(iter(refused.values()), '')} "
+        f"But {', '.join(accepted)} did not.",
+        "\n".join(f"firstcut.{name}" for name in [*refused, *accepted]),
+    )
+
+
+def wrong_input_is_refused(case: GraphCase) -> None:
+    """Wrong input raises ValueError or TypeError, and is never answered."""
+    # The calls are the same whatever the case, so that one in ten is enough.
+    only_if(case.n <= MOST_ENUMERATED and case.number % 10 == 0)
+    names = {
+        "np": np, "firstcut": firstcut, "S": case.matrix.toarray(), "n": case.n,
+        "n_clusters": case.n_clusters, "cut": case.cut, "labels": case.labels,
+    }  # fmt: skip
+    answered = []
+    with warnings.catch_warnings():
+        # A warning is no refusal, whatever it says.
+        warnings.simplefilter("ignore")
+        for call in WRONG_CALLS:
+            try:
+                eval(call, names)
+            except (ValueError, TypeError):
+                continue
+            except Exception as error:
+                answered.append(f"{call}  # {type(error).__name__}: {error}")
+            else:
+                answered.append(call)
+    require(not answered, f"{len(answered)} wrong calls were answered", "\n".join(answered))
+
+
+def input_is_unchanged(case: GraphCase) -> None:
+    """The caller's arrays are as they were before all calls of a case."""
+    fresh, matrix = replace(case).matrix, case.matrix
+    for name in ("data", "indices", "indptr"):
+        same = np.array_equal(getattr(matrix, name), getattr(fresh, name))
+        require(same, f"S.{name} was changed")
+    for name, before in case.kept.items():
+        require(np.array_equal(getattr(case, name), before), f"{name} was changed")
+
+
+def _check_same(
+    case: GraphCase, matrix: sp.csr_array, cut: Any, labels: np.ndarray, power: int, words: str
+) -> None:
+    """Check the value of labels, and the optimum, of a case told in other words."""
+    factor = Fraction(2) ** power
+    true = case.exact.value(case.labels) * factor
+    got = firstcut.cut_value(matrix, labels, cut)
+    require(
+        close(got, true, VALUE_SLACK, 2 * case.n_clusters), f"{got!r} {words}, not {shown(true)}"
+    )
+    if case.n <= MOST_ENUMERATED:
+        best = firstcut.exact_partition(matrix, case.n_clusters, cut)
+        true = case.exact.optimum * factor
+        require(
+            close(best.cut_value, true, VALUE_SLACK, 2 * case.n_clusters),
+            f"an optimum of {best.cut_value!r} {words}, not {shown(true)}",
+            "firstcut.exact_partition(S, n_clusters, cut)",
+        )

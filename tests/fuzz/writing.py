@@ -1,0 +1,84 @@
+"""Cases as Python code that needs nothing but firstcut, and as JSON that any version reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fuzz.cases import Case, GraphCase, PointsCase
+
+MOST_WRITTEN = 400
+"""Numbers up to which arrays are written out."""
+
+
+def as_code(case: Case, law: str, message: str, code: str) -> str:
+    """Return a script that shows how a case breaks a law."""
+    lines = [f"# {law}: {line}" for line in message.splitlines() or [""]]
+    lines += ["import numpy as np", "import scipy.sparse", "import firstcut", ""]
+    if size(case) > MOST_WRITTEN:
+        lines += [
+            "# in the folder tests",
+            "from fuzz.cases import case_of",
+            f"case = case_of({case.seed}, {case.number})",
+        ]
+        names = "X = case.X" if isinstance(case, PointsCase) else "S = case.matrix"
+        lines += [f"{names}; n_clusters = case.n_clusters"]
+        if isinstance(case, GraphCase):
+            lines += ["cut, labels, settings = case.cut, case.labels, case.search"]
+    elif isinstance(case, GraphCase):
+        lines += [
+            f"i, j = {case.i.tolist()}, {case.j.tolist()}",
+            f"w = {case.weights.tolist()}",
+            f"half = scipy.sparse.coo_array((w, (i, j)), shape=({case.n}, {case.n})).toarray()",
+            "S = np.triu(half, 1).T + half",
+            f"n, n_clusters, cut = {case.n}, {case.n_clusters}, {_literal(case.cut)}",
+            f"labels = {case.labels.tolist()}",
+            f"settings = {_settings(case)}",
+        ]
+    else:
+        lines += [
+            f"X = np.array({case.X.tolist()})" if not case.sparse else
+            f"X = scipy.sparse.csr_array({case.X.tolist()})",
+            f"n_clusters = {case.n_clusters}",
+        ]  # fmt: skip
+    if isinstance(case, PointsCase):
+        options = {"affinity": case.affinity, "n_neighbors": case.n_neighbors, **case.settings}
+        lines += [f"options = {options!r}"]
+    return "\n".join([*lines, *code.splitlines()])
+
+
+def size(case: Case) -> int:
+    """Return how many numbers a case is made of."""
+    return case.X.size if isinstance(case, PointsCase) else 3 * case.i.size + case.n
+
+
+def as_json(case: Case) -> dict[str, Any]:
+    """Return a case as what JSON can hold; doubles survive it to the last bit."""
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in vars(case).items()
+        if name in type(case).__dataclass_fields__
+    }
+
+
+def from_json(written: dict[str, Any]) -> Case:
+    """Return the case that :func:`as_json` wrote."""
+    read = dict(written)
+    if "X" in read:
+        return PointsCase(**{**read, "X": np.array(read["X"], dtype=float)})
+    for name in ("i", "j", "labels"):
+        read[name] = np.array(read[name], dtype=np.int64)
+    for name in ("weights", "cut"):
+        if not isinstance(read[name], str):
+            read[name] = np.array(read[name], dtype=float)
+    return GraphCase(**read)
+
+
+def _literal(cut: str | np.ndarray) -> str:
+    return repr(cut) if isinstance(cut, str) else f"np.array({cut.tolist()})"
+
+
+def _settings(case: GraphCase) -> str:
+    shown = {name: value for name, value in case.search.items() if name != "init"}
+    return f"{shown!r} | {{'init': labels}}" if case.settings["init"] else repr(shown)
