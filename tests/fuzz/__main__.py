@@ -72,7 +72,7 @@ class Run:
     def go(self, minutes: float, processes: int, most: int | None) -> None:
         """Try what is kept from before, then new cases until time is over."""
         told = self.began
-        for report in tried(self._jobs(most), processes, self.began + 60 * minutes):
+        for report in tried(self._jobs(minutes, most), processes):
             if report is not None:
                 self.take(report)
             if time.monotonic() - told >= EVERY:
@@ -108,10 +108,13 @@ class Run:
             counts.add(self.tally, self.cases, minutes)
         return int(self.violations > 0)
 
-    def _jobs(self, most: int | None) -> Iterator[Job]:
+    def _jobs(self, minutes: float, most: int | None) -> Iterator[Job]:
+        """Yield all cases that are kept, and new ones while there is time."""
         for entry in regressions.read():
             yield Job(entry["seed"], entry["number"], entry["case"])
         for number in count() if most is None else range(most):
+            if time.monotonic() - self.began >= 60 * minutes:
+                break
             yield Job(self.seed, number)
 
     def _line(self) -> str:

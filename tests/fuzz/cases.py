@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import firstcut
 from fuzz.exact import Exact
-from fuzz.shapes import SHAPES
+from fuzz.shapes import CLOUDS, SHAPES
 
 POINTS_SHARE = 0.2
 """Share of cases that are samples for the estimator; the others are graphs."""
@@ -34,6 +34,15 @@ MOST_NODES = {"fast": 3000, "balanced": 300, "thorough": 40}
 
 EXPONENTS = (-1000, -500, -100, -1, 1, 100, 500, 1000)
 """Powers of two that all weights of some cases are multiplied by."""
+
+AFFINITIES = (
+    "adaptive_neighbors", "nearest_neighbors", "self_tuning",
+    "rbf", "laplacian", "cosine", "linear", "chi2",
+)  # fmt: skip
+"""The affinities of samples that are fitted; the first three as often as all the others."""
+
+NON_NEGATIVE = ("cosine", "linear", "chi2")
+"""Affinities that are negative, or not defined, between samples with negative coordinates."""
 
 Setting = str | int | float | bool | None
 
@@ -108,20 +117,22 @@ class GraphCase:
         """Return the case with some of its edges only."""
         return replace(self, i=self.i[keep], j=self.j[keep], weights=self.weights[keep])
 
-    def without(self, node: int) -> GraphCase:
-        """Return the case without one node, with as many clusters as that leaves."""
-        stay = (self.i != node) & (self.j != node)
-        less = self.with_edges(stay)
-        labels = np.delete(self.labels, node)
-        cut = self.cut if isinstance(self.cut, str) else np.delete(self.cut, node)
+    def without(self, start: int, stop: int) -> GraphCase:
+        """Return the case without some nodes, with as many clusters as that leaves."""
+        gone = stop - start
+        n, n_clusters = self.n - gone, min(self.n_clusters, self.n - gone)
+        inside = [(start <= end) & (end < stop) for end in (self.i, self.j)]
+        less = self.with_edges(~(inside[0] | inside[1]))
+        labels = np.delete(self.labels, slice(start, stop))
+        cut = self.cut if isinstance(self.cut, str) else np.delete(self.cut, slice(start, stop))
         return replace(
             less,
-            n=self.n - 1,
-            i=less.i - (less.i > node),
-            j=less.j - (less.j > node),
+            n=n,
+            i=less.i - gone * (less.i >= stop),
+            j=less.j - gone * (less.j >= stop),
             cut=cut,
-            n_clusters=min(self.n_clusters, self.n - 1),
-            labels=_exactly(labels, min(self.n_clusters, self.n - 1)),
+            n_clusters=n_clusters,
+            labels=_exactly(labels, n_clusters),
         )
 
 
@@ -208,28 +219,27 @@ def _graph(rng: np.random.Generator, seed: int, number: int) -> GraphCase:
 
 
 def _points(rng: np.random.Generator, seed: int, number: int) -> PointsCase:
-    n, features = int(np.exp(rng.uniform(np.log(2), np.log(120)))), int(rng.integers(1, 6))
-    shape = str(rng.choice(["normal", "blobs", "grid", "duplicates", "constant", "uniform"]))
-    X = rng.normal(size=(n, features))
-    if shape == "blobs":
-        X += rng.normal(size=(4, features))[rng.integers(4, size=n)] * 10 ** rng.uniform(0, 3)
-    elif shape == "grid":
-        X = rng.integers(4, size=(n, features)).astype(float)
-    elif shape == "duplicates":
-        X = X[rng.integers(max(1, n // 3), size=n)]
-    elif shape == "constant":
-        X = np.full((n, features), float(rng.integers(2)))
-    elif shape == "uniform":
-        X = rng.random((n, features)) * (rng.random((n, features)) < 0.5)
+    n, features = (
+        int(np.exp(rng.uniform(np.log(2), np.log(120)))),
+        int(rng.choice([1, 2, 3, 5, 40])),
+    )
+    shape = str(rng.choice(list(CLOUDS)))
+    X = CLOUDS[shape](rng, n, features)
+    # All samples in another unit, or some of them, or some of the features.
     X = X * rng.choice([1.0, 1.0, 1e-170, 1e-100, 1e-8, 1e8, 1e100, 1e160])
-    affinities = ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf", "laplacian"]
+    if rng.random() < 0.2:
+        some = rng.random(n) < rng.choice([0.1, 0.5])
+        X[some] *= 2.0 ** float(rng.choice([-450, -100, -30]))
+    elif rng.random() < 0.1:
+        X[:, 0] *= 2.0 ** float(rng.choice([-400, -30]))
     settings: dict[str, Any] = {"random_state": int(rng.integers(2**31))}
     settings["cut"] = str(rng.choice(["normalized", "ratio"]))
     settings["solver"] = str(rng.choice(["auto", "spectral"]))
+    affinity = str(rng.choice(AFFINITIES[:3] if rng.random() < 0.5 else AFFINITIES))
     return PointsCase(
-        seed, number, shape, X,
-        sparse=bool(rng.random() < 0.3),
-        affinity=str(rng.choice(affinities)),
+        seed, number, shape, np.abs(X) if affinity in NON_NEGATIVE else X,
+        sparse=bool(rng.random() < 0.3 and affinity != "chi2"),
+        affinity=affinity,
         n_neighbors=int(rng.integers(1, 12)),
         n_clusters=_count(rng, n),
         exponent=int(rng.choice([-560, -530, -300, -1, 1, 300, 530])),

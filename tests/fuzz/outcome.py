@@ -13,8 +13,8 @@ RELATIVE = Fraction(1, 10**9)
 SMALLEST = Fraction(1, 2**1074)
 """The smallest double: what any result may be off by, however small it is."""
 
-REFUSAL = re.compile(r"\bspan|overflow|range|too (large|small|wide)|isolated nodes")
-"""Words of the errors by which numbers are refused that doubles cannot hold the sums of."""
+REFUSAL = re.compile(r"supported|overflow|too (large|small|wide)|isolated nodes")
+"""Words of the errors by which numbers are refused whose sums or squares doubles cannot hold."""
 
 
 class Broken(Exception):

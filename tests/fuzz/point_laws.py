@@ -59,9 +59,12 @@ def fit_bound_is_below_cut(case: PointsCase) -> None:
 
 def predict_ignores_the_batch(case: PointsCase) -> None:
     """What `predict` says of a sample does not depend on the samples beside it."""
-    model, X = fitted(case), case.samples
+    model = fitted(case)
+    # The samples themselves, and points half way between two of them, where ties are.
+    new = np.vstack([case.X, 0.5 * case.X[:-1] + 0.5 * case.X[1:]])
+    X = sp.csr_array(new) if case.sparse else new
     whole = predicted(model, X)
-    order = np.random.default_rng(case.number).permutation(case.n)
+    order = np.random.default_rng(case.number).permutation(new.shape[0])
     code = f"{FIT}\nmodel.predict(X)"
     require(np.array_equal(predicted(model, X[order]), whole[order]), "order matters", code)
     some = order[: max(1, case.n // 3)]

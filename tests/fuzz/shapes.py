@@ -208,3 +208,19 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Shape]] = {
     "kernel": kernel,
 }
 """Every shape by name. A further one is its function and a line here."""
+
+
+CLOUDS: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
+    "normal": lambda rng, n, d: rng.normal(size=(n, d)),
+    "blobs": lambda rng, n, d: (
+        rng.normal(size=(n, d))
+        + rng.normal(size=(4, d))[rng.integers(4, size=n)] * 10 ** rng.uniform(0, 3)
+    ),
+    "grid": lambda rng, n, d: rng.integers(4, size=(n, d)).astype(float),
+    "tenths": lambda rng, n, d: rng.integers(4, size=(n, d)) / 10,
+    "duplicates": lambda rng, n, d: rng.normal(size=(n, d))[rng.integers(max(1, n // 3), size=n)],
+    "one point": lambda rng, n, d: np.full((n, d), rng.choice([0.0, 0.1, 1.0])),
+    "zeros": lambda rng, n, d: rng.random((n, d)) * (rng.random((n, d)) < 0.5),
+    "far": lambda rng, n, d: rng.random((n, d)) + 1e6,
+}
+"""Clouds of n samples of d features, by name."""

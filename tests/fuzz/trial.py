@@ -14,7 +14,7 @@ from fuzz.cases import Case, GraphCase, PointsCase
 from fuzz.laws import ERRORS, laws_of
 from fuzz.outcome import Broken, Inapplicable, is_refusal
 
-SHRINKING = 5.0
+SHRINKING = 8.0
 """Seconds that making a broken case smaller may take."""
 
 HELD, REFUSED, BROKEN = "held", "refused", "broken"
@@ -87,8 +87,12 @@ def _smaller(case: Case) -> Iterator[Case]:
             if max(1, case.n_clusters) <= few < case.n:
                 yield replace(case, X=case.X[:few])
         return
-    if case.n > 2:
-        yield from (case.without(node) for node in reversed(range(case.n)))
+    # Half of the nodes, a quarter, and so on down to one.
+    size = case.n // 2
+    while size > 0 and case.n > 2:
+        for start in range(0, case.n - size + 1, size):
+            yield case.without(start, start + size)
+        size //= 2
     for edge in range(case.i.size):
         yield case.with_edges(np.arange(case.i.size) != edge)
     for simple in (np.ones(case.i.size), 10.0 ** np.round(np.log10(case.weights))):
@@ -101,8 +105,8 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _told(error: Exception) -> str:
-    """Return an error with the place in the library where it came from."""
+    """Return an error with the last place in firstcut that it came through."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = frames[-1] if frames else None
-    where = f" at {place.filename.rsplit('/', 1)[-1]}:{place.lineno}" if place else ""
-    return f"{type(error).__name__}: {str(error)[:300]}{where}"
+    inside = [frame for frame in frames if "firstcut" in frame.filename] or frames
+    where = f"{inside[-1].filename.rsplit('/', 1)[-1]}:{inside[-1].lineno}" if inside else "?"
+    return f"{type(error).__name__} at {where}: {str(error)[:300]}"

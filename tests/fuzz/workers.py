@@ -109,12 +109,12 @@ class Worker:
         self.pipe.close()
 
 
-def tried(jobs: Iterator[Job], processes: int, deadline: float) -> Iterator[Report | None]:
-    """Yield what comes of jobs until there are none or time is over, and None now and then."""
+def tried(jobs: Iterator[Job], processes: int) -> Iterator[Report | None]:
+    """Yield what comes of jobs until there are none, and None now and then."""
     workers = [Worker() for _ in range(processes)]
     try:
         for worker in workers:
-            _next(worker, jobs, deadline)
+            _next(worker, jobs)
         while any(worker.job is not None for worker in workers):
             busy = {worker.pipe: worker for worker in workers if worker.job is not None}
             for pipe in wait(list(busy), timeout=TICK):
@@ -133,12 +133,12 @@ def tried(jobs: Iterator[Job], processes: int, deadline: float) -> Iterator[Repo
                     )
                     workers[workers.index(worker)] = worker = _replaced(worker)
                 yield told
-                _next(worker, jobs, deadline)
+                _next(worker, jobs)
             for place, worker in enumerate(workers):
                 if worker.job is not None and time.monotonic() - worker.since > STANDSTILL:
                     yield Report(worker.job, [], [], f"{STANDSTILL:.0f} s at law {worker.law!r}")
                     workers[place] = _replaced(worker)
-                    _next(workers[place], jobs, deadline)
+                    _next(workers[place], jobs)
             yield None
     finally:
         for worker in workers:
@@ -150,10 +150,9 @@ def _replaced(worker: Worker) -> Worker:
     return Worker()
 
 
-def _next(worker: Worker, jobs: Iterator[Job], deadline: float) -> None:
-    """Give a worker its next job, or none where time is over."""
+def _next(worker: Worker, jobs: Iterator[Job]) -> None:
+    """Give a worker its next job, if there is one."""
     worker.job = None
-    if time.monotonic() < deadline:
-        job = next(jobs, None)
-        if job is not None:
-            worker.give(job)
+    job = next(jobs, None)
+    if job is not None:
+        worker.give(job)
