@@ -24,6 +24,9 @@ MOST_SOLVED = 300
 VALUE_SLACK = Fraction(1, 10**12)
 """Relative error that a cut value may have."""
 
+FULL = 1e-280, 1e150
+"""Norms between which a matrix can be divided by its own without losing digits."""
+
 N_FRAMES = 3
 """Partitions along the widest gaps between weights whose indicators bound the eigenvalues."""
 
@@ -118,7 +121,7 @@ def eigenpairs_are_right(case: GraphCase) -> None:
     """Eigenpairs that converged are orthonormal, within tolerance, and those LAPACK finds."""
     only_if(case.n <= MOST_SOLVED)
     dense, scale = operator_of(case)
-    only_if(bool(np.isfinite(dense).all()) and 0 < scale < 1e150)
+    only_if(bool(np.isfinite(dense).all()) and FULL[0] < scale < FULL[1])
     truth = np.linalg.eigvalsh(dense / scale)[: case.n_clusters]
     for solver, relaxation in case.relaxations.items():
         if not relaxation.converged:
@@ -200,7 +203,7 @@ def eigenvalue_ceiling(case: GraphCase) -> Fraction:
             if labels.max() + 1 >= case.n_clusters
         ]
         dense, scale = operator_of(case)
-        if np.isfinite(dense).all() and 0 < scale < 1e150:
+        if np.isfinite(dense).all() and FULL[0] < scale < FULL[1]:
             values = np.linalg.eigvalsh(dense / scale)[: case.n_clusters]
             rounding = 8 * case.n * np.finfo(float).eps
             frames.append(float((values.clip(0).sum() + case.n_clusters * rounding) * scale))
