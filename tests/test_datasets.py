@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import urllib.error
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.io
-import sklearn.datasets
+from recorded_openml import Offline, network
 
 import firstcut
 from firstcut import datasets
@@ -25,14 +22,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.platform", "linux")
     return tmp_path
-
-
-@pytest.fixture
-def offline(monkeypatch):
-    def fetch(**_):
-        raise urllib.error.URLError("no network")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
 
 
 def same(found):
@@ -116,7 +105,7 @@ def test_folders_are_searched_in_order(folder, monkeypatch):
     assert datasets.load("glass").X[0, 0] == X[0, 0] + 2
 
 
-def test_a_missing_one_says_what_was_looked_for_and_where_to_get_it(folder, offline):
+def test_a_missing_one_says_what_was_looked_for_and_where_to_get_it(folder, monkeypatch):
     with pytest.raises(FileNotFoundError) as caught:
         datasets.load("jaffe", data=folder / "mine")
     text = str(caught.value)
@@ -124,32 +113,11 @@ def test_a_missing_one_says_what_was_looked_for_and_where_to_get_it(folder, offl
     assert str(folder / "mine") in text
     assert str(folder / "cache" / "firstcut") in text
     assert "JAFFE face database" in text
-    with pytest.raises(FileNotFoundError, match="OpenML has it but could not be reached"):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with network(Offline()), pytest.raises(FileNotFoundError, match=r"OpenML 41.*did not give it"):
         datasets.load("glass")
     with pytest.raises(FileNotFoundError, match="was not asked"):
         datasets.load("glass", download=False)
-
-
-def test_openml_is_asked_for_what_it_has(folder, monkeypatch):
-    asked = []
-
-    def fetch(*, data_id, **_):
-        asked.append(data_id)
-        return SimpleNamespace(data=X, target=np.array([f"class {k}" for k in y], dtype=object))
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    same(datasets.load("glass"))
-    assert asked == [41]
-
-
-def test_segment_from_openml_is_standardized(folder, monkeypatch):
-    raw = np.random.default_rng(0).random((2310, 19)) * np.arange(19)
-    answer = SimpleNamespace(data=raw, target=np.arange(2310) % 7)
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
-    found = datasets.load("segment").X
-    assert np.all(found[:, 0] == 0)
-    np.testing.assert_allclose(found[:, 1:].std(axis=0, ddof=1), 1.0)
-    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-12)
 
 
 def test_another_version_of_a_dataset_is_refused(folder):

@@ -1,9 +1,11 @@
 """What the reproduction starts from: datasets by name, their files, the paper's numbers.
 
-============  =============================================================
-``datasets``  a dataset by name, wherever it is; public as firstcut.datasets
-``sources``   where each dataset comes from
-``readers``   .npz, .mat and .csv files
-``printed``   the numbers in the paper (``printed.json``)
-============  =============================================================
+===============  =============================================================
+``datasets``     a dataset by name, wherever it is; public as firstcut.datasets
+``sources``      where each dataset comes from
+``openml``       a dataset fetched from OpenML, and kept once it was checked
+``readers``      .npz, .mat and .csv files
+``whole_files``  files that are there whole or not at all
+``printed``      the numbers in the paper (``printed.json``)
+===============  =============================================================
 """

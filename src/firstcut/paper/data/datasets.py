@@ -8,24 +8,20 @@ compared with the paper's table of datasets, as several versions of some of them
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from firstcut.paper.data import openml
 from firstcut.paper.data.printed import dataset_labels, dataset_shape
-from firstcut.paper.data.readers import READERS, Samples, as_samples
-from firstcut.paper.data.sources import BUNDLED, OPENML, WHERE, OpenML
+from firstcut.paper.data.readers import READERS, as_samples, read
+from firstcut.paper.data.sources import BUNDLED, OPENML, WHERE
 from firstcut.validation import check_choice
 
 ENVIRONMENT = "FIRSTCUT_DATA"
 """The environment variable that names a folder of datasets."""
-
-OPENML_SECONDS = 30.0
-"""How long OpenML may be silent: long enough for a slow line, short enough to wait for in vain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +84,9 @@ def load(
         names and the user's cache folder. A file is ``<name>.npz`` (X, y), ``<name>.mat`` (fea and
         gnd, or X and Y, transposed or not) or ``<name>.csv`` (the class in the last column).
     download : bool, default=True
-        Whether OpenML may be asked for what is in no folder.
+        Whether what is in no folder may be OpenML's: asked for once, and kept in the folder
+        ``openml`` of the user's cache. It has "glass", "segment", "usps" and "fashion" under
+        numbers that could not be tried when firstcut was written, which a warning says.
 
     Returns
     -------
@@ -99,7 +97,13 @@ def load(
     FileNotFoundError
         If it is nowhere; the message says where it was looked for and where people get it.
     ValueError
-        If its shape or number of classes is not what the paper's table of datasets says.
+        If its file is damaged or holds anything but finite real numbers with a class for every
+        sample, or if its shape or number of classes is not what the paper's table of datasets says.
+
+    Warns
+    -----
+    UserWarning
+        If it is OpenML's version, and nobody has compared that with the paper's.
 
     Examples
     --------
@@ -115,34 +119,36 @@ def load(
     # 2. files in the folders, the first folder and the first kind of file that has it
     searched = folders(data)
     for folder in searched:
-        for suffix, read in READERS.items():
+        for suffix in READERS:
             path = _find(folder, key + suffix)
             if path is not None:
-                shape = dataset_shape(key)
-                return _checked(key, *read(path, None if shape is None else shape[1]), str(path))
+                return _from_file(key, path)
     # 3. OpenML, where it has it and may be asked
-    failure = ""
     if key in OPENML and download:
-        try:
-            return _checked(key, *_from_openml(OPENML[key]), "OpenML")
-        except OSError as error:  # the network's errors all are
-            failure = f"OpenML has it but could not be reached ({error}). "
-    elif key in OPENML:
-        failure = "OpenML has it but was not asked (download=False). "
-    # 4. say where it was looked for, why OpenML did not help, and where people get it
-    listed = "\n".join(f"  {folder}" for folder in searched)
-    raise FileNotFoundError(
-        f"The dataset {key!r} is not here: no {' or '.join(key + end for end in READERS)} in\n"
-        f"{listed}\n{failure}Put the file into one of them, or name its folder with {ENVIRONMENT} "
-        f"or --data. Where people get it: {WHERE[key]}."
+        return _from_openml(key, searched)
+    failure = "OpenML has it but was not asked (download=False). " if key in OPENML else ""
+    raise _nowhere(key, searched, failure)
+
+
+def _nowhere(name: str, searched: list[Path], failure: str) -> FileNotFoundError:
+    """Return the error that says where a dataset was looked for, and where people get it."""
+    return FileNotFoundError(
+        f"The dataset {name!r} is not here: no {' or '.join(name + end for end in READERS)} in "
+        f"{' or '.join(map(str, searched))}. {failure}Put the file into one of them, or name its "
+        f"folder with {ENVIRONMENT} or --data. Where people get it: {WHERE[name]}."
     )
+
+
+def _from_file(name: str, path: Path) -> Dataset:
+    shape = dataset_shape(name)
+    return _checked(name, *read(path, None if shape is None else shape[1]), str(path))
 
 
 def _from_sklearn(name: str) -> Dataset:
     import sklearn.datasets
 
     X, y = getattr(sklearn.datasets, BUNDLED[name])(return_X_y=True)
-    return _checked(name, *as_samples(X, y), "scikit-learn")
+    return _checked(name, *as_samples(X, y, "scikit-learn"), "scikit-learn")
 
 
 def _find(folder: Path, file: str) -> Path | None:
@@ -152,27 +158,31 @@ def _find(folder: Path, file: str) -> Path | None:
     if folder.is_dir():
         # people have JAFFE.mat; in order, so that of two such files one is always taken
         for path in sorted(folder.iterdir()):
-            if path.name.lower() == file:
+            if path.name.lower() == file and path.is_file():
                 return path
     return None
 
 
-def _from_openml(source: OpenML) -> Samples:
-    """Fetch a dataset from OpenML; what is wrong with the network is an OSError."""
-    import sklearn.datasets
-
-    # the limit holds for the whole process, so it is put back
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(OPENML_SECONDS)  # fetch_openml has no limit of its own
-    try:
-        # liac-arff is the parser that needs no pandas; a retry would double the wait
-        fetched: Any = sklearn.datasets.fetch_openml(
-            data_id=source.data_id, as_frame=False, parser="liac-arff", n_retries=0
-        )
-    finally:
-        socket.setdefaulttimeout(before)
-    X, y = as_samples(fetched.data, fetched.target)
-    return (X, y) if source.prepare is None else as_samples(*source.prepare(X, y))
+def _from_openml(name: str, searched: list[Path]) -> Dataset:
+    """Return OpenML's version of a dataset, from the user's cache if it was fetched before."""
+    source = OPENML[name]
+    kept = cache_folder() / "openml" / f"{name}.npz"
+    if kept.is_file():
+        found = _from_file(name, kept)
+    else:
+        try:
+            samples = openml.fetch(source)
+        except Exception as error:  # no network, no such number, a damaged answer, a full disk
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            untried = "" if source.tried else ", a number that could not be tried,"
+            failure = f"OpenML {source.data_id}{untried} did not give it ({reason}). "
+            raise _nowhere(name, searched, failure) from error
+        # only what is as large as the paper says is kept
+        found = _checked(name, *samples, f"OpenML {source.data_id}")
+        openml.keep(kept, found.X, found.y)
+    if not source.tried:
+        openml.say_untried(name, source)
+    return found
 
 
 def _checked(name: str, X: np.ndarray, y: np.ndarray, source: str) -> Dataset:

@@ -52,21 +52,23 @@ def dataset_shape(name: str) -> tuple[int, int, int] | None:
 def split_name(dataset: str) -> tuple[str, int | None]:
     """Return the dataset that a row is made of, and how many of its first samples.
 
-    >>> split_name("jaffe"), split_name("usps:11")
-    (('jaffe', None), ('usps', 11))
+    >>> split_name("jaffe"), split_name("usps:11"), split_name("what:else")
+    (('jaffe', None), ('usps', 11), ('what:else', None))
     """
     stem, _, first = dataset.partition(":")
-    return stem, int(first) if first else None
+    return (stem, int(first)) if first.isdecimal() else (dataset, None)
 
 
 def row_label(dataset: str) -> str:
-    """Return how a row is called in the tables: JAFFE, n=11, or the dataset's own name.
+    """Return how a row is called in the tables: JAFFE, n=11, or the dataset's own name in a line.
 
-    >>> row_label("jaffe"), row_label("usps:11"), row_label("iris")
-    ('JAFFE', 'n=11', 'iris')
+    >>> row_label("jaffe"), row_label("usps:11"), row_label("my\\ndata")
+    ('JAFFE', 'n=11', 'my data')
     """
     stem, first = split_name(dataset)
-    return dataset_labels().get(stem, stem) if first is None else f"n={first}"
+    label = dataset_labels().get(stem, stem) if first is None else f"n={first}"
+    # line ends and control characters would break tables, terminals and drawings
+    return " ".join("".join(c if c.isprintable() else " " for c in label).split())
 
 
 def numbered(title: str, number: str | None) -> str:

@@ -12,10 +12,14 @@ from firstcut.paper.data.readers import Samples
 
 @dataclass(frozen=True)
 class OpenML:
-    """Where OpenML keeps a dataset, and what to do to get the paper's version of it."""
+    """Where OpenML keeps a dataset, and what to do to get the paper's version of it.
+
+    ``tried`` says whether a download by this number was ever compared with the paper's dataset.
+    """
 
     data_id: int
     prepare: Callable[[np.ndarray, np.ndarray], Samples] | None = None
+    tried: bool = False
 
 
 def _standardized(X: np.ndarray, y: np.ndarray) -> Samples:
@@ -43,7 +47,8 @@ OPENML = {
     "usps": OpenML(41082),
     "fashion": OpenML(40996, _last_ten_thousand),
 }
-"""Datasets that OpenML has with the paper's shape."""
+"""Datasets that OpenML is said to have with the paper's shape. None of the numbers could be tried
+when this was written, for want of a network: whoever has compared one says ``tried=True``."""
 
 WHERE = {
     "jaffe": "the JAFFE face database at 32 x 32 pixels; its terms ask every user to register",
@@ -57,7 +62,7 @@ WHERE = {
     "glass": "the UCI repository (Glass Identification, without the Id column) or OpenML 41",
     "segment": "the UCI repository (Image Segmentation, all 2310 rows, z-scored) or OpenML 36",
     "usps": "two versions circulate, and the paper's is the smoothed one: usps and usps.t, 7291 + "
-    "2007 rows, on the LIBSVM page (OpenML 41082 has the same shape)",
+    "2007 rows, on the LIBSVM page (OpenML 41082 should have the same shape)",
     "fashion": "the test set of Fashion-MNIST (zalandoresearch/fashion-mnist) or OpenML 40996",
 }
 """Where people get the datasets that must be brought."""
