@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from firstcut.paper.data.printed import numbered
+from firstcut.paper.data.whole_files import written_whole
 from firstcut.paper.optional_packages import needed_for
 from firstcut.paper.report.record_selection import select
 from firstcut.paper.runs.records import Record
@@ -99,7 +100,8 @@ def save(figure: Figure, records: list[Record], folder: Path) -> list[Path]:
         # without a date the same figure is the same file
         for ending, options in (("png", {"dpi": 130}), ("svg", {"metadata": {"Date": None}})):
             paths.append(folder / f"{figure.name}.{ending}")
-            drawn.savefig(paths[-1], **options)
+            with written_whole(paths[-1]) as file:
+                drawn.savefig(file, **options)
     return paths
 
 

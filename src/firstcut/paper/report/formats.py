@@ -6,6 +6,7 @@ terminal and in LaTeX the paper's are a line of their own, in Markdown they stan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -58,25 +59,38 @@ def terminal(table: Table) -> str:
     return "\n\n".join([*blocks, *table.notes])
 
 
+MARKED_UP = re.compile(r"[\\`*\[\]<>|&~$!#]|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown takes as more than itself; an underscore between letters it does not."""
+
+
+def escaped(text: str) -> str:
+    """Return text in one line that Markdown shows as it is, also in a place of a table.
+
+    >>> print(escaped("a|b <i> OPT_r\\n`c`"))
+    a\\|b \\<i\\> OPT_r \\`c\\`
+    """
+    return MARKED_UP.sub(r"\\\g<0>", " ".join(text.split()))
+
+
 def markdown(table: Table) -> str:
     """Return a table in Markdown: ours, the paper's in brackets, the best of ours in bold."""
     blocks = []
     for section in table.sections:
         lines = [
-            f"| {section.title} | " + " | ".join(section.heads) + " |",
+            f"| {escaped(section.title)} | " + " | ".join(map(escaped, section.heads)) + " |",
             "|---|" + "---:|" * len(section.heads),
         ]
         for label, row in section.rows:
             cells = []
             for entry, best in zip(row, table.best_of(section, row), strict=True):
-                text = shown(entry, table.digits)
+                text = escaped(shown(entry, table.digits))
                 if best:
                     text = f"**{text}**"
                 paper = shown_paper(entry, table.digits)
                 cells.append(f"{text} ({paper})" if paper else text)
-            lines.append(f"| {label} | " + " | ".join(cells) + " |")
+            lines.append(f"| {escaped(label)} | " + " | ".join(cells) + " |")
         blocks.append("\n".join(lines))
-    return "\n\n".join([*blocks, *table.notes])
+    return "\n\n".join([*blocks, *map(escaped, table.notes)])
 
 
 CSV_COLUMNS = ("table", "section", "row", "column", "ours", "smallest", "largest", "runs", "paper")

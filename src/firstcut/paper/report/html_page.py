@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from firstcut.paper.data.whole_files import write_whole
 from firstcut.paper.report.drawing import Figure, save
 from firstcut.paper.report.formats import shown, shown_paper
 from firstcut.paper.report.page_contents import contents
@@ -63,7 +64,7 @@ def write_html(records: list[Record], path: Path) -> None:
         },
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html, encoding="utf-8")
+    write_whole(path, html)
 
 
 def _blocks(table: Table) -> list[ShownBlock]:

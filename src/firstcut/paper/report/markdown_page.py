@@ -6,11 +6,14 @@ How it looks is in ``templates/page.md``.
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
+from urllib.parse import quote
 
 from firstcut.paper.data.datasets import ENVIRONMENT
+from firstcut.paper.data.whole_files import write_whole
 from firstcut.paper.report.drawing import save
-from firstcut.paper.report.formats import FORMATS, markdown
+from firstcut.paper.report.formats import FORMATS, escaped, markdown
 from firstcut.paper.report.page_contents import contents
 from firstcut.paper.report.settings import REFERENCE
 from firstcut.paper.report.templating import template
@@ -41,15 +44,17 @@ def write_markdown(records: list[Record], path: Path, folder: Path) -> None:
         if item.table is not None:
             for kind, ending in ENDINGS.items():
                 text = FORMATS[kind](item.table) + "\n"
-                (folder / f"{item.table.name}.{ending}").write_text(text, encoding="utf-8")
+                write_whole(folder / f"{item.table.name}.{ending}", text)
     text = page.render(
         reference=REFERENCE,
         page=found,
         markdown=markdown,
+        escaped=escaped,
         # links from the page to the files, with / on every system
-        beside=Path(os.path.relpath(folder, path.parent)).as_posix(),
+        beside=quote(Path(os.path.relpath(folder, path.parent)).as_posix()),
         environment=ENVIRONMENT,
-        folder=folder,
-        path=path,
+        # in commands for a shell
+        folder=shlex.quote(str(folder)),
+        path=shlex.quote(str(path)),
     )
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)

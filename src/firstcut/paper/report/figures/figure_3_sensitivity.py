@@ -22,7 +22,8 @@ def draw(records: list[Record]) -> Any:
         for row, (cut, title) in enumerate(CUT_TITLES.items()):
             axes = grid[row, column]
             _draw_panel(axes, [r for r in found if r["dataset"] == name and r["cut"] == cut])
-            axes.set_title(f"{row_label(name)}, {title}")
+            # a name may have dollars in it, and is no formula
+            axes.set_title(f"{row_label(name)}, {title}", parse_math=False)
             if row == 1:
                 axes.set_xlabel("η")
             if column == 0:
@@ -41,6 +42,8 @@ def _draw_panel(axes: Any, records: list[Record]) -> None:
     axes.fill_between(etas, low, high, color=BLUE, alpha=0.15, lw=0)
     axes.plot(etas, [median(v) for v in kept.values()], "o-", color=BLUE, markersize=3)
     for record in select(records, "sensitivity", RELAXED):
+        if record["largest"] <= 0:
+            continue  # as many components as clusters: there is no scale to mark
         scale = 1.0 / record["largest"]
         axes.axvline(scale, color=ORANGE, lw=1, ls="--")
         axes.annotate(

@@ -29,7 +29,7 @@ def draw(records: list[Record]) -> Any:
                     alpha=0.65,
                     label=title if number == 0 else None,  # one line of the legend per cut
                 )
-        axes.set_title(row_label(name))
+        axes.set_title(row_label(name), parse_math=False)  # a name is no formula
         axes.set_xlabel("iteration")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_ylabel("loss")
