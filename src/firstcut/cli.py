@@ -1,7 +1,8 @@
 """The command line: ``firstcut paper run``, ``table``, ``figure`` and ``report``.
 
 Commands import what they need when they run, so that ``--help`` and a mistyped name are answered
-at once. Errors of the user are one line on the standard error and status 2.
+at once. What a user can mend, files and disks included, is one line on the standard error and
+status 2; Ctrl-C is a line and status 130.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 from firstcut import __version__
 
@@ -18,25 +21,60 @@ DEFAULT_OUT = "paper-results"
 """Folder of records, tables and figures unless another is named."""
 
 
+INTERRUPTED = 130
+"""What shells say of Ctrl-C: 128 and the number of the signal."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        # set by the parser of each command
-        status: int = options.command(options)
-    except (ValueError, FileNotFoundError, ImportError) as error:
-        # what a user can mend: told in a line, without the trace
-        print(f"firstcut: {error}", file=sys.stderr)
-        return 2
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            # set by the parser of each command
+            status: int = options.command(options)
+        sys.stdout.flush()  # a disk that is full is noticed here, where it can be told
     except BrokenPipeError:
-        # the reader has gone; closing the stream at exit would complain about that again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         return 1
+    except (ValueError, OSError, ImportError) as error:
+        # what a user can mend: told in a line, without the trace
+        _tell(error)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _let_go_of_output()
+        return 2
+    except KeyboardInterrupt:
+        _tell("Interrupted.")
+        return INTERRUPTED
     return status
 
 
+def _tell(what: object) -> None:
+    """Say something on the standard error, in one line."""
+    print("firstcut:", " ".join(str(what).split()), file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Take the place of Python's way to show a warning, which has the line of code with it."""
+    _tell(message)
+
+
+def _let_go_of_output() -> None:
+    """Point the standard output to nowhere: closing it at exit would complain once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see '{self.prog} --help'.\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="firstcut", description="Cluster data by the smallest graph cut that can be found."
     )
     parser.add_argument("--version", action="version", version=f"firstcut {__version__}")
@@ -105,6 +143,8 @@ def _run(options: argparse.Namespace) -> int:
     from firstcut.threads import available_cores
     from firstcut.validation import check_choice, check_count
 
+    if options.data is not None and not Path(options.data).is_dir():
+        raise ValueError(f"--data {options.data} is not a folder; name the one of the datasets.")
     # 1. how much to run: a scope, cut down to the datasets and seeds asked for
     scope = QUICK if options.quick else Scope()
     if options.datasets:
@@ -119,20 +159,25 @@ def _run(options: argparse.Namespace) -> int:
     try:
         summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs)
     except WorkerLostError as error:
-        print(f"firstcut: {error}", file=sys.stderr)
+        _tell(error)
         return 1
     print(
         f"{summary.finished} run, {summary.resumed} there already; records in "
         f"{options.out / 'records'}"
     )
-    for name, why in summary.missing.items():
-        print(f"Left out {name}: {why}", file=sys.stderr)
+    for name, why in {**summary.missing, **summary.damaged}.items():
+        _tell(f"Left out {name}: {why}")
     for failure in summary.failed:
-        print(f"Failed: {failure}", file=sys.stderr)
+        _tell(f"Failed: {failure}")
     if summary.interrupted:
-        print("Interrupted; the same command continues.", file=sys.stderr)
-        # what shells say of Ctrl-C: 128 and the number of the signal
-        return 130
+        _tell("Interrupted; the same command continues.")
+        return INTERRUPTED
+    if summary.stopped:
+        _tell(summary.stopped)
+    # who asks for everything gets what there is, but what is named must be there
+    wanting = summary.missing if options.datasets else {}
+    if summary.stopped or summary.damaged or wanting:
+        return 2
     return 1 if summary.failed else 0
 
 
@@ -162,20 +207,39 @@ def _experiments(options: argparse.Namespace) -> list[str]:
 
 
 def _table(options: argparse.Namespace) -> int:
+    from firstcut.paper.data.whole_files import write_whole
     from firstcut.paper.report.formats import FORMATS
     from firstcut.paper.report.tables import TABLES
-    from firstcut.paper.runs.records import Store
     from firstcut.validation import check_choice
 
     # both names are checked before the records are read
     build = TABLES[check_choice("table", options.name, TABLES)]
     write = FORMATS[check_choice("format", options.format, FORMATS)]
-    text = write(build(list(Store(options.out))))
+    table = build(_records(options.out))
+    if table.is_empty:
+        raise ValueError(
+            f"There are no records for the table {options.name!r} in {options.out / 'records'}; "
+            f"make them with 'firstcut paper run --table {options.name} --out {options.out}'."
+        )
+    text = write(table)
     if options.to is None:
         print(text)
     else:
-        options.to.write_text(text + "\n", encoding="utf-8")
+        write_whole(options.to, text + "\n")
     return 0
+
+
+def _records(out: Path) -> list[dict[str, Any]]:
+    """Return the records of a folder; there must be some."""
+    from firstcut.paper.runs.records import Store
+
+    records = list(Store(out))
+    if not records:
+        raise ValueError(
+            f"There are no records in {out / 'records'}; make some with 'firstcut paper run "
+            f"--quick --out {out}'."
+        )
+    return records
 
 
 def _figure(options: argparse.Namespace) -> int:
@@ -193,14 +257,8 @@ def _figure(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from firstcut.paper.report.html_page import write_html
     from firstcut.paper.report.markdown_page import write_markdown
-    from firstcut.paper.runs.records import Store
 
-    records = list(Store(options.out))
-    if not records:
-        raise ValueError(
-            f"There are no records in {options.out / 'records'}; make some with "
-            f"'firstcut paper run --quick --out {options.out}'."
-        )
+    records = _records(options.out)
     page = options.to or options.out / "report.html"
     write_html(records, page)
     print(page)

@@ -7,6 +7,7 @@
 ``small_graphs``  the paper's 4-node example and its random graphs, by enumeration
 ``theorems``      the paper's two theorems, measured
 ``measure``       one cell run
+``record_lines``  what a line of the store must hold
 ``records``       the store that a kill cannot hurt
 ``workers``       cells measured by several processes
 ``progress``      how far a run is

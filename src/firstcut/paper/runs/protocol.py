@@ -8,6 +8,7 @@ among its own neighbours, and 1e-6 is added to the (k+1)-th distance.
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 
 import firstcut
 from firstcut.paper.data import datasets
+from firstcut.paper.data.openml import UntriedSourceWarning
 from firstcut.paper.data.printed import dataset_shape, split_name
 
 N_NEIGHBORS = 10
@@ -66,7 +68,10 @@ def expected_size(dataset: str) -> int:
 def graph_of(dataset: str, data: str | None) -> tuple[sp.csr_array, np.ndarray, int]:
     """Return the graph, the classes and the number of features of "jaffe" or "usps:11"."""
     stem, first = split_name(dataset)
-    loaded = datasets.load(stem, data=data)
+    with warnings.catch_warnings():
+        # said once for all cells, when the run found out what is there
+        warnings.simplefilter("ignore", UntriedSourceWarning)
+        loaded = datasets.load(stem, data=data)
     # scaled before the first rows are taken: the constant is that of the whole dataset
     X, y = (loaded.X / loaded.X.max())[:first], loaded.y[:first]
     graph = firstcut.adaptive_neighbors_graph(

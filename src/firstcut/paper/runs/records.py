@@ -12,19 +12,18 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from firstcut.paper.data.printed import split_name
+from firstcut.paper.runs.record_lines import KEY_FIELDS, parsed
 
 Record = dict[str, Any]
 """A result: the six fields of its key, what was measured, versions and machine."""
-
-KEY = ("experiment", "dataset", "cut", "method", "parameters", "seed")
-"""The fields that say what was run; two records with the same key are the same run."""
 
 PACKAGES = ("firstcut", "numpy", "scipy", "scikit-learn", "numba")
 """The packages whose versions can change a result."""
@@ -32,7 +31,7 @@ PACKAGES = ("firstcut", "numpy", "scipy", "scikit-learn", "numba")
 
 def key_of(record: Mapping[str, Any]) -> str:
     """Return the key of a record, or of the fields that say what to run, as text."""
-    return json.dumps([record[field] for field in KEY], sort_keys=True)
+    return json.dumps([record[field] for field in KEY_FIELDS], sort_keys=True)
 
 
 @cache
@@ -81,9 +80,15 @@ class Store:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield every whole record once, the first of any with the same key."""
+        return self._records(self._paths())
+
+    def _paths(self) -> list[Path]:
+        """Return the files that are there, in a fixed order: the same folder, the same list."""
+        return sorted(self.folder.glob("*.jsonl"))
+
+    def _records(self, paths: list[Path]) -> Iterator[Record]:
         seen: set[str] = set()
-        # in a fixed order, so that the same folder always gives the same list
-        for path in sorted(self.folder.glob("*.jsonl")):
+        for path in paths:
             environments: dict[str, Any] = {}
             for line in _lines(path):
                 if "experiment" not in line:  # versions and machine of the records that follow
@@ -95,12 +100,57 @@ class Store:
                     seen.add(key)
                     yield {**line, **environments.get(line.get("environment", ""), {})}
 
-    def keys(self) -> set[str]:
-        """Return the keys of the records that are there."""
-        return {key_of(record) for record in self}
+    def keys(self, without: Collection[str] = ()) -> set[str]:
+        """Return the keys of the records that are there, but for the files of some datasets."""
+        paths = [path for path in self._paths() if path.stem not in without]
+        return {key_of(record) for record in self._records(paths)}
+
+    def damaged(self) -> dict[str, str]:
+        """Return the datasets whose file holds anything but records, and why."""
+        found = {}
+        for path in self._paths():
+            try:
+                for _ in _lines(path):
+                    pass
+            except (ValueError, OSError) as error:
+                found[path.stem] = str(error)
+        return found
+
+    def prepare(self) -> None:
+        """Make the folder, and find out before any work is done whether files can be made in it.
+
+        Raises
+        ------
+        OSError
+            If they cannot.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise OSError(
+                f"Records cannot be written to {self.folder} ({error.strerror or error}); name "
+                "another folder with --out."
+            ) from error
 
     def append(self, record: Record) -> None:
-        """Write a record; when this returns, it is on the disk."""
+        """Write a record; when this returns, it is on the disk.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written, the disk being full perhaps; nothing of it is left then.
+        """
+        try:
+            self._append(record)
+        except OSError as error:
+            raise OSError(
+                f"A record could not be written to {self.folder} ({error.strerror or error}). What "
+                "was finished is kept: make room on the disk, and run again to continue."
+            ) from error
+
+    def _append(self, record: Record) -> None:
         # 1. one file per dataset: "usps:11" is in that of "usps"
         path = self.folder / f"{split_name(record['dataset'])[0]}.jsonl"
         about = environment()
@@ -139,11 +189,19 @@ class Store:
     def _write(self, path: Path, line: Record) -> None:
         # NaN is no JSON: it fails here, and not in whatever reads the file later
         data = (json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n").encode()
+        descriptor = self._open[path]
         # one call for the whole line: what another writer appends meanwhile cannot get into it
-        written = os.write(self._open[path], data)
+        written = os.write(descriptor, data)
         if written != len(data):
-            raise OSError(f"The disk of {path} is full: {written} of {len(data)} bytes written.")
-        os.fsync(self._open[path])  # hours of work must not wait in a buffer
+            self._take_back(descriptor, written)
+            raise OSError(f"{written} of {len(data)} bytes were written, so the disk is full")
+        os.fsync(descriptor)  # hours of work must not wait in a buffer
+
+    def _take_back(self, descriptor: int, written: int) -> None:
+        """Cut off the beginning of a line, unless another process has written behind it."""
+        end = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if end == os.fstat(descriptor).st_size:
+            os.ftruncate(descriptor, end - written)
 
 
 def _lines(path: Path) -> Iterator[Record]:
@@ -154,9 +212,10 @@ def _lines(path: Path) -> Iterator[Record]:
     content = path.read_bytes()
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
         try:
-            yield json.loads(line)
-        except ValueError:
+            found = parsed(line)
+        except ValueError as error:
             raise ValueError(
-                f"Line {number} of {path} is not a record; the file was changed by something else. "
-                "Remove the line, or the file to run its records again."
+                f"Line {number} of {path} is not a record ({error}); the file was changed by "
+                "something else. Remove the line, or the file to run its records again."
             ) from None
+        yield found

@@ -28,7 +28,9 @@ class Summary:
     finished: int = 0
     resumed: int = 0
     missing: dict[str, str] = field(default_factory=dict)
+    damaged: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
+    stopped: str = ""
     interrupted: bool = False
 
 
@@ -57,33 +59,49 @@ def run(
     Returns
     -------
     Summary
-        ``missing`` says which datasets were left out, and why; ``interrupted`` whether it was ended
-        by Ctrl-C, all finished records kept.
+        ``missing`` says which datasets are not there and ``damaged`` which cannot be read, or their
+        records cannot: they were left out, with the reason. ``stopped`` says why no more could be
+        written, and ``interrupted`` that it was ended by Ctrl-C, all finished records kept.
 
     Raises
     ------
+    OSError
+        If the store cannot be written to, before anything is run.
     WorkerLostError
         If a worker was killed; all finished records are kept.
     """
+    summary = Summary(damaged=store.damaged())
     # 1. leave out what has a record: that is all there is to resuming
     listed = list(cells)
-    known = store.keys()
+    known = store.keys(without=summary.damaged)
     waiting = [cell for cell in listed if cell.key not in known]
-    summary = Summary(resumed=len(listed) - len(waiting))
-    # 2. leave out datasets that are not there
-    summary.missing = _missing(waiting, data)
-    waiting = [cell for cell in waiting if split_name(cell.dataset)[0] not in summary.missing]
+    summary.resumed = len(listed) - len(waiting)
+    # 2. leave out what cannot be read; records that are in the way of nothing are not told of
+    stems = {split_name(cell.dataset)[0] for cell in waiting}
+    summary.damaged = {stem: why for stem, why in summary.damaged.items() if stem in stems}
+    _leave_out(waiting, data, summary)
+    left_out = {*summary.missing, *summary.damaged}
+    waiting = [cell for cell in waiting if split_name(cell.dataset)[0] not in left_out]
+    if waiting:
+        store.prepare()
     # 3. measure the rest, and write every record as soon as it is there
     told = Progress(waiting) if progress else None
     try:
         # closed here and now on Ctrl-C, which gives up the tasks that are under way
         with closing(results(_in_groups(waiting), data, n_jobs)) as found:
             for cell, record, failure in found:
-                if record is None:
+                try:
+                    if record is not None:
+                        store.append(record)
+                        summary.finished += 1
+                except ValueError as error:  # a NaN, which is no result
+                    failure = str(error)
+                except OSError as error:
+                    # a full disk will not take the next one either
+                    summary.stopped = str(error)
+                    break
+                if failure:
                     summary.failed.append(f"{cell.key}: {failure}")
-                else:
-                    store.append(record)
-                    summary.finished += 1
                 if told is not None:
                     told.advance(cell)
     except KeyboardInterrupt:
@@ -96,17 +114,18 @@ def run(
     return summary
 
 
-def _missing(cells: list[Cell], data: str | None) -> dict[str, str]:
-    """Return the datasets that cannot be loaded, and why: told at once, not cell by cell."""
-    found = {}
+def _leave_out(cells: list[Cell], data: str | None, summary: Summary) -> None:
+    """Note the datasets that cannot be loaded, and why: told at once, not cell by cell."""
     # every dataset once, in the order of the cells
     for stem in dict.fromkeys(split_name(cell.dataset)[0] for cell in cells):
-        if stem not in MADE_HERE:
-            try:
-                datasets.load(stem, data=data)
-            except (FileNotFoundError, ValueError) as error:
-                found[stem] = str(error)
-    return found
+        if stem in MADE_HERE or stem in summary.damaged:
+            continue
+        try:
+            datasets.load(stem, data=data)
+        except FileNotFoundError as error:
+            summary.missing[stem] = str(error)
+        except (ValueError, OSError) as error:
+            summary.damaged[stem] = str(error)
 
 
 def _in_groups(cells: list[Cell]) -> list[Cell]:
