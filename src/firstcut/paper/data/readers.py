@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from firstcut.paper.data.mat_files import load_mat
+
 SAMPLE_NAMES = ("x", "fea", "data")
 """What the samples are called, in lower case."""
 
@@ -120,9 +122,9 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # a damaged file fails in any way: zip, zlib, struct, index, type
-        reason = " ".join(str(error).split())
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ValueError(
-            f"{path} cannot be read ({type(error).__name__}: {reason}). Put a whole file of plain "
+            f"{path} cannot be read ({reason.removeprefix('ValueError: ')}). Put a whole file of plain "
             "numbers and words in its place, or remove it."
         ) from error
 
@@ -137,19 +139,8 @@ def read_npz(path: Path, n_features: int | None = None) -> Samples:
 
 def read_mat(path: Path, n_features: int | None = None) -> Samples:
     """Read a MATLAB file with fea and gnd, or X and Y, in any case, samples in rows or columns."""
-    from scipy.io import loadmat
-
-    try:
-        with _reading(path):
-            content = loadmat(path)
-    except ValueError as error:
-        if not isinstance(error.__cause__, NotImplementedError):
-            raise
-        raise ValueError(
-            f"{path} is a MATLAB 7.3 file, which SciPy cannot read; save it with -v7, or as .npz "
-            "with arrays X and y."
-        ) from None
-    arrays = {name: array for name, array in content.items() if not name.startswith("__")}
+    with _reading(path):
+        arrays = load_mat(path)
     return _from_arrays(path, arrays, n_features)
 
 
