@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firstcut import datasets
@@ -39,11 +40,10 @@ def packed(kind: str, X, y) -> bytes:
 def refused(folder, name: str, content: bytes) -> str:
     """Load glass from such a file; it must be refused in one line that names the file."""
     (folder / name).write_bytes(content)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=re.escape(str(folder / name))) as caught:
         datasets.load("glass", data=folder, download=False)
     text = str(caught.value)
     assert "\n" not in text
-    assert str(folder / name) in text
     return text
 
 
@@ -192,8 +192,12 @@ def test_a_pickle_is_never_run(tmp_path):
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from([".npz", ".csv"]), st.integers(0, 10**6), st.binary(max_size=4), st.booleans())
-@example(".npz", 10**6, b"", True)
+@given(
+    kind=st.sampled_from([".npz", ".csv"]),  # a .mat file has its own process, and takes too long
+    place=st.integers(0, 10**6),
+    other=st.binary(max_size=4),
+    cut=st.booleans(),
+)
 def test_a_file_cut_short_or_changed_is_read_or_refused(tmp_path, kind, place, other, cut):
     """Any error but ValueError, any other length or anything not finite breaks this law."""
     whole = packed(kind, X, y)
@@ -204,12 +208,14 @@ def test_a_file_cut_short_or_changed_is_read_or_refused(tmp_path, kind, place, o
     try:
         found = datasets.load("glass", data=tmp_path, download=False)
     except ValueError as error:
-        assert "\n" not in str(error)
-        assert str(path) in str(error)
+        told = str(error)
     else:
+        told = str(path)
         assert found.X.shape == X.shape
         assert np.isfinite(found.X).all()
         assert np.bincount(found.y).min() > 0
+    assert str(path) in told
+    assert "\n" not in told
     path.unlink()
 
 

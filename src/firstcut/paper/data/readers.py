@@ -122,10 +122,10 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # a damaged file fails in any way: zip, zlib, struct, index, type
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = " ".join(f"{type(error).__name__}: {error}".split()).removeprefix("ValueError: ")
         raise ValueError(
-            f"{path} cannot be read ({reason.removeprefix('ValueError: ')}). Put a whole file of plain "
-            "numbers and words in its place, or remove it."
+            f"{path} cannot be read ({reason}). Put a whole file of plain numbers and words in its "
+            "place, or remove it."
         ) from error
 
 

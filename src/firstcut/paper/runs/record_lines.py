@@ -101,7 +101,11 @@ def _check_record(record: dict[str, Any]) -> None:
     for name, shape in shapes.items():
         _check_numbers(record, name, shape, sizes)
     if record["experiment"] == "random":
-        _check_numbers(record["parameters"], "graphs", (), sizes)
+        _check_field(record, "misses", int)
+        _check_field(record["parameters"], "graphs", int)
+        graphs = record["parameters"]["graphs"]
+        if graphs < 1 or not 0 <= record["misses"] <= graphs:
+            raise ValueError(f"{record['misses']} of {graphs} graphs cannot be missed")
     if "environment" in record:
         _check_field(record, "environment", str)
     if "versions" in record or "machine" in record:

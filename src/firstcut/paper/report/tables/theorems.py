@@ -26,8 +26,9 @@ def theorem1(records: list[Record]) -> Table:
 
 def _first_row(record: Record) -> Row:
     shown = (record["j_kmeans"], record["j_isr"], record["value"], record["limit"])
-    room = record["limit"] / record["value"]
-    return printed.row_label(record["dataset"]), tuple(Entry((x,)) for x in (*shown, room))
+    # nothing is relative to a ratio of 0
+    room = Entry((record["limit"] / record["value"],)) if record["value"] else Entry()
+    return printed.row_label(record["dataset"]), (*(Entry((x,)) for x in shown), room)
 
 
 def theorem2(records: list[Record]) -> Table:
