@@ -182,7 +182,8 @@ def test_a_full_disk_costs_the_copy_and_not_the_dataset(kept, monkeypatch):
     assert list(kept.parent.iterdir()) == []
 
 
-def test_a_run_downloads_what_it_needs_and_says_where_it_is_from(kept, tmp_path, capsys):
+def test_a_run_downloads_and_says_where_from(kept, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("firstcut.paper.runs.progress.LINE_SECONDS", 1e9)  # how far it is
     what = ["--table", "datasets", "--datasets", "glass", "--jobs", "1"]
     with network(Recorded(ANSWERS)) as openml:
         assert main(["paper", "run", *what, "--out", str(tmp_path / "out")]) == 0
