@@ -6,8 +6,10 @@ value and the remedy.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,30 @@ def check_count(name: str, value: object, minimum: int = 1) -> int:
     if count < minimum:
         raise ValueError(f"{name}={count} is too small; it must be at least {minimum}.")
     return count
+
+
+def check_number(
+    name: str, value: object, minimum: float = 0.0, *, allow_infinite: bool = False
+) -> float:
+    """Return ``value`` as a float if it is a real number of at least ``minimum``.
+
+    Infinity is refused unless ``allow_infinite``: it means "no limit" where there is one.
+    """
+    # An array of no dimension is a number, as ``check_count`` has it too.
+    number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    # Not by float(), which takes "1" and True; to NumPy a time span is an integer.
+    if not isinstance(number, Real) or isinstance(number, bool | np.timedelta64):
+        raise TypeError(f"{name}={value!r} is not a number.")
+    try:
+        found = float(number)
+    except OverflowError:  # an int beyond the range of floats
+        found = math.inf if number > 0 else -math.inf
+    if math.isinf(found) and not allow_infinite:
+        raise ValueError(f"{name}={found} must be finite.")
+    # Not ``found < minimum``, which NaN would pass.
+    if not found >= minimum:
+        raise ValueError(f"{name}={found} must be at least {minimum:g}.")
+    return found
 
 
 def check_n_clusters(n_clusters: object, n_nodes: int) -> int:

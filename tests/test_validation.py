@@ -1,0 +1,57 @@
+"""The checks that every entry point shares, one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from firstcut.validation import check_number
+
+NUMBERS = [0, 2, 0.5, np.float32(0.5), np.int8(2), Fraction(1, 2), np.array(0.5)]
+NOT_NUMBERS = [
+    True,
+    np.True_,
+    "1",
+    None,
+    1j,
+    [1.0],
+    np.array([1.0]),
+    np.datetime64("2020-01-01"),
+    np.timedelta64(1, "s"),
+    np.ma.masked,
+    object(),
+]
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: type(value).__name__)
+def test_numbers_become_floats(value):
+    found = check_number("tol", value)
+    assert type(found) is float
+    assert found == value
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda value: type(value).__name__)
+def test_what_is_no_number_is_refused_by_name(value):
+    with pytest.raises(TypeError, match=r"tol=.* is not a number"):
+        check_number("tol", value)
+
+
+@pytest.mark.parametrize("value", [-1, -0.5, np.nan, -np.inf, np.float32("nan")])
+@pytest.mark.parametrize("allow_infinite", [False, True])
+def test_numbers_out_of_range_are_refused_by_name(value, allow_infinite):
+    with pytest.raises(ValueError, match=r"tol=.* must be"):
+        check_number("tol", value, allow_infinite=allow_infinite)
+
+
+@pytest.mark.parametrize("value", [np.inf, 10**400])
+def test_infinity_is_a_number_only_where_it_is_asked_for(value):
+    assert check_number("time_limit", value, allow_infinite=True) == np.inf
+    with pytest.raises(ValueError, match="time_limit=inf must be finite"):
+        check_number("time_limit", value)
+
+
+def test_an_integer_below_all_floats_is_below_every_minimum():
+    with pytest.raises(ValueError, match=r"tol=-inf must be at least 0"):
+        check_number("tol", -(10**400), allow_infinite=True)
