@@ -9,8 +9,18 @@ Names are loaded when first used, so importing the package costs next to nothing
 ``__init__.pyi``, once, for people, type checkers and the loader alike.
 """
 
+import threading
+
 import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_loading = threading.RLock()
+
+
+def __getattr__(name: str) -> object:
+    # One thread at a time: Python's import raises a deadlock error where two threads import a
+    # package and its modules in different orders.
+    with _loading:
+        return _load(name)

@@ -6,9 +6,13 @@ repeated eigenspace or at a tie the last bit decides the labels. A seed must fix
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController
 
@@ -34,12 +38,112 @@ def count_threads(n_jobs: int | None) -> int:
     return check_count("n_jobs", n_jobs)
 
 
+def single_threaded() -> AbstractContextManager[None]:
+    """Return a context in which BLAS and OpenMP use one thread.
+
+    BLAS has one number of threads for the whole process. Whoever is first in sets it to one and
+    whoever is last out sets it back, so that calls from several threads may overlap in any order.
+    """
+    return _SingleThreaded()
+
+
+class _SingleThreaded:
+    """One stay inside. However it ends, BLAS gets its threads back when nobody else is inside."""
+
+    _openmp: Any = None
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def __enter__(self) -> None:
+        try:
+            # Every thread has an OpenMP number of its own, so that this one needs no counting.
+            self._openmp = _libraries("openmp").limit(limits=None)
+            _libraries("openmp").limit(limits=1)
+            with _blas.lock:
+                _blas.inside.add(self)
+                _blas.settle()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        with _blas.lock:
+            _blas.inside.discard(self)
+            _blas.settle()
+        if self._openmp is not None:
+            self._openmp.restore_original_limits()
+            self._openmp = None
+
+    def __del__(self) -> None:
+        # Only after Ctrl-C between the body and __exit__, or inside it, is anything left to do.
+        if self._openmp is None:
+            return
+        # This may run in the middle of anything, also while this very thread holds the lock.
+        # Whoever holds it settles, and soon counts this one no more: the set is weak.
+        if _blas.lock.acquire(blocking=False):
+            try:
+                _blas.inside.discard(self)
+                _blas.settle()
+            finally:
+                _blas.lock.release()
+        if self.is_here():
+            self._openmp.restore_original_limits()
+
+    def is_here(self) -> bool:
+        """Return whether it is the running thread's own."""
+        return self._thread == threading.get_ident()
+
+
+class _Blas:
+    """Who wants BLAS to use one thread, and what it used before."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside: WeakSet[_SingleThreaded] = WeakSet()
+        self._before: Any = None
+
+    def settle(self) -> None:
+        """Set the number of threads to one if anybody is inside, else back; with the lock held."""
+        if self.inside and self._before is None:
+            # Remembered before it is changed: Ctrl-C may come between the two.
+            self._before = _libraries("blas").limit(limits=None)
+            self._take_control()
+            _libraries("blas").limit(limits=1)
+        elif not self.inside and self._before is not None:
+            self._take_control()
+            self._before.restore_original_limits()
+            self._before = None
+            self._take_control()  # and leave it to whoever comes next
+
+    def _take_control(self) -> None:
+        # threadpoolctl >= 3.8 lets one thread at a time set OpenBLAS and ignores the others in
+        # silence. The last out, who sets it back, need not be the thread that was first in.
+        for library in _libraries("blas").lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
+
+    def forget_other_threads(self) -> None:
+        """Start anew in a forked process, which has none of the threads that were inside."""
+        self.lock = threading.Lock()
+        for stay in list(self.inside):
+            if not stay.is_here():
+                self.inside.discard(stay)
+        self.settle()
+
+
+_blas = _Blas()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_blas.forget_other_threads)
+
+
+def _libraries(user_api: str) -> ThreadpoolController:
+    """Return the loaded libraries of a kind, "blas" or "openmp"."""
+    # scikit-learn, which is loaded where it is first needed, brings an OpenMP library with it.
+    return _found(user_api, "sklearn" in sys.modules)
+
+
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # finding the loaded libraries takes milliseconds: once
-
-
-def single_threaded() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and OpenMP use one thread."""
-    context: AbstractContextManager[Any] = _controller().limit(limits=1)
-    return context
+def _found(user_api: str, with_sklearn: bool) -> ThreadpoolController:
+    # Finding the loaded libraries takes milliseconds: once, and once more after scikit-learn.
+    return ThreadpoolController().select(user_api=user_api)

@@ -73,14 +73,14 @@ def check_number(
     Infinity is refused unless ``allow_infinite``: it means "no limit" where there is one.
     """
     # An array of no dimension is a number, as ``check_count`` has it too.
-    number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    number: Any = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     # Not by float(), which takes "1" and True; to NumPy a time span is an integer.
     if not isinstance(number, Real) or isinstance(number, bool | np.timedelta64):
         raise TypeError(f"{name}={value!r} is not a number.")
     try:
         found = float(number)
     except OverflowError:  # an int beyond the range of floats
-        found = math.inf if number > 0 else -math.inf
+        found = math.inf if operator.gt(number, 0) else -math.inf
     if math.isinf(found) and not allow_infinite:
         raise ValueError(f"{name}={found} must be finite.")
     # Not ``found < minimum``, which NaN would pass.

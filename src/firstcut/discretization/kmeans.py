@@ -10,6 +10,7 @@ from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.discretization.selection import Score, best_of
 from firstcut.discretization.unit_rows import unit_rows
 from firstcut.results import Discretization, Relaxation
+from firstcut.threads import single_threaded
 
 
 def kmeans(
@@ -83,7 +84,8 @@ def _run(rows: np.ndarray, c: int, seed: int, max_iter: int) -> Discretization:
     from sklearn.exceptions import ConvergenceWarning
 
     model = KMeans(c, n_init=1, max_iter=max_iter, tol=0.0, random_state=seed)
-    with warnings.catch_warnings():
+    # Again, as the import above may just have loaded the OpenMP library that is to be limited.
+    with single_threaded(), warnings.catch_warnings():
         # fewer distinct rows than clusters: the repair below answers that
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(rows)
