@@ -25,13 +25,17 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     Division follows IEEE rules, as in NumPy: a zero divisor is the caller's to rule out, and the
     loops can be vectorised. The machine code is cached beside the source or in the user's cache
-    folder. Where neither can be written (a read-only install without a home directory) it lives
-    as long as the process.
+    folder (see ``code_cache``). Where neither can be written (a read-only install without a home
+    directory) it lives as long as the process, and a warning says so.
     """
     from numba import njit
 
+    from firstcut.kernels.code_cache import CodeCache, say_uncached
+
+    compiled: Any = njit(nogil=True, error_model="numpy")(function)
     try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:
+        compiled._cache = CodeCache(function)
+    except RuntimeError as error:
         # numba found no folder that it could write its cache to.
-        return njit(nogil=True, error_model="numpy")(function)
+        say_uncached("any folder", error)
+    return compiled
