@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from firstcut.graph import Graph, as_graph
-from firstcut.validation import check_choice, check_labels
+from firstcut.validation import as_floats, check_choice, check_labels, refuse_masked
 
 CutLike = str | npt.ArrayLike
 """What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node."""
@@ -167,8 +167,9 @@ def as_cut(cut: CutLike, n_nodes: int) -> Cut:
     """
     if isinstance(cut, str):
         return CUTS[check_choice("cut", cut, CUTS)]
+    refuse_masked("cut", cut)
     try:
-        weights = np.asarray(cut, dtype=np.float64)
+        weights = as_floats("cut", cut)
     except (TypeError, ValueError):
         # Neither a name nor numbers: the error lists the names there are.
         check_choice("cut", cut, CUTS)

@@ -15,7 +15,7 @@ from sklearn.metrics import (
 )
 from sklearn.metrics.cluster import contingency_matrix
 
-from firstcut.validation import check_labels
+from firstcut.validation import as_plain, check_labels
 
 
 def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
@@ -116,7 +116,7 @@ def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
 def _pair(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return both as integers from 0, one per sample."""
     # Compared here, as check_labels knows only one of the two.
-    n_true, n_found = np.shape(y_true), np.shape(labels)
+    n_true, n_found = as_plain("y_true", y_true).shape, as_plain("labels", labels).shape
     if len(n_true) != 1 or n_true != n_found:
         raise ValueError(
             f"y_true and labels must hold one entry per sample, both in one dimension, but their "

@@ -62,6 +62,8 @@ def check_count(name: str, value: object, minimum: int = 1) -> int:
         raise TypeError(f"{name}={value!r} is not a whole number.") from None
     if count < minimum:
         raise ValueError(f"{name}={count} is too small; it must be at least {minimum}.")
+    if count > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} is beyond 64 bits; nothing can be counted so far.")
     return count
 
 
@@ -89,6 +91,81 @@ def check_number(
     return found
 
 
+def refuse_masked(name: str, value: Any) -> None:
+    """Raise if an entry of ``value`` is masked, or missing as pandas has it: NA, None or NaT.
+
+    A masked array in which nothing is masked passes: it is plain data. NaN among floats passes too,
+    and is left to the checks of numbers, which know where it stands.
+    """
+    if _any_masked(value):
+        raise ValueError(
+            f"{name} is a masked array with masked entries, which mean nothing to a cut; fill them "
+            "in with .filled(value), or drop what they belong to."
+        )
+    # Series and frames of pandas, which need not be installed.
+    if hasattr(value, "isna") and np.asarray(value).dtype.kind != "f" and _any(value.isna()):
+        raise ValueError(_missing(name))
+
+
+def _any_masked(value: Any) -> bool:
+    # A mask can hide in the stored values of a sparse matrix, and in the rows of a list.
+    if isinstance(value, list | tuple):
+        return any(
+            _any_masked(item)
+            for item in value
+            if isinstance(item, list | tuple | np.ma.MaskedArray)
+        )
+    if sp.issparse(value):
+        value = getattr(value, "data", None)
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def _any(flags: Any) -> bool:
+    return bool(np.asarray(flags).any())
+
+
+def _missing(name: str) -> str:
+    return (
+        f"{name} has missing entries (NA, None or NaT); fill them in, or drop what they belong to."
+    )
+
+
+def as_plain(name: str, value: Any) -> np.ndarray:
+    """Return ``value`` as an array, if it is one and nothing in it is masked or missing."""
+    refuse_masked(name, value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be made an array: {error}") from None
+    if array.dtype.kind in "mM" and _any(np.isnat(array)):
+        raise ValueError(_missing(name))
+    # Neither NaN nor NaT equals itself, and pandas.NA has no truth value: found by their types.
+    if array.dtype.kind == "O" and any(
+        item is None or type(item).__name__ in ("NAType", "NaTType") or _is_nan(item)
+        for item in array.flat
+    ):
+        raise ValueError(_missing(name))
+    return array
+
+
+def _is_nan(item: object) -> bool:
+    return isinstance(item, float) and math.isnan(item)
+
+
+def as_floats(name: str, value: Any) -> np.ndarray:
+    """Return ``value`` as an array of float64, if it is made of real numbers."""
+    array = as_plain(name, value)
+    try:
+        # Of complex numbers NumPy would keep the real part, and of words those that are numbers.
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(
+            f"{name} must hold real numbers, but its dtype is {array.dtype}; convert it first."
+        ) from None
+
+
 def check_n_clusters(n_clusters: object, n_nodes: int) -> int:
     """Return ``n_clusters`` as an int if ``n_nodes`` nodes can form that many clusters."""
     count = check_count("n_clusters", n_clusters)
@@ -106,13 +183,13 @@ def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> n
     Labels that already are 0..k-1 with none missing come back unchanged; others are renumbered in
     sorted order.
     """
-    array = np.asarray(labels)
+    array = as_plain(name, labels)
     if array.ndim != 1 or array.shape[0] != n_nodes:
         raise ValueError(
             f"{name} must hold one label per node, so {n_nodes} in one dimension, but it has "
             f"shape {array.shape}."
         )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if array.dtype.kind in "fc" and not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinity; every node needs a label.")
     # Labels of at most n − 1, so that counting them takes no more than n places.
     if array.dtype.kind in "iu" and n_nodes and array.min() >= 0 and array.max() < n_nodes:
@@ -120,7 +197,12 @@ def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> n
         compact = array.astype(np.int64)
         if np.bincount(compact).all():
             return compact
-    return np.unique(array, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    try:
+        return np.unique(array, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} mixes values that have no order ({error}); make them all numbers or all words."
+        ) from None
 
 
 def check_init(
@@ -138,13 +220,18 @@ def check_init(
 
 
 def canonical_csr(X: Any) -> sp.csr_array:
-    """Return CSR arrays with sorted indices and no duplicates, copied only where X has not."""
+    """Return CSR arrays with sorted indices and no duplicates, copied only where X has not.
+
+    Where there are duplicates, they are added up in float64, which the result then is.
+    """
+    # Other formats are added up on the way to CSR, small integers where small integers would wrap.
+    exact = X.dtype == np.float64 or (X.format == "csr" and X.has_canonical_format)
     # It shares the arrays of X, which summing duplicates in place would change.
-    X = sp.csr_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    found = sp.csr_array(X if exact else X.astype(np.float64))
+    if not found.has_canonical_format:
+        found = found.copy()
+        found.sum_duplicates()
+    return found.astype(X.dtype) if not exact and found.nnz == X.nnz else found
 
 
 def check_graph(graph: Any) -> sp.csr_array:
@@ -162,15 +249,16 @@ def check_graph(graph: Any) -> sp.csr_array:
         Sorted, without duplicates and stored zeros. It shares the caller's memory where that is
         possible, and the caller's matrix is never changed.
     """
+    refuse_masked("graph", graph)
+    if not sp.issparse(graph):
+        graph = as_plain("graph", graph)
     matrix = _real_csr(graph)
     check_weights(matrix)
-    return average_rounding(matrix)
+    return average_rounding(matrix, graph.dtype)
 
 
 def _real_csr(graph: Any) -> sp.csr_array:
     """Return canonical CSR arrays of real numbers for any square matrix."""
-    if not sp.issparse(graph):
-        graph = np.asarray(graph)
     shape = graph.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
@@ -180,11 +268,10 @@ def _real_csr(graph: Any) -> sp.csr_array:
     if shape[0] == 0:
         raise ValueError("The graph has no nodes; it must have at least one.")
     check_real(graph)
-    matrix = sp.csr_array(graph)
-    # Single precision stays for now, as its symmetry is judged by a larger tolerance.
-    if matrix.dtype not in SYMMETRY_TOLERANCE:
-        matrix = matrix.astype(np.float64)
-    matrix = canonical_csr(matrix)
+    # Before anything is added up: small integers wrap, and SciPy knows no half precision.
+    if graph.dtype not in SYMMETRY_TOLERANCE:
+        graph = graph.astype(np.float64)
+    matrix = canonical_csr(graph if sp.issparse(graph) else sp.csr_array(graph))
     # Zeros are no edges. They are dropped from a copy, as the arrays may be the caller's.
     if np.count_nonzero(matrix.data) != matrix.nnz:
         matrix = matrix.copy()
@@ -242,9 +329,12 @@ def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> 
     )
 
 
-def average_rounding(matrix: sp.csr_array) -> sp.csr_array:
-    """Return the matrix in float64 if it is symmetric, up to rounding, which is averaged away."""
-    relative = SYMMETRY_TOLERANCE[matrix.dtype]
+def average_rounding(matrix: sp.csr_array, dtype: npt.DTypeLike = np.float64) -> sp.csr_array:
+    """Return the matrix in float64 if it is symmetric, up to rounding, which is averaged away.
+
+    ``dtype`` is what the weights were given in: single precision is held to a larger tolerance.
+    """
+    relative = SYMMETRY_TOLERANCE.get(np.dtype(dtype), SYMMETRY_TOLERANCE[np.dtype(np.float64)])
     # It comes sorted, as the matrix does, so that patterns can be compared entry by entry.
     transpose = matrix.T.tocsr()
     same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(
@@ -273,7 +363,8 @@ def average_rounding(matrix: sp.csr_array) -> sp.csr_array:
 
 def check_samples(X: Any) -> Any:
     """Return samples as finite float64 in C order (or CSR), not changing the caller's."""
-    points: Any = canonical_csr(X) if sp.issparse(X) else np.asarray(X)
+    refuse_masked("X", X)
+    points: Any = X if sp.issparse(X) else as_plain("X", X)
     if points.ndim != 2:
         raise ValueError(
             f"X must be two-dimensional, one row per sample, but its shape is {points.shape}. "
@@ -286,9 +377,9 @@ def check_samples(X: Any) -> Any:
             f"X must hold real numbers, but its dtype is {points.dtype}; convert it first."
         )
     if sp.issparse(points):
-        points = points.astype(np.float64, copy=False)
+        points = canonical_csr(points.astype(np.float64, copy=False))
     else:
-        points = np.ascontiguousarray(points, dtype=np.float64)
+        points = np.ascontiguousarray(as_floats("X", points))
     # Of a sparse matrix the stored values: the others are 0.
     bad = ~np.isfinite(points.data if sp.issparse(points) else points)
     count = int(np.count_nonzero(bad))

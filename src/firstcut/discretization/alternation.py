@@ -12,7 +12,7 @@ import numpy as np
 from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.kernels.sweep import cluster_sums, sweep
 from firstcut.results import Discretization, Relaxation
-from firstcut.validation import check_init
+from firstcut.validation import as_floats, check_init
 
 DEFAULT_STARTS = 10
 """Starts where none is given: what k-means is usually given, so that methods compare evenly."""
@@ -132,7 +132,7 @@ def starts(
 
 
 def _check_rotation(rotation: np.ndarray, c: int) -> np.ndarray:
-    matrix = np.asarray(rotation, dtype=np.float64)
+    matrix = as_floats("rotation", rotation)
     if matrix.shape != (c, c):
         raise ValueError(f"rotation must have shape ({c}, {c}), but it has {matrix.shape}.")
     error = float(np.abs(matrix.T @ matrix - np.eye(c)).max())

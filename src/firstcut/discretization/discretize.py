@@ -64,6 +64,11 @@ def discretize(
     >>> round(found.cut_value, 4) >= round(relaxation.lower_bound, 4)
     True
     """
+    if not isinstance(relaxation, Relaxation):
+        raise TypeError(
+            f"relaxation must be a Relaxation, not {type(relaxation).__name__}; pass "
+            "firstcut.relax(S, n_clusters), or eigenpairs as firstcut.Relaxation(...)."
+        )
     options = _checked(method, options, relaxation)
     score = _score(relaxation, graph, cut)
     rng = as_generator(random_state)

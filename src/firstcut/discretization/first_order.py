@@ -13,6 +13,7 @@ import numpy as np
 from firstcut.discretization.alternation import alternate, starts
 from firstcut.discretization.selection import Score, best_of
 from firstcut.results import Discretization, Relaxation
+from firstcut.validation import as_plain, check_number
 
 PAPER_ETAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """The grid the paper searches."""
@@ -89,7 +90,12 @@ def _etas(eta: float | Sequence[float] | str, relaxation: Relaxation) -> list[fl
         scaled = [factor / largest for factor in SCALED_ETAS] if largest > 0 else []
         # A set, as a value on both ladders need not run twice; sorted, as the first one wins a tie.
         return sorted({*PAPER_ETAS, *(value for value in scaled if np.isfinite(value))})
-    values = [float(value) for value in np.atleast_1d(np.asarray(eta, dtype=np.float64))]
-    if not values or not all(np.isfinite(value) and value >= 0 for value in values):
-        raise ValueError(f"eta={eta!r} must be one or more finite numbers >= 0, or 'auto'.")
-    return values
+    values = np.atleast_1d(as_plain("eta", eta))
+    try:
+        if values.ndim > 1 or values.size == 0:
+            raise ValueError
+        return [check_number("eta", value) for value in values]
+    except ValueError:
+        raise ValueError(
+            f"eta={eta!r} must be one or more finite numbers >= 0, or 'auto'."
+        ) from None
