@@ -1,0 +1,270 @@
+"""Bad values of every argument of every public function: refused by name, before any work."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import firstcut
+from firstcut.metrics import scores
+
+N = 12
+GRAPH = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
+X = np.random.default_rng(0).normal(size=(N, 2))
+LABELS = np.repeat([0, 1, 2], 4)
+RELAXATION = firstcut.relax(GRAPH, 3, random_state=0)
+
+NOT_ARRAYS = {
+    "None": None,
+    "a word": "1",
+    "a number": 1.5,
+    "an object": object(),
+    "a set": {1, 2},
+    "a function": len,
+    "nothing": [],
+    "ragged": [[1.0], [1.0, 2.0]],
+    "three dimensions": np.ones((2, 2, 2)),
+}
+NOT_NUMBERS = {
+    "words": np.full((N, N), "a"),
+    "dates": np.full((N, N), np.datetime64("2020-01-01")),
+    "complex": np.full((N, N), 1j),
+    "objects": np.full((N, N), object()),
+    "None inside": np.full((N, N), None),
+    "beyond floats": np.full((N, N), 10**400, dtype=object),
+}
+MATRICES = {
+    **NOT_ARRAYS,
+    **NOT_NUMBERS,
+    "NaN inside": np.full((N, N), np.nan),
+    "masked": np.ma.masked_array(GRAPH, mask=np.eye(N)),
+    "masked rows": [np.ma.masked_array(row, mask=row > 1) for row in GRAPH],
+}
+LABELLINGS = {
+    **NOT_ARRAYS,
+    "two dimensions": LABELS[:, None],
+    "too few": LABELS[1:],
+    "NaN": np.where(LABELS == 1, np.nan, LABELS),
+    "complex NaN": np.where(LABELS == 1, np.nan, LABELS + 0j),
+    "None inside": [None, *LABELS[1:]],
+    "NaN among objects": np.array(["a", np.nan] * 6, dtype=object),
+    "NaT": np.array(["NaT"] * N, dtype="M8[D]"),
+    "mixed": np.array([1, "a"] * 6, dtype=object),
+    "no order": np.array([object() for _ in range(N)]),
+    "masked": np.ma.masked_array(LABELS, mask=LABELS == 1),
+    "masked inside": [np.ma.masked, *LABELS[1:]],
+}
+WEIGHTS = {
+    **NOT_ARRAYS,
+    "too few": np.ones(N - 1),
+    "an unknown cut": "modularity",
+    "zero": np.zeros(N),
+    "NaN": np.full(N, np.nan),
+    "complex": np.ones(N) * 1j,
+    "words": np.full(N, "a"),
+    "dates": np.full(N, np.datetime64("2020-01-01")),
+    "None inside": [None] * N,
+    "masked": np.ma.masked_array(np.ones(N), mask=np.arange(N) == 3),
+}
+COUNTS = {
+    **NOT_ARRAYS,
+    "a truth value": True,
+    "0": 0,
+    "-1": -1,
+    "NaN": np.nan,
+    "infinity": np.inf,
+    "beyond 64 bits": 10**400,
+    "an array": np.array([1, 2]),
+    "a date": np.datetime64("2020-01-01"),
+}
+SEEDS = {key: COUNTS[key] for key in ("a word", "a number", "an object", "nothing", "-1", "NaN")}
+NAMES = {**NOT_ARRAYS, "an unknown name": "first-order", "0": 0}
+
+
+def without(values, *left_out):
+    return {key: value for key, value in values.items() if key not in left_out}
+
+
+GRAPH_AND_CUT = {"graph": MATRICES, "cut": WEIGHTS}
+SAMPLES = {"X": MATRICES, "n_neighbors": COUNTS, "n_jobs": without(COUNTS, "None", "-1")}
+GIVEN = {"y_true": LABELLINGS, "labels": LABELLINGS}
+BAD = {
+    firstcut.adaptive_neighbors_graph: ({"X": X, "n_neighbors": 3}, SAMPLES),
+    firstcut.nearest_neighbors_graph: ({"X": X, "n_neighbors": 3}, SAMPLES),
+    firstcut.self_tuning_graph: (
+        {"X": X, "n_neighbors": 3, "scale_neighbor": 2},
+        {**SAMPLES, "scale_neighbor": COUNTS},
+    ),
+    firstcut.cut_value: (
+        {"graph": GRAPH, "labels": LABELS},
+        {**GRAPH_AND_CUT, "labels": LABELLINGS},
+    ),
+    firstcut.node_weights: ({"graph": GRAPH}, GRAPH_AND_CUT),
+    firstcut.operator: ({"graph": GRAPH}, GRAPH_AND_CUT),
+    firstcut.lower_bound: (
+        {"graph": GRAPH, "n_clusters": 3},
+        {**GRAPH_AND_CUT, "n_clusters": COUNTS, "random_state": SEEDS},
+    ),
+    firstcut.relax: (
+        {"graph": GRAPH, "n_clusters": 3},
+        {
+            **GRAPH_AND_CUT,
+            "n_clusters": COUNTS,
+            "random_state": SEEDS,
+            "solver": NAMES,
+            "max_iter": without(COUNTS, "None"),
+        },
+    ),
+    firstcut.discretize: (
+        {"relaxation": RELAXATION},
+        {
+            "relaxation": {**MATRICES, "a graph": GRAPH},
+            "method": NAMES,
+            "graph": without(MATRICES, "None"),
+            "random_state": SEEDS,
+            "eta": {**without(NOT_ARRAYS, "a number"), **NOT_NUMBERS, "NaN": np.nan, "-1": -1.0},
+            "init": without(LABELLINGS, "None"),
+            "rotation": {**without(NOT_ARRAYS, "None"), **NOT_NUMBERS, "NaN": np.nan * np.eye(3)},
+            "n_init": without(COUNTS, "None"),
+            "max_iter": COUNTS,
+        },
+    ),
+    firstcut.direct_cut: (
+        {"graph": GRAPH, "n_clusters": 3},
+        {
+            **GRAPH_AND_CUT,
+            "n_clusters": COUNTS,
+            "init": without(LABELLINGS, "None"),
+            "n_init": without(COUNTS, "None"),
+            "max_iter": COUNTS,
+            "random_state": SEEDS,
+        },
+    ),
+    firstcut.refine: ({"graph": GRAPH, "labels": LABELS}, {**GRAPH_AND_CUT, "labels": LABELLINGS}),
+    firstcut.exact_partition: (
+        {"graph": GRAPH, "n_clusters": 3},
+        {**GRAPH_AND_CUT, "n_clusters": COUNTS},
+    ),
+    firstcut.partition: (
+        {"graph": GRAPH, "n_clusters": 3},
+        {**GRAPH_AND_CUT, "n_clusters": COUNTS, "effort": NAMES, "random_state": SEEDS},
+    ),
+    firstcut.clustering_accuracy: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
+    firstcut.normalized_mutual_info: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
+    scores: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
+}
+"""For every function arguments that are right, and for every argument values that are wrong."""
+
+CASES = [
+    pytest.param(function, right, name, value, id=f"{function.__name__}-{name}-{kind}")
+    for function, (right, arguments) in BAD.items()
+    for name, values in arguments.items()
+    for kind, value in values.items()
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("function", "right", "name", "value"), CASES)
+def test_bad_values_are_refused_by_name(function, right, name, value):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        function(**{**right, name: value})
+    # A cut that is an array is weights of nodes, and so it may be called.
+    named = [name, "Node weights"] if name == "cut" else [name]
+    assert any(word in str(caught.value) for word in named), caught.value
+
+
+def test_every_public_function_is_in_the_table():
+    elsewhere = {"cut_path"}  # its argument may be samples, a graph or a relaxation
+    functions = {name for name in firstcut.__all__ if inspect.isfunction(getattr(firstcut, name))}
+    assert functions - elsewhere <= {function.__name__ for function in BAD}
+
+
+# -- what is refused because it is missing, and what only looks so
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.coo_array, sp.csc_array])
+def test_a_mask_in_the_stored_values_is_not_lost(kind):
+    graph = kind(GRAPH)
+    graph.data = np.ma.masked_array(graph.data, mask=graph.data > 1)
+    with pytest.raises(ValueError, match=r"graph is a masked array .*\.filled"):
+        firstcut.cut_value(graph, LABELS)
+
+
+def test_a_mask_that_hides_nothing_is_plain_data():
+    def unmasked(array):
+        return np.ma.masked_array(array, mask=np.zeros(array.shape, dtype=bool))
+
+    value = firstcut.cut_value(GRAPH, LABELS, cut=np.ones(N))
+    assert value == firstcut.cut_value(unmasked(GRAPH), unmasked(LABELS), unmasked(np.ones(N)))
+
+
+def test_missing_values_of_pandas_are_refused():
+    pandas = pytest.importorskip("pandas")
+    labels = [
+        pandas.Series([None, *LABELS[1:]], dtype="Int64"),
+        pandas.Series([None, *map(str, LABELS[1:])], dtype="string"),
+        pandas.Series([None, *map(str, LABELS[1:])], dtype="category"),
+        pandas.Series([pandas.NaT] * N),
+    ]
+    for given in labels:
+        with pytest.raises(ValueError, match=r"labels (has missing|holds NaN)"):
+            firstcut.cut_value(GRAPH, given)
+    frame = pandas.DataFrame(X).astype("Float64")
+    frame.iloc[2, 1] = pandas.NA
+    with pytest.raises(ValueError, match="X has"):
+        firstcut.nearest_neighbors_graph(frame, n_neighbors=3)
+    full = pandas.Series(LABELS, dtype="Int64")
+    assert firstcut.cut_value(GRAPH, full) == firstcut.cut_value(GRAPH, LABELS)
+
+
+# -- types of numbers
+
+
+DTYPES = ["?", "i1", "u1", "i2", "i4", "i8", "u8", "f2", "f4", "f8", "g"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_graph_of_any_type_of_number_is_the_graph_of_its_numbers(dtype):
+    graph = (GRAPH > 1).astype(dtype)
+    assert firstcut.cut_value(graph, LABELS) == firstcut.cut_value(GRAPH > 1, LABELS)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "f2"])
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_duplicates_are_added_up_exactly(dtype, form):
+    """Two hundred times the largest number that the type holds exactly, or 1."""
+    big = {"i": 100, "u": 200, "f": 2.0**24, "?": 1, "g": 2.0**24}[dtype[0]]
+    if dtype in ("i8", "u8"):
+        big = 2**62
+    times = 200
+    rows = np.tile([0, 1, 1, 2], times)
+    columns = np.tile([1, 0, 2, 1], times)
+    data = np.full(rows.size, big).astype(dtype)
+    data[:4] = 1
+    if form == "coo":
+        graph = sp.coo_array((data, (rows, columns)), shape=(3, 3))
+    else:
+        # Sorted by line of the format, so that the duplicates stay: nothing was added up yet.
+        order = np.argsort(rows if form == "csr" else columns, kind="stable")
+        other = (columns if form == "csr" else rows)[order]
+        start = np.array([0, times, 3 * times, 4 * times])
+        kind = sp.csr_array if form == "csr" else sp.csc_array
+        graph = kind((data[order], other, start), shape=(3, 3))
+    expected = 1.0 + (times - 1) * float(big)
+    before = graph.data.copy()
+    assert firstcut.node_weights(graph).tolist() == [expected, 2 * expected, expected]
+    assert np.array_equal(graph.data, before)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1"])
+def test_duplicates_among_samples_do_not_wrap(dtype):
+    rows, columns = np.arange(N), np.zeros(N, dtype=int)
+    points = [np.concatenate([np.full(N, 100), np.full(N, 100), np.arange(N)])]
+    indices = (np.tile(rows, 3), np.tile(columns, 3))
+    given = sp.coo_array((points[0].astype(dtype), indices), shape=(N, 1))
+    plain = (200.0 + np.arange(N))[:, None]
+    found = firstcut.nearest_neighbors_graph(given, n_neighbors=3)
+    assert (found != firstcut.nearest_neighbors_graph(sp.csr_array(plain), n_neighbors=3)).nnz == 0
