@@ -259,4 +259,5 @@ def test_read_only_install_without_a_home(tmp_path):
     assert done.returncode == 0, done.stderr
     name, value = done.stdout.split()
     assert name == "NullCache"
+    assert done.stderr.count("could not be kept in any folder") == 1
     assert float(value) == pytest.approx(1 / 6)

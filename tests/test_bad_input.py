@@ -268,3 +268,23 @@ def test_duplicates_among_samples_do_not_wrap(dtype):
     plain = (200.0 + np.arange(N))[:, None]
     found = firstcut.nearest_neighbors_graph(given, n_neighbors=3)
     assert (found != firstcut.nearest_neighbors_graph(sp.csr_array(plain), n_neighbors=3)).nnz == 0
+
+
+@pytest.mark.parametrize("affinity", sorted(firstcut.AFFINITIES))
+def test_no_affinity_reads_behind_a_mask(affinity):
+    samples = np.abs(GRAPH)
+    masked = np.ma.masked_array(samples, mask=np.eye(N))
+    model = firstcut.SpectralClustering(3, affinity=affinity, n_neighbors=3, random_state=0)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        model.fit(masked)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        firstcut.cut_path(masked, [2, 3], affinity=affinity, n_neighbors=3)
+
+
+def test_duplicates_among_samples_of_the_estimator_do_not_wrap():
+    rows = np.tile(np.arange(N), 3)
+    values = np.concatenate([np.full(2 * N, 100), 5 * np.arange(N)]).astype(np.uint8)
+    given = sp.coo_array((values, (rows, np.zeros(3 * N, dtype=int))), shape=(N, 1))
+    plain = sp.csr_array((200.0 + 5 * np.arange(N))[:, None])
+    model = firstcut.SpectralClustering(3, n_neighbors=3, random_state=0)
+    assert np.array_equal(model.fit_predict(given), model.fit_predict(plain))

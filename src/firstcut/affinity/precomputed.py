@@ -12,7 +12,13 @@ import scipy.sparse as sp
 from firstcut.affinity.affinity import Affinity, Rows
 from firstcut.affinity.distance_check import looks_like_distances
 from firstcut.graph import Graph
-from firstcut.validation import SYMMETRY_TOLERANCE, canonical_csr, check_real, check_weights
+from firstcut.validation import (
+    SYMMETRY_TOLERANCE,
+    canonical_csr,
+    check_real,
+    check_weights,
+    refuse_masked,
+)
 
 
 def precomputed_graph(X: Any) -> Any:
@@ -41,6 +47,7 @@ def precomputed_graph(X: Any) -> Any:
     """
     if isinstance(X, Graph):
         return X.matrix  # checked already
+    refuse_masked("X", X)
     X = X if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(

@@ -11,7 +11,7 @@ from firstcut.affinity import affinity_of
 from firstcut.cuts import CutLike, as_problem
 from firstcut.graph import Graph
 from firstcut.partitioning.cut_path import CutPath, cut_path_problem
-from firstcut.validation import RandomState
+from firstcut.validation import RandomState, as_plain, refuse_masked
 
 
 def cut_path(
@@ -54,7 +54,8 @@ def cut_path(
     """
     chosen = affinity_of(affinity)
     # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
-    samples = X if hasattr(X, "shape") or isinstance(X, Graph) else np.asarray(X)
+    refuse_masked("X", X)
+    samples = X if hasattr(X, "shape") or isinstance(X, Graph) else as_plain("X", X)
     options: dict[str, Any] = {}
     if "n_neighbors" in chosen.parameters:
         # A few samples do not have as many neighbours as the default asks for.

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,7 +27,7 @@ from firstcut.estimator.strategies import STRATEGIES, Outcome, Settings
 from firstcut.graph import Graph, as_graph
 from firstcut.partitioning.cut_path import cut_path_problem
 from firstcut.results import Partition, Relaxation
-from firstcut.validation import number_by_appearance
+from firstcut.validation import number_by_appearance, refuse_masked
 
 MAX_CLUSTERS = 20
 """The largest number of clusters that ``n_clusters="auto"`` considers, unless told otherwise."""
@@ -377,6 +378,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
+        refuse_masked("X", X)
+        # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.
+        if sp.issparse(X) and X.dtype.kind in "biu":
+            X = X.astype(np.float64)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         n_samples = X.shape[0]
         if reset:
