@@ -110,11 +110,10 @@ def refuse_masked(name: str, value: Any) -> None:
 def _any_masked(value: Any) -> bool:
     # A mask can hide in the stored values of a sparse matrix, and in the rows of a list.
     if isinstance(value, list | tuple):
-        return any(
-            _any_masked(item)
-            for item in value
-            if isinstance(item, list | tuple | np.ma.MaskedArray)
-        )
+        nested = (list, tuple, np.ma.MaskedArray)
+        # By the few types that there are, as a list of labels may have millions of entries.
+        kinds = {kind for kind in set(map(type, value)) if issubclass(kind, nested)}
+        return bool(kinds) and any(_any_masked(item) for item in value if type(item) in kinds)
     if sp.issparse(value):
         value = getattr(value, "data", None)
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
