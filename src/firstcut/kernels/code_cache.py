@@ -25,7 +25,7 @@ DIGEST_SIZE = 16
 """Bytes of a digest: no two contents share one by chance."""
 
 _said: set[str] = set()
-"""The remarks that were made; each is made once in a process."""
+"""The kinds of remarks that were made; each is made once in a process."""
 
 
 class CodeCache(FunctionCache):
@@ -44,10 +44,11 @@ class CodeCache(FunctionCache):
             return super().load_overload(sig, target_context)
         # Whatever pickle and LLVM may raise: compiling is always possible.
         except Exception as error:
-            say_once(
+            _say_once(
+                "damaged",
                 f"Compiled code of firstcut in {self.cache_path} could not be read ({error!r}); it "
                 "is compiled again, which takes seconds, and replaced. If this comes back, delete "
-                "that folder, or set NUMBA_CACHE_DIR to another."
+                "that folder, or set NUMBA_CACHE_DIR to another.",
             )
             return None
 
@@ -118,16 +119,15 @@ class _CodeFiles:
 
 def say_uncached(folder: object, error: Exception) -> None:
     """Warn, once, that compiled code lives as long as the process."""
-    say_once(
+    _say_once(
+        "uncached",
         f"Compiled code of firstcut could not be kept in {folder} ({error!r}): every process "
         "compiles it again, which takes seconds. Make room there, or set NUMBA_CACHE_DIR to a "
-        "folder that can be written."
+        "folder that can be written.",
     )
 
 
-def say_once(remark: str) -> None:
-    """Warn unless a remark that begins alike was made before."""
-    kind = remark[:40]
+def _say_once(kind: str, remark: str) -> None:
     if kind not in _said:
         _said.add(kind)
         warnings.warn(remark, UserWarning, stacklevel=2)
