@@ -138,10 +138,15 @@ def as_plain(name: str, value: Any) -> np.ndarray:
         raise ValueError(f"{name} cannot be made an array: {error}") from None
     if array.dtype.kind in "mM" and _any(np.isnat(array)):
         raise ValueError(_missing(name))
-    # Neither NaN nor NaT equals itself, and pandas.NA has no truth value: found by their types.
-    if array.dtype.kind == "O" and any(
-        item is None or type(item).__name__ in ("NAType", "NaTType") or _is_nan(item)
-        for item in array.flat
+    # Neither NaN nor NaT equals itself, and pandas.NA has no truth value: found by their types. A
+    # single None is no array with an entry missing, and is refused for its shape.
+    if (
+        array.dtype.kind == "O"
+        and array.ndim
+        and any(
+            item is None or type(item).__name__ in ("NAType", "NaTType") or _is_nan(item)
+            for item in array.flat
+        )
     ):
         raise ValueError(_missing(name))
     return array
