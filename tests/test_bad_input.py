@@ -115,7 +115,27 @@ BAD = {
             "n_clusters": COUNTS,
             "random_state": SEEDS,
             "solver": NAMES,
+            "tol": {
+                **without(NOT_ARRAYS, "None", "a number"),
+                "-1": -1.0,
+                "NaN": np.nan,
+                "1": True,
+            },
             "max_iter": without(COUNTS, "None"),
+        },
+    ),
+    firstcut.Relaxation: (
+        {
+            "eigenvalues": np.zeros(2),
+            "eigenvectors": np.eye(N)[:, :2],
+            "node_weights": np.ones(N),
+        },
+        {
+            "eigenvalues": without(MATRICES, "masked rows"),
+            "eigenvectors": MATRICES,
+            "node_weights": without(WEIGHTS, "an unknown cut"),
+            "operator_product": without(MATRICES, "None"),
+            "floors": without(MATRICES, "None"),
         },
     ),
     firstcut.discretize: (

@@ -190,8 +190,8 @@ def test_a_relaxation_that_does_not_fit_together_is_refused(change, words):
         ({"n_clusters": 0}, "n_clusters=0 is too small"),
         ({"solver": "arpack"}, "solver='arpack' is not known; choose one of 'auto', 'dense'"),
         ({"max_iter": 0}, "max_iter=0 is too small"),
-        ({"tol": -1.0}, "tol=-1.0 is not a tolerance"),
-        ({"tol": np.nan}, "tol=nan is not a tolerance"),
+        ({"tol": -1.0}, "tol=-1.0 must be at least 0"),
+        ({"tol": np.nan}, "tol=nan must be at least 0"),
         ({"cut": np.full(3, 1e-300), "scale": 1e300}, "This cut overflows"),
     ],
 )

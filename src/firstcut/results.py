@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.validation import as_floats
+
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
@@ -57,7 +59,7 @@ class Relaxation:
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "eigenvectors", "node_weights", "operator_product", "floors"):
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name not in ("operator_product", "floors"):
                 # The class is frozen, also for its own checks. Arrays that already are float64 are
                 # shared.
                 object.__setattr__(self, name, _finite(name, value))
@@ -255,7 +257,7 @@ def _column_norms(matrix: np.ndarray) -> np.ndarray:
 
 def _finite(name: str, value: Any) -> np.ndarray:
     """Return ``value`` as a float64 array if all of it is finite."""
-    array = np.asarray(value, dtype=np.float64)
+    array = as_floats(name, value)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
     return array

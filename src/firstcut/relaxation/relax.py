@@ -24,7 +24,13 @@ from firstcut.relaxation.solvers.auto import auto
 from firstcut.relaxation.solvers.interface import Eigenpairs
 from firstcut.results import Relaxation
 from firstcut.threads import single_threaded
-from firstcut.validation import RandomState, as_generator, check_count, check_n_clusters
+from firstcut.validation import (
+    RandomState,
+    as_generator,
+    check_count,
+    check_n_clusters,
+    check_number,
+)
 
 Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
 """A solver with its options filled in."""
@@ -98,8 +104,8 @@ def relax(
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     if max_iter is not None:
         max_iter = check_count("max_iter", max_iter)
-    if tol is not None and not tol >= 0:
-        raise ValueError(f"tol={tol!r} is not a tolerance; it must be a number of at least 0.")
+    if tol is not None:
+        tol = check_number("tol", tol, allow_infinite=True)
     return relax_problem(
         problem, n_clusters, random_state=random_state, solver=solver, tol=tol, max_iter=max_iter
     )

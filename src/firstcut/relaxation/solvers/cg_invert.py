@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from math import ceil
 
@@ -9,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from firstcut.relaxation.solvers.dense import check_time, dense
-from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest_size
 
 CG_PRICE = 0.25
@@ -47,7 +48,8 @@ def cg_invert(
     # Lanczos counts its own step as one product; the steps within a solve are paid here.
     def pay(_: np.ndarray) -> None:
         budget.spent += CG_PRICE
-        check_time(deadline)
+        if time.monotonic() > deadline:
+            raise TimeoutError(OUT_OF_TIME)
 
     def apply(right_side: np.ndarray) -> np.ndarray:
         # A is singular, but the right side has no part in its null space, so there is a solution.

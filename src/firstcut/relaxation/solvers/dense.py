@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 
 LIFT = 2.0
 """Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others."""
@@ -23,12 +23,6 @@ SECONDS_PER_PAIR = 4e-10
 """What a wanted eigenpair adds to that for every n²."""
 
 
-def check_time(deadline: float, seconds: float = 0.0) -> None:
-    """Raise TimeoutError if work of so many seconds, begun now, does not end by ``deadline``."""
-    if time.monotonic() + seconds > deadline:
-        raise TimeoutError("The eigenproblem cannot be solved in the time there is.")
-
-
 def dense(
     matrix: sp.csr_array,
     null: np.ndarray,
@@ -41,7 +35,9 @@ def dense(
 ) -> Eigenpairs:
     """LAPACK on the matrix in full: exact to rounding, in O(n³) time and O(n²) memory."""
     n = null.size
-    check_time(deadline, n**2 * (SECONDS_PER_CUBE * n + SECONDS_PER_PAIR * count))
+    seconds = n**2 * (SECONDS_PER_CUBE * n + SECONDS_PER_PAIR * count)
+    if time.monotonic() + seconds > deadline:
+        raise TimeoutError(OUT_OF_TIME)
     full = matrix.toarray()
     # A + LIFT · null nullᵀ has the same eigenvectors; only the null vector's value has moved, from
     # 0 to beyond all others, so that the smallest are those wanted.

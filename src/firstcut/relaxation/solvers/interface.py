@@ -14,6 +14,10 @@ MAX_ITER = 10_000
 """Default cap on products: a graph that needs more of them is better given to another solver."""
 
 
+OUT_OF_TIME = "The eigenproblem cannot be solved in the time there is."
+"""What a TimeoutError says."""
+
+
 class Eigenpairs(NamedTuple):
     """Ascending values, orthonormal columns, whether all converged, and the solver that ran.
 

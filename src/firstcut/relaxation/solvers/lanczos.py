@@ -21,6 +21,7 @@ Journal on Matrix Analysis and Applications 22 (2000).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -29,9 +30,9 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from firstcut.relaxation.solvers.dense import check_time, dense
+from firstcut.relaxation.solvers.dense import dense
 from firstcut.relaxation.solvers.growth import Growth, sure_part
-from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 
 Apply = Callable[[np.ndarray], np.ndarray]
 """A symmetric operator: a vector of length n in, a new vector of length n out."""
@@ -69,7 +70,8 @@ class Budget:
     @property
     def exhausted(self) -> bool:
         """Whether there is nothing left to spend; out of time is an error."""
-        check_time(self.deadline)
+        if time.monotonic() > self.deadline:
+            raise TimeoutError(OUT_OF_TIME)
         return self.spent >= self.limit
 
 

@@ -12,6 +12,7 @@ conjugate gradient method", SIAM Journal on Scientific Computing 23 (2001).
 
 from __future__ import annotations
 
+import time
 import warnings
 from importlib import import_module
 from typing import Any
@@ -20,8 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from firstcut.relaxation.solvers.dense import check_time, dense
-from firstcut.relaxation.solvers.interface import Eigenpairs
+from firstcut.relaxation.solvers.dense import dense
+from firstcut.relaxation.solvers.interface import OUT_OF_TIME, Eigenpairs
 from firstcut.relaxation.solvers.lanczos import Budget, completed, rayleigh_ritz
 
 GUARDS = 4
@@ -95,7 +96,8 @@ def _iterate(
     # In place of the matrix, to count the products.
     def multiply(block: np.ndarray) -> np.ndarray:
         nonlocal n_products
-        check_time(deadline)
+        if time.monotonic() > deadline:
+            raise TimeoutError(OUT_OF_TIME)
         n_products += 1
         return np.asarray(matrix @ block)
 
