@@ -288,6 +288,81 @@ def test_not_finite_samples_are_named(kind):
         firstcut.adaptive_neighbors_graph(kind(X))
 
 
+# -- samples of any scale
+
+
+def samples_of_all_sizes(n_features: int) -> dict[str, np.ndarray]:
+    """Forty samples, some of them beside one that is far larger, or far smaller."""
+    X = np.random.default_rng(0).random((40, n_features)) + 0.01
+    outlier, cluster, feature = X.copy(), X.copy(), X.copy()
+    outlier[0] *= 2.0**400
+    cluster[:20] *= 2.0**-450
+    feature[:, 0] *= 2.0**-400
+    return {
+        "ordinary": X,
+        "a large sample": outlier,
+        "small samples": cluster,
+        "a small feature": feature,
+        "far from the origin": X + 1e6,
+        "duplicates": np.repeat(X[:8], 5, axis=0),
+        "one point": np.full_like(X, 0.1),
+        "zeros": np.zeros_like(X),
+    }
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n_features", [2, 12])
+@pytest.mark.parametrize("name", [*NEIGHBOR_GRAPHS, "cosine"])
+def test_the_unit_of_the_samples_changes_nothing(name, n_features, container):
+    affinity = AFFINITIES[name]
+    parameters = affinity.limited(40, {})
+    for kind, X in samples_of_all_sizes(n_features).items():
+        found = {}
+        for exponent in (0, -1000, -560, -240, -60, 60, 240, 500):
+            scaled = np.ldexp(X, exponent)
+            # Nothing is claimed of samples that are rounded before the affinity sees them.
+            if np.array_equal(np.ldexp(scaled, -exponent), X):
+                given_samples = container(scaled)
+                graph = affinity(given_samples, **parameters)
+                rows = affinity.rows(given_samples, **parameters)(given_samples)
+                found[exponent] = [M.toarray() if sp.issparse(M) else M for M in (graph, rows)]
+        assert len(found) >= 4
+        for exponent, matrices in found.items():
+            for ours, plain in zip(matrices, found[0], strict=True):
+                np.testing.assert_array_equal(ours, plain, err_msg=f"{kind} times 2^{exponent}")
+
+
+@pytest.mark.parametrize("exponent", [-1000, -500, -260, -200, 200, 260, 490])
+def test_an_offset_is_in_the_unit_of_the_samples(exponent):
+    X = np.random.default_rng(0).random((40, 3))
+    plain = firstcut.adaptive_neighbors_graph(X, 5, offset=0.25)
+    scaled = np.ldexp(X, exponent)
+    offset = float(np.ldexp(0.25, 2 * exponent))
+    if offset > 0:
+        graph = firstcut.adaptive_neighbors_graph(scaled, 5, offset=offset)
+        np.testing.assert_array_equal(graph.toarray(), plain.toarray())
+    # Beside a large offset all samples are equally near, and it is large if their unit is small.
+    everyone = firstcut.adaptive_neighbors_graph(scaled, 5, offset=1e308).toarray()
+    np.testing.assert_allclose(everyone, np.full((40, 40), 1 / 5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNEL_PARAMS if name != "additive_chi2"])
+@pytest.mark.parametrize(("scale", "dtype"), [(1e160, "d"), (1e-170, "d"), (1e25, "f")])
+def test_kernels_are_right_at_any_scale_or_name_those_they_take(name, scale, dtype):
+    X = (np.random.default_rng(0).random((20, 3)) * scale).astype(dtype)
+    try:
+        graph = AFFINITIES[name](X)
+    except ValueError as error:
+        assert name not in ("cosine", "laplacian")  # noqa: PT017
+        assert "is supported. Scale X" in str(error)  # noqa: PT017
+        return
+    unit = (X / scale).astype(float)
+    exact = pairwise_kernels(unit, metric="cosine")
+    if name == "laplacian":
+        exact = np.exp(-scale * np.abs(unit[:, None] - unit).sum(axis=-1))
+    np.testing.assert_allclose(graph, exact, rtol=1e-5)
+
+
 # -- the record, and rows of new samples
 
 

@@ -176,6 +176,7 @@ def test_new_samples_find_exactly_the_nearest(kind, n_features):
     indices, squared = index.nearest(new, 10)
     assert_same_lists(X, new, indices, nearest_by_definition(X, new, 10), kind)
     difference = X[indices] - new[:, None]
+    squared = np.ldexp(squared, 2 * index.exponent)
     np.testing.assert_allclose(squared, (difference**2).sum(axis=-1), rtol=1e-12)
 
 

@@ -26,9 +26,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from firstcut.affinity.neighbor_candidates import Each, ProductSearch
-from firstcut.affinity.neighbor_lists import Asked, Settled, settled
+from firstcut.affinity.neighbor_lists import CACHED, Asked, Settled, settled
 from firstcut.threads import available_cores, count_threads
-from firstcut.validation import canonical_csr
+from firstcut.validation import canonical_csr, check_samples
 
 BLOCK = 2**22
 """Numbers that each thread holds at once while distances are computed: speed against memory."""
@@ -46,7 +46,11 @@ FEW = 64
 """Up to so many rows are not worth starting a thread, which takes as long as their lists."""
 
 SAFE_EXPONENT = 250
-"""Coordinates from 2⁻²⁵⁰ to 2²⁵⁰ are squared as they are; others are scaled by a power of two."""
+"""Coordinates that are 0 or from 2⁻²⁵⁰ to 2²⁵⁰ are squared as they are; others are scaled first."""
+
+LARGEST_EXPONENT = 420
+"""What is scaled is at most 2⁴²⁰: near enough to overflow that coordinates 10²⁸⁰ times as small
+still have squares, and as far from it as ``FAR`` needs."""
 
 FAR = 2.0**480
 """From here all samples are equally far to the last bit, and squared distances do not overflow."""
@@ -100,7 +104,7 @@ def rows_of(indices: np.ndarray, weights: np.ndarray, n_samples: int) -> sp.csr_
 
 def graph_or_loop(graph: Any, X: Any, *args: Any, **parameters: Any) -> sp.csr_array:
     """Return ``graph(X, ...)``; for a single sample, with ``n_neighbors=0``, a self-loop."""
-    return joined(X) if _is_alone(X, parameters) else graph(X, *args, **parameters)
+    return joined(check_samples(X)) if _is_alone(X, parameters) else graph(X, *args, **parameters)
 
 
 def rows_or_ones(rows: Any, X: Any, **parameters: Any) -> Any:
@@ -131,9 +135,10 @@ class NeighborIndex:
     Attributes
     ----------
     points : float64 ndarray (C order) or csr_array of shape (n, n_features)
-        X / 2^exponent. A power of two rounds nothing.
+        X / 2^exponent. A power of two rounds nothing, so that X and 2X have the same lists, and
+        their squared distances the same bits.
     exponent : int
-        0, unless squares of X would overflow or vanish. The index computes, and returns, squared
+        0, unless squares of X could overflow or vanish. The index computes, and returns, squared
         distances between ``points``: those of X divided by 4^exponent.
 
     Examples
@@ -151,11 +156,7 @@ class NeighborIndex:
         self.n_threads = count_threads(n_jobs)
         self._uses_all_cores = n_jobs is None or self.n_threads >= available_cores()
         points = _as_points(X)
-        values = points.data if sp.issparse(points) else points
-        # The largest size of a coordinate, without the copy that np.abs would make.
-        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-        exponent = int(np.frexp(largest)[1])
-        self.exponent = exponent if abs(exponent) > SAFE_EXPONENT else 0
+        self.exponent = _exponent(points.data if sp.issparse(points) else points)
         self.points = _scaled(points, self.exponent) if self.exponent else points
         self._without_copies: dict[int, _Tree | ProductSearch] = {}
 
@@ -164,9 +165,9 @@ class NeighborIndex:
 
         It is at most 2¹⁰⁰⁰, beside which all samples are equal as well.
         """
-        # Capped before it is scaled: where the exponent is negative, ldexp makes it larger.
-        most = float(np.ldexp(1.0, 1000 + 2 * min(self.exponent, 0)))
-        return float(np.ldexp(min(squared, most), -2 * self.exponent))
+        # Capped by its exponent, as ldexp overflows where that of the index is negative.
+        mantissa, exponent = np.frexp(squared)
+        return float(np.ldexp(mantissa, min(int(exponent) - 2 * self.exponent, 1000)))
 
     def nearest_others(self, count: int, offset: float = 0.0) -> Neighborhoods:
         """List the nearest others of every sample.
@@ -352,6 +353,23 @@ def _as_points(X: Any) -> Any:
     if sp.issparse(X):
         return canonical_csr(X).astype(np.float64, copy=False)
     return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def _exponent(values: np.ndarray) -> int:
+    """Return the power of two to divide by so that squares neither overflow nor vanish."""
+    # The largest size of a coordinate, without the copy that np.abs would make.
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    safe = 2.0**-SAFE_EXPONENT
+    flat = values.reshape(-1)
+    # Zeros are safe, other small coordinates are not: their differences may have no squares.
+    # Block by block, for the same reason.
+    small = any(
+        np.count_nonzero(np.abs(block) < safe) > block.size - np.count_nonzero(block)
+        for block in (flat[start : start + CACHED] for start in range(0, flat.size, CACHED))
+    )
+    if not small and largest <= 1 / safe:
+        return 0
+    return int(np.frexp(largest)[1]) - LARGEST_EXPONENT
 
 
 def _scaled(points: Any, exponent: int) -> Any:
