@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering as Theirs
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import KERNEL_PARAMS, rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -232,12 +233,24 @@ def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
         {"gamma": 2.0},
         {"affinity": "rbf", "degree": 2},
         {"affinity": "nearest_neighbors", "coef0": 0},
+        {"affinity": "rbf", "n_neighbors": 5},
+        {"max_clusters": 3},
+        {"max_clusters": 8},
         {"assign_labels": "cluster_qr", "n_init": 3},
     ],
 )
 def test_what_theirs_ignores_in_silence_is_said(blobs, settings):
-    with pytest.warns(UserWarning, match="has no effect"):
+    with pytest.warns(UserWarning, match="has no effect") as caught:
         SpectralClustering(3, **settings).fit(blobs[0])
+    assert [one.filename for one in caught] == [__file__]
+
+
+def test_what_is_asked_for_is_no_reason_to_warn(blobs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SpectralClustering("auto", max_clusters=4).fit(blobs[0])
+        SpectralClustering(3, affinity="rbf", gamma=2.0).fit(blobs[0])
+        SpectralClustering(3, affinity="self_tuning", n_neighbors=5).fit(blobs[0])
 
 
 def test_amg_without_pyamg_says_what_to_install(blobs, monkeypatch):
@@ -250,3 +263,7 @@ def test_fitted_attributes_do_not_exist_before_fit():
     model = SpectralClustering()
     for name in ("labels_", "cut_value_", "lower_bound_", "gap_", "eigenvalues_", "embedding_"):
         assert not hasattr(model, name)
+    # What is computed when it is asked for says what to do first.
+    for name in ("lower_bound_", "gap_", "eigenvalues_", "embedding_"):
+        with pytest.raises(NotFittedError, match="Call 'fit'"):
+            getattr(model, name)

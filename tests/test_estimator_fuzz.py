@@ -22,7 +22,8 @@ DOCUMENTED = re.compile(
             "is the weight of the first-order term",
             "A cut needs non-negative affinities",
             "Negative values in data",
-            "NaN or infinite entr",  # kernels of huge numbers overflow
+            "NaN or infinite entr",  # powers of large numbers overflow
+            "is supported. Scale X",  # squares of huge and tiny numbers
             "needs a square matrix",
             "neighbors are required for some samples",
             "needs the package pyamg",

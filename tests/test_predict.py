@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
 
 from firstcut import SpectralClustering, cut_value
 
@@ -47,6 +48,90 @@ def test_any_batch_size_gives_the_same_labels(blobs, affinity):
         np.testing.assert_array_equal(np.concatenate(parts), together)
     for k in range(3):
         assert len(set(together[y == k])) == 1
+
+
+KERNELS = ["rbf", "laplacian", "linear", "poly", "sigmoid", "cosine", "chi2"]
+FORMS = {"dense": np.asarray, "sparse": sp.csr_array}
+
+
+def samples_with_ties(kind: str, n_features: int) -> np.ndarray:
+    """Samples that are equally near to many others, often not to the last bit."""
+    steps = np.random.default_rng(0).integers(0, 4, size=(40, n_features))
+    return {"whole": steps * 1.0, "tenths": steps / 10}[kind]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("kind", "n_features"), [("whole", 2), ("tenths", 40)])
+@pytest.mark.parametrize(
+    "affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning", *KERNELS]
+)
+def test_ties_do_not_depend_on_the_other_samples_of_a_batch(affinity, kind, n_features, form):
+    if affinity == "chi2" and form == "sparse":
+        pytest.skip("scikit-learn's chi2 takes no sparse samples")
+    X = samples_with_ties(kind, n_features)
+    new = np.vstack([X, (X[:20] + X[20:]) / 2, X[::-1]])
+    put = FORMS[form]
+    model = SpectralClustering(4, affinity=affinity, random_state=0, n_jobs=2).fit(put(X))
+    together = model.predict(put(new))
+    order = np.random.default_rng(1).permutation(len(new))
+    np.testing.assert_array_equal(model.predict(put(new[order])), together[order])
+    for size in (1, 17):
+        parts = [model.predict(put(new[i : i + size])) for i in range(0, len(new), size)]
+        np.testing.assert_array_equal(np.concatenate(parts), together)
+    with threadpool_limits(1):
+        np.testing.assert_array_equal(model.predict(put(new)), together)
+    # The form that new samples come in does not matter either.
+    for other in FORMS.values():
+        np.testing.assert_array_equal(model.predict(other(new)), together)
+
+
+@pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
+def test_given_rows_of_either_form_and_any_batch_are_placed_alike(affinity):
+    X = samples_with_ties("tenths", 2)
+    new = np.vstack([X, (X[:20] + X[20:]) / 2])
+    distances = np.abs(X[:, None] - X).sum(axis=-1), np.abs(new[:, None] - X).sum(axis=-1)
+    matrix, rows = distances if "neighbors" in affinity else (np.exp(-d) for d in distances)
+
+    def shuffled(M):
+        # Every entry stored, zeros too (which are distances), in an order that is not sorted.
+        columns = np.tile(np.random.default_rng(0).permutation(M.shape[1]), (len(M), 1))
+        data = np.take_along_axis(M, columns, axis=1).ravel()
+        return sp.csr_array((data, columns.ravel(), np.arange(len(M) + 1) * M.shape[1]), M.shape)
+
+    fitted = []
+    for put in (np.asarray, shuffled):
+        model = SpectralClustering(4, affinity=affinity, random_state=0).fit(put(matrix))
+        fitted.append(model)
+        np.testing.assert_array_equal(model.labels_, fitted[0].labels_)
+        for form in (np.asarray, shuffled):
+            together = model.predict(form(rows))
+            np.testing.assert_array_equal(together, fitted[0].predict(rows))
+            parts = [model.predict(form(rows[i : i + 7])) for i in range(0, len(rows), 7)]
+            np.testing.assert_array_equal(np.concatenate(parts), together)
+            assert model.score(form(matrix)) == -model.cut_value_
+
+
+@pytest.mark.parametrize("exponent", [-1000, -560, -250, 250, 500, 900])
+@pytest.mark.parametrize(
+    "affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "cosine"]
+)
+def test_the_unit_of_the_samples_moves_no_label(blobs, affinity, exponent):
+    X = np.abs(blobs[0])
+    X[0] *= 2.0**30
+    plain = SpectralClustering(3, affinity=affinity, random_state=0).fit(X)
+    scaled = np.ldexp(X, exponent)
+    model = SpectralClustering(3, affinity=affinity, random_state=0).fit(scaled)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_array_equal(model.predict(scaled), plain.predict(X))
+
+
+@pytest.mark.parametrize("affinity", ["rbf", "linear"])
+def test_new_samples_beyond_the_range_of_a_kernel_are_refused_by_name(affinity):
+    X = np.random.default_rng(0).random((20, 3))
+    model = SpectralClustering(2, affinity=affinity, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="squares of coordinates, which overflow"):
+        model.predict(X * 1e160)
+    assert model.predict(X * 1e-170).shape == (20,)
 
 
 @pytest.mark.parametrize("affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning"])
@@ -115,7 +200,7 @@ def test_the_score_of_the_training_data_is_minus_the_cut_value(blobs, affinity):
     X, _ = blobs
     for given_X in (X, sp.csr_array(X)):
         model = SpectralClustering(3, affinity=affinity, random_state=0).fit(given_X)
-        assert model.score() == model.score(given_X) == -model.cut_value_
+        assert model.score() == model.score(X) == model.score(sp.csr_array(X)) == -model.cut_value_
         assert model.score(given_X[:50]) <= 0.0
     graph = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
     assert graph.score(rbf_kernel(X)) == -graph.cut_value_

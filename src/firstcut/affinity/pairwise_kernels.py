@@ -101,7 +101,7 @@ def _check_range(metric: Any, X: Any, what: Literal["vanish", "overflow"]) -> No
     """Raise if squares of the samples vanish or overflow in a kernel that they belong to."""
     if callable(metric) or metric in WITHOUT_SQUARES:
         return
-    largest = float(_sizes(X).max(initial=0.0))
+    largest = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0))
     kind = np.finfo(np.float32 if X.dtype == np.float32 else np.float64)
     low, high = 2.0 ** (kind.minexp // 2 + ROOM), 2.0 ** (kind.maxexp // 2 - ROOM)
     if largest > high if what == "overflow" else 0 < largest < low:
@@ -123,8 +123,3 @@ def _scaled_rows(X: Any) -> Any:
         data = np.ldexp(X.data, -np.repeat(exponents, np.diff(X.indptr)))
         return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
     return np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])
-
-
-def _sizes(X: Any) -> np.ndarray:
-    """Return the sizes of all coordinates, of a sparse matrix those stored."""
-    return np.abs(X.data if sp.issparse(X) else X)

@@ -85,7 +85,8 @@ def precomputed_rows(X: Any) -> Rows:
 
 
 def _as_given(new: Any) -> Any:
-    return new
+    # Sorted, so that sums over a cluster are added up in the same order in both forms.
+    return canonical_csr(new) if sp.issparse(new) else new
 
 
 def _entries(X: Any) -> np.ndarray:

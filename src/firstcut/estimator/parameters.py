@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from firstcut.affinity import AFFINITIES
+from firstcut.affinity.adaptive_neighbors import DEFAULTS as ADAPTIVE_DEFAULTS
 from firstcut.affinity.affinity import Affinity
 from firstcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
 from firstcut.affinity.pairwise_kernels import pairwise_kernel
@@ -37,6 +38,9 @@ DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effo
 
 AFFINITY_PARAMETERS = ("n_neighbors", *KERNEL_DEFAULTS, "n_jobs")
 """Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
+
+AFFINITY_DEFAULTS = {"n_neighbors": ADAPTIVE_DEFAULTS["n_neighbors"], **KERNEL_DEFAULTS}
+"""What those mean that are said to have no effect, if they are given and the affinity has none."""
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 
@@ -84,6 +88,14 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
             f"n_clusters={wanted} is more than max_clusters={most}, which bounds the choice of "
             "n_clusters='auto'; leave max_clusters out."
         )
+    if wanted != "auto" and most is not None:
+        warnings.warn(
+            f"max_clusters={most} has no effect: it bounds the choice of n_clusters='auto', and "
+            f"n_clusters={wanted} leaves none.",
+            UserWarning,
+            # The user's line: above this function are fit and scikit-learn's wrapper of it.
+            stacklevel=4,
+        )
     solver = _strategy(parameters)
     # Whatever belongs to a discretizer was refused above if another solver was chosen.
     method, options = _method(parameters) if solver == "spectral" else ("", {})
@@ -115,22 +127,24 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
     name = parameters["affinity"]
     affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
     known = affinity.parameters
-    # 2. Warn of kernel parameters that it does not have. One that was given its default cannot be
-    #    told from one that was not given.
+    # 1. Warn of parameters that it does not have. One that was given its default cannot be told
+    #    from one that was not given.
     unused = [
-        f"{option}={parameters[option]!r}"
-        for option, default in KERNEL_DEFAULTS.items()
+        option
+        for option, default in AFFINITY_DEFAULTS.items()
         if option not in known and parameters[option] != default
     ]
     if unused:
+        told = ", ".join(f"{option}={parameters[option]!r}" for option in unused)
+        have = [other for other in AFFINITIES if unused[0] in AFFINITIES[other].parameters]
         warnings.warn(
-            f"{', '.join(unused)} has no effect: affinity={name!r} does not have it. Pass "
-            "affinity='rbf' for a Gaussian kernel.",
+            f"{told} has no effect: affinity={name!r} does not have it. What has {unused[0]}: "
+            f"{', '.join(map(repr, have))}.",
             UserWarning,
             # The user's line: above this function are fit and scikit-learn's wrapper of it.
             stacklevel=4,
         )
-    # 3. Add kernel_params, in a copy: the caller's dict is not ours to change.
+    # 2. Add kernel_params, in a copy: the caller's dict is not ours to change.
     further = dict(parameters["kernel_params"] or {})
     if callable(name):
         return affinity, further  # a function of the user's gets what the user says, nothing else
@@ -148,7 +162,6 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
             f"kernel_params holds {', '.join(map(repr, unknown))}, which affinity={name!r} does "
             f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
         )
-    # 4. Cut all of it down to what so many samples allow.
     return affinity, {option: parameters[option] for option in own} | further
 
 

@@ -176,11 +176,11 @@ class Prediction:
         # What is kept of a matrix is the graph that was made of it.
         if self.affinity.takes != "samples":
             X = self.affinity.graph(X, **self.parameters)
-        if sp.issparse(X) != sp.issparse(self.known):
-            return False
-        if sp.issparse(X):
-            return bool((self.known != X).nnz == 0)
-        return bool(np.array_equal(X, self.known))
+        known = self.known
+        # In either form, dense or sparse, whatever form the training data came in.
+        if sp.issparse(X) or sp.issparse(known):
+            return bool((sp.csr_array(known) != sp.csr_array(X)).nnz == 0)
+        return bool(np.array_equal(X, known))
 
     def _innermost_cluster(self) -> int:
         """Return the cluster whose mean is nearest to the origin of the embedding."""

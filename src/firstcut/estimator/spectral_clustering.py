@@ -355,11 +355,12 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def lower_bound_(self) -> float:
         """No partition into as many clusters has a smaller cut value."""
         check_is_fitted(self, "labels_")
-        return min(self._fitted.eigenpairs.lower_bound, self.cut_value_)
+        return self._fitted.eigenpairs.lower_bound
 
     @property
     def gap_(self) -> float:
         """How far above the optimum the cut value can be, as a fraction of it."""
+        check_is_fitted(self, "labels_")
         gap = Partition(self.labels_, self.cut_value_, self.lower_bound_).gap
         return float(gap)  # type: ignore[arg-type]
 
