@@ -352,7 +352,7 @@ def test_an_offset_is_in_the_unit_of_the_samples(exponent):
 def test_kernels_are_right_at_any_scale_or_name_those_they_take(name, scale, dtype):
     X = (np.random.default_rng(0).random((20, 3)) * scale).astype(dtype)
     if name not in ("cosine", "laplacian"):
-        with pytest.raises(ValueError, match="is supported. Scale X"):
+        with pytest.raises(ValueError, match=r"is supported\. Scale X"):
             AFFINITIES[name](X)
         return
     unit = (X / scale).astype(float)
