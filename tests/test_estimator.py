@@ -53,6 +53,24 @@ def test_the_value_is_that_of_the_labels_and_never_below_the_bound(cut, solver, 
     assert model.solver_ == solver
 
 
+@pytest.mark.parametrize("distance", [3, 10, 26, 27, 100])
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+def test_a_kernel_of_blobs_that_hardly_see_one_another(cut, distance):
+    # Affinities from 1 down to denormals and 0.
+    X = np.random.default_rng(0).normal(scale=0.3, size=(60, 2))
+    X[20:40, 0] += distance
+    X[40:, 1] += distance
+    planted = np.repeat([0, 1, 2], 20)
+    merged = {2: np.minimum(planted, 1), 3: planted, 4: planted + (np.arange(60) == 0) * 3}
+    for n_clusters, labels in merged.items():
+        model = SpectralClustering(n_clusters, affinity="rbf", cut=cut, random_state=0).fit(X)
+        known = cut_value(model.affinity_matrix_, labels, cut)
+        assert 0 <= model.lower_bound_ <= min(known, model.cut_value_)
+        assert model.cut_value_ == cut_value(model.affinity_matrix_, model.labels_, cut)
+        assert model.cut_value_ <= known
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
 def test_node_weights_are_a_cut(blobs):
     X, _ = blobs
     weights = np.linspace(1, 2, 90)
