@@ -289,6 +289,33 @@ def test_not_finite_samples_are_named(kind):
         firstcut.adaptive_neighbors_graph(kind(X))
 
 
+@pytest.mark.parametrize("name", AFFINITIES)
+def test_masked_samples_are_refused(name):
+    X = np.abs(np.random.default_rng(0).random((12, 12)))
+    X = X + X.T
+    masked = np.ma.masked_greater(X, 1.0)
+    parameters = AFFINITIES[name].limited(12, {})
+    with pytest.raises(ValueError, match="X is a masked array"):
+        AFFINITIES[name](masked, **parameters)
+    if "n_neighbors" in parameters and "precomputed" not in name:
+        with pytest.raises(ValueError, match="X is a masked array"):  # a sample by itself
+            AFFINITIES[name](masked[:1], **AFFINITIES[name].limited(1, {}))
+    model = firstcut.SpectralClustering(2, affinity=name)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        model.fit(masked)
+    if name != "additive_chi2":  # which is negative
+        model.fit(X)
+        for method in (model.predict, model.score):
+            with pytest.raises(ValueError, match="X is a masked array"):
+                method(masked)
+    with pytest.raises(ValueError, match="X is a masked array"):
+        firstcut.cut_path(masked, range(2, 4), affinity=name)
+    # Nothing is masked here: it is plain data.
+    plain = AFFINITIES[name](np.ma.masked_array(X), **parameters)
+    as_array = AFFINITIES[name](X, **parameters)
+    assert abs(plain - as_array).max() == 0
+
+
 # -- samples of any scale
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
-from firstcut.validation import canonical_csr
+from firstcut.validation import canonical_csr, refuse_masked
 
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
 """The parameters that kernels have, with scikit-learn's defaults in ``SpectralClustering``."""
@@ -62,6 +62,7 @@ def pairwise_kernel(metric: str | Callable[..., float], *names: str) -> Affinity
 
 
 def _graph(metric: Any, X: Any, **parameters: Any) -> np.ndarray:
+    refuse_masked("X", X)
     X = X if sp.issparse(X) else np.asarray(X)
     # New samples may be as small as they like; of all samples there would be nothing left.
     _check_range(metric, X, "vanish")

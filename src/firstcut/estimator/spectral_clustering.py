@@ -379,6 +379,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
+        # Before scikit-learn's own checks, which take what lies under a mask for data.
         refuse_masked("X", X)
         # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.
         if sp.issparse(X) and X.dtype.kind in "biu":
