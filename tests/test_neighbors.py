@@ -159,6 +159,23 @@ def test_candidates_need_little_memory(in_order):
     assert peak < 6 * lists + 8 * X.nbytes + 2**26
 
 
+@pytest.mark.parametrize("n_features", [2, 12])
+def test_lists_with_an_offset_end_where_it_says(n_features):
+    # Whole distances and a whole offset: many samples are exactly at the threshold, and not listed.
+    X = np.random.default_rng(0).integers(0, 3, size=(120, n_features)).astype(float)
+    near = NeighborIndex(X).nearest_others(4, offset=2.0)
+    at_the_threshold = 0
+    for i, x in enumerate(X):
+        d = ((X - x) ** 2).sum(axis=1)
+        d[i] = np.inf
+        order = np.argsort(d, kind="stable")
+        threshold = d[order[3]] + 2.0
+        at_the_threshold += np.count_nonzero(d == threshold)
+        expected = order[: max(4, np.count_nonzero(d < threshold))]
+        np.testing.assert_array_equal(near.indices[near.indptr[i] : near.indptr[i + 1]], expected)
+    assert at_the_threshold > 0
+
+
 # -- new samples among those of the index
 
 
