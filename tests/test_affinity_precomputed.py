@@ -15,6 +15,7 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from firstcut import AFFINITIES
+from firstcut.affinity import distance_check
 from firstcut.affinity.distance_check import looks_like_distances
 from firstcut.affinity.precomputed import precomputed_graph
 
@@ -293,3 +294,19 @@ def test_distances_that_do_not_do_are_refused(matrix, n_neighbors, words):
     with pytest.raises(ValueError, match=words):
         AFFINITIES["precomputed_nearest_neighbors"](matrix, n_neighbors=n_neighbors)
     assert AFFINITIES["precomputed_nearest_neighbors"].limited(3, {}) == {"n_neighbors": 3}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("smallest", [-1e-300, -1e-9, -0.5, -3.0])
+def test_the_least_negative_affinity_is_refused(container, smallest):
+    S = np.ones((4, 4))
+    S[1, 2] = S[2, 1] = smallest
+    with pytest.raises(ValueError, match=f"down to {smallest:g}"):
+        precomputed_graph(container(S))
+
+
+def test_rows_that_see_nearest_and_farthest_the_same_are_no_evidence():
+    # All entries are equal but one: most rows have no nearest and no farthest.
+    D = np.ones((20, 20)) - np.eye(20)
+    D[0, 1] = D[1, 0] = 0.5
+    assert not distance_check._sees_alike(D)
