@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from conftest import graphs
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from wide_spans import SMALLEST, Rational, wide_problems
 
 import firstcut
 from firstcut.cuts import as_problem
@@ -119,6 +122,19 @@ def test_refine_ends_where_no_single_move_helps(data):
     assert np.unique(found.labels).tolist() == list(range(c))
     for _, _, value in move_everywhere(S, found.labels, cut):
         assert value >= found.cut_value * (1 - 1e-9)
+
+
+@settings(max_examples=400)
+@given(wide_problems())
+def test_no_single_move_helps_whatever_the_span_of_the_numbers(drawn):
+    S, cut, labels = drawn
+    found = firstcut.refine(S, labels, cut)
+    rational = Rational(S, cut)
+    value = rational.value(found.labels.tolist())
+    slack = 100 * SMALLEST
+    assert rational.best_move(found.labels.tolist()) >= value * (1 - Fraction(1, 10**9)) - slack
+    assert abs(Fraction(found.cut_value) - value) <= value / 10**12 + slack
+    assert value <= rational.value(labels.tolist()) * (1 + Fraction(1, 10**12)) + slack
 
 
 @given(st.data())

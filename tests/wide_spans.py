@@ -1,0 +1,122 @@
+"""Small graphs whose numbers span many orders of magnitude, and their cut values without rounding.
+
+Every law about numbers is checked on them in rational arithmetic, in which nothing is lost.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from hypothesis import strategies as st
+
+SPANS = (0, 3, 8, 14, 20, 36, 60, 150, 300)
+"""Orders of magnitude between the largest and the smallest number."""
+
+SMALLEST = Fraction(float(np.finfo(np.float64).smallest_subnormal))
+"""What a double can be off by where it underflows; 10^-324, about."""
+
+
+def edges_of(shape: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return which pairs i < j of n nodes are joined, as a matrix of booleans."""
+    i, j = np.indices((n, n))
+    half = n // 2
+    found = {
+        "complete": i < j,
+        "path": j == i + 1,
+        "cycle": (j == i + 1) | ((i == 0) & (j == n - 1)),
+        "star": (i == 0) & (j > 0),
+        "tree": (i == (j - 1) // 2) & (j > 0),
+        "bipartite": (i < half) & (j >= half),
+        "cliques": ((i < half) == (j < half)) | ((i == half - 1) & (j == half)),
+        "random": rng.random((n, n)) < 0.5,
+    }[shape]
+    return found & (i < j)
+
+
+SHAPES = ("complete", "path", "cycle", "star", "tree", "bipartite", "cliques", "random")
+
+
+def numbers(rng: np.random.Generator, size: tuple[int, ...], low: float, span: int, steps: int):
+    """Return small numbers times powers of ten from 10^low to 10^(low + span), of few sizes."""
+    exponents = low + span * rng.integers(steps + 1, size=size) / steps
+    return rng.integers(1, 6, size=size) * 10.0**exponents
+
+
+@st.composite
+def wide_problems(draw, max_nodes: int = 7):
+    """Draw a matrix of affinities, a cut and labels: any shape, loops or none, spans up to 1e300.
+
+    No number is outside of 1e-300 to 5e300, and no cut value above 1e305.
+    """
+    n = draw(st.integers(3, max_nodes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    spans = st.sampled_from(SPANS)
+    span, steps = draw(spans), draw(st.sampled_from([1, 2, 3, 10]))
+    low = draw(st.sampled_from([0, -span // 2, -span]))
+    S = edges_of(draw(st.sampled_from(SHAPES)), n, rng) * numbers(rng, (n, n), low, span, steps)
+    order = rng.permutation(n)
+    S = (S + S.T)[np.ix_(order, order)]
+    cut = draw(st.sampled_from(["ratio", "normalized", "given"]))
+    if draw(st.booleans()) or cut == "normalized":
+        loops = numbers(rng, (n,), low, span, steps)
+        some = rng.random(n) < draw(st.sampled_from([0.2, 0.6]))
+        # The normalized cut needs an edge or a loop everywhere.
+        S[np.diag_indices(n)] = np.where(some | ~S.any(axis=1), loops, 0.0)
+    c = draw(st.integers(2, min(n - 1, 4)))
+    labels = rng.integers(c, size=n)
+    labels[rng.permutation(n)[:c]] = np.arange(c)
+    if cut != "given":
+        return S, cut, labels
+    # Not so light that affinities divided by them overflow.
+    span = draw(spans)
+    low = max(draw(st.sampled_from([0, -span // 2, -span])), np.log10(S.max() + 1) - 303)
+    return S, numbers(rng, (n,), low, min(span, 300 - low), steps), labels
+
+
+def rational_weights(S: np.ndarray, cut) -> list[Fraction]:
+    """Return the node weights of a cut, without rounding."""
+    if isinstance(cut, str) and cut == "normalized":
+        return [sum(map(Fraction, row)) for row in S.tolist()]
+    given = 1.0 if isinstance(cut, str) else cut
+    return [Fraction(float(b)) for b in np.broadcast_to(given, len(S))]
+
+
+class Rational:
+    """A problem in rational numbers: its cut values are exact."""
+
+    def __init__(self, S: np.ndarray, cut) -> None:
+        self.S = [[Fraction(s) for s in row] for row in S.tolist()]
+        self.node_weights = rational_weights(S, cut)
+
+    def value(self, labels) -> Fraction:
+        """Return Σ_k boundary(C_k) / b(C_k)."""
+        n, total = len(self.S), Fraction(0)
+        for k in set(labels):
+            inside = [i for i in range(n) if labels[i] == k]
+            outside = [j for j in range(n) if labels[j] != k]
+            boundary = sum((self.S[i][j] for i in inside for j in outside), Fraction(0))
+            total += boundary / sum(self.node_weights[i] for i in inside)
+        return total
+
+    def optimum(self, c: int) -> Fraction:
+        """Return the smallest value of all partitions into c clusters."""
+        n = len(self.S)
+        # Labels in the order in which they first appear, so that names do not count.
+        return min(
+            self.value(labels)
+            for labels in product(range(c), repeat=n)
+            if tuple(dict.fromkeys(labels)) == tuple(range(c))
+        )
+
+    def best_move(self, labels) -> Fraction:
+        """Return the smallest value that one move reaches, or that of the labels themselves."""
+        labels = list(labels)
+        best = self.value(labels)
+        for i, own in enumerate(labels):
+            if labels.count(own) == 1:
+                continue
+            for k in set(labels) - {own}:
+                best = min(best, self.value([*labels[:i], k, *labels[i + 1 :]]))
+        return best
