@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from conftest import graphs, points_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from wide_spans import Rational, wide_problems
 
 import firstcut
 from firstcut.cuts import CUTS, Cut, as_cut, as_problem, indicator
@@ -82,6 +85,77 @@ def test_components_are_grouped_evenly():
     problem = as_problem(S)
     sizes = problem.cluster_weights(problem.uncut_labels(7))
     assert sizes.max() <= 1.5 * sizes.min()
+
+
+@given(drawn=wide_problems())
+def test_scaling_into_range_rounds_nothing(drawn):
+    S, cut, labels = drawn
+    problem = as_problem(S, cut)
+    scaled = problem.within_range()
+    for ours, theirs in (
+        (scaled.graph.weights, problem.graph.weights),
+        (scaled.node_weights, problem.node_weights),
+    ):
+        factors = {Fraction(a) / Fraction(b) for a, b in zip(ours, theirs, strict=True)}
+        assert len(factors) <= 1
+        assert min(factors, default=1) >= 1
+    assert np.isfinite(scaled.value(labels))
+
+
+@pytest.mark.parametrize("factor", [1e-306, 1e-300, 1.0, 1e300, 1e305])
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_all_of_the_range_is_answered(factor, cut):
+    S = (np.ones((4, 4)) - np.eye(4)) * factor
+    labels = np.array([0, 0, 1, 1])
+    expected = float(Rational(S, cut).value(labels.tolist()))
+    assert firstcut.cut_value(S, labels, cut) == pytest.approx(expected, rel=1e-14)
+    for found in (
+        firstcut.refine(S, labels, cut),
+        firstcut.partition(S, 2, cut, random_state=0),
+        firstcut.exact_partition(S, 2, cut),
+        firstcut.direct_cut(S, 2, cut, random_state=0),
+    ):
+        assert found.cut_value == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_a_kernel_down_to_denormals_is_in_range(loops, cut):
+    X = np.linspace(0, 27, 40)[:, None]
+    S = np.exp(-((X - X.T) ** 2)) * (1.0 if loops else 1 - np.eye(40))
+    assert 0 < S[S > 0].min() < np.finfo(float).tiny
+    labels = np.arange(40) // 20
+    value = firstcut.cut_value(S, labels, cut)
+    assert value == pytest.approx(float(Rational(S, cut).value(labels.tolist())), rel=1e-12)
+    assert firstcut.refine(S, labels, cut).cut_value <= value
+
+
+@pytest.mark.parametrize(
+    ("weight", "loop", "cut", "words"),
+    [
+        (1.7e308, 0.0, "ratio", r"add up to inf, .*1\.7e\+308, and 1e\+307 is the most.*Multiply"),
+        (1.7e308, 0.0, "normalized", r"affinities add up to inf"),
+        (1.0, 1e307, "ratio", r"affinities add up to 3e\+307"),
+        (1.0, 0.0, [1e307] * 3, r"node weights add up to 3e\+307, and 1e\+307 is the most"),
+        (1e200, 0.0, [1e-107] * 3, r"Cut values could reach 6e\+307, .*node 0.*1e-107.*Multiply"),
+        (
+            1e-310,
+            0.0,
+            "ratio",
+            r"node 0 its edges add up to 2e-310 .*1e-307 is the least.*Multiply",
+        ),
+        (1e-200, 1e200, "normalized", r"All cut values underflow.*Leave self-loops out"),
+    ],
+)
+def test_what_is_out_of_range_is_told_on_entry(weight, loop, cut, words):
+    S = np.full((3, 3), weight)
+    S[np.diag_indices(3)] = loop
+    for verb in (firstcut.cut_value, firstcut.refine):
+        with pytest.raises(ValueError, match=words):
+            verb(S, [0, 0, 1], cut)
+    for verb in (firstcut.partition, firstcut.exact_partition, firstcut.direct_cut):
+        with pytest.raises(ValueError, match=words):
+            verb(S, 2, cut)
 
 
 @given(S=graphs(), seed=SEEDS, exponent=st.sampled_from([-1000, -900, 0, 900, 1000]))

@@ -38,7 +38,7 @@ def edges_of(shape: str, n: int, rng: np.random.Generator) -> np.ndarray:
 SHAPES = ("complete", "path", "cycle", "star", "tree", "bipartite", "cliques", "random")
 
 
-def numbers(rng: np.random.Generator, size: tuple[int, ...], low: float, span: int, steps: int):
+def numbers(rng: np.random.Generator, size: tuple[int, ...], low: float, span: float, steps: int):
     """Return small numbers times powers of ten from 10^low to 10^(low + span), of few sizes."""
     exponents = low + span * rng.integers(steps + 1, size=size) / steps
     return rng.integers(1, 6, size=size) * 10.0**exponents
@@ -69,10 +69,12 @@ def wide_problems(draw, max_nodes: int = 7):
     labels[rng.permutation(n)[:c]] = np.arange(c)
     if cut != "given":
         return S, cut, labels
-    # Not so light that affinities divided by them overflow.
-    span = draw(spans)
-    low = max(draw(st.sampled_from([0, -span // 2, -span])), np.log10(S.max() + 1) - 303)
-    return S, numbers(rng, (n,), low, min(span, 300 - low), steps), labels
+    # Not so light that affinities divided by them overflow, nor so heavy that all underflow.
+    span, top = draw(spans), np.log10(S.max() + 1e-300)
+    low = max(draw(st.sampled_from([0, -span // 2, -span])), top - 303)
+    high = min(low + span, 300, top + 300)
+    low = min(low, high)
+    return S, numbers(rng, (n,), low, high - low, steps), labels
 
 
 def rational_weights(S: np.ndarray, cut) -> list[Fraction]:

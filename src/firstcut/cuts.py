@@ -25,8 +25,18 @@ from firstcut.validation import as_floats, check_choice, check_labels, refuse_ma
 CutLike = str | npt.ArrayLike
 """What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node."""
 
-LARGEST_SUM = 1e280
-"""Sums of weights are kept below this: as large as leaves room for what is done with them."""
+LARGEST = 1e307
+"""Most that affinities, or node weights, may add up to, and a cut value may be: doubles end soon
+after."""
+
+SMALLEST = 1e-307
+"""Least that the largest ratio of a node's edges to its weight may be: below, digits are lost."""
+
+ROOM = 930
+"""Power of two up to which numbers may be raised: it is 1e280."""
+
+ORDINARY = 1e280
+"""Numbers between this and its inverse are far enough from the ends for whatever is done here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +120,23 @@ class Problem:
         return np.asarray(_even_groups(self.cluster_weights(component), n_clusters)[component])
 
     def within_range(self) -> Problem:
-        """Return the problem, scaled if need be so that neither sums nor inverses overflow.
+        """Return the problem, raised if need be so that inverses do not overflow nor values vanish.
 
-        Both scales are powers of two, which round nothing: the smallest cut is the same one.
+        Both scales are powers of two, and none is below 1, so that nothing is rounded: every cut
+        keeps its place among the others.
         """
-        # Each is the array itself where it was in range, which is how one knows.
-        weights, node_weights = _scaled(self.graph.weights), _scaled(self.node_weights)
-        if weights is self.graph.weights and node_weights is self.node_weights:
+        graph, node_weights = self.graph, self.node_weights
+        node_up = _exponent(node_weights)
+        # Heavier nodes make values smaller, which heavier edges make up for.
+        up = max(_exponent(graph.weights), node_up)
+        if up == 0:
             return self
-        return Problem(Graph(self.graph.indptr, self.graph.indices, weights), node_weights)
+        # As far as there is room, for sums and for values.
+        terms = np.frexp(graph.outward)[1] - np.frexp(node_weights)[1]
+        most = max(int(np.frexp(graph.weights.max(initial=0.0))[1]), int(terms.max()) - node_up)
+        up = max(min(up, ROOM - most - 2 * self.n_nodes.bit_length()), 0)
+        scaled = Graph(graph.indptr, graph.indices, np.ldexp(graph.weights, up))
+        return Problem(scaled, np.ldexp(node_weights, node_up))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +221,14 @@ def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
     -------
     Problem
 
+    Notes
+    -----
+    Numbers may be as large and as small as doubles are, within a range that is checked here, in
+    O(edges): neither the affinities nor the node weights may add up to more than 1e307, and no cut
+    value may exceed that, which n times the largest ratio of a node's edges to its weight bounds;
+    that ratio must be at least 1e-307, unless there are no edges. Cut values below 1e-307 are
+    rounded to what doubles can tell apart there.
+
     Examples
     --------
     >>> from firstcut.cuts import as_problem
@@ -211,7 +237,9 @@ def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
     """
     graph = as_graph(graph)
     resolved = as_cut(cut, graph.n_nodes)
-    weights = resolved.node_weights(graph)
+    # Degrees that overflow are told below, by the affinities that do.
+    with np.errstate(over="ignore"):
+        weights = resolved.node_weights(graph)
     isolated = np.flatnonzero(weights <= 0)
     if isolated.size:
         raise ValueError(
@@ -219,7 +247,10 @@ def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
             f"{graph.n_nodes} nodes have no edges (the first is node {isolated[0]}). Drop them, "
             "connect them, or use cut='ratio'."
         )
-    return Problem(graph, weights)
+    problem = Problem(graph, weights)
+    if not _is_ordinary(graph, weights):
+        _check_range(problem, resolved)
+    return problem
 
 
 def cut_value(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> float:
@@ -342,19 +373,57 @@ def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
     return groups
 
 
-def _scaled(values: np.ndarray) -> np.ndarray:
-    """Scale positive numbers by a power of two so that neither sums nor inverses overflow.
+def _is_ordinary(graph: Graph, node_weights: np.ndarray) -> bool:
+    """Whether the numbers are so far from the ends that nothing can overflow or underflow."""
+    if graph.n_stored == 0:
+        return float(node_weights.sum()) < ORDINARY
+    heaviest, lightest = float(node_weights.max()), float(node_weights.min())
+    # More than all affinities together, and than any cluster's term.
+    total = graph.n_stored * float(graph.weights.max())
+    most = max(total, graph.n_nodes * (total / lightest), graph.n_nodes * heaviest)
+    return most < ORDINARY and float(graph.weights.min()) / heaviest > 1.0 / ORDINARY
 
-    Numbers that would vanish beside the largest become the smallest that count: an edge is an edge.
-    """
-    if values.size == 0:
-        return values
-    largest = float(values.max())
-    ceiling = LARGEST_SUM / values.size
-    if 1.0 / LARGEST_SUM < largest < ceiling:
-        return values
-    # The largest lands below its target: 1 for small numbers, whose inverses must not overflow, and
-    # the ceiling for large ones, to leave the others as much room below as there is.
-    target = 1.0 if largest < 1.0 else ceiling
-    exponent = int(np.frexp(target)[1]) - int(np.frexp(largest)[1]) - 1
-    return np.asarray(np.maximum(np.ldexp(values, exponent), np.finfo(np.float64).tiny))
+
+def _check_range(problem: Problem, cut: Cut) -> None:
+    """Raise if sums or values could overflow, or all values underflow: see :func:`as_problem`."""
+    graph, node_weights = problem.graph, problem.node_weights
+    remedy = "by a constant, such as {:g}: the smallest cut stays the same one."
+    down, up = remedy.format(2.0**-100), remedy.format(2.0**100)
+    with np.errstate(over="ignore"):
+        total, weight = float(graph.weights.sum()), float(node_weights.sum())
+    if total > LARGEST:
+        raise ValueError(
+            f"The affinities add up to {total:.6g}, the largest being {graph.weights.max():.6g}, "
+            f"and {LARGEST:g} is the most that is supported. Multiply the affinities {down}"
+        )
+    if weight > LARGEST:
+        raise ValueError(
+            f"The node weights add up to {weight:.6g}, and {LARGEST:g} is the most that is "
+            f"supported. Multiply them {down}"
+        )
+    with np.errstate(over="ignore", under="ignore"):
+        terms = graph.outward / node_weights
+    most = problem.n_nodes * float(terms.max())
+    node = int(np.argmax(terms))
+    words = f"its edges add up to {graph.outward[node]:.6g} and it weighs {node_weights[node]:.6g}"
+    if most > LARGEST:
+        raise ValueError(
+            f"Cut values could reach {most:.6g}, as by node {node}: {words}. The most that is "
+            f"supported is {LARGEST:g}. Multiply the affinities {down}"
+        )
+    if terms[node] < SMALLEST and graph.outward[node] > 0:
+        remedy = (
+            "Leave self-loops out, which outweigh all edges, or use cut='ratio'."
+            if cut.per_degree
+            else f"Multiply the affinities, or divide the node weights, {up}"
+        )
+        raise ValueError(
+            f"All cut values underflow: even of node {node} {words}, a ratio of {terms[node]:.6g}, "
+            f"and {SMALLEST:g} is the least that is supported. {remedy}"
+        )
+
+
+def _exponent(values: np.ndarray) -> int:
+    """Return the power of two that brings very small numbers up to 1; 0 for all others."""
+    largest = float(values.max(initial=0.0))
+    return 0 if largest == 0.0 or largest > 1.0 / ORDINARY else 1 - int(np.frexp(largest)[1])

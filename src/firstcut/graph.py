@@ -60,6 +60,13 @@ class Graph:
         return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).reshape(-1)
 
     @property
+    def outward(self) -> np.ndarray:
+        """The weight of every node's edges to others, summed: no self-loop is subtracted."""
+        rows = self.rows
+        outward = np.where(rows == self.indices, 0.0, self.weights)
+        return np.bincount(rows, outward, minlength=self.n_nodes)
+
+    @property
     def rows(self) -> np.ndarray:
         """The row of every stored entry, as ``indices`` is its column; made afresh every time."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))

@@ -16,7 +16,8 @@ Rounding. Sums of non-negative terms are right to a few units in the last place;
 can lose more. b(C_a) − b_i does where node i holds nearly all of its cluster, and no other
 difference matters: s_k is at most the boundary of k, so what rounding does to the second term is a
 part of the ratio that k has, and so with the first as long as b(C_a) − b_i keeps its digits. Such a
-node, of which a cluster can have one, is left where it is: ``State.finish`` moves it.
+node, of which a cluster can have one, is left where it is, and so is one whose weight times a ratio
+could overflow: ``State.finish`` moves them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ TOLERANCE = 1e-12
 HEAVY = 1.0 - 2.0**-20
 """A node with more than this part of its cluster's weight is heavy: to take its weight away would
 cost 20 of 53 bits, and more would show in the ninth digit of a cut value."""
+
+LARGEST = 2.0**1000
+"""Products above this are not formed, as they could overflow."""
 
 
 @kernel
@@ -74,10 +78,10 @@ def best_move(i, problem, state, scratch):
     """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
 
     ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
-    there is no move to make: i is alone in its cluster or holds nearly all of its weight, or all
-    its edges stay inside and no other cluster can gain from it. Clusters that i has no edge to are
-    looked at only where a move there could lower the value. Changes nothing; O(deg(i)), and
-    O(deg(i) + c) when ``bounds`` cannot rule them out.
+    there is no move to make: i is alone in its cluster or too heavy to tell, or all its edges stay
+    inside and no other cluster can gain from it. Clusters that i has no edge to are looked at only
+    where a move there could lower the value. Changes nothing; O(deg(i)), and O(deg(i) + c) when
+    ``bounds`` cannot rule them out.
     """
     indptr, indices, weights, node_weights = problem
     labels, _, cluster_weights, count, ratio, bounds = state
@@ -85,7 +89,8 @@ def best_move(i, problem, state, scratch):
     a = labels[i]
     # The last of a cluster stays, as an empty cluster has no value.
     # A heavy one does too, as what it would leave behind cannot be told by a difference.
-    if count[a] == 1 or node_weights[i] > HEAVY * cluster_weights[a]:
+    weight = node_weights[i]
+    if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
         return 0.0, -1, 0.0, 0.0, 0.0
     # e is total, s_a is own, and s_k is link[k] for the clusters listed in touched.
     n_touched = 0
@@ -107,7 +112,6 @@ def best_move(i, problem, state, scratch):
         link[k] += weights[p]
 
     # The second term of the change, for every cluster that i has an edge to.
-    weight = node_weights[i]
     rest = cluster_weights[a] - weight
     best = -1
     best_join = 0.0

@@ -12,13 +12,16 @@ import numpy.typing as npt
 
 from firstcut.cuts import CutLike, Problem, as_problem
 from firstcut.kernels.climb import climb
-from firstcut.kernels.moves import HEAVY, TOLERANCE, border, measure, settle
+from firstcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
 from firstcut.results import Partition
 from firstcut.validation import check_labels
 
 VISITS_PER_NODE = 20
 """One settling may visit this many times the nodes there are: more lets rounding gather in the
 sums, fewer takes them afresh more often, and hardly any run visits half as many."""
+
+VISIBLE = 1e-10
+"""Part of the cut value that the move of a heavy node must gain: far above the rounding of sums."""
 
 
 def refine(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> Partition:
@@ -173,22 +176,29 @@ class State:
         """
         # A settling may end at its limit with moves left. The next one, on fresh sums, makes them.
         value = self.value
-        while self.settle() > 0 or self._move_heavy():
-            before, value = value, self.measure()
-            if not value < before:  # what is left to gain is below the rounding of the sums
-                break
-        return value
+        while True:
+            while self.settle() > 0:
+                before, value = value, self.measure()
+                if not value < before:  # what is left to gain is below the rounding of the sums
+                    break
+            if not self._move_heavy():
+                return value
+            value = self.measure()
 
     def _move_heavy(self) -> bool:
-        """Move one node that holds nearly all of its cluster's weight, if that lowers the value.
+        """Move one node that is too heavy for the kernels, if that lowers the value.
 
-        To be called on fresh sums. What such a node leaves behind is summed, not subtracted: O(n)
-        where there is none, and O(edges + c) for each of the at most c that there are.
+        To be called on fresh sums. What a node leaves behind that holds nearly all of its cluster's
+        weight is summed, not subtracted. O(n) where no node is heavy, else O(edges), and
+        O(edges of i + c) for every such node i.
         """
         labels, node_weights, graph = self.labels, self.problem.node_weights, self.problem.graph
         own_weights = self.cluster_weights[labels]
         heavy = (node_weights > HEAVY * own_weights) & (self.count[labels] > 1)
-        if not heavy.any():
+        with np.errstate(over="ignore"):
+            unsafe = (self.ratio.max() * node_weights > LARGEST) & (self.count[labels] > 1)
+        careful = np.flatnonzero(heavy | unsafe)
+        if careful.size == 0:
             return False
         # No cluster has two of them, so one pass gives what every cluster is without its own. Edges
         # to it then leave the cluster as well.
@@ -197,16 +207,22 @@ class State:
         stays = outside & ~heavy[rows]
         left_boundary = np.bincount(labels[rows[stays]], graph.weights[stays], n_clusters)
         left_weight = np.bincount(labels[~heavy], node_weights[~heavy], n_clusters)
-        for i in np.flatnonzero(heavy):
+        for i in careful:
             a, near = labels[i], slice(graph.indptr[i], graph.indptr[i + 1])
             edges = np.where(graph.indices[near] == i, 0.0, graph.weights[near])
             link = np.bincount(labels[graph.indices[near]], edges, n_clusters)
             joined = self.boundary + (edges.sum() - link) - link
             change = joined / (self.cluster_weights + node_weights[i]) - self.ratio
-            change += left_boundary[a] / left_weight[a] - self.ratio[a]
+            if heavy[i]:
+                left = left_boundary[a] / left_weight[a]
+            else:
+                left = self.boundary[a] - (edges.sum() - link[a]) + link[a]
+                left /= self.cluster_weights[a] - node_weights[i]
+            change += left - self.ratio[a]
             change[a] = np.inf
             k = int(np.argmin(change))
-            if -change[k] > TOLERANCE * (self.ratio[a] + self.ratio[k]):
+            # Of the whole value: it falls with every such move, so there is an end to them.
+            if -change[k] > VISIBLE * self.value:
                 labels[i] = k
                 return True
         return False
