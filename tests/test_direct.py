@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from conftest import graphs
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
+from wide_spans import SMALLEST, Rational, wide_problems
 
 import firstcut
 
@@ -31,6 +34,32 @@ def test_monotone_complete_and_never_worse_than_its_start(S, c, cut, seed):
     assert found.cut_value <= firstcut.cut_value(S, init, weights)
     assert np.all(np.diff(found.history) <= 0)
     assert found.cut_value >= firstcut.lower_bound(S, c, weights) - 1e-9
+
+
+@settings(max_examples=150)
+@given(wide_problems())
+def test_its_value_is_true_whatever_the_span_of_the_numbers(drawn):
+    S, cut, init = drawn
+    found = firstcut.direct_cut(S, int(init.max()) + 1, cut, init=init)
+    rational = Rational(S, cut)
+    value, start = (rational.value(labels.tolist()) for labels in (found.labels, init))
+    assert abs(Fraction(found.cut_value) - value) <= value / 10**12 + 100 * SMALLEST
+    assert value <= start + start / 10**12 + 100 * SMALLEST
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+@pytest.mark.parametrize("largest", [5e-324, 1e-320, 1e-310, 1e-306, 1e-300])
+def test_the_smallest_affinities_there_are(largest, cut):
+    """Denormals: the value is right, or the range is told where no value could be."""
+    S = np.ceil(8 * np.random.default_rng(0).random((9, 9))) * largest
+    S = np.maximum(S, S.T)
+    if cut == "ratio" and largest < 1e-307:
+        with pytest.raises(ValueError, match="1e-307 is the least that is supported"):
+            firstcut.direct_cut(S, 3, cut, random_state=0)
+        return
+    found = firstcut.direct_cut(S, 3, cut, random_state=0)
+    exact = Rational(S, cut).value(found.labels.tolist())
+    assert found.cut_value == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_same_seed_same_labels_and_more_starts_are_never_worse():

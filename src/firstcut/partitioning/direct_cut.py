@@ -36,6 +36,9 @@ LOOSE = 1e-3
 MARGIN = 1.01
 """What is added to it for that, so that it is a bound from above."""
 
+MOST = 1e300
+"""Largest share of a node that is worth telling apart from larger ones, which could overflow."""
+
 
 def direct_cut(
     graph: Any,
@@ -117,26 +120,36 @@ def direct_cut_problem(
     starts = [] if init is None else [init]
     while len(starts) < n_init:
         starts.append(rng.permutation(np.arange(problem.n_nodes) % n_clusters))
+    # Very small numbers are raised, and the values told in the problem's own.
+    scaled = problem.within_range()
     # λ_max belongs to the problem and serves all starts.
     with single_threaded():
-        largest = _largest_eigenvalue(problem)
+        largest = _largest_eigenvalue(scaled)
         shifts = [factor * largest for factor in SHIFTS]
         return best_of(
-            (_climb(problem, shifts, labels, n_clusters, max_iter) for labels in starts),
+            (_climb(scaled, problem, shifts, labels, n_clusters, max_iter) for labels in starts),
             problem.value,
         )
 
 
 def _climb(
-    problem: Problem, shifts: list[float], labels: np.ndarray, c: int, max_iter: int
+    problem: Problem,
+    posed: Problem,
+    shifts: list[float],
+    labels: np.ndarray,
+    c: int,
+    max_iter: int,
 ) -> Discretization:
-    """Linearise and sweep, shift after shift, until the last one finds nothing more."""
+    """Linearise and sweep, shift after shift, until the last one finds nothing more.
+
+    ``posed`` is the problem in the numbers in which values are told.
+    """
     graph, node_weights = problem.graph, problem.node_weights
     rows = np.arange(problem.n_nodes)
     count = np.empty(c, dtype=np.int64)
     # The sweep's: sums of scores, cluster weights, counts, shares and gains.
     scratch = np.empty(c), np.empty(c), count, np.empty(c), np.empty(c)
-    value = problem.value(labels)
+    value = posed.value(labels)
     history: list[float] = []
     stage = 0
     while len(history) < max_iter and stage < len(shifts):
@@ -147,12 +160,15 @@ def _climb(
         indicator = np.zeros((problem.n_nodes, c))
         indicator[rows, labels] = own
         scores = graph.matrix @ indicator
-        scores[rows, labels] += (shifts[stage] * node_weights - graph.degrees) * own
+        # A node so heavy that its own share overflows stays where it is with less as well.
+        with np.errstate(over="ignore"):
+            share = np.minimum(shifts[stage] * node_weights, MOST)
+        scores[rows, labels] += (share - graph.degrees) * own
         # 2. Raise ⟨T, G⟩ by one sweep.
         moved = labels.copy()
         sweep(scores, node_weights, moved, *scratch)
         # 3. Go on from there if the true cut fell, else with the next shift.
-        found = problem.value(moved)
+        found = posed.value(moved)
         # Strictly: an equal value uses up a shift, so the loop cannot go round in circles.
         if found < value:
             labels, value = moved, found
@@ -166,7 +182,7 @@ def _largest_eigenvalue(problem: Problem) -> float:
     """Return λ_max(A), to a hundredth and from above."""
     # A is similar to B^-1 L, whose absolute row sums bound the spectrum
     graph, n = problem.graph, problem.n_nodes
-    bound = float(np.max(2.0 * (graph.degrees - graph.matrix.diagonal()) / problem.node_weights))
+    bound = float(np.max(2.0 * (graph.outward / problem.node_weights)))
     # Any σ ≥ λ_max is allowed, so where there is little to compute the bound will do.
     if n <= 3 or bound == 0.0:
         return bound
