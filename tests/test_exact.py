@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from importlib.resources import files
 from itertools import product
 from math import factorial
@@ -13,8 +14,10 @@ import scipy.sparse as sp
 from conftest import graphs, load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wide_spans import SMALLEST, Rational, wide_problems
 
 import firstcut
+from firstcut.cuts import as_problem
 from firstcut.kernels.branch_and_bound import branch, lower_bound
 from firstcut.partitioning import exact
 
@@ -51,6 +54,50 @@ def test_equals_enumeration(S, data):
     assert found.gap == 0
     first = [list(found.labels).index(k) for k in range(c)]  # raises if a cluster is empty
     assert first == sorted(first)
+
+
+@settings(max_examples=300)
+@given(wide_problems())
+def test_the_optimum_is_proven_whatever_the_span_of_the_numbers(drawn):
+    S, cut, labels = drawn
+    c = int(labels.max()) + 1
+    found = firstcut.exact_partition(S, c, cut)
+    rational = Rational(S, cut)
+    value, optimum = rational.value(found.labels.tolist()), rational.optimum(c)
+    rounding = optimum / 10**12
+    assert value <= optimum + rounding + 100 * SMALLEST
+    assert abs(Fraction(found.cut_value) - value) <= rounding + 100 * SMALLEST
+    assert Fraction(found.lower_bound) <= optimum + rounding
+    assert found.gap == 0 or found.cut_value < 1e-307
+
+
+def test_a_self_loop_does_not_hide_the_optimum():
+    S = np.array([[1e12, 1, 1, 0], [1, 0, 5, 1], [1, 5, 0, 1], [0, 1, 1, 0]])
+    assert firstcut.exact_partition(S, 2).cut_value == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize("safety", [0.0, 0.05, 0.3, 0.9])
+@given(S=graphs(min_nodes=4, max_nodes=8, connected=True), data=st.data())
+def test_the_safety_makes_the_search_look_at_more(safety, S, data):
+    """Whatever is below the value to beat is found, and with it what the bound may be too large by.
+
+    The value to beat is within the safety of the optimum: to prune by it would lose the optimum.
+    """
+    c = data.draw(st.integers(2, 3))
+    problem = as_problem(S, some_cut(data, len(S)))
+    best = exact.exact_problem(problem, c)
+    ordered, order = exact._ordered(problem)
+    close = ordered.value(best.labels[order]) * (1 + safety / 2 + 1e-9)
+
+    def begin_close(later, nodes, small, visits, cursor, value, *rest):
+        value[0] = min(value[0], close)
+        branch(later, nodes, safety, visits, cursor, value, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "_first_labels", lambda problem, c: np.arange(len(S)) % c)
+        patch.setattr(exact, "branch", begin_close)
+        found = exact.exact_problem(problem, c)
+    assert found.cut_value == pytest.approx(best.cut_value, rel=1e-12)
 
 
 @given(S=graphs(min_nodes=4, max_nodes=11), data=st.data())
@@ -176,6 +223,7 @@ def test_weights_of_every_size_together(seed, c):
         (30, 8, {}, r"about 10\^22 partitions of 30 nodes into 8 clusters"),
         (1000, 400, {}, r"more than 10\^1561 partitions of 1,000 nodes"),
         (2100, 2099, {}, r"2,203,950 partitions .* 4,407,900 pairs of a node and a cluster"),
+        (200, 198, {}, r"partitions .* 1.1e\+12 steps.* max_partitions=268,435,456; \S+ would do"),
         (30, 31, {}, r"n_clusters=31 is more than the 30 nodes"),
         (30, 2, {"max_partitions": 0}, r"max_partitions=0"),
     ],
@@ -191,6 +239,31 @@ def test_partitions_are_counted_right(c):
     for n in range(c, 8):
         named = sum(len(set(labels)) == c for labels in product(range(c), repeat=n))
         assert exact.stirling(n, c) * factorial(c) == named
+
+
+@pytest.mark.parametrize("c", [2, 3, 6, 8])
+def test_the_cost_of_the_search_is_that_of_all_its_steps(c):
+    n = 9
+
+    def steps(m, k):
+        """Of the nodes from m on, k clusters being open: every step, and what it costs."""
+        for other in range(min(k + 1, c)):
+            n_open = max(k, other + 1)
+            if c - n_open <= n - m - 1:
+                yield (n - m) * (n_open + 1) + exact.STEP
+                if c - n_open < n - m - 1:
+                    yield from steps(m + 1, n_open)
+
+    assert exact.search_cost(n, c) == sum(steps(0, 0))
+
+
+def test_what_the_default_lets_through_is_bounded_in_cost():
+    ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(40, 40))
+    cost = int(exact.search_cost(40, 38))
+    enough = -(-cost // exact.COST_PER_PARTITION)
+    with pytest.raises(ValueError, match=f"{enough:,} would do"):
+        firstcut.exact_partition(ring, 38, max_partitions=exact.stirling(40, 38))
+    assert firstcut.exact_partition(ring, 38, max_partitions=enough).gap == 0
 
 
 @pytest.mark.parametrize("short", [1, 2, 3])

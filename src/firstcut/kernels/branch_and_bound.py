@@ -22,7 +22,7 @@ import numpy as np
 
 from firstcut.kernels import kernel
 
-DEPTH, DONE, VISITED = 0, 1, 2
+DEPTH, DONE = 0, 1
 """What the entries of ``cursor`` hold."""
 
 
@@ -67,7 +67,9 @@ def lower_bound(boundary, cluster_weights, rest, root, shut):
         if not changed:
             break
     # The Cauchy-Schwarz value of those that share ``rest``; the shut ones keep their weight.
-    value = roots * (roots / total)
+    # The square of a quotient: roots / total alone could overflow where both are small.
+    share = roots / np.sqrt(total)
+    value = share * share
     for k in range(k_open):
         if shut[k] and boundary[k] > 0.0:
             value += boundary[k] / cluster_weights[k]
@@ -92,8 +94,8 @@ def branch(
         Relative error that the bound may have.
     max_visits : int
         Steps to make before returning.
-    cursor : int64 ndarray of shape (3,)
-        In and out: the depth reached, whether the search is over, the nodes tried in all.
+    cursor : int64 ndarray of shape (2,)
+        In and out: the depth reached, and whether the search is over.
     best_value : ndarray of shape (1,)
         In and out: the smallest value known.
     best_labels : int64 ndarray of shape (n,)
@@ -145,7 +147,6 @@ def branch(
         n_open = opened[i] + 1 if k == opened[i] else opened[i]
         if c - n_open > n - i - 1:  # too few nodes are left to open the other clusters
             continue
-        cursor[VISITED] += 1
 
         # 3. Put it there: boundaries and weights of the clusters, affinities of the nodes to come.
         #    A cluster that opens has nothing yet; row i holds what another branch left there.

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from firstcut.cuts import CutLike, Problem, as_problem
 from firstcut.graph import Graph
 from firstcut.kernels.branch_and_bound import DONE, branch
+from firstcut.partitioning.refinement import State
 from firstcut.results import Partition
 from firstcut.validation import check_count, check_n_clusters, number_by_appearance
 
@@ -28,6 +29,13 @@ MAX_CELLS = 2**22
 MOST_TO_COUNT = 10**5
 """Terms up to which partitions are counted exactly: a tenth of a second at most."""
 
+STEP = 35
+"""What a step of the search costs besides its pairs of a node to come and a cluster, in those."""
+
+COST_PER_PARTITION = 100
+"""Steps and pairs that a partition may cost at worst, on average: few clusters take 40 to 80. All
+that the default lets through is 3·10^10 of them, at about a nanosecond each."""
+
 EPSILON = float(np.finfo(np.float64).eps)
 
 SAFETY = 16
@@ -36,11 +44,8 @@ SAFETY = 16
 N_STARTS = 8
 """Descents of which the first value to beat is taken: more take longer and rule out more."""
 
-MAX_SWEEPS = 50
-"""Passes over the nodes after which a descent ends in any case; few take more than five."""
-
-WORTHWHILE = 1e-9
-"""Fraction of a cluster's term that a move of a descent must gain, which rounding stays below."""
+TINY = float(np.finfo(np.float64).smallest_normal)
+"""Below this doubles underflow, and are right to a number of units, not of digits."""
 
 
 def exact_partition(
@@ -61,16 +66,18 @@ def exact_partition(
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     max_partitions : int, default=2**28
-        Refuse graphs with more partitions than this. The default lets through 29 nodes in 2
-        clusters, 19 in 3, 16 in 4 and 14 in any number: fractions of a second as a rule, half a
-        minute at worst. (When c is close to n it also lets through larger graphs, each of whose
-        partitions takes longer.) The search can be interrupted.
+        Refuse graphs with more partitions than this, or so many nodes that to go through their
+        partitions would take longer than that many of a small graph. The default lets through 29
+        nodes in 2 clusters, 19 in 3, 16 in 4, 14 in any number, and up to 750 in one less than
+        that: fractions of a second as a rule, half a minute at worst. The search can be
+        interrupted.
 
     Returns
     -------
     Partition
-        Its ``lower_bound`` is its ``cut_value``: the gap is 0. Clusters are numbered in the order
-        of their first nodes.
+        Its ``lower_bound`` is its ``cut_value``: the gap is 0. (Only a value so small that doubles
+        underflow, below 1e-307, has one that is a few units less.) Clusters are numbered in the
+        order of their first nodes.
 
     Examples
     --------
@@ -102,28 +109,60 @@ def exact_problem(problem: Problem, n_clusters: int) -> Partition:
         labels = number_by_appearance(labels)
     # Of the problem as it was posed: the numbers of the search are scaled.
     value = problem.value(labels)
-    return Partition(labels, value, lower_bound=value)
+    # Where values underflow, partitions may differ by less than doubles can tell: by half a unit in
+    # every term of two values.
+    unit = 0.0 if value >= TINY else float(np.finfo(np.float64).smallest_subnormal)
+    return Partition(labels, value, lower_bound=max(value - n_clusters * unit, 0.0))
 
 
 def _check_size(n: int, c: int, max_partitions: int) -> None:
     """Raise if there are too many partitions to go through them all."""
     if c in (1, n):
         return
+    cost, most = 0.0, COST_PER_PARTITION * max_partitions
     if (n - c) * c <= MOST_TO_COUNT:
         count = stirling(n, c)
         if count <= max_partitions and n * c <= MAX_CELLS:
-            return
+            cost = search_cost(n, c)
+            if cost <= most:
+                return
         words = f"{count:,}" if count < 10**15 else f"about 10^{math.log10(count):.0f}"
     else:  # more than c^(n-c), and computing how many would take longer than the message is worth
         words = f"more than 10^{math.floor((n - c) * math.log10(c))}"
     if n * c > MAX_CELLS:
         limit = f"with {n * c:,} pairs of a node and a cluster; {MAX_CELLS:,} is the most"
+    elif cost > most:
+        limit = (
+            f"to go through which takes up to {cost:.2g} steps, and {most:.2g} is the limit for "
+            f"max_partitions={max_partitions:,}; {math.ceil(cost / COST_PER_PARTITION):,} would do"
+        )
     else:
         limit = f"too many to prove one the best: the limit is max_partitions={max_partitions:,}"
     raise ValueError(
         f"There are {words} partitions of {n:,} nodes into {c:,} clusters, {limit}. "
         "Let firstcut.partition search, which finds a lower bound too, or raise max_partitions."
     )
+
+
+def search_cost(n: int, c: int) -> float:
+    """Return what the search costs where nothing is ruled out, in pairs of a node and a cluster.
+
+    O(n·c). A step takes one more node, of which n − m are then to come, into one of k clusters.
+
+    >>> f"{search_cost(29, 2):.3g}"
+    '2.2e+10'
+    """
+    k = np.arange(c + 1.0)
+    # How many ways there are to put the first m nodes into k clusters, of those that go on.
+    ways, cost = np.eye(1, c + 1)[0], 0.0
+    for m in range(1, n + 1):
+        reached = k * ways
+        reached[1:] += ways[:-1]
+        # Enough nodes must be left to open all clusters, and where just enough are it is complete.
+        reached[c - k > n - m] = 0.0
+        cost += float(reached @ ((n - m + 1) * (k + 1) + STEP))
+        ways = np.where(c - k < n - m, reached, 0.0)
+    return cost
 
 
 def stirling(n: int, c: int) -> int:
@@ -147,25 +186,20 @@ def stirling(n: int, c: int) -> int:
 def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
     """Return the problem with its nodes in the order of the search, and that order.
 
-    Self-loops are left out, which no cut sees. The numbers are scaled by powers of two, which
-    changes all cut values by the same factor: affinities to just below overflow, so that small ones
-    beside large ones survive, and node weights to at most 1.
+    Self-loops are left out, which no cut sees. Affinities are raised by a power of two, which
+    changes all cut values by the same factor and rounds nothing: to just below where a sum or a cut
+    value could overflow, so that small values beside large ones survive.
     """
     n, graph, rows = problem.n_nodes, problem.graph, problem.graph.rows
-    edges = rows != graph.indices
-    weights = graph.weights[edges]
-    # All weights are below 2^top. Scaled, they are below 2^1000 / n², and so all of them together
-    # are below 2^1000: doubles end at 2^1024.
-    top = int(np.frexp(weights.max(initial=0.0))[1])
-    weights = np.ldexp(weights, 1000 - 2 * n.bit_length() - top)
+    edges, outward = rows != graph.indices, graph.outward
+    # A cluster's term is at most the largest of its nodes' terms, and all of them at most n of it.
+    term = int(np.frexp(np.max(outward / problem.node_weights))[1])
+    total = int(np.frexp(outward.max())[1])
+    room = max(1000 - n.bit_length() - max(term, total), 0)
+    weights = np.ldexp(graph.weights[edges], room)
     matrix = sp.csr_array((weights, (rows[edges], graph.indices[edges])), shape=(n, n))
     order = _search_order(matrix)
-    # A weight that vanishes beside the largest stays positive below: it will be divided by.
-    node_weights = np.ldexp(problem.node_weights, -int(np.frexp(problem.node_weights.max())[1]))
-    scaled = Problem(
-        Graph(matrix.indptr, matrix.indices, matrix.data),
-        np.maximum(node_weights, np.finfo(np.float64).tiny),
-    )
+    scaled = Problem(Graph(matrix.indptr, matrix.indices, matrix.data), problem.node_weights)
     return scaled.restrict(order), order
 
 
@@ -192,11 +226,11 @@ def _search(problem: Problem, c: int) -> np.ndarray:
     later = sp.csr_array(sp.triu(problem.graph.matrix, k=1))
     # 2. A first value to beat.
     best_labels = _first_labels(problem, c)
-    best_value = np.array([_value(problem, best_labels)])
+    best_value = np.array([problem.value(best_labels)])
     # 3. Where the search stands: all that ``branch`` needs to go on from one call to the next. Row
     #    i of the tables is before node i is taken; ``saved`` has a place for every later edge, as
     #    no edge is entered twice on one path.
-    cursor = np.zeros(3, dtype=np.int64)
+    cursor = np.zeros(2, dtype=np.int64)
     rest = np.append(np.cumsum(node_weights[::-1])[::-1], 0.0)
     nodes = problem.graph.degrees, node_weights, rest
     path = np.full(n, -1), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -220,12 +254,6 @@ def _search(problem: Problem, c: int) -> np.ndarray:
     return best_labels
 
 
-def _value(problem: Problem, labels: np.ndarray) -> float:
-    """Return the cut value, infinite where numbers so close to overflow do overflow."""
-    with np.errstate(over="ignore"):
-        return problem.value(labels)
-
-
 def _first_labels(problem: Problem, c: int) -> np.ndarray:
     """Return the best of a few descents: the smaller the first value, the more is ruled out."""
     uncut = problem.uncut_labels(c)
@@ -238,45 +266,7 @@ def _first_labels(problem: Problem, c: int) -> np.ndarray:
     # Runs of the search's order, which follows the edges, and runs of random orders.
     runs = np.arange(n) * c // n
     starts = [runs, *(rng.permutation(runs) for _ in range(N_STARTS - 1))]
-    found = [_descend(problem, start, c) for start in starts]
-    return found[int(np.argmin([_value(problem, labels) for labels in found]))]
-
-
-def _descend(problem: Problem, labels: np.ndarray, c: int) -> np.ndarray:
-    """Move single nodes as long as that lowers the value; rounding may end it early."""
-    graph, node_weights, labels = problem.graph, problem.node_weights, labels.copy()
-    boundary, cluster_weights = problem.boundaries(labels), problem.cluster_weights(labels)
-    count = np.bincount(labels)
-    for _ in range(MAX_SWEEPS):
-        before = labels.copy()
-        for i in range(labels.size):
-            old, weight = labels[i], node_weights[i]
-            # The last node of a cluster stays: c clusters are asked for.
-            if count[old] == 1:
-                continue
-            near = slice(graph.indptr[i], graph.indptr[i + 1])
-            affinity = np.bincount(labels[graph.indices[near]], graph.weights[near], minlength=c)
-            # What i adds to the boundary of a cluster it joins, d_i − s_ik edges more and s_ik
-            # fewer, and takes off that of the cluster it leaves.
-            step = graph.degrees[i] - 2 * affinity
-            # So close to overflow the terms may be infinite and their differences NaN, which
-            # nanargmin passes over; the 0 of staying keeps one number in the row.
-            with np.errstate(all="ignore"):
-                ratio = boundary / cluster_weights
-                change = (boundary + step) / (cluster_weights + weight) - ratio
-                less = (boundary[old] - step[old]) / (cluster_weights[old] - weight)
-                change += less - ratio[old]
-            change[old] = 0.0
-            new = int(np.nanargmin(change))
-            # A gain that could be rounding is none, or nodes might move to and fro.
-            if change[new] < -WORTHWHILE * ratio[old]:
-                boundary[old] -= step[old]
-                boundary[new] += step[new]
-                cluster_weights[old] -= weight
-                cluster_weights[new] += weight
-                count[old] -= 1
-                count[new] += 1
-                labels[i] = new
-        if np.array_equal(labels, before):
-            break
-    return labels
+    found = [State(problem, start.astype(np.int32), c) for start in starts]
+    # Each ends where no single move helps.
+    best = int(np.argmin([state.finish() for state in found]))
+    return found[best].labels.astype(np.int64)
