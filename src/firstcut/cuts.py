@@ -409,7 +409,8 @@ def _check_range(problem: Problem, cut: Cut) -> None:
     if most > LARGEST:
         raise ValueError(
             f"Cut values could reach {most:.6g}, as by node {node}: {words}. The most that is "
-            f"supported is {LARGEST:g}. Multiply the affinities {down}"
+            f"supported is {LARGEST:g}. Multiply the affinities, the node weights or both by "
+            "constants that bring them closer together: the smallest cut stays the same one."
         )
     if terms[node] < SMALLEST and graph.outward[node] > 0:
         remedy = (

@@ -162,7 +162,7 @@ def relax_problem(
 
     Raises TimeoutError where it cannot be solved by ``deadline``, on the monotonic clock.
     """
-    matrix = _operator(problem)
+    matrix = problem.operator()
     options: dict[str, Any] = {"rng": as_generator(random_state), "deadline": deadline}
     # What is not given stays out of the options, so that each solver has its own default.
     if tol is not None:
@@ -209,18 +209,6 @@ class _Block(NamedTuple):
     nodes: np.ndarray
     found: Eigenpairs
     floors: np.ndarray
-
-
-def _operator(problem: Problem) -> sp.csr_array:
-    """Return A, or say by what it overflows."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        matrix = problem.operator()
-    if not np.isfinite(matrix.data).all():
-        raise ValueError(
-            f"This cut overflows: affinities of up to {problem.graph.weights.max():.3g} with node "
-            f"weights down to {problem.node_weights.min():.3g}. Multiply either by a constant."
-        )
-    return matrix
 
 
 def _components_alone(problem: Problem, n_clusters: int) -> Eigenpairs:
