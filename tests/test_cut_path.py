@@ -33,7 +33,8 @@ def test_every_row_is_a_valid_partition_with_its_bound(cut, graph):
         assert set(found.labels) == set(range(k))
         assert found.cut_value == pytest.approx(cut_value(graph, found.labels, cut))
         alone = relax(graph, k, cut, random_state=0).lower_bound
-        assert found.lower_bound == pytest.approx(min(alone, found.cut_value), abs=1e-6)
+        assert found.lower_bound == pytest.approx(alone, abs=1e-6)
+        assert found.lower_bound <= found.cut_value * (1 + 1e-9) + 1e-12
         assert 0.0 <= found.gap <= 1.0
 
 
@@ -75,6 +76,20 @@ def test_the_table_and_the_text_show_the_evidence():
     assert len(str(path).splitlines()) == 5
     with pytest.raises(KeyError, match="9 is not among"):
         path[9]
+
+
+@pytest.mark.parametrize("n_clusters", [5, None, "25"])
+def test_one_number_alone_is_refused_before_any_work(n_clusters):
+    with pytest.raises(TypeError, match=r"must be several numbers of clusters"):
+        cut_path(None, n_clusters)
+    with pytest.raises(TypeError, match=r"must be several numbers of clusters"):
+        cut_path_problem(as_problem(np.ones((6, 6))), n_clusters, random_state=0)
+
+
+@pytest.mark.parametrize("n_clusters", [[2, 2.5], [2, "x"], [None]])
+def test_what_is_no_number_is_named(n_clusters):
+    with pytest.raises(TypeError, match=r"n_clusters=.* is not a whole number"):
+        cut_path(None, n_clusters)
 
 
 def test_no_possible_number_is_an_error():

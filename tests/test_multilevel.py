@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from importlib import import_module
 
 import numpy as np
@@ -181,6 +182,50 @@ def test_passes_are_monotone_on_a_larger_graph():
     child = passes.recombine(problem, first.labels, second.labels, 8, rng)
     assert child.value <= first.value * (1 + 1e-12)
     np.testing.assert_array_equal(first.labels, kept)
+
+
+@given(graphs(min_nodes=8, max_nodes=16, connected=True), st.integers(2, 4), st.integers(0, 40))
+def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
+    """Time is up the so-manieth time that it is asked for, and stays up."""
+    problem, rng = as_problem(S), np.random.default_rng(moment)
+    first, second = (passes.fresh(problem, c, rng, 6) for _ in range(2))
+    better, worse = sorted((first, second), key=lambda one: one.value)
+
+    def until():
+        asked = itertools.count()
+        return levels.Coarsening(is_late=lambda: next(asked) >= moment)
+
+    kept = better.labels.copy()
+    found = [
+        passes.fresh(problem, c, rng, 6, coarsening=until()),
+        passes.cycle(problem, better.labels, c, rng, coarsening=until()),
+        passes.recombine(problem, better.labels, worse.labels, c, rng, coarsening=until()),
+        passes.recombine(
+            problem, better.labels, worse.labels, c, rng, regrow=True, coarsening=until()
+        ),
+        passes.spectral_start(problem, c, rng, is_late=until().is_late),
+    ]
+    np.testing.assert_array_equal(better.labels, kept)
+    # From nothing there may be nothing; and with time enough there is something.
+    assert found[0] is not None or moment < 30
+    for trial in found:
+        if trial is not None:
+            assert np.unique(trial.labels).tolist() == list(range(c))
+            assert problem.value(trial.labels) == pytest.approx(trial.value)
+    for trial in found[1:4]:
+        assert trial.value <= better.value * (1 + 1e-12)
+
+
+def test_nothing_is_improved_once_time_is_up():
+    problem, rng = as_problem(points_graph(400)), np.random.default_rng(0)
+    late = levels.Coarsening(is_late=lambda: True)
+    labels = (np.arange(400) % 5).astype(np.int32)
+    assert passes.fresh(problem, 5, rng, 50, coarsening=late) is None
+    for found in (
+        passes.cycle(problem, labels, 5, rng, coarsening=late),
+        passes.recombine(problem, labels, labels[::-1], 5, rng, regrow=True, coarsening=late),
+    ):
+        np.testing.assert_array_equal(found.labels, labels)
 
 
 def test_a_level_of_fewer_nodes_than_clusters_is_not_used():

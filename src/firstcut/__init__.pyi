@@ -18,8 +18,8 @@ from .partitioning.direct_cut import direct_cut as direct_cut
 from .partitioning.efforts import EFFORTS as EFFORTS
 from .partitioning.efforts import Progress as Progress
 from .partitioning.exact import exact_partition as exact_partition
+from .partitioning.partition import partition as partition
 from .partitioning.refinement import refine as refine
-from .partitioning.search import partition as partition
 from .relaxation.relax import lower_bound as lower_bound
 from .relaxation.relax import relax as relax
 from .relaxation.solvers import EIGENSOLVERS as EIGENSOLVERS

@@ -10,7 +10,7 @@ import numpy as np
 from firstcut.affinity import affinity_of
 from firstcut.cuts import CutLike, as_problem
 from firstcut.graph import Graph
-from firstcut.partitioning.cut_path import CutPath, cut_path_problem
+from firstcut.partitioning.cut_path import CutPath, check_numbers, cut_path_problem
 from firstcut.validation import RandomState, as_plain, refuse_masked
 
 
@@ -52,6 +52,7 @@ def cut_path(
     >>> path.best, path[3].cut_value
     (3, 0.0)
     """
+    numbers = check_numbers(n_clusters)
     chosen = affinity_of(affinity)
     # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
     refuse_masked("X", X)
@@ -62,4 +63,4 @@ def cut_path(
         n_samples = samples.shape[0] if np.ndim(samples) else 0
         options = chosen.limited(n_samples, {"n_neighbors": n_neighbors})
     matrix = chosen.graph(samples, **options)
-    return cut_path_problem(as_problem(matrix, cut), n_clusters, random_state=random_state)
+    return cut_path_problem(as_problem(matrix, cut), numbers, random_state=random_state)

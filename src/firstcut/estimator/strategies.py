@@ -104,7 +104,7 @@ def spectral(
     n_components = min(settings.n_components or n_clusters_in_all, problem.n_nodes)
     count = min(max(n_clusters_in_all, n_components), problem.n_nodes)
     relaxation = known or relax_with_warning(problem, count, seed, settings.eigen_options)
-    bound = relaxation.eigenvalues[:n_clusters].sum()
+    bound = relaxation.leading(n_clusters).lower_bound
     say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
 
     say(f"Computing label assignment using {settings.method}")
@@ -176,7 +176,7 @@ def relax_with_warning(
     if not found.converged:
         warnings.warn(
             f"The eigensolver {found.solver!r} stopped before all {count} eigenpairs reached "
-            "the tolerance; labels and the lower bound stay valid, but the bound is looser. "
+            "the tolerance; labels stay valid, but the lower bound is 0, as nothing is proven. "
             "Leave eigen_solver=None, or raise eigen_tol.",
             ConvergenceWarning,
             stacklevel=3,

@@ -18,7 +18,7 @@ from firstcut.partitioning.refinement import refine_problem
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.threads import single_threaded
-from firstcut.validation import RandomState, as_generator, check_n_clusters
+from firstcut.validation import RandomState, as_generator, check_count
 
 STARTS = 2
 """Starts of the discretization of every k: the ladder of eta varies them more than further starts
@@ -108,6 +108,16 @@ class CutPath:
         return "\n".join(lines)
 
 
+def check_numbers(n_clusters: object) -> list[int]:
+    """Return numbers of clusters, ascending and each once; one alone is refused."""
+    if not isinstance(n_clusters, Iterable) or isinstance(n_clusters, str):
+        raise TypeError(
+            f"n_clusters={n_clusters!r} must be several numbers of clusters, such as "
+            "range(2, 30) or [5]."
+        )
+    return sorted({check_count("n_clusters", k) for k in n_clusters})
+
+
 def cut_path_problem(
     problem: Problem,
     n_clusters: Iterable[int],
@@ -136,8 +146,7 @@ def cut_path_problem(
     CutPath
     """
     n = problem.n_nodes
-    # A number above n is no error here: it is checked as any number is, then left out.
-    wanted = sorted({check_n_clusters(k, max(n, int(k))) for k in n_clusters})
+    wanted = check_numbers(n_clusters)
     numbers = np.array([k for k in wanted if k <= n], dtype=np.int64)
     if numbers.size == 0:
         raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
@@ -165,12 +174,10 @@ def cut_path_problem(
     # 3. Gather the evidence. λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
     values = relaxation.eigenvalues
     following = np.append(values, np.nan)
-    cut_values = np.array([partition.cut_value for partition in found])
     return CutPath(
         numbers,
-        cut_values,
-        # Rounding could lift a tight bound above the value that it bounds.
-        np.minimum(bounds, cut_values),
+        np.array([partition.cut_value for partition in found]),
+        np.array(bounds),
         following[numbers] - values[numbers - 1],
         values,
         np.stack([partition.labels for partition in found]),

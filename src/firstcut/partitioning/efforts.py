@@ -25,6 +25,9 @@ class Effort:
         search itself takes.
     spectral_nodes : int
         Largest graph whose own spectral solution takes part, if no stage before has let it.
+    spectral_edges : int
+        And the most that it may cost, in edges that could be visited instead: it grows with the
+        square of the clusters and more.
     edges : int
         Edges that the search may have visited in all when starts and recombinations end; 0 for
         none of them.
@@ -41,6 +44,7 @@ class Effort:
     stages: tuple[str, ...]
     bound_nodes: int
     spectral_nodes: int = 0
+    spectral_edges: int = 0
     edges: int = 0
     passes: int = 0
     idle_populations: int = 0
@@ -56,7 +60,8 @@ EFFORTS: dict[str, Effort] = {
         stages=("fast", "balanced"),
         bound_nodes=2000,
         spectral_nodes=8000,  # raised until k-means labels, refined, no longer won anywhere
-        edges=60_000_000,  # about half a second
+        spectral_edges=150_000_000,
+        edges=80_000_000,  # about half a second
         passes=4,
     ),
     # Without a budget of edges: it ends when populations bring nothing new.
@@ -64,6 +69,7 @@ EFFORTS: dict[str, Effort] = {
         stages=("fast", "balanced", "thorough"),
         bound_nodes=2000,
         spectral_nodes=20_000,
+        spectral_edges=2_000_000_000,
         idle_populations=2,
     ),
 }

@@ -7,6 +7,7 @@ it means on the fine problem.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -40,15 +41,22 @@ class Step:
     parent: np.ndarray
 
 
+def never() -> bool:
+    """Say that there is time left."""
+    return False
+
+
 @dataclass(frozen=True, eq=False)
 class Coarsening:
-    """How hierarchies are made: by which rule nodes are gathered, and by how many threads.
+    """How hierarchies are made: by which rule nodes are gathered, by how many threads, until when.
 
-    The number of threads changes nothing in the result.
+    The number of threads changes nothing in the result. ``is_late`` is asked before every level, on
+    the way down and up: once it says so, nothing more is improved, and what is there is kept.
     """
 
     rule: Rule = COARSENING_RULES["heavy_edges"]
     n_threads: int = 1
+    is_late: Callable[[], bool] = never
 
 
 def build(
@@ -75,13 +83,14 @@ def build(
     Returns
     -------
     list of Step
-        From fine to coarse; empty where the problem is small enough.
+        From fine to coarse; empty where the problem is small enough, and ending early where time
+        is up.
     """
     coarsening = coarsening or Coarsening()
     steps: list[Step] = []
     # One limit for all levels: that of the smallest, where it has to hold.
     max_weight = HEAVIEST * float(problem.node_weights.sum()) / smallest
-    while problem.n_nodes > smallest:
+    while problem.n_nodes > smallest and not coarsening.is_late():
         # 1. Gather nodes into groups, and contract every group to a node.
         leader = coarsening.rule(problem, rng, max_weight, parts)
         step = contracted(problem, leader, coarsening.n_threads)
@@ -97,15 +106,20 @@ def build(
     return steps
 
 
-def agglomerate(problem: Problem, n_clusters: int, n_threads: int = 1) -> list[Step]:
+def agglomerate(
+    problem: Problem, n_clusters: int, coarsening: Coarsening | None = None
+) -> list[Step] | None:
     """Coarsen a small problem on, to exactly ``n_clusters`` nodes, by the merges that cut least.
 
     Taken as clusters, nodes i and j that become one lower the cut value by r_i + r_j − r_ij, where
     r is boundary divided by weight. Each step makes the best of these merges. The problem must have
-    fewer than ``n_clusters`` components.
+    fewer than ``n_clusters`` components. None where time is up before there are so few nodes.
     """
+    coarsening = coarsening or Coarsening()
     steps: list[Step] = []
     while problem.n_nodes > n_clusters:
+        if coarsening.is_late():
+            return None
         # 1. List every edge once, by its smaller end; self-loops, which no cut sees, drop out.
         n, graph, node_weights = problem.n_nodes, problem.graph, problem.node_weights
         source = np.repeat(np.arange(n, dtype=np.int32), np.diff(graph.indptr))
@@ -125,7 +139,7 @@ def agglomerate(problem: Problem, n_clusters: int, n_threads: int = 1) -> list[S
         most_merges = min(n - n_clusters, max(1, n // MERGED_SHARE))
         leader, size = np.empty((2, n), dtype=np.int32)
         gather_listed(source[best], target[best], most_merges, leader, size)
-        steps.append(contracted(problem, leader, n_threads))
+        steps.append(contracted(problem, leader, coarsening.n_threads))
         problem = steps[-1].problem
     return steps
 

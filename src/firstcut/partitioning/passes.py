@@ -14,13 +14,21 @@ paper's UMIST, ORL, COIL20, USPS and Fashion graphs and a 70,000-node graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.discretization.alternation import alternate, starts
-from firstcut.partitioning.levels import Coarsening, Step, agglomerate, build, coarse_labels
+from firstcut.partitioning.levels import (
+    Coarsening,
+    Step,
+    agglomerate,
+    build,
+    coarse_labels,
+    never,
+)
 from firstcut.partitioning.refinement import State
 from firstcut.relaxation.relax import relax_problem, within_solvers_range
 from firstcut.results import Relaxation
@@ -79,8 +87,8 @@ class Trial:
     value : float
         Its cut value on the problem it was made for.
     work : int
-        Edges visited on the way down and up to find it; what it takes to start on the smallest
-        level is not counted.
+        Edges visited to find it: on the way down, by the start on the smallest level but for its
+        spectral solution, and on the way up.
     """
 
     labels: np.ndarray
@@ -100,7 +108,7 @@ def fresh(
     *,
     spectral: bool = False,
     coarsening: Coarsening | None = None,
-) -> Trial:
+) -> Trial | None:
     """Find a partition from nothing, in one pass down and up.
 
     Parameters
@@ -114,12 +122,13 @@ def fresh(
     spectral : bool
         Whether the spectral solution of that level, if affordable, is tried as well.
     coarsening : Coarsening, optional
-        The rule by which nodes are gathered, and the threads.
+        The rule by which nodes are gathered, the threads, and until when.
 
     Returns
     -------
-    Trial
-        When the graph has at least ``n_clusters`` components, one that cuts no edge.
+    Trial or None
+        When the graph has at least ``n_clusters`` components, one that cuts no edge. None where
+        time was up before there was any partition.
     """
     # 1. Coarsen.
     coarsening = coarsening or Coarsening()
@@ -136,13 +145,15 @@ def fresh(
             labels = labels[step.parent]
         return Trial(labels, 0.0, _hierarchy_work(problem, steps))
     found = _grown(low, n_clusters, rng, coarsening)
+    if found is None:
+        return None
     affordable = low.n_nodes <= SPECTRAL_NODES and n_clusters <= SPECTRAL_CLUSTERS
     # Weights too far apart drown in the rounding of an eigensolver.
     if spectral and affordable and within_solvers_range(low):
         found = min(found, spectral_start(low, n_clusters, rng), key=lambda one: one.value)
     # 3. Uncoarsen.
-    state = uncoarsen(problem, steps, found.labels, n_clusters, rng)
-    return Trial(state.labels, state.value, state.work)
+    state = uncoarsen(problem, steps, found.labels, n_clusters, rng, coarsening.is_late)
+    return Trial(state.labels, state.value, state.work + found.work)
 
 
 def cycle(
@@ -156,8 +167,10 @@ def cycle(
     """Coarsen inside the clusters and refine on the way up again: a V-cycle, never worse."""
     # Down inside the clusters, so the partition itself is one of the coarsest level. Labels are
     # copied on the way, as going up changes them in place.
+    coarsening = coarsening or Coarsening()
     steps = build(problem, rng, CYCLE_NODES * n_clusters, labels, coarsening)
-    state = uncoarsen(problem, steps, coarse_labels(steps, labels), n_clusters, rng)
+    start = coarse_labels(steps, labels)
+    state = uncoarsen(problem, steps, start, n_clusters, rng, coarsening.is_late)
     return Trial(state.labels, state.value, state.work)
 
 
@@ -186,15 +199,18 @@ def recombine(
     low = steps[-1].problem if steps else problem
     # 3. Start from the better one, or from clusters that grow anew out of the intersections. Those
     #    come refined, so the better one is refined too before they are compared.
-    labels = coarse_labels(steps, better)
-    if regrow:
+    labels, work = coarse_labels(steps, better), 0
+    if regrow and not coarsening.is_late():
         start = State(low, labels, n_clusters)
         improve(start, rng)
+        labels, work = start.labels, start.work
         grown = _grown(low, n_clusters, rng, coarsening)
-        labels = grown.labels if grown.value < start.value else start.labels
+        if grown is not None:
+            labels = grown.labels if grown.value < start.value else labels
+            work += grown.work
     # 4. Uncoarsen.
-    state = uncoarsen(problem, steps, labels, n_clusters, rng)
-    return Trial(state.labels, state.value, state.work)
+    state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late)
+    return Trial(state.labels, state.value, state.work + work)
 
 
 def spectral_start(
@@ -202,22 +218,25 @@ def spectral_start(
     n_clusters: int,
     rng: np.random.Generator,
     relaxation: Relaxation | None = None,
+    is_late: Callable[[], bool] = never,
 ) -> Trial:
-    """Discretize a problem's eigenvectors, judged by the cut value, and improve the result."""
+    """Discretize a problem's eigenvectors, judged by the cut value, and improve the result.
+
+    When ``is_late`` says so, no further start is made after the first.
+    """
     judge = problem
     if relaxation is None:
         # A level is symmetric up to rounding, which must not decide between equal starts.
         judge = problem.symmetrised()
         relaxation = relax_problem(judge, n_clusters, random_state=rng)
     # The starts are judged by the true cut, which the alternation does not see.
+    found: list[np.ndarray] = []
     with single_threaded():
-        labels = min(
-            (
-                alternate(relaxation, ETA, start, rotation, SWEEPS).labels
-                for start, rotation in starts(relaxation, None, None, STARTS, rng)
-            ),
-            key=judge.value,
-        )
+        for start, rotation in starts(relaxation, None, None, STARTS, rng):
+            if found and is_late():
+                break
+            found.append(alternate(relaxation, ETA, start, rotation, SWEEPS).labels)
+        labels = min(found, key=judge.value)
     state = State(problem, labels.astype(np.int32), n_clusters)
     improve(state, rng)
     return Trial(state.labels, state.value, state.work)
@@ -241,26 +260,31 @@ def uncoarsen(
     labels: np.ndarray,
     n_clusters: int,
     rng: np.random.Generator,
+    is_late: Callable[[], bool] = never,
 ) -> State:
     """Carry labels of the coarsest level up to the finest, improving at each; changes ``labels``.
 
     Between the coarsest and the finest level, only nodes of coarse border nodes are looked at to
-    begin with: the others have all their neighbours in their own cluster.
+    begin with: the others have all their neighbours in their own cluster. When ``is_late`` says so,
+    the labels are carried up as they are.
     """
     levels = [problem, *(step.problem for step in steps)]
     state = State(levels[-1], labels, n_clusters)
-    improve(state, rng)
+    if not is_late():
+        improve(state, rng)
     work = _hierarchy_work(problem, steps)
     # From the second coarsest level up; ``step`` leads from each to the one below it.
     for finer, step in zip(levels[-2::-1], steps[::-1], strict=True):
+        late = is_late()
         # None: every node, which is what the finest level gets.
         active = None
-        if finer is not problem:
+        if finer is not problem and not late:
             active = np.flatnonzero(state.on_border()[step.parent])
         work += state.work
         # A partition has the same value on every level, so the sums go over as they are.
         state = State(finer, state.labels[step.parent], n_clusters, same=state)
-        improve(state, rng, active)
+        if not late:
+            improve(state, rng, active)
     # Values of trials are compared, so the last one is taken from fresh sums.
     state.work += work
     state.measure()
@@ -269,10 +293,16 @@ def uncoarsen(
 
 def _grown(
     problem: Problem, n_clusters: int, rng: np.random.Generator, coarsening: Coarsening
-) -> Trial:
-    """Agglomerate a level to ``n_clusters`` nodes, each a cluster, and refine on the way up."""
-    steps = agglomerate(problem, n_clusters, coarsening.n_threads)
-    state = uncoarsen(problem, steps, np.arange(n_clusters, dtype=np.int32), n_clusters, rng)
+) -> Trial | None:
+    """Agglomerate a level to ``n_clusters`` nodes, each a cluster, and refine on the way up.
+
+    None where time is up before there are so few nodes.
+    """
+    steps = agglomerate(problem, n_clusters, coarsening)
+    if steps is None:
+        return None
+    labels = np.arange(n_clusters, dtype=np.int32)
+    state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late)
     return Trial(state.labels, state.value, state.work)
 
 

@@ -17,6 +17,7 @@ from firstcut.cuts import Problem
 from firstcut.partitioning.levels import Coarsening
 from firstcut.partitioning.passes import SMALLER, Trial, fresh, recombine
 from firstcut.partitioning.refinement import State
+from firstcut.results import Relaxation
 
 SIZE = 16
 """Members of a full population: more take longer to agree, on something better."""
@@ -39,21 +40,34 @@ START_NODES = (10, 100)
 FEWEST_NODES = 2
 """And to no fewer than this many, on graphs too small for that."""
 
-Task = Callable[[np.random.Generator, Coarsening], Trial]
+Task = Callable[[np.random.Generator, Coarsening], Trial | None]
 
 
 class Search(Protocol):
     """What a population asks of the search that it is part of: where it stands, and to go on."""
 
+    scaled: Problem
+    n_clusters: int
     best: Trial | None
     work: int
     n_tasks: int
+
+    @property
+    def seconds_left(self) -> float: ...
 
     @property
     def is_late(self) -> bool: ...
 
     @property
     def is_done(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+    def foreseen(self, work: float) -> float: ...
+
+    def relax(self) -> Relaxation | None: ...
+
+    def coarsening(self, stage: str) -> Coarsening: ...
 
     def next_generator(self) -> np.random.Generator: ...
 
@@ -193,7 +207,7 @@ class Population:
             stale = 0 if self.breed() else stale + BATCH
             self._search.report(stage, (idle + stale / (patience + 1)) / most_idle)
 
-    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Trial:
+    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
         """Find a partition from nothing, on a smallest level of random size."""
         c, n = self.n_clusters, self.problem.n_nodes
         fewest = max(FEWEST_NODES * c, min(START_NODES[0] * c, n // 4))
@@ -205,11 +219,13 @@ class Population:
     def _child(self, better: Trial, other: Trial, number: int) -> Task:
         """Return the task of recombining two members; its number says in which way."""
 
-        def task(rng: np.random.Generator, coarsening: Coarsening) -> Trial:
+        def task(rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
             mate, work = other.labels, 0
             # The newcomer only mates: what may become a member is the child.
             if number % IMMIGRATION == 0:
                 new = self._fresh(rng, coarsening)
+                if new is None:
+                    return None
                 mate, work = new.labels, new.work
             child = recombine(
                 self.problem,
@@ -236,7 +252,6 @@ class Population:
         own = replace(self.coarsening, n_threads=self.coarsening.n_threads // workers)
 
         def run(task: Task, rng: np.random.Generator) -> Trial | None:
-            # Asked when a task begins; one that is under way is not cut short.
             return None if search.is_late else task(rng, own)
 
         if workers == 1:
@@ -244,5 +259,8 @@ class Population:
         pool = ThreadPoolExecutor(workers)
         try:
             return list(pool.map(run, tasks, generators))
-        finally:  # an interrupt must not wait for tasks that have not begun
+        except BaseException:  # an interrupt: tasks under way end as if time were up
+            search.stop()
+            raise
+        finally:  # and those that have not begun never do
             pool.shutdown(cancel_futures=True)

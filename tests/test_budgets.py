@@ -1,0 +1,471 @@
+"""How much a search does: every budget is spent, none is overrun, and each is the one on record.
+
+The numbers are written out here, and not read from the code: a budget that is changed has to be
+changed here as well, by someone who has looked at what it costs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, points_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+import firstcut
+from firstcut.cuts import Problem, as_problem
+from firstcut.graph import Graph
+from firstcut.partitioning import later_stages, levels, passes, population, search
+from firstcut.partitioning.coarsening.heavy_edges import heavy_edges
+from firstcut.partitioning.efforts import EFFORTS
+from firstcut.partitioning.forecasts import eigenproblem_work, spectral_work
+from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.passes import Trial
+from firstcut.partitioning.population import Population
+from firstcut.partitioning.refinement import State
+
+WORK = 1000
+"""What every pass costs in a population whose passes are scripted."""
+
+
+class Script:
+    """A search whose passes cost the same and find what they are told to."""
+
+    def __init__(self, values=None):
+        self.values = values or itertools.repeat(1.0)
+        self.best, self.work, self.n_tasks = None, 0, 0
+        self.is_late = self.is_done = False
+        self.fresh = self.recombined = self.regrown = 0
+        self.batches = []
+
+    def next_generator(self):
+        self.n_tasks += 1
+        return np.random.default_rng(0)
+
+    def consider(self, trial):
+        self.work += trial.work
+        better = self.best is None or trial.value < self.best.value
+        self.best = trial if better else self.best
+        return better
+
+    def report(self, stage, fraction):
+        self.batches.append(self.work)
+
+    def make_fresh(self, *_, **__):
+        self.fresh += 1
+        return Trial(np.zeros(4, dtype=np.int32), next(self.values), WORK)
+
+    def make_child(self, *_, regrow, **__):
+        self.recombined += 1
+        self.regrown += regrow
+        return Trial(np.zeros(4, dtype=np.int32), next(self.values), WORK)
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    """Return a population of nobody, and its search, whose passes are replaced by a script."""
+
+    def make(values=None):
+        script = Script(values)
+        monkeypatch.setattr(population, "fresh", script.make_fresh)
+        monkeypatch.setattr(population, "recombine", script.make_child)
+        rng = np.random.default_rng(0)
+        people = Population(as_problem(np.ones((8, 8))), 2, script, [], rng, Coarsening())
+        return people, script
+
+    return make
+
+
+# -- the population
+
+
+def test_four_tenths_of_a_budget_go_into_starts(scripted):
+    people, script = scripted()
+    people.spend("balanced", 10 * WORK, WORK)
+    # As many as are begun before more than 4 parts of 10 are spent.
+    assert len(people.members) == 5
+    assert script.work == 10 * WORK
+
+
+@pytest.mark.parametrize("budget", [1, 3, 17, 40])
+def test_a_budget_is_spent_and_not_overrun_by_more_than_a_task(scripted, budget):
+    people, script = scripted(itertools.count(100.0, -1.0))
+    people.spend("balanced", budget * WORK, WORK)
+    # Two starts at least; and every fifth recombination is two passes.
+    assert max(2, budget) * WORK <= script.work <= (max(2, budget) + 1) * WORK
+
+
+def test_batches_are_of_four_and_of_what_the_budget_pays_for(scripted):
+    people, script = scripted(itertools.count(100.0, -1.0))
+    people.spend("balanced", 40 * WORK, WORK)
+    sizes = np.diff([0, *script.batches]) // WORK
+    assert sizes[0] == 4
+    assert sizes.max() <= 5
+    assert (sizes[:-3] >= 4).all()
+
+
+def test_a_population_is_of_sixteen(scripted):
+    people, _ = scripted()
+    people.spend("balanced", 1e9, WORK)
+    assert len(people.members) == 16
+
+
+def test_a_population_that_finds_nothing_new_ends_after_48_tasks(scripted):
+    people, script = scripted()
+    people.spend("balanced", 1e9, WORK)
+    assert script.recombined == 48
+    # Every fifth task has a newcomer for its second parent, every other one grows anew.
+    assert script.fresh - 16 == sum(number % 5 == 0 for number in range(16, 64))
+    assert script.regrown == 24
+
+
+def test_a_new_best_begins_the_count_again(scripted):
+    # Twice, as what a newcomer finds is not looked at.
+    worse, found = [5.0] * (16 + 40), [4.0, 4.0]
+    people, script = scripted(itertools.chain(worse, found, itertools.repeat(5.0)))
+    people.spend("balanced", 1e9, WORK)
+    assert 48 + 28 <= script.recombined <= 48 + 44
+
+
+def test_populations_end_after_two_that_bring_nothing(scripted):
+    people, script = scripted()
+    people.exhaust("thorough", EFFORTS["thorough"].idle_populations)
+    # Each is filled, bred until stale, and then bred with the best of all. The first of all finds
+    # the first best, and so is not idle.
+    assert script.n_tasks == 3 * (16 + 48 + 16)
+    assert people.members == []
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "fewest", "most"),
+    # 10 to 100 nodes per cluster; on small graphs from a quarter of them, and at least 2, to all.
+    [(4000, 5, 50, 500), (600, 10, 100, 600), (200, 10, 50, 200), (40, 10, 20, 40)],
+)
+def test_starts_are_of_any_size_between_two_limits(monkeypatch, n, c, fewest, most):
+    sizes = []
+    monkeypatch.setattr(population, "fresh", lambda *arguments, **_: sizes.append(arguments[3]))
+    rng = np.random.default_rng(0)
+    people = Population(ring(n), c, Script(), [], rng, Coarsening())
+    for seed in range(300):
+        people._fresh(np.random.default_rng(seed), people.coarsening)
+    assert fewest <= min(sizes) <= 1.05 * fewest + 1
+    assert 0.95 * most - 1 <= max(sizes) <= most
+    # As many below the mean of the logarithms as above it.
+    assert np.median(sizes) == pytest.approx(np.sqrt(fewest * most), rel=0.2)
+
+
+# -- the efforts
+
+
+def spent(S, c, stages, seed=0):
+    """The work of a search of these stages, and that of its first pass."""
+    made = search._Search(as_problem(S), c, [seed], 1, time.monotonic(), None, False, None)
+    made.run(stages[:1], ())
+    first = made.work
+    made = search._Search(as_problem(S), c, [seed], 1, time.monotonic(), None, False, None)
+    made.run(stages, ())
+    return made.work, first
+
+
+def test_balanced_visits_80_million_edges():
+    S = sp.csr_array(sp.random_array((1500, 1500), density=0.004, rng=0))
+    S = S + S.T + sp.diags_array([np.full(1499, 0.1)] * 2, offsets=[-1, 1])
+    work, _ = spent(S, 8, ("fast", "balanced"))
+    assert 80e6 <= work <= 92e6
+
+
+def test_balanced_visits_four_times_a_pass_of_a_large_graph(monkeypatch):
+    monkeypatch.setitem(EFFORTS, "balanced", replace(EFFORTS["balanced"], edges=1))
+    monkeypatch.setattr(later_stages, "_is_affordable", lambda *_: False)
+    work, first = spent(points_graph(6000), 6, ("fast", "balanced"))
+    # A recombination, which comes last, visits no more than three passes.
+    assert 4 * first <= work <= 7 * first
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "effort", "takes_part"),
+    [
+        (2000, 8, "fast", False),
+        (2000, 8, "balanced", True),
+        (8000, 8, "balanced", True),
+        (8001, 8, "balanced", False),
+        (2000, 60, "balanced", True),
+        (2000, 150, "balanced", False),
+        (2000, 400, "balanced", False),
+        (2000, 150, "thorough", True),
+        (4000, 200, "thorough", True),
+        (8001, 8, "thorough", True),
+        (20_000, 8, "thorough", True),
+        (20_001, 8, "thorough", False),
+        (3000, 600, "thorough", False),
+    ],
+)
+def test_the_spectral_solution_takes_part_where_nodes_and_clusters_allow(n, c, effort, takes_part):
+    made = SimpleNamespace(
+        scaled=ring(n), n_clusters=c, is_done=False, seconds_left=np.inf, foreseen=float
+    )
+    assert later_stages._is_affordable(made, EFFORTS[effort]) is takes_part
+    # And never where it is not foreseen to end in time.
+    made.seconds_left = 1e-3
+    assert not later_stages._is_affordable(made, EFFORTS[effort])
+
+
+def ring(n):
+    """A ring with chords, each node with ten neighbours."""
+    near = np.concatenate([np.arange(-5, 0), np.arange(1, 6)])
+    indices = np.sort((np.arange(n)[:, None] + near) % n, axis=1).astype(np.int32)
+    graph = Graph(np.arange(0, 10 * n + 1, 10), indices.reshape(-1), np.ones(10 * n))
+    return Problem(graph, np.ones(n))
+
+
+@given(st.integers(50, 20_000), st.integers(2, 500))
+def test_more_nodes_and_clusters_are_foreseen_to_cost_more(n, c):
+    def shape(n_nodes):
+        return SimpleNamespace(n_nodes=n_nodes, graph=SimpleNamespace(n_stored=10 * n_nodes))
+
+    assert spectral_work(shape(n), c) < spectral_work(shape(n), c + 1)
+    assert spectral_work(shape(n), c) < spectral_work(shape(n + 1), c) or n == max(500, 8 * c)
+    assert eigenproblem_work(shape(n), c) < spectral_work(shape(n), c)
+
+
+# -- the passes
+
+
+def test_the_first_pass_gathers_large_graphs_only(monkeypatch):
+    sizes = []
+
+    def noted(problem, c, rng, smallest, **options):
+        sizes.append(smallest)
+        return passes.fresh(problem, c, rng, smallest, **options)
+
+    monkeypatch.setattr(search, "fresh", noted)
+    for n in (3000, 3001):
+        firstcut.partition(points_graph(n), 4, effort="fast", random_state=0)
+    assert sizes == [3000, 160]
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "calls"), [(1500, 3, 1), (1501, 3, 0), (300, 50, 1), (300, 51, 0)]
+)
+def test_the_spectral_solution_of_a_level_competes_where_it_is_small(monkeypatch, n, c, calls):
+    seen = []
+
+    def noted(relaxation, eta, labels, rotation, max_iter):
+        seen.append(max_iter)
+        return alternate(relaxation, eta, labels, rotation, max_iter)
+
+    alternate = passes.alternate
+    monkeypatch.setattr(passes, "alternate", noted)
+    passes.fresh(as_problem(points_graph(n)), c, np.random.default_rng(0), n, spectral=True)
+    # Ten starts of a hundred sweeps each.
+    assert seen == [100] * 10 * calls
+
+
+def test_cycles_coarsen_to_two_to_four_nodes_per_cluster(monkeypatch):
+    problem, rng = as_problem(points_graph(900)), np.random.default_rng(0)
+    coarsest = []
+
+    def noted(*arguments, **options):
+        steps = levels.build(*arguments, **options)
+        coarsest.append(steps[-1].problem.n_nodes)
+        return steps
+
+    monkeypatch.setattr(passes, "build", noted)
+    labels = passes.fresh(problem, 9, rng, 100).labels
+    coarsest.clear()
+    passes.cycle(problem, labels, 9, rng)
+    passes.recombine(problem, labels, labels, 9, rng)
+    assert all(2 * 9 < size <= 4 * 9 for size in coarsest)
+
+
+def test_making_a_level_counts_three_visits_of_its_edges_and_ten_thousand_more():
+    problem = as_problem(points_graph(900))
+    steps = levels.build(problem, np.random.default_rng(0), 100)
+    assert len(steps) > 1
+    made_from = [problem, *(step.problem for step in steps[:-1])]
+    edges = sum(level.graph.n_stored for level in made_from)
+    assert passes._hierarchy_work(problem, steps) == 3 * edges + 10_000 * (len(steps) + 1)
+    assert passes._hierarchy_work(problem, []) == 10_000
+
+
+def test_the_work_of_a_pass_counts_its_start(monkeypatch):
+    problem, counted = as_problem(points_graph(900)), []
+
+    def noted(*arguments, **options):
+        state = uncoarsen(*arguments, **options)
+        counted.append(state.work)
+        return state
+
+    uncoarsen = passes.uncoarsen
+    monkeypatch.setattr(passes, "uncoarsen", noted)
+    rng = np.random.default_rng(0)
+    first = passes.fresh(problem, 9, rng, 100)
+    assert first.work == sum(counted)
+    counted.clear()
+    # One that grows anew also refines the better parent before the two are compared.
+    child = passes.recombine(problem, first.labels, first.labels, 9, rng, regrow=True)
+    assert len(counted) == 2
+    assert child.work > sum(counted)
+
+
+def test_a_step_of_agglomeration_merges_a_sixth():
+    steps = levels.agglomerate(as_problem(points_graph(600)), 3)
+    sizes = [600, *(step.problem.n_nodes for step in steps)]
+    expected = [600]
+    while expected[-1] > 3:
+        expected.append(max(3, expected[-1] - max(1, expected[-1] // 6)))
+    assert sizes == expected
+
+
+def test_a_level_that_gets_nowhere_is_not_kept():
+    S = points_graph(1000)
+
+    def kept(share):
+        # This part of the nodes is alone, and the others can be paired.
+        parts = np.zeros(1000, dtype=np.int32)
+        alone = int(share * 1000)
+        parts[:alone] = np.arange(1, alone + 1)
+        return levels.build(as_problem(S), np.random.default_rng(0), 10, parts)
+
+    assert kept(0.97) == []
+    first = kept(0.8)[0].problem.n_nodes
+    assert 900 <= first <= 950
+
+
+def test_coarse_nodes_weigh_no_more_than_one_and_a_half_shares():
+    problem = as_problem(points_graph(2000), "ratio")
+    steps = levels.build(problem, np.random.default_rng(0), 100)
+    heaviest = max(step.problem.node_weights.max() for step in steps)
+    assert 20 < heaviest <= 30
+
+
+@pytest.mark.parametrize(("n", "largest"), [(2000, 2), (2001, 4)])
+def test_groups_are_pairs_on_small_levels_and_fours_on_large_ones(n, largest):
+    leader = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, None)
+    assert np.bincount(leader).max() == largest
+    parts = np.zeros(n, dtype=np.int32)
+    leader = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, parts)
+    assert np.bincount(leader).max() == 2
+
+
+@pytest.mark.parametrize(("n_leaves", "are_gathered"), [(700, True), (200, False)])
+def test_leaves_of_hubs_are_gathered_where_three_in_four_nodes_are_left(n_leaves, are_gathered):
+    """A hub with leaves, and a path: half of the path can be paired, and one of the leaves."""
+    n = 1000
+    path = np.arange(n_leaves + 1, n)
+    i = np.concatenate([np.zeros(n_leaves, dtype=int), path[:-1]])
+    j = np.concatenate([np.arange(1, n_leaves + 1), path[1:]])
+    half = sp.coo_array((np.ones(i.size), (i, j)), shape=(n, n))
+    problem = as_problem(sp.csr_array(half + half.T), "ratio")
+    leader = heavy_edges(problem, np.random.default_rng(0), 1e9, None)
+    leaves = np.unique(leader[1 : n_leaves + 1]).size
+    assert (leaves <= 0.6 * n_leaves) is are_gathered
+
+
+# -- the moves
+
+
+def slow_boundary(n=100):
+    """A path whose links weaken towards its beginning, all nodes faintly linked with all.
+
+    A boundary wants to move towards the beginning, one node at a time; every move brings all nodes
+    back into the queue, ahead of the next one to move.
+    """
+    S = np.full((n, n), 1e-9)
+    link = np.arange(n - 1)
+    S[link, link + 1] = S[link + 1, link] = 1.0 + 0.1 * link
+    np.fill_diagonal(S, 0.0)
+    return S
+
+
+def test_a_settling_visits_every_node_twenty_times_at_most():
+    problem = as_problem(slow_boundary(), "ratio")
+    labels = (np.arange(100) >= 75).astype(np.int32)
+    state = State(problem, labels, 2)
+    before = state.work
+    moves = state.settle()
+    assert state.work - before == 20 * problem.graph.n_stored
+    assert moves <= 25
+    # What is left is made by the next ones.
+    state.measure()
+    state.finish()
+    assert int(state.labels.sum()) > 25 + moves + 5
+
+
+def walled(k, n_side=60):
+    """Two large cliques, and one of k nodes that is with the first and a little nearer the other.
+
+    Moving it over lowers the cut, but only when the last of its nodes has moved.
+    """
+    n = 2 * n_side + k
+    S = np.zeros((n, n))
+    first, other, small = slice(0, n_side), slice(n_side, 2 * n_side), slice(2 * n_side, n)
+    S[first, other] = S[other, first] = 0.001
+    S[small, other] = S[other, small] = 0.11
+    S[small, first] = S[first, small] = 0.1
+    for clique in (first, other, small):
+        S[clique, clique] = 1.0
+    np.fill_diagonal(S, 0.0)
+    labels = np.zeros(n, dtype=np.int32)
+    labels[other] = 1
+    return as_problem(S, "ratio"), labels
+
+
+def test_chains_are_of_fifteen_moves_and_twenty_visits_of_every_edge(monkeypatch):
+    asked = []
+    climb = State.climb
+
+    def noted(state, seeds, patience, max_edges):
+        asked.append((patience, max_edges / state.problem.graph.n_stored))
+        return climb(state, seeds, patience, max_edges)
+
+    monkeypatch.setattr(State, "climb", noted)
+    for n in (1000, 1001):
+        state = State(as_problem(points_graph(n)), (np.arange(n) % 3).astype(np.int32), 3)
+        passes.improve(state, np.random.default_rng(0))
+    # Levels of more than a thousand nodes are not climbed at all.
+    assert asked == [(15, 20)]
+
+
+@pytest.mark.parametrize("patience", [1, 4, 15])
+def test_a_chain_steps_over_walls_of_as_many_moves_as_it_has_patience(patience):
+    for k in (2, 4, 10, 15, 16, 20):
+        problem, labels = walled(k)
+        over = labels.copy()
+        over[-k:] = 1
+        state = State(problem, labels, 2)
+        decrease = state.climb(np.array([120], dtype=np.int32), patience, 10**9)
+        crossed = decrease > 0
+        assert crossed == (k <= patience)
+        assert state.value == pytest.approx(problem.value(over if crossed else walled(k)[1]))
+
+
+@given(graphs(min_nodes=6, max_nodes=16), st.integers(2, 4), st.integers(0, 99))
+def test_larger_budgets_of_chains_visit_more_and_find_no_less(S, c, seed):
+    problem = as_problem(S).within_range()
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(len(S)) % c).astype(np.int32)
+    seeds = rng.permutation(len(S)).astype(np.int32)
+
+    def climbed(max_edges):
+        state = State(problem, labels.copy(), c)
+        before = state.work
+        decrease = state.climb(seeds, 5, max_edges)
+        return state.work - before, decrease
+
+    # The same chains in the same order: a budget only says after which of them to stop.
+    whole, gain = climbed(10**9)
+    budgets = sorted({-1, 0, *rng.integers(0, max(1, whole), size=4).tolist(), whole})
+    visits, gains = zip(*(climbed(budget) for budget in budgets), strict=True)
+    assert visits[0] == 0
+    assert list(visits) == sorted(visits)
+    assert list(gains) == sorted(gains)
+    assert (visits[-1], gains[-1]) == (whole, gain)
+    for budget, visited in zip(budgets, visits, strict=True):
+        assert visited > budget or visited == whole
