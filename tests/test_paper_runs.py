@@ -38,7 +38,8 @@ def stripped(store):
 
 
 def record_key(record):
-    return tuple(str(record[name]) for name in ("experiment", "dataset", "cut", "method", "seed"))
+    names = ("experiment", "dataset", "cut", "method", "parameters", "seed")
+    return tuple(str(record[name]) for name in names)
 
 
 def test_every_table_and_figure_names_experiments_that_there_are():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from math import ceil
 from typing import Any, TextIO
 
 from firstcut.paper.optional_packages import needed_for
@@ -45,6 +46,11 @@ def cost(cell: Cell) -> float:
     return starts * (once + each * expected_size(cell.dataset))
 
 
+def _whole_cost(cell: Cell) -> int:
+    # Whole numbers, as what is done must add up to all there is in any order.
+    return ceil(cost(cell))
+
+
 class Progress:
     """Tells how far a run is, and how long it will take.
 
@@ -60,7 +66,7 @@ class Progress:
         with needed_for("Progress bars", "tqdm"):
             from tqdm import tqdm
 
-        costs = [cost(cell) for cell in cells]
+        costs = [_whole_cost(cell) for cell in cells]
         self.finished, self.count = 0, len(costs)
         file = sys.stderr if stream is None else stream
         live = file.isatty()
@@ -82,7 +88,7 @@ class Progress:
         self.finished += 1
         what = f"{cell.experiment} {cell.dataset} {cell.method}"
         self._bar.set_description_str(f"{self.finished}/{self.count}  {what}", refresh=False)
-        self._bar.update(cost(cell))
+        self._bar.update(_whole_cost(cell))
 
     def close(self) -> None:
         """Take the bar away."""

@@ -54,7 +54,15 @@ def cg_invert(
     def apply(right_side: np.ndarray) -> np.ndarray:
         # A is singular, but the right side has no part in its null space, so there is a solution.
         most = max(FEWEST_STEPS, ceil((budget.limit - budget.spent) / CG_PRICE))
-        solution, _ = cg(system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            solution, _ = cg(
+                system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay
+            )
+        # Where A takes another direction to 0, to the last digit, there is nothing to divide by,
+        # and no inverse: the search ends without an answer.
+        if not np.isfinite(solution).all():
+            budget.spent = budget.limit
+            return right_side.copy()
         # Rounding adds a part along the null vector, which Lanczos must not see grow.
         return np.asarray(solution - null * (null @ solution))
 
