@@ -141,16 +141,21 @@ def iterate(
     tol: float,
     budget: Budget,
     noise: float = 0.0,
+    smooth_below: float = 0.0,
 ) -> Eigenpairs:
     """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself.
 
-    ``beyond`` turns the top of what was not found back: below it A has nothing else.
+    ``beyond`` turns the top of what was not found back: below it A has nothing else. Where no
+    eigenvalue reaches ``smooth_below``, the operator is applied once more.
     """
     found = largest_eigenpairs(
         apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget, noise=noise
     )
     # Eigenvectors of a function of A are those of A: values need not be turned back.
     values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
+    if found.converged and values[-1] < smooth_below:
+        found = _smoothed(apply, null, vectors, dimension, rng, tol, budget, noise)
+        values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
     accurate = bool(residuals.max() <= SLACK * max(tol, SMALLEST_CHECKED))
     converged = found.converged and accurate
     return Eigenpairs(values, vectors, beyond(found), converged, name)
@@ -213,6 +218,35 @@ def largest_eigenpairs(
         return Found(values, vectors, False, np.inf)
     # 2. Look for what such a space does not show.
     return completed(apply, basis, values, vectors, dimension, rng, tol, budget, noise)
+
+
+def _smoothed(
+    apply: Apply,
+    null: np.ndarray,
+    vectors: np.ndarray,
+    dimension: int,
+    rng: np.random.Generator,
+    tol: float,
+    budget: Budget,
+    noise: float,
+) -> Found:
+    """Apply an inverse once more to what was found, and look again for what it lacks.
+
+    A residual that is small beside the inverse's norm may have large eigenvalues of A in it, which
+    are nothing in the inverse. Beside tiny eigenvalues they are not nothing in A.
+    """
+    basis = np.empty((null.size, 1 + vectors.shape[1] + dimension + 1), order="F")
+    basis[:, 0] = null
+    # 1. What has an eigenvalue of 1 in A shrinks to its share of the inverse's norm.
+    smooth = np.column_stack([apply(vector) for vector in vectors.T])
+    smooth -= np.outer(null, null @ smooth)
+    smooth = scipy.linalg.qr(smooth, mode="economic", check_finite=False)[0]
+    # 2. The pairs of the inverse in that space, values descending.
+    small = smooth.T @ np.column_stack([apply(vector) for vector in smooth.T])
+    values, rotation = scipy.linalg.eigh((small + small.T) / 2, check_finite=False)
+    budget.spent += 2.0 * values.size
+    pairs = values[::-1], smooth @ rotation[:, ::-1]
+    return completed(apply, basis, *pairs, dimension, rng, tol, budget, noise)
 
 
 def completed(

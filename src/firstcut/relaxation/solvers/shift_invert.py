@@ -13,6 +13,9 @@ from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest
 SHIFT = 1e-9
 """Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot."""
 
+TINY = 1e-6
+"""Eigenvalues below this, the norm of A being 1, are small beside what residuals leave open."""
+
 
 def shift_invert(
     matrix: sp.csr_array,
@@ -48,5 +51,6 @@ def shift_invert(
 
     budget = Budget(max_iter, deadline)
     return iterate(
-        "shift_invert", factor.solve, beyond, matrix, null, count, dimension, rng, tol, budget
-    )
+        "shift_invert", factor.solve, beyond, matrix, null, count, dimension, rng, tol, budget,
+        smooth_below=TINY,
+    )  # fmt: skip
