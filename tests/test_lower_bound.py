@@ -206,10 +206,10 @@ def test_an_eigenproblem_without_time_is_not_begun(solver):
 
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_an_eigenproblem_under_way_stops_at_its_deadline(solver):
-    problem = as_problem(path_graph(20_000) if solver != "shift_invert" else cloud_graph(4000, 3))
+    problem = as_problem(path_graph(20_000))
     began = time.monotonic()
     with pytest.raises(TimeoutError):
-        relax_problem(problem, 30, random_state=0, solver=solver, tol=0, deadline=began + 0.2)
+        relax_problem(problem, 30, random_state=0, solver=solver, tol=0, deadline=began + 0.02)
     assert time.monotonic() - began < 10.0
 
 
