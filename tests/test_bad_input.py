@@ -80,7 +80,10 @@ COUNTS = {
     "an array": np.array([1, 2]),
     "a date": np.datetime64("2020-01-01"),
 }
-SEEDS = {key: COUNTS[key] for key in ("a word", "a number", "an object", "nothing", "-1", "NaN")}
+SEEDS = {
+    key: COUNTS[key]
+    for key in ("a word", "a number", "an object", "nothing", "-1", "NaN", "a truth value")
+}
 NAMES = {**NOT_ARRAYS, "an unknown name": "first-order", "0": 0}
 
 
@@ -89,11 +92,25 @@ def without(values, *left_out):
 
 
 GRAPH_AND_CUT = {"graph": MATRICES, "cut": WEIGHTS}
+FLAGS = {**NOT_ARRAYS, "0": 0, "1": 1, "an array": np.array([True, False])}
+NUMBERS = {
+    **without(NOT_ARRAYS, "a number"),
+    **NOT_NUMBERS,
+    "True": True,
+    "-1": -1.0,
+    "NaN": np.nan,
+}
 SAMPLES = {"X": MATRICES, "n_neighbors": COUNTS, "n_jobs": without(COUNTS, "None", "-1")}
 GIVEN = {"y_true": LABELLINGS, "labels": LABELLINGS}
 BAD = {
-    firstcut.adaptive_neighbors_graph: ({"X": X, "n_neighbors": 3}, SAMPLES),
-    firstcut.nearest_neighbors_graph: ({"X": X, "n_neighbors": 3}, SAMPLES),
+    firstcut.adaptive_neighbors_graph: (
+        {"X": X, "n_neighbors": 3},
+        {**SAMPLES, "include_self": FLAGS, "offset": {**NUMBERS, "beyond floats": 10**400}},
+    ),
+    firstcut.nearest_neighbors_graph: (
+        {"X": X, "n_neighbors": 3},
+        {**SAMPLES, "include_self": FLAGS},
+    ),
     firstcut.self_tuning_graph: (
         {"X": X, "n_neighbors": 3, "scale_neighbor": 2},
         {**SAMPLES, "scale_neighbor": COUNTS},
@@ -115,12 +132,7 @@ BAD = {
             "n_clusters": COUNTS,
             "random_state": SEEDS,
             "solver": NAMES,
-            "tol": {
-                **without(NOT_ARRAYS, "None", "a number"),
-                "-1": -1.0,
-                "NaN": np.nan,
-                "1": True,
-            },
+            "tol": without(NUMBERS, "None"),
             "max_iter": without(COUNTS, "None"),
         },
     ),
@@ -170,7 +182,18 @@ BAD = {
     ),
     firstcut.partition: (
         {"graph": GRAPH, "n_clusters": 3},
-        {**GRAPH_AND_CUT, "n_clusters": COUNTS, "effort": NAMES, "random_state": SEEDS},
+        {
+            **GRAPH_AND_CUT,
+            "n_clusters": COUNTS,
+            "effort": NAMES,
+            "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
+            "time_limit": without(NUMBERS, "None"),
+            "lower_bound": without(FLAGS, "None"),
+            "on_interrupt": NAMES,
+            "random_state": SEEDS,
+            "callback": without(NOT_ARRAYS, "None", "a function"),
+            "n_jobs": without(COUNTS, "None", "-1"),
+        },
     ),
     firstcut.clustering_accuracy: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
     firstcut.normalized_mutual_info: ({"y_true": LABELS, "labels": LABELS}, GIVEN),

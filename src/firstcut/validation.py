@@ -31,7 +31,9 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
         # Drawing moves it on, so that the next call with the same RandomState draws otherwise.
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
     if random_state is not None and (
-        not isinstance(random_state, int | np.integer) or random_state < 0
+        isinstance(random_state, bool)
+        or not isinstance(random_state, int | np.integer)
+        or random_state < 0
     ):
         raise ValueError(
             f"random_state={random_state!r} is not a seed; pass None, an integer >= 0, or a "
@@ -65,6 +67,13 @@ def check_count(name: str, value: object, minimum: int = 1) -> int:
     if count > np.iinfo(np.int64).max:
         raise ValueError(f"{name} is beyond 64 bits; nothing can be counted so far.")
     return count
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return ``value`` as a bool if it is True or False, and not something that counts as one."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False.")
+    return bool(value)
 
 
 def check_number(

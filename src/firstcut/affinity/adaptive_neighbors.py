@@ -8,7 +8,6 @@ With d_ij the squared distance and d_i^(1) ≤ d_i^(2) ≤ … those of sample i
 from __future__ import annotations
 
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from firstcut.affinity.neighbor_index import (
     rows_of,
     rows_or_ones,
 )
-from firstcut.validation import check_neighbors, check_samples
+from firstcut.validation import check_flag, check_neighbors, check_number, check_samples
 
 
 def adaptive_neighbors_graph(
@@ -80,13 +79,15 @@ def adaptive_neighbors_graph(
            [0.   , 0.   , 0.571, 0.45 ],
            [0.   , 0.   , 0.45 , 0.529]])
     """
+    include_self = check_flag("include_self", include_self)
+    offset = check_number("offset", offset)
     points = check_samples(X)
     n = points.shape[0]
     # A sample that counts itself as the first of its k has its (k+1)-th at the k-th other.
     beyond = 0 if include_self else 1
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
     index = NeighborIndex(points, n_jobs)
-    offset = index.scaled(_check_offset(offset))
+    offset = index.scaled(offset)
     others = k + beyond  # the last of them sets the threshold
     near = index.nearest_others(others, offset)
     del index  # and its tree, or its copy of the samples: what follows needs the memory
@@ -155,12 +156,6 @@ def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
     most = n_samples - (1 if parameters["include_self"] or n_samples == 1 else 2)
     parameters["n_neighbors"] = min(parameters["n_neighbors"], most)
     return parameters
-
-
-def _check_offset(offset: float) -> float:
-    if not (isinstance(offset, Real) and np.isfinite(offset) and offset >= 0):
-        raise ValueError(f"offset={offset!r} must be a finite number, 0 or more.")
-    return float(offset)
 
 
 ADAPTIVE_NEIGHBORS = Affinity(

@@ -16,7 +16,7 @@ from firstcut.affinity.neighbor_index import (
     rows_of,
     rows_or_ones,
 )
-from firstcut.validation import check_neighbors, check_samples
+from firstcut.validation import check_flag, check_neighbors, check_samples
 
 
 def nearest_neighbors_graph(
@@ -50,6 +50,7 @@ def nearest_neighbors_graph(
            [1. , 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
+    include_self = check_flag("include_self", include_self)
     points = check_samples(X)
     n = points.shape[0]
     # A sample that counts itself has one other less to find.

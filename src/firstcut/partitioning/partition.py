@@ -17,6 +17,7 @@ from firstcut.threads import count_threads
 from firstcut.validation import (
     RandomState,
     check_choice,
+    check_flag,
     check_init,
     check_n_clusters,
     check_number,
@@ -87,6 +88,8 @@ def partition(
     began = time.monotonic()
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
+    if lower_bound is not None:
+        lower_bound = check_flag("lower_bound", lower_bound)
     if callback is not None and not callable(callback):
         raise TypeError(
             f"callback={callback!r} cannot be called; pass a function of one argument, or None."
