@@ -347,3 +347,13 @@ def test_vectors_are_orthonormal_where_weights_span_everything(solver):
     half = sp.coo_array((weights, (rows, columns)), shape=(18, 18)).toarray()
     vectors = firstcut.relax(half + np.triu(half, 1).T, 17, solver=solver).eigenvectors
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(17), atol=1e-12)
+
+
+def test_lapack_is_asked_otherwise_where_its_fastest_driver_fails():
+    X = np.zeros((65, 5))  # the driver gave up on the neighbours of equal samples
+    graph = firstcut.nearest_neighbors_graph(X, 5)
+    for count in (64, 65):
+        found = firstcut.relax(graph, count, "ratio")
+        np.testing.assert_allclose(
+            found.eigenvalues, true_eigenvalues(graph, "ratio")[:count], atol=1e-12
+        )

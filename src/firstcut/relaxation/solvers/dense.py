@@ -42,11 +42,25 @@ def dense(
     # A + LIFT · null nullᵀ has the same eigenvectors; only the null vector's value has moved, from
     # 0 to beyond all others, so that the smallest are those wanted.
     full += LIFT * np.outer(null, null)
-    values, vectors = scipy.linalg.eigh(full, subset_by_index=(0, count - 1), check_finite=False)
-    # LAPACK's fastest driver may lose orthogonality where entries differ by very much. The one that
-    # divides and conquers computes all pairs, and does not.
-    if np.abs(vectors.T @ vectors - np.eye(count)).max() > ORTHOGONAL * n:
-        values, vectors = scipy.linalg.eigh(full, driver="evd", check_finite=False)
-        values, vectors = values[:count], vectors[:, :count]
+    values, vectors = _smallest(full, count)
     # All eigenvalues were there to choose from, and the others are no smaller than the last.
     return Eigenpairs(values, vectors, float(values[-1]), True, "dense")
+
+
+def _smallest(full: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest eigenpairs of a matrix, orthonormal to the last digits.
+
+    LAPACK's fastest driver may lose orthogonality where entries differ by very much, and fail where
+    eigenvalues repeat by the dozen. The one that divides and conquers does neither, and computes
+    all pairs.
+    """
+    try:
+        values, vectors = scipy.linalg.eigh(
+            full, subset_by_index=(0, count - 1), check_finite=False
+        )
+        if np.abs(vectors.T @ vectors - np.eye(count)).max() <= ORTHOGONAL * full.shape[0]:
+            return values, vectors
+    except scipy.linalg.LinAlgError:
+        pass  # the other driver answers
+    values, vectors = scipy.linalg.eigh(full, driver="evd", check_finite=False)
+    return values[:count], vectors[:, :count]
