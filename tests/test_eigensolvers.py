@@ -357,3 +357,16 @@ def test_lapack_is_asked_otherwise_where_its_fastest_driver_fails():
         np.testing.assert_allclose(
             found.eigenvalues, true_eigenvalues(graph, "ratio")[:count], atol=1e-12
         )
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_weights_that_leave_no_inverse_are_not_solved_in_silence(solver):
+    rng = np.random.default_rng(0)
+    for weakest in (1e-40, 1e-130, 1e-300):
+        links = rng.choice([1.0, 1e-26, weakest], 120)
+        ring = sp.diags_array([links[:-1], links[:-1]], offsets=[-1, 1], format="csr")
+        loops = sp.diags_array(rng.choice([0.0, 1.0 / weakest**0.5], 120))
+        for cut, graph in (("ratio", ring), ("normalized", sp.csr_array(ring + loops))):
+            found = firstcut.relax(graph, 3, cut, solver=solver, random_state=0)
+            assert np.isfinite(found.eigenvectors).all()
+            assert found.lower_bound <= 1e-25

@@ -17,6 +17,9 @@ from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest
 CG_PRICE = 0.25
 """What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well."""
 
+LONGEST = 1e30
+"""Entries of a solution beyond which it belongs to an eigenvalue far below rounding."""
+
 FEWEST_STEPS = 10
 """Steps that a solve makes even if the budget is spent, for vectors worth returning."""
 
@@ -58,9 +61,9 @@ def cg_invert(
             solution, _ = cg(
                 system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay
             )
-        # Where A takes another direction to 0, to the last digit, there is nothing to divide by,
-        # and no inverse: the search ends without an answer.
-        if not np.isfinite(solution).all():
+        # Where A takes another direction to 0, to the last digit, there is no inverse to speak of,
+        # and the search ends without an answer.
+        if not np.abs(solution).max() <= LONGEST:
             budget.spent = budget.limit
             return right_side.copy()
         # Rounding adds a part along the null vector, which Lanczos must not see grow.
