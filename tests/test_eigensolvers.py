@@ -36,6 +36,7 @@ from firstcut.cuts import as_problem
 from firstcut.graph import as_graph
 from firstcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
 from firstcut.relaxation.solvers.auto import auto, level_widths
+from firstcut.relaxation.solvers.growth import Growth
 from firstcut.relaxation.solvers.lanczos import Budget, largest_eigenpairs
 
 INSTALLED = [
@@ -307,7 +308,10 @@ def test_lanczos_finds_all_copies_of_any_multiplicities(multiplicities, count, s
         budget=Budget(5000),
     )
     assert found.converged
-    np.testing.assert_allclose(found.values, np.sort(diagonal[1:])[::-1][:count], atol=1e-9)
+    truth = np.sort(diagonal[1:])[::-1]
+    np.testing.assert_allclose(found.values, truth[:count], atol=1e-9)
+    # What is left has nothing above ``top``, which is little more than the least of those found.
+    assert truth[count] - 1e-13 <= found.top <= found.values[-1] * (1 + 1e-4)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(count), atol=1e-9)
     np.testing.assert_allclose(known @ found.vectors, 0.0, atol=1e-12)
 
@@ -370,3 +374,34 @@ def test_weights_that_leave_no_inverse_are_not_solved_in_silence(solver):
             found = firstcut.relax(graph, 3, cut, solver=solver, random_state=0)
             assert np.isfinite(found.eigenvectors).all()
             assert found.lower_bound <= 1e-25
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([1.0, 1e-3, 1e-6, 1e-9]))
+def test_what_a_search_has_not_seen_would_have_grown(seed, products, hidden):
+    # An operator on 60 directions, and a start vector with a small part in its largest.
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.random(60) ** rng.uniform(0.2, 5))[::-1] + 0.1
+    start = rng.standard_normal(60)
+    start[0] = hidden * np.linalg.norm(start[1:])
+    part = abs(start[0]) / np.linalg.norm(start)
+    # Plain Lanczos, its vectors made orthogonal twice, with a restart now and then.
+    growth, basis = Growth(), [start / np.linalg.norm(start)]
+    projected = np.zeros((0, 0))
+    for _ in range(products):
+        V = np.array(basis)
+        image = values * basis[-1]
+        for _ in range(2):
+            image -= V.T @ (V @ image)
+        length = float(np.linalg.norm(image))
+        if length < 1e-10:
+            break
+        growth.expand(length)
+        projected = V * values @ V.T
+        ritz, coordinates = np.linalg.eigh(projected)
+        growth.see(ritz[::-1])
+        basis.append(image / length)
+        if len(basis) > 12:
+            growth.restart(6)
+            basis = [*(coordinates[:, ::-1][:, :6].T @ V), basis[-1]]
+    if projected.size:
+        assert growth.top(0.99 * part) >= values[0] * (1 - 1e-9)
