@@ -34,27 +34,33 @@ BISECTIONS = 60
 
 
 class Growth:
-    """By how much the part of an unseen eigenvector would have grown, for any eigenvalue."""
+    """By how much the part of an unseen eigenvector would have grown, for any eigenvalue.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether the space has become invariant, so that nothing grows any more.
+    """
 
     def __init__(self) -> None:
         self._now = np.empty(0)
         self._left_out = np.empty(0)
         self._log_lengths = 0.0
-        self._ended = False
+        self.ended = False
 
     def expand(self, length: float) -> None:
         """Take note of a new direction that had this length."""
-        if not self._ended:
+        if not self.ended:
             self._log_lengths += math.log(length)
 
     def see(self, values: np.ndarray) -> None:
         """Take note of the Ritz values that there are, descending."""
-        if not self._ended:
+        if not self.ended:
             self._now = values
 
     def restart(self, kept: int) -> None:
         """Take note that all but the first ``kept`` Ritz vectors are left out."""
-        if not self._ended:
+        if not self.ended:
             self._left_out = np.append(self._left_out, self._now[kept:])
 
     def end(self) -> None:
@@ -62,7 +68,7 @@ class Growth:
 
         The start vector lies in an invariant space then, and has a part in every eigenspace.
         """
-        self._ended = True
+        self.ended = True
 
     def log(self, value: float) -> float:
         """Return the logarithm of the growth for an eigenvalue; minus infinity for one in sight."""

@@ -299,11 +299,13 @@ def _shown(
 ) -> bool:
     """Whether a search of the complement may end: it is settled, and what it found is proven.
 
-    A proof that takes many products, and more than all that came before, is not waited for.
+    A proof that takes many products, and more than all that came before, is not waited for, nor one
+    that comes no closer.
     """
     if not _settled(ritz, last=last, tol=tol):
         return False
-    if _missed(ritz, last, tol).any() or budget.spent - began > max(began, WORTH_A_PROOF):
+    late = budget.spent - began > max(began, WORTH_A_PROOF)
+    if late or ritz.growth.ended or _missed(ritz, last, tol).any():
         return True
     # A part that would have grown beyond 1 is in nothing.
     return part > 0.0 and ritz.growth.log(last * (1.0 + MARGIN * tol)) >= -math.log(part)
