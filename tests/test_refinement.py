@@ -238,3 +238,17 @@ def test_a_node_may_go_where_it_has_no_edge():
     for _, _, value in move_everywhere(S, found.labels, "ratio"):
         assert value >= found.cut_value * (1 - 1e-9)
     assert found.cut_value < firstcut.cut_value(S, labels, "ratio")
+
+
+def test_a_move_that_cannot_be_seen_does_not_hide_one_that_can():
+    graph = np.diag([1e-12, 1.0, 1e-12])
+    graph[0, 2] = graph[2, 0] = 7.3e-5
+    assert firstcut.refine(graph, [0, 1, 1]).cut_value == 0.0
+    # And where all values underflow to 0, labels still end where no move helps.
+    graph = np.zeros((6, 6))
+    graph[1, 2] = graph[2, 1] = 1e-300
+    graph[4, 5] = graph[5, 4] = 1e-301
+    graph[5, 5] = 1e-274
+    weights = [1e30, 1e8, 1e3, 1e26, 1e35, 1e17]
+    labels = firstcut.refine(graph, [0, 1, 2, 3, 3, 2], weights).labels
+    assert labels[4] == labels[5]

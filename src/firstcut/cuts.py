@@ -129,6 +129,9 @@ class Problem:
         node_up = _exponent(node_weights)
         # Heavier nodes make values smaller, which heavier edges make up for.
         up = max(_exponent(graph.weights), node_up)
+        # The smallest value there could be, of one edge between clusters that weigh much.
+        if graph.n_stored and graph.weights.min() / node_weights.max() < 1.0 / ORDINARY:
+            up = ROOM
         if up == 0:
             return self
         # As far as there is room, for sums and for values.

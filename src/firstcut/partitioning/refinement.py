@@ -20,6 +20,9 @@ VISITS_PER_NODE = 20
 """One settling may visit this many times the nodes there are: more lets rounding gather in the
 sums, fewer takes them afresh more often, and hardly any run visits half as many."""
 
+MOST_STALLED = 5
+"""Settlings in a row that may end without a smaller value."""
+
 VISIBLE = 1e-10
 """Part of the cut value that the move of a heavy node must gain: far above the rounding of sums."""
 
@@ -72,9 +75,8 @@ def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
     state.finish()
     refined = state.labels.astype(np.int64)
     after = problem.value(refined)
-    if not after < before:
-        return Partition(labels, before)
-    return Partition(refined, after)
+    # An equal value may be that of other labels, which no move improves; those given, one may.
+    return Partition(refined, after) if after <= before else Partition(labels, before)
 
 
 class State:
@@ -175,15 +177,16 @@ class State:
         To be called on fresh sums.
         """
         # A settling may end at its limit with moves left. The next one, on fresh sums, makes them.
-        value = self.value
+        value, stalled = self.value, 0
         while True:
-            while self.settle() > 0:
+            # A move too small to be seen may open the way to one that is not; a few of them in a
+            # row say that what is left to gain is below the rounding of the sums.
+            while stalled < MOST_STALLED and self.settle() > 0:
                 before, value = value, self.measure()
-                if not value < before:  # what is left to gain is below the rounding of the sums
-                    break
+                stalled = 0 if value < before else stalled + 1
             if not self._move_heavy():
                 return value
-            value = self.measure()
+            value, stalled = self.measure(), 0
 
     def _move_heavy(self) -> bool:
         """Move one node that is too heavy for the kernels, if that lowers the value.
