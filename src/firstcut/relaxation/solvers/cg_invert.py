@@ -17,8 +17,10 @@ from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest
 CG_PRICE = 0.25
 """What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well."""
 
-LONGEST = 1e30
-"""Entries of a solution beyond which it belongs to an eigenvalue far below rounding."""
+EPSILON = float(np.finfo(np.float64).eps)
+
+LONGEST = 1e12
+"""Largest entry of a solution beyond which rounding makes up much of it."""
 
 FEWEST_STEPS = 10
 """Steps that a solve makes even if the budget is spent, for vectors worth returning."""
@@ -61,11 +63,14 @@ def cg_invert(
             solution, _ = cg(
                 system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay
             )
-        # Where A takes another direction to 0, to the last digit, there is no inverse to speak of,
-        # and the search ends without an answer.
-        if not np.abs(solution).max() <= LONGEST:
+        # Where A takes another direction to 0, up to rounding, there is no inverse to speak of, and
+        # the search ends without an answer. (The right side has length 1.)
+        largest = float(np.abs(solution).max())
+        if not largest <= LONGEST:
             budget.spent = budget.limit
             return right_side.copy()
+        # What rounding leaves of a residual grows with the solution.
+        budget.noise = max(budget.noise, tol, EPSILON * float(np.linalg.norm(solution)))
         # Rounding adds a part along the null vector, which Lanczos must not see grow.
         return np.asarray(solution - null * (null @ solution))
 
@@ -74,9 +79,7 @@ def cg_invert(
     def beyond(found: Found) -> float:
         return 1.0 / (found.top * (1.0 + 2.0 * tol))
 
-    return iterate(
-        "cg_invert", apply, beyond, matrix, null, count, dimension, rng, tol, budget, noise=tol
-    )
+    return iterate("cg_invert", apply, beyond, matrix, null, count, dimension, rng, tol, budget)
 
 
 def _unchecked(n: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:

@@ -60,12 +60,13 @@ SLACK = 10.0
 
 
 class Budget:
-    """How many products may be made, and how many have been."""
+    """How many products may be made, how many have been, and the largest relative error of one."""
 
     def __init__(self, limit: int, deadline: float = np.inf) -> None:
         self.limit = limit
         self.deadline = deadline
         self.spent = 0.0
+        self.noise = 0.0
 
     @property
     def exhausted(self) -> bool:
@@ -140,7 +141,6 @@ def iterate(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
-    noise: float = 0.0,
     smooth_below: float = 0.0,
 ) -> Eigenpairs:
     """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself.
@@ -149,12 +149,12 @@ def iterate(
     eigenvalue reaches ``smooth_below``, the operator is applied once more.
     """
     found = largest_eigenpairs(
-        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget, noise=noise
+        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
     )
     # Eigenvectors of a function of A are those of A: values need not be turned back.
     values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
     if found.converged and values[-1] < smooth_below:
-        found = _smoothed(apply, null, vectors, dimension, rng, tol, budget, noise)
+        found = _smoothed(apply, null, vectors, dimension, rng, tol, budget)
         values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
     accurate = bool(residuals.max() <= SLACK * max(tol, SMALLEST_CHECKED))
     converged = found.converged and accurate
@@ -170,7 +170,6 @@ def largest_eigenpairs(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
-    noise: float = 0.0,
 ) -> Found:
     """Return the ``count`` largest eigenpairs orthogonal to a known eigenvector.
 
@@ -192,8 +191,6 @@ def largest_eigenpairs(
     budget : Budget
         One is spent on every product, and ``apply`` may spend more. The search ends, converged or
         not, when it is exhausted, but not before there are ``count`` approximate pairs.
-    noise : float, default=0.0
-        Relative error of a product, beyond rounding.
 
     Returns
     -------
@@ -217,7 +214,7 @@ def largest_eigenpairs(
     if not converged:
         return Found(values, vectors, False, np.inf)
     # 2. Look for what such a space does not show.
-    return completed(apply, basis, values, vectors, dimension, rng, tol, budget, noise)
+    return completed(apply, basis, values, vectors, dimension, rng, tol, budget)
 
 
 def _smoothed(
@@ -228,7 +225,6 @@ def _smoothed(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
-    noise: float,
 ) -> Found:
     """Apply an inverse once more to what was found, and look again for what it lacks.
 
@@ -246,7 +242,7 @@ def _smoothed(
     values, rotation = scipy.linalg.eigh((small + small.T) / 2, check_finite=False)
     budget.spent += 2.0 * values.size
     pairs = values[::-1], smooth @ rotation[:, ::-1]
-    return completed(apply, basis, *pairs, dimension, rng, tol, budget, noise)
+    return completed(apply, basis, *pairs, dimension, rng, tol, budget)
 
 
 def completed(
@@ -258,20 +254,22 @@ def completed(
     rng: np.random.Generator,
     tol: float,
     budget: Budget,
-    noise: float = 0.0,
 ) -> Found:
     """Look in the complement of accurate pairs, and trade the least of them for what was missed.
 
     ``basis`` has the known eigenvector as its first column and room for the pairs and a search
     space behind it; the other parameters are those of :func:`largest_eigenpairs`.
     """
-    count, part = values.size, sure_part(basis.shape[0], noise)
+    count = values.size
     # At the head of the loop the pairs are accurate, but may not be the largest.
     while True:
         last = float(values[-1])
         basis[:, 1 : 1 + count] = vectors
+        budget.noise = 0.0  # of products with what is outside, from here on
         settled = partial(_settled, last=last, tol=tol)
-        shown = partial(_shown, last=last, tol=tol, part=part, budget=budget, began=budget.spent)
+        shown = partial(
+            _shown, last=last, tol=tol, rows=basis.shape[0], budget=budget, began=budget.spent
+        )
         ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, shown, budget)
         # Not settled means out of budget; what is in sight is then better than nothing.
         converged = settled(ritz)
@@ -280,7 +278,9 @@ def completed(
         if converged:
             missed &= ritz.residuals <= tol * ritz.values
         if not missed.any():
-            return Found(values, vectors, converged, ritz.growth.top(part))
+            return Found(
+                values, vectors, converged, ritz.growth.top(sure_part(basis.shape[0], budget.noise))
+            )
         values = np.concatenate([values, ritz.values[missed]])
         vectors = np.column_stack([vectors, space @ ritz.coordinates[:, missed]])
         best = np.argsort(-values, kind="stable")[:count]
@@ -295,7 +295,7 @@ def _missed(ritz: _Ritz, last: float, tol: float) -> np.ndarray:
 
 
 def _shown(
-    ritz: _Ritz, *, last: float, tol: float, part: float, budget: Budget, began: float
+    ritz: _Ritz, *, last: float, tol: float, rows: int, budget: Budget, began: float
 ) -> bool:
     """Whether a search of the complement may end: it is settled, and what it found is proven.
 
@@ -308,6 +308,7 @@ def _shown(
     if late or ritz.growth.ended or _missed(ritz, last, tol).any():
         return True
     # A part that would have grown beyond 1 is in nothing.
+    part = sure_part(rows, budget.noise)
     return part > 0.0 and ritz.growth.log(last * (1.0 + MARGIN * tol)) >= -math.log(part)
 
 
