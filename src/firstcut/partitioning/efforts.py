@@ -61,7 +61,7 @@ EFFORTS: dict[str, Effort] = {
         bound_nodes=2000,
         spectral_nodes=8000,  # raised until k-means labels, refined, no longer won anywhere
         spectral_edges=150_000_000,
-        edges=80_000_000,  # about half a second
+        edges=100_000_000,  # about half a second
         passes=4,
     ),
     # Without a budget of edges: it ends when populations bring nothing new.
