@@ -29,6 +29,7 @@ from firstcut.partitioning.levels import Coarsening
 from firstcut.partitioning.passes import Trial
 from firstcut.partitioning.population import Population
 from firstcut.partitioning.refinement import State
+from firstcut.relaxation.relax import relax_problem
 
 WORK = 1000
 """What every pass costs in a population whose passes are scripted."""
@@ -173,6 +174,15 @@ def spent(S, c, stages, seed=0):
     return made.work, first
 
 
+def test_every_task_draws_numbers_of_its_own():
+    def numbers(seed):
+        made = search._Search(ring(50), 4, [seed], 1, time.monotonic(), None, False, None)
+        return [made.next_generator().integers(2**62) for _ in range(50)]
+
+    assert len({*numbers(0), *numbers(1)}) == 100
+    assert numbers(0) == numbers(0)
+
+
 def test_balanced_visits_100_million_edges():
     S = sp.csr_array(sp.random_array((1500, 1500), density=0.004, rng=0))
     S = S + S.T + sp.diags_array([np.full(1499, 0.1)] * 2, offsets=[-1, 1])
@@ -216,6 +226,26 @@ def test_the_spectral_solution_takes_part_where_nodes_and_clusters_allow(n, c, e
     assert not later_stages._is_affordable(made, EFFORTS[effort])
 
 
+@pytest.mark.parametrize(
+    ("effort", "most"), [("fast", 500), ("balanced", 2000), ("thorough", 2000)]
+)
+def test_the_bound_comes_by_itself_up_to_a_size(monkeypatch, effort, most):
+    class Stopped(Exception):
+        """Raised in place of the search."""
+
+    def noted(*arguments):
+        wanted.append(arguments[6])
+        raise Stopped
+
+    wanted: list[bool] = []
+    monkeypatch.setattr(search, "_Search", noted)
+    for n in (most, most + 1):
+        for asked in (None, False, True):
+            with pytest.raises(Stopped):
+                firstcut.partition(ring(n).graph, 4, effort=effort, lower_bound=asked)
+    assert wanted == [True, False, True, False, False, True]
+
+
 def ring(n):
     """A ring with chords, each node with ten neighbours."""
     near = np.concatenate([np.arange(-5, 0), np.arange(1, 6)])
@@ -232,6 +262,16 @@ def test_more_nodes_and_clusters_are_foreseen_to_cost_more(n, c):
     assert spectral_work(shape(n), c) < spectral_work(shape(n), c + 1)
     assert spectral_work(shape(n), c) < spectral_work(shape(n + 1), c) or n == max(500, 8 * c)
     assert eigenproblem_work(shape(n), c) < spectral_work(shape(n), c)
+
+
+@pytest.mark.parametrize(("n", "c"), [(500, 5), (501, 5), (792, 100), (801, 100)])
+def test_what_is_foreseen_to_be_solved_in_full_is(n, c):
+    problem = ring(n)
+    in_full = relax_problem(problem, c, random_state=0).solver == "dense"
+    assert in_full is (n in (500, 792))
+    # Only then it does not matter how many edges there are.
+    twice = SimpleNamespace(n_nodes=n, graph=SimpleNamespace(n_stored=2 * problem.graph.n_stored))
+    assert (eigenproblem_work(twice, c) == eigenproblem_work(problem, c)) is in_full
 
 
 # -- the passes

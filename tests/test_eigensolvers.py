@@ -9,6 +9,7 @@ import inspect
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -35,9 +36,11 @@ import firstcut
 from firstcut.cuts import as_problem
 from firstcut.graph import as_graph
 from firstcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
-from firstcut.relaxation.solvers.auto import auto, level_widths
+from firstcut.relaxation.solvers.auto import Forecast, auto, level_widths
 from firstcut.relaxation.solvers.growth import Growth
 from firstcut.relaxation.solvers.lanczos import Budget, largest_eigenpairs
+
+choosing = import_module("firstcut.relaxation.solvers.auto")  # its function has the same name
 
 INSTALLED = [
     name for name in EIGENSOLVERS if name not in PACKAGES or find_spec(PACKAGES[name]) is not None
@@ -276,6 +279,24 @@ def test_the_choice_follows_the_shape_of_the_graph(graph, solver):
     assert firstcut.relax(graph, 5, random_state=0).solver == solver
 
 
+def test_at_the_users_cap_nothing_else_is_tried():
+    matrix, null = block(cloud_graph(2000, 20))
+    found = auto(matrix, null, 5, rng=np.random.default_rng(0), max_iter=20)
+    assert found.solver == "lanczos"
+    assert not found.converged
+
+
+def test_where_iteration_takes_longer_than_foreseen_a_factorization_takes_over(
+    monkeypatch,
+):
+    matrix, null = block(cloud_graph(1000, 3))
+    forecast = Forecast(n_steps=20.0, worth=21.0, entries=1e5, seconds=0.0)
+    monkeypatch.setattr(choosing, "forecast", lambda *_: forecast)
+    found = auto(matrix, null, 5, rng=np.random.default_rng(0))
+    assert found.solver == "shift_invert"
+    assert found.converged
+
+
 @given(graphs(max_nodes=30))
 def test_levels_of_a_search_hold_every_node_of_the_component(graph):
     graph = as_graph(graph)
@@ -314,6 +335,108 @@ def test_lanczos_finds_all_copies_of_any_multiplicities(multiplicities, count, s
     assert truth[count] - 1e-13 <= found.top <= found.values[-1] * (1 + 1e-4)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(count), atol=1e-9)
     np.testing.assert_allclose(known @ found.vectors, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_that_are_said_to_be_complete_are_so_however_small_the_budget(seed):
+    """The search of the complement may end anywhere, and must not take that for an answer."""
+    rng = np.random.default_rng(seed)
+    values, multiplicities, count = 0.9 ** np.arange(4), rng.integers(1, 6, 4), rng.integers(2, 9)
+    diagonal = np.concatenate([np.repeat(values, multiplicities), np.linspace(0, 0.6, 150)])
+    known = np.eye(1, diagonal.size)[0]  # one copy of the largest is left out
+    truth = np.sort(diagonal[1:])[::-1]
+    n_converged = 0
+    for limit in range(10, 150, 4):
+        found = largest_eigenpairs(
+            diagonal.__mul__,
+            known,
+            count,
+            dimension=2 * count + 2,
+            rng=np.random.default_rng(seed),
+            tol=1e-6,
+            budget=Budget(limit),
+        )
+        if found.converged:
+            n_converged += 1
+            np.testing.assert_allclose(found.values, truth[:count], rtol=1e-4)
+            assert found.top >= truth[count] * (1 - 1e-9)
+    assert n_converged > 0
+
+
+@pytest.mark.parametrize("gap", [12, 15, 19])
+def test_nothing_is_missed_by_more_than_ten_tolerances(gap):
+    """Two copies of a value hide behind one that is larger than another by so many tolerances."""
+    tol = 1e-4
+    diagonal = np.concatenate([[1.0], np.full(3, 1.0 + gap * tol), [1.0], np.linspace(0, 0.8, 150)])
+    for seed in range(3):
+        found = largest_eigenpairs(
+            diagonal.__mul__,
+            np.eye(1, diagonal.size)[0],
+            3,
+            dimension=20,
+            rng=np.random.default_rng(seed),
+            tol=tol,
+            budget=Budget(5000),
+        )
+        np.testing.assert_allclose(found.values, 1.0 + gap * tol, rtol=10 * tol)
+
+
+@pytest.mark.parametrize("max_iter", [10, 30, 100])
+def test_lobpcg_makes_the_products_it_may_also_where_it_begins_again(max_iter):
+    class Counting(sp.csr_array):
+        """A matrix that counts the products with it."""
+
+        def __matmul__(self, other):
+            self.n_products += 1
+            return super().__matmul__(other)
+
+    matrix, null = block(hub_of_cliques(12, 40))
+    matrix = Counting(matrix)
+    matrix.n_products = 0
+    solve = EIGENSOLVERS["lobpcg"]
+    found = solve(matrix, null, 9, rng=np.random.default_rng(0), tol=0.0, max_iter=max_iter)
+    assert not found.converged
+    # Each time it begins takes a few more, and this graph makes it begin often.
+    assert max_iter <= matrix.n_products <= 1.5 * max_iter + 8
+
+
+@pytest.mark.parametrize("copies", [4, 6, 9])
+def test_copies_beyond_those_wanted_are_not_waited_for(copies):
+    """What is to be shown is that nothing larger is left; a value as large may be."""
+    diagonal = np.concatenate([[1.0], np.full(copies, 0.9), np.linspace(0, 0.5, 300)])
+    for seed in range(3):
+        budget = Budget(5000)
+        found = largest_eigenpairs(
+            diagonal.__mul__,
+            np.eye(1, diagonal.size)[0],
+            3,
+            dimension=20,
+            rng=np.random.default_rng(seed),
+            tol=1e-6,
+            budget=budget,
+        )
+        assert found.converged
+        assert 0.9 <= found.top < 0.901
+        assert budget.spent < 200
+
+
+def test_a_proof_that_cannot_be_had_is_not_waited_for():
+    """Products so noisy that a start vector's part in anything drowns prove nothing."""
+    diagonal = np.concatenate([[1.0], np.full(4, 0.9), np.linspace(0, 0.5, 300)])
+    budget = Budget(5000)
+    found = largest_eigenpairs(
+        diagonal.__mul__,
+        np.eye(1, diagonal.size)[0],
+        3,
+        dimension=20,
+        rng=np.random.default_rng(0),
+        tol=1e-6,
+        budget=budget,
+        noise=0.1,
+    )
+    assert found.converged
+    assert found.top == np.inf
+    assert budget.spent < 1000
 
 
 def test_a_solver_whose_package_is_missing_says_what_to_install(monkeypatch):

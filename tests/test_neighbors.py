@@ -287,3 +287,14 @@ def test_nothing_asked_nothing_found():
 def test_n_jobs_must_be_a_number_of_threads(n_jobs):
     with pytest.raises((ValueError, TypeError), match="n_jobs="):
         NeighborIndex(np.eye(4), n_jobs)
+
+
+@pytest.mark.parametrize("away", [0.0, 1.0, 30.0])
+def test_products_find_all_within_a_distance_and_few_beyond(away):
+    X = np.random.default_rng(0).normal(size=(300, 12)) + away
+    distances = np.square(X[:40, None] - X[None]).sum(axis=2)
+    needed = np.sort(distances, axis=1)[:, 7]
+    counts, found = neighbor_candidates.ProductSearch(X, np.arange(300)).within(X[:40], needed)
+    for row, listed in enumerate(np.split(found, np.cumsum(counts)[:-1])):
+        assert {*np.flatnonzero(distances[row] < needed[row])} <= {*listed.tolist()}
+        assert distances[row, listed].max() <= needed[row] * (1 + 1e-9)

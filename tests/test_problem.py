@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from conftest import graphs, points_graph
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from wide_spans import Rational, wide_problems
 
@@ -156,6 +156,32 @@ def test_what_is_out_of_range_is_told_on_entry(weight, loop, cut, words):
     for verb in (firstcut.partition, firstcut.exact_partition, firstcut.direct_cut):
         with pytest.raises(ValueError, match=words):
             verb(S, 2, cut)
+
+
+@settings(max_examples=400)
+@given(SEEDS, st.integers(-1070, 1020), st.integers(-1070, 1020), st.sampled_from([1, 60, 400]))
+def test_just_what_is_out_of_range_is_refused(seed, edge_exponent, node_exponent, span):
+    rng, n = np.random.default_rng(seed), 4
+
+    def numbers(exponent, size):
+        exponents = np.clip(exponent + rng.integers(-span, span, size), -1073, 1023)
+        return np.ldexp(rng.uniform(0.5, 1.0, size), exponents)
+
+    weights = numbers(edge_exponent, 6) * (rng.random(6) < 0.7)
+    S, b = np.zeros((n, n)), numbers(node_exponent, n)
+    S[np.triu_indices(n, 1)] = weights
+    S += S.T
+    ratios = [sum(map(Fraction, row)) / Fraction(own) for row, own in zip(S, b, strict=True)]
+    sums = max(sum(map(Fraction, S.ravel())), sum(map(Fraction, b)), n * max(ratios))
+    # Rounding decides at the very ends.
+    limit, near = Fraction(10) ** 307, 1 + Fraction(1, 10**9)
+    assume(not limit / near < sums < limit * near)
+    assume(not 1 / near < max(ratios) * limit < near)
+    if sums < limit and (max(ratios) > 1 / limit or not S.any()):
+        assert as_problem(S, b).n_nodes == n
+    else:
+        with pytest.raises(ValueError, match="Multiply"):
+            as_problem(S, b)
 
 
 @given(S=graphs(), seed=SEEDS, exponent=st.sampled_from([-1000, -900, 0, 900, 1000]))

@@ -247,7 +247,8 @@ def test_columns_called_by_numbers_are_a_header_where_the_class_is_named(tmp_pat
     np.testing.assert_array_equal(datasets.load("glass", data=tmp_path).X, X)
 
 
-def test_a_folder_that_is_called_like_a_file_is_none(tmp_path):
+def test_a_folder_that_is_called_like_a_file_is_none(tmp_path, monkeypatch):
+    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
     (tmp_path / "Glass.NPZ").mkdir()
     with pytest.raises(FileNotFoundError):
         datasets.load("glass", data=tmp_path, download=False)

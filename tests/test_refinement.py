@@ -174,6 +174,33 @@ def test_heap_gives_keys_in_order():
     assert all(drawn_keys[node] == key for key, node in out)
 
 
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+@pytest.mark.parametrize("seed", range(8))
+def test_chains_do_not_depend_on_the_names_of_the_nodes(cut, seed):
+    """Which nodes a chain meets, and in which order it moves them, follows from weights alone."""
+    rng, n, c = np.random.default_rng(seed), 60, 3
+    S = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.07), 1)
+    S[np.arange(n - 1), np.arange(1, n)] += rng.uniform(0.5, 1.0, n - 1)
+    S += S.T
+    labels = rng.permutation(np.arange(n) % c)
+    order = rng.permutation(n)
+    for patience in (2, 8, 30):
+        plain, renamed = (
+            state_of(S, cut, labels, c),
+            state_of(S[order][:, order], cut, labels[order], c),
+        )
+        plain.finish()
+        renamed.labels[:] = plain.labels[order]
+        renamed.measure()
+        first = rng.permutation(n)[:5].astype(np.int32)
+        same = np.argsort(order)[first].astype(np.int32)
+        work = plain.work, renamed.work
+        gain = plain.climb(first, patience, 10**9)
+        assert renamed.climb(same, patience, 10**9) == pytest.approx(gain, rel=1e-9, abs=1e-12)
+        np.testing.assert_array_equal(renamed.labels, plain.labels[order])
+        assert plain.work - work[0] == renamed.work - work[1]
+
+
 @given(st.data(), st.sampled_from([-300, -150, 0, 150, 300]), st.booleans())
 def test_huge_and_tiny_weights(data, exponent, mixed):
     S, cut, labels, c = drawn(data)

@@ -174,6 +174,18 @@ def test_a_generator_is_a_seed_too():
     np.testing.assert_array_equal(one.labels, two.labels)
 
 
+@pytest.mark.parametrize("n", [3, 30, 300])
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_callers_generator_moves_on_alike_whatever_is_searched(n, effort):
+    S = np.ones((n, n)) - np.eye(n)
+    passed_on = np.random.default_rng(5)
+    firstcut.partition(S, 2, effort=effort, time_limit=0.1, random_state=passed_on)
+    # By four words of 32 bits, which is what the draws that follow have always come after.
+    expected = np.random.default_rng(5)
+    expected.bytes(16)
+    assert passed_on.bit_generator.state["state"] == expected.bit_generator.state["state"]
+
+
 def test_relabelled_nodes_keep_the_laws():
     S = points_graph(400)
     order = np.random.default_rng(1).permutation(400)
