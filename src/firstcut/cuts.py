@@ -75,13 +75,13 @@ class Problem:
         graph = self.graph
         # Labels are looked up at every stored edge, and 32 bits halve the memory that moves.
         small = labels.astype(np.int32) if labels.max() < np.iinfo(np.int32).max else labels
-        source = np.repeat(small, np.diff(graph.indptr))
-        crossing = np.flatnonzero(source != small[graph.indices])
+        lengths = np.diff(graph.indptr)
+        crossing = np.flatnonzero(np.repeat(small, lengths) != small[graph.indices])
+        # Node by node first: the rounding of a sum grows with its terms, and edges are millions.
         # Every edge is stored from both ends, so each of the two clusters gets its weight once.
-        # Clusters that nothing leaves count 0; if no edge crosses, bincount returns integers.
-        return np.bincount(
-            source[crossing], graph.weights[crossing], minlength=int(labels.max()) + 1
-        ).astype(np.float64, copy=False)
+        node = np.repeat(np.arange(self.n_nodes, dtype=graph.indptr.dtype), lengths)[crossing]
+        outward = np.bincount(node, graph.weights[crossing], minlength=self.n_nodes)
+        return np.bincount(labels, outward).astype(np.float64, copy=False)
 
     def cluster_weights(self, labels: np.ndarray) -> np.ndarray:
         """Return b(C_k) for every cluster: the sum of the weights of its nodes."""
