@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -128,3 +130,13 @@ def test_arguments_are_not_changed(weights):
     firstcut.cut_value(S, labels, b if weights else "ratio")
     np.testing.assert_array_equal(labels, [3, 3, 5, 5])
     np.testing.assert_array_equal(b, np.ones(4))
+
+
+def test_the_value_of_millions_of_edges_is_right_to_thirteen_digits():
+    n = 1500
+    graph = np.random.default_rng(0).random((n, n)) + 0.1
+    graph = graph + graph.T
+    labels = np.arange(n) % 2
+    value = firstcut.cut_value(graph, labels, cut="ratio")
+    boundary = math.fsum(graph[np.ix_(labels == 0, labels == 1)].ravel())
+    assert value == pytest.approx(2 * boundary / (n / 2), rel=1e-14)
