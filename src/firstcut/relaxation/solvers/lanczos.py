@@ -8,9 +8,9 @@ makes the sum of the eigenvalues a lower bound and not a guess.
 
 That is why this is not :func:`scipy.sparse.linalg.eigsh`. On a binary tree of 2047 nodes and on a
 torus of 45 × 45 one call of it missed a copy for 10 seeds of 10 (with inversion for 5 and 10), this
-for none. Repeating ``eigsh`` in the complement missed none either, in 1.1 to 1.5 times the time of
-this, and 0.8 to 1.2 times with inversion (``benchmarks/repeated_eigenvalues.py``): what is gained
-over that is a third of the time at most, and one search with one budget of products.
+for none. Repeating ``eigsh`` in the complement missed none either, in 0.9 to 1.3 times the time of
+this, and 0.7 to 1.1 times with inversion (``benchmarks/repeated_eigenvalues.py``). But it cannot
+say what it has not seen, which takes the lengths and Ritz values of the search (see ``growth``).
 
 References
 ----------
