@@ -37,8 +37,8 @@ from firstcut.cuts import as_problem
 from firstcut.graph import as_graph
 from firstcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
 from firstcut.relaxation.solvers.auto import Forecast, auto, level_widths
-from firstcut.relaxation.solvers.growth import Growth
-from firstcut.relaxation.solvers.lanczos import Budget, largest_eigenpairs
+from firstcut.relaxation.solvers.krylov import Budget, Growth
+from firstcut.relaxation.solvers.lanczos import largest_eigenpairs
 
 choosing = import_module("firstcut.relaxation.solvers.auto")  # its function has the same name
 

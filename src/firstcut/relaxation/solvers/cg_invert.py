@@ -12,7 +12,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from firstcut.relaxation.solvers.dense import dense
 from firstcut.relaxation.solvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
-from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest_size
+from firstcut.relaxation.solvers.krylov import Budget
+from firstcut.relaxation.solvers.lanczos import Found, iterate, smallest_size
 
 CG_PRICE = 0.25
 """What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well."""

@@ -10,18 +10,12 @@ That is why this is not :func:`scipy.sparse.linalg.eigsh`. On a binary tree of 2
 torus of 45 × 45 one call of it missed a copy for 10 seeds of 10 (with inversion for 5 and 10), this
 for none. Repeating ``eigsh`` in the complement missed none either, in 0.9 to 1.3 times the time of
 this, and 0.7 to 1.1 times with inversion (``benchmarks/repeated_eigenvalues.py``). But it cannot
-say what it has not seen, which takes the lengths and Ritz values of the search (see ``growth``).
-
-References
-----------
-K. Wu and H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM
-Journal on Matrix Analysis and Applications 22 (2000).
+say what it has not seen, which takes the lengths and Ritz values of the search (see ``krylov``).
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -31,17 +25,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from firstcut.relaxation.solvers.dense import dense
-from firstcut.relaxation.solvers.growth import Growth, sure_part
-from firstcut.relaxation.solvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
-
-Apply = Callable[[np.ndarray], np.ndarray]
-"""A symmetric operator: a vector of length n in, a new vector of length n out."""
-
-CANCELLATION = 0.7
-"""A vector that keeps less of its length than this under a projection is projected again."""
-
-NOTHING_LEFT = 1e-14
-"""Share of a vector's length below which what a projection leaves is nothing but rounding."""
+from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
+from firstcut.relaxation.solvers.krylov import Apply, Budget, Ritz, search, sure_part
 
 CLEARLY = 10.0
 """Values that differ by fewer tolerances than this count as equal."""
@@ -59,42 +44,16 @@ SLACK = 10.0
 """Tolerances that a residual of the matrix may be off by, where the operator was another."""
 
 
-class Budget:
-    """How many products may be made, how many have been, and the largest relative error of one."""
-
-    def __init__(self, limit: int, deadline: float = np.inf) -> None:
-        self.limit = limit
-        self.deadline = deadline
-        self.spent = 0.0
-        self.noise = 0.0
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether there is nothing left to spend; out of time is an error."""
-        if time.monotonic() > self.deadline:
-            raise TimeoutError(OUT_OF_TIME)
-        return self.spent >= self.limit
-
-
 class Found(NamedTuple):
     """Values descending, orthonormal columns, and whether they are accurate and complete.
 
-    No eigenvalue of the complement lies above ``top``, see ``growth``.
+    No eigenvalue of the complement lies above ``top``, see ``krylov``.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     converged: bool
     top: float
-
-
-class _Ritz(NamedTuple):
-    """What a search space knows about the top of the spectrum: values descending."""
-
-    values: np.ndarray
-    residuals: np.ndarray
-    coordinates: np.ndarray
-    growth: Growth
 
 
 def lanczos(
@@ -202,11 +161,11 @@ def largest_eigenpairs(
     basis = np.empty((n, 1 + count + dimension + 1), order="F")
     basis[:, 0] = known
 
-    def enough(ritz: _Ritz) -> bool:
+    def enough(ritz: Ritz) -> bool:
         return bool((ritz.residuals[:count] <= tol * ritz.values[:count]).all())
 
     # 1. The pairs that a space grown from one vector shows, orthogonal to the known one.
-    ritz, space = _search(apply, basis, 1, count, dimension, rng, enough, budget)
+    ritz, space = search(apply, basis, 1, count, dimension, rng, enough, budget)
     converged = enough(ritz)
     values = ritz.values[:count]
     vectors = space @ ritz.coordinates[:, :count]
@@ -270,7 +229,7 @@ def completed(
         shown = partial(
             _shown, last=last, tol=tol, rows=basis.shape[0], budget=budget, began=budget.spent
         )
-        ritz, space = _search(apply, basis, 1 + count, 1, dimension, rng, shown, budget)
+        ritz, space = search(apply, basis, 1 + count, 1, dimension, rng, shown, budget)
         # Not settled means out of budget; what is in sight is then better than nothing.
         converged = settled(ritz)
         missed = _missed(ritz, last, tol)
@@ -289,14 +248,12 @@ def completed(
             return Found(values, vectors, False, np.inf)
 
 
-def _missed(ritz: _Ritz, last: float, tol: float) -> np.ndarray:
+def _missed(ritz: Ritz, last: float, tol: float) -> np.ndarray:
     """Return which pairs belong among those found, the least of which has the value ``last``."""
     return np.asarray(ritz.values > last * (1.0 + CLEARLY * tol))
 
 
-def _shown(
-    ritz: _Ritz, *, last: float, tol: float, rows: int, budget: Budget, began: float
-) -> bool:
+def _shown(ritz: Ritz, *, last: float, tol: float, rows: int, budget: Budget, began: float) -> bool:
     """Whether a search of the complement may end: it is settled, and what it found is proven.
 
     A proof that takes many products, and more than all that came before, is not waited for, nor one
@@ -312,7 +269,7 @@ def _shown(
     return part > 0.0 and ritz.growth.log(last * (1.0 + MARGIN * tol)) >= -math.log(part)
 
 
-def _settled(ritz: _Ritz, *, last: float, tol: float) -> bool:
+def _settled(ritz: Ritz, *, last: float, tol: float) -> bool:
     """Whether a search of the complement has shown what it has to, one way or the other.
 
     Either pairs were missed, and about half of those in sight have converged; or the top of the
@@ -326,116 +283,6 @@ def _settled(ritz: _Ritz, *, last: float, tol: float) -> bool:
         return bool((ritz.residuals <= tol * ritz.values)[leading].all())
     margin, residual = last - ritz.values[0], ritz.residuals[0]
     return bool(MARGIN * residual <= margin or residual <= MARGIN * tol * last)
-
-
-def _search(
-    apply: Apply,
-    basis: np.ndarray,
-    locked: int,
-    count: int,
-    dimension: int,
-    rng: np.random.Generator,
-    done: Callable[[_Ritz], bool],
-    budget: Budget,
-) -> tuple[_Ritz, np.ndarray]:
-    """Grow, test and restart a Krylov space orthogonal to the first ``locked`` columns of basis.
-
-    The columns from ``locked`` on are overwritten. Returns the Ritz pairs and the space (a view of
-    basis) that their coordinates refer to. Steps are numbered as in Wu and Simon's algorithm; that
-    one tests when the space is full, this one also on the way there.
-    """
-    space = basis[:, locked:]
-    projected = np.zeros((dimension, dimension))  # of the operator onto the space, lower triangle
-    size, growth = 0, Growth()
-    # 1. Start from a random direction outside of what is locked.
-    space[:, 0] = _random_direction(basis[:, :locked], rng)
-    # A test costs an eigenproblem of the size of the space, so not after every product.
-    pause = max(5, dimension // 6)
-    # At the head of the loop the first ``size`` columns of the space are orthonormal, ``projected``
-    # is the operator on them, and column ``size`` is the direction to go on in.
-    while True:
-        # Not before there are as many pairs as are wanted: a spent budget returns what there is.
-        pause_at = min(dimension, max(size + pause, count))
-        while size < pause_at:
-            # 2. Expand by one product. Its coefficients are a row of the projected operator: after
-            #    a restart an arrow that meets every kept vector, from then on two entries.
-            vector, coefficients, coupling = _orthogonalize(
-                apply(space[:, size]), basis[:, : locked + size + 1]
-            )
-            budget.spent += 1.0
-            # The locked columns are eigenvectors, to the tolerance: no part of the operator on the
-            # space.
-            projected[size, : size + 1] = coefficients[locked:]
-            size += 1
-            # What counts as nothing may be anything up to that.
-            growth.expand(coupling or NOTHING_LEFT * float(np.linalg.norm(coefficients)))
-            if coupling == 0.0:  # the space is invariant: go on from anywhere else
-                vector = _random_direction(basis[:, : locked + size], rng)
-                _ritz(projected[:size, :size], coupling, growth)
-                growth.end()
-            space[:, size] = vector
-        # 3. Solve the projected problem (Rayleigh-Ritz) and test its pairs.
-        ritz = _ritz(projected[:size, :size], coupling, growth)
-        if done(ritz) or budget.exhausted:
-            return ritz, space[:, :size]
-        if size == dimension:
-            # 4. Restart thick: keep the wanted Ritz vectors and half of the others, and go on from
-            #    the residual direction, which all of them share.
-            kept = count + (dimension - count) // 2
-            growth.restart(kept)
-            residual_direction = space[:, size].copy()
-            space[:, :kept] = space[:, :size] @ ritz.coordinates[:, :kept]
-            space[:, kept] = residual_direction
-            # The kept vectors are Ritz vectors, on which the operator is diagonal. How they couple
-            # to the next column, the arrow, comes with the first product as its coefficients.
-            projected[:kept, :kept] = np.diag(ritz.values[:kept])
-            size = kept
-
-
-def _ritz(projected: np.ndarray, coupling: float, growth: Growth) -> _Ritz:
-    """Return the eigenpairs of the lower triangle of ``projected``, and their residual norms."""
-    values, coordinates = scipy.linalg.eigh(projected, lower=True, check_finite=False)
-    # The operator takes a Ritz vector out of the space along the next column only, by ``coupling``
-    # times its last coordinate.
-    values, coordinates = values[::-1], coordinates[:, ::-1]
-    growth.see(values)
-    return _Ritz(values, np.abs(coupling * coordinates[-1]), coordinates, growth)
-
-
-def _orthogonalize(vector: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the unit part of ``vector`` outside ``columns``, its coefficients, and that length.
-
-    The length is 0 when nothing but rounding is left; the first result then has no meaning.
-    Changes ``vector``.
-    """
-    coefficients = np.zeros(columns.shape[1])
-    whole = float(np.linalg.norm(vector))
-    # In exact arithmetic a Lanczos vector meets the last two columns only. With them gone, one
-    # projection on all cancels nothing but rounding, and does not have to be repeated.
-    recent = columns[:, -2:]
-    coefficients[-2:] = recent.T @ vector
-    vector -= recent @ coefficients[-2:]
-    length = float(np.linalg.norm(vector))
-    # Projecting rounds in proportion to what it takes away. Little taken means that what is left is
-    # orthogonal to the last digits; else it is done again (Kahan: twice is enough).
-    for _ in range(3):
-        before = length
-        part = columns.T @ vector
-        vector -= columns @ part
-        coefficients += part
-        length = float(np.linalg.norm(vector))
-        if length > CANCELLATION * before:
-            break
-    if length <= NOTHING_LEFT * whole:
-        return vector, coefficients, 0.0
-    vector /= length
-    return vector, coefficients, length
-
-
-def _random_direction(columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a random unit vector orthogonal to ``columns``."""
-    vector = np.asarray(rng.standard_normal(columns.shape[0]))
-    return _orthogonalize(vector, columns)[0]
 
 
 def rayleigh_ritz(

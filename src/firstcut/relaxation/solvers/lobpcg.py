@@ -23,7 +23,8 @@ import scipy.sparse.linalg
 
 from firstcut.relaxation.solvers.dense import dense
 from firstcut.relaxation.solvers.interface import OUT_OF_TIME, Eigenpairs
-from firstcut.relaxation.solvers.lanczos import Budget, completed, rayleigh_ritz
+from firstcut.relaxation.solvers.krylov import Budget
+from firstcut.relaxation.solvers.lanczos import completed, rayleigh_ritz
 
 GUARDS = 4
 """Vectors beyond those wanted, which make the wanted ones converge sooner."""

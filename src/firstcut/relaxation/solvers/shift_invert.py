@@ -8,7 +8,8 @@ from scipy.sparse.linalg import splu
 
 from firstcut.relaxation.solvers.dense import dense
 from firstcut.relaxation.solvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
-from firstcut.relaxation.solvers.lanczos import Budget, Found, iterate, smallest_size
+from firstcut.relaxation.solvers.krylov import Budget
+from firstcut.relaxation.solvers.lanczos import Found, iterate, smallest_size
 
 SHIFT = 1e-9
 """Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot."""
