@@ -17,7 +17,7 @@ from firstcut.cuts import as_problem
 from firstcut.kernels import coarsen as kernels
 from firstcut.partitioning import levels, passes
 from firstcut.partitioning.cluster_merging import merge_clusters
-from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.coarsening import COARSENING_RULES, MOST_SHARES
 from firstcut.partitioning.refinement import State
 
 
@@ -77,13 +77,13 @@ def test_coarse_value_is_fine_value_on_any_graph(S, seed):
 def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, apart):
     problem = as_problem(S, np.linspace(1.0, 2.0, len(S)))
     parts = (np.arange(len(S)) % 2).astype(np.int32) if apart else None
-    leader = rule(problem, np.random.default_rng(seed), 3.5, parts)
+    leader = rule(problem, np.random.default_rng(seed), 1.75, parts)
     assert leader.dtype == np.int32
     np.testing.assert_array_equal(leader[leader], leader)
-    assert np.bincount(leader, problem.node_weights).max() <= 3.5
+    assert np.bincount(leader, problem.node_weights).max() <= MOST_SHARES * 1.75
     if parts is not None:
         np.testing.assert_array_equal(parts[leader], parts)
-    again = rule(problem, np.random.default_rng(seed), 3.5, parts)
+    again = rule(problem, np.random.default_rng(seed), 1.75, parts)
     np.testing.assert_array_equal(leader, again)
 
 
@@ -102,7 +102,7 @@ def test_parts_are_never_gathered_together(rule):
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
 def test_groups_stay_within_their_weight(rule):
     _, steps = levels_of(points_graph(600), "ratio", smallest=30, rule=rule)
-    assert max(step.problem.node_weights.max() for step in steps) <= levels.HEAVIEST * 600 / 30
+    assert max(step.problem.node_weights.max() for step in steps) <= MOST_SHARES * 600 / 30
 
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
@@ -134,12 +134,16 @@ def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     S = star_graph(60)
     problem, compiled = levels_of(S, "normalized", smallest=5)
     grown = levels.agglomerate(problem, 2)
-    heavy_edges = import_module("firstcut.partitioning.coarsening.heavy_edges")
-    for name in ("gather", "gather_leaves", "gather_listed", "number_groups", "list_members",
-                 "contract"):  # fmt: skip
-        home = heavy_edges if hasattr(heavy_edges, name) else levels
-        monkeypatch.setattr(home, name, getattr(kernels, name).py_func)
+    by_label = COARSENING_RULES["label_propagation"]
+    _, propagated = levels_of(S, "normalized", smallest=5, rule=by_label)
+    rules = [import_module(f"firstcut.partitioning.coarsening.{name}") for name in COARSENING_RULES]
+    for name in ("gather", "gather_leaves", "gather_listed", "propagate", "number_groups",
+                 "list_members", "contract"):  # fmt: skip
+        for home in (levels, *rules):
+            if hasattr(home, name):
+                monkeypatch.setattr(home, name, getattr(kernels, name).py_func)
     same_hierarchies(compiled, levels_of(S, "normalized", smallest=5)[1])
+    same_hierarchies(propagated, levels_of(S, "normalized", smallest=5, rule=by_label)[1])
     same_hierarchies(grown, levels.agglomerate(problem, 2))
 
 
@@ -155,12 +159,14 @@ def test_passes_are_monotone_and_know_their_value(S, c, seed):
         problem = as_problem(S, cut)
         rng = np.random.default_rng(seed)
         found = passes.fresh(problem, c, rng, 6)
-        other = passes.fresh(problem, c, rng, len(S), spectral=True)
+        other = passes.fresh(problem, c, rng, len(S))
+        steps = passes.descend(problem, c, rng, 6, levels.Coarsening())
+        by_spectrum = passes.spectral(problem, steps, c, rng, n_starts=2, most_work=np.inf)
         better, worse = sorted((found, other), key=lambda one: one.value)
         after_cycle = passes.cycle(problem, better.labels, c, rng)
         child = passes.recombine(problem, better.labels, worse.labels, c, rng)
         regrown = passes.recombine(problem, better.labels, worse.labels, c, rng, regrow=True)
-        for result in (found, other, after_cycle, child, regrown):
+        for result in (found, other, by_spectrum, after_cycle, child, regrown):
             assert np.unique(result.labels).tolist() == list(range(c))
             assert firstcut.cut_value(S, result.labels, cut) == pytest.approx(result.value)
             assert result.work > 0
@@ -203,7 +209,7 @@ def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
         passes.recombine(
             problem, better.labels, worse.labels, c, rng, regrow=True, coarsening=until()
         ),
-        passes.spectral_start(problem, c, rng, is_late=until().is_late),
+        passes.spectral(problem, [], c, rng, n_starts=2, most_work=np.inf, is_late=until().is_late),
     ]
     np.testing.assert_array_equal(better.labels, kept)
     # From nothing there may be nothing; and with time enough there is something.

@@ -8,6 +8,7 @@ one greedy sweep, and the loss never rises. η = 0 is improved spectral rotation
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import qr
 
 from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.kernels.sweep import cluster_sums, sweep
@@ -98,6 +99,16 @@ def nearest_orthogonal(matrix: np.ndarray) -> np.ndarray:
     """
     left, _, right = np.linalg.svd(matrix)
     return np.asarray(left @ right)
+
+
+def pivot_rotation(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return c rows that are as far apart as can be, and the rotation that turns them onto axes.
+
+    Each row is the farthest from the span of those before it, so there is one for every cluster;
+    the rotation turns them as nearly onto the axes as one can.
+    """
+    pivots = qr(vectors.T, mode="r", pivoting=True)[1][: vectors.shape[1]]
+    return pivots, nearest_orthogonal(vectors[pivots].T)
 
 
 def starts(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr
 
-from firstcut.discretization.alternation import nearest_orthogonal
+from firstcut.discretization.alternation import pivot_rotation
 from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.discretization.selection import Score, best_of
 from firstcut.results import Discretization, Relaxation
@@ -35,11 +34,9 @@ def cluster_qr(
     """
     vectors = relaxation.eigenvectors
     c = vectors.shape[1]
-    # 1. Pick c rows of F, each as far as can be from the span of those before: one per cluster.
-    pivots = qr(vectors.T, mode="r", pivoting=True)[1][:c]
-    # 2. Turn them onto the axes, as nearly as a rotation can.
-    turn = nearest_orthogonal(vectors[pivots].T)
-    # 3. Send every row to its axis, whichever way along it.
+    # 1. Turn c rows of F that are far apart, one per cluster, onto the axes.
+    _, turn = pivot_rotation(vectors)
+    # 2. Send every row to its axis, whichever way along it.
     rotated = np.abs(vectors @ turn)
     labels = fill_empty_clusters(np.argmax(rotated, axis=1), rotated, c)
     loss = -float(rotated.max(axis=1).sum())

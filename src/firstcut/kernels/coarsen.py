@@ -1,4 +1,4 @@
-"""Coarsening: gather nodes along heavy edges, and contract the groups into a smaller graph.
+"""Coarsening: gather nodes into groups, and contract the groups into a smaller graph.
 
 Only what crosses between coarse nodes is kept: an edge inside a coarse node can never be cut, and
 the cut value is made of crossing edges and node weights alone, so both levels give every coarse
@@ -9,6 +9,9 @@ itself.
 from __future__ import annotations
 
 from firstcut.kernels import kernel
+
+FEW_MOVES = 200
+"""A round of propagation that moves less than one in so many nodes is the last."""
 
 
 @kernel
@@ -101,11 +104,80 @@ def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
 
 
 @kernel
+def propagate(problem, parts, order, max_weight, most_rounds, fewest_groups, leader, sums, scratch):
+    """Let every node, in the given order, join the group that it has the heaviest edges into.
+
+    Among the groups of its own part that stay within ``max_weight``; its own group counts too, and
+    wins a tie. Every node begins as a group. Ends after ``most_rounds`` rounds, when hardly any
+    node moves, or when ``fewest_groups`` are left. Fills ``leader``; ``sums`` are the weight of
+    every group, which must be that of its node to begin with, and the number of its nodes, and
+    ``scratch`` is n zeros, left zero, and n integers. O(edges) per round.
+    """
+    indptr, indices, weights, node_weights = problem
+    group_weight, size = sums
+    link, touched = scratch
+    n = leader.shape[0]
+    # Until the end ``leader`` is the number of a group: that of the node it began with.
+    for i in range(n):
+        leader[i] = i
+        size[i] = 1
+    groups = n
+    for _ in range(most_rounds):
+        moved = 0
+        for q in range(n):
+            i = order[q]
+            # 1. Sum the edges of i into every group.
+            n_touched = 0
+            for p in range(indptr[i], indptr[i + 1]):
+                j = indices[p]
+                if j == i or parts[j] != parts[i]:
+                    continue
+                k = leader[j]
+                if link[k] == 0.0:
+                    touched[n_touched] = k
+                    n_touched += 1
+                link[k] += weights[p]
+            # 2. Take the heaviest that has room, the first of equal ones.
+            a = leader[i]
+            best = a
+            room = max_weight - node_weights[i]
+            for q_touched in range(n_touched):
+                k = touched[q_touched]
+                if link[k] > link[best] and group_weight[k] <= room:
+                    best = k
+            for q_touched in range(n_touched):
+                link[touched[q_touched]] = 0.0
+            if best == a:
+                continue
+            # 3. Move there.
+            leader[i] = best
+            group_weight[a] -= node_weights[i]
+            group_weight[best] += node_weights[i]
+            size[a] -= 1
+            size[best] += 1
+            moved += 1
+            if size[a] == 0:
+                groups -= 1
+                if groups <= fewest_groups:
+                    break
+        if groups <= fewest_groups or moved * FEW_MOVES < n:
+            break
+    # Name every group by its first node: the one it began with may be elsewhere by now.
+    touched[:] = -1
+    for i in range(n):
+        if touched[leader[i]] < 0:
+            touched[leader[i]] = i
+    for i in range(n):
+        leader[i] = touched[leader[i]]
+
+
+@kernel
 def gather_listed(source, target, most_merges, leader, size):
     """Merge the ends of the listed edges, first come first served, up to ``most_merges`` times.
 
-    A node takes part in one merge only. Fills ``leader`` and, for the leaders, ``size``.
-    O(nodes + edges).
+    A node takes part in one merge only, unless that leaves less than half as many merges, as where
+    all nodes hang on few hubs: then further nodes join the groups that there are. Fills ``leader``
+    and, for the leaders, ``size``. O(nodes + edges).
     """
     for i in range(leader.shape[0]):
         leader[i] = i
@@ -113,13 +185,26 @@ def gather_listed(source, target, most_merges, leader, size):
     merges = 0
     for p in range(source.shape[0]):
         if merges == most_merges:
-            break
+            return
         i = source[p]
         j = target[p]
         # Both ends untouched: a node that leads a pair has size 2, one that was led another leader.
         if i != j and leader[i] == i and leader[j] == j and size[i] == 1 and size[j] == 1:
             leader[j] = i
             size[i] = 2
+            merges += 1
+    for p in range(source.shape[0]):
+        if 2 * merges >= most_merges:
+            return
+        i = source[p]
+        j = target[p]
+        # Only one end is untouched: of two that are, the edge would have made a pair.
+        if leader[j] == j and size[j] == 1:
+            i, j = j, i
+        if i != j and leader[i] == i and size[i] == 1:
+            r = leader[j]
+            leader[i] = r
+            size[r] += 1
             merges += 1
 
 

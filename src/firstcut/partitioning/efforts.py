@@ -23,11 +23,11 @@ class Effort:
     bound_nodes : int
         Up to this size the lower bound is computed without being asked for: about as long as the
         search itself takes.
-    spectral_nodes : int
-        Largest graph whose own spectral solution takes part, if no stage before has let it.
-    spectral_edges : int
-        And the most that it may cost, in edges that could be visited instead: it grows with the
-        square of the clusters and more.
+    spectral_share : float
+        What the spectral solution may cost, as a multiple of the edges that the search has visited
+        before: where that is too little for the whole graph, a coarser level of it is solved.
+    spectral_starts : int
+        Starts of its discretization, of which the best by cut value is taken.
     edges : int
         Edges that the search may have visited in all when starts and recombinations end; 0 for
         none of them.
@@ -36,31 +36,33 @@ class Effort:
     idle_populations : int
         Populations in a row without a new best after which the search for further ones ends; 0 for
         none of them.
-    coarsening : str
-        The rule of that part, by its name in
+    coarsening : tuple of str
+        The rules of that part, which take turns, by their names in
         :data:`firstcut.partitioning.coarsening.COARSENING_RULES`.
     """
 
     stages: tuple[str, ...]
     bound_nodes: int
-    spectral_nodes: int = 0
-    spectral_edges: int = 0
+    spectral_share: float
+    spectral_starts: int
     edges: int = 0
     passes: int = 0
     idle_populations: int = 0
-    coarsening: str = "heavy_edges"
+    coarsening: tuple[str, ...] = ("label_propagation", "heavy_edges")
 
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort(
         stages=("fast",),
         bound_nodes=500,
+        spectral_share=2.0,
+        spectral_starts=1,
     ),
     "balanced": Effort(
         stages=("fast", "balanced"),
         bound_nodes=2000,
-        spectral_nodes=8000,  # raised until k-means labels, refined, no longer won anywhere
-        spectral_edges=150_000_000,
+        spectral_share=3.0,
+        spectral_starts=4,
         edges=100_000_000,  # about half a second
         passes=4,
     ),
@@ -68,8 +70,8 @@ EFFORTS: dict[str, Effort] = {
     "thorough": Effort(
         stages=("fast", "balanced", "thorough"),
         bound_nodes=2000,
-        spectral_nodes=20_000,
-        spectral_edges=2_000_000_000,
+        spectral_share=3.0,
+        spectral_starts=10,
         idle_populations=2,
     ),
 }

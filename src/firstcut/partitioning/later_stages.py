@@ -1,4 +1,4 @@
-"""What a search does after its first pass, stage by stage; one pass alone needs nothing of it."""
+"""What a search does after its first stage; that one alone needs nothing of it."""
 
 from __future__ import annotations
 
@@ -7,44 +7,41 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstcut.partitioning.efforts import EFFORTS, Effort
-from firstcut.partitioning.forecasts import spectral_work
-from firstcut.partitioning.passes import Trial, spectral_start
-from firstcut.partitioning.population import Population, Search
-from firstcut.relaxation.relax import within_solvers_range
+from firstcut.partitioning.first_stage import START_NODES
+from firstcut.partitioning.interface import Search
+from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.passes import Trial, descend, spectral
+from firstcut.partitioning.population import Population
 
 
 def go_on(
     search: Search, stages: Sequence[str], trials: list[Trial], parents: np.random.Generator
 ) -> None:
-    """Let what the first pass found, the spectral solution and further passes recombine.
+    """Let what the first stage found, the spectral solution and further passes recombine.
 
     Parameters
     ----------
     search : Search
-        The search, whose first pass has been made.
+        The search, whose first stage is done.
     stages : sequence of str
         The efforts whose parts are to be run.
     trials : list of Trial
-        What the first pass has found.
+        What the first stage has found.
     parents : Generator
         Draws who is recombined with whom.
     """
-    problem, c, pass_work = search.scaled, search.n_clusters, search.work
-    population = Population(problem, c, search, trials, parents, search.coarsening(stages[0]))
-    tried = False
+    problem, c = search.scaled, search.n_clusters
+    pass_work = search.work // max(1, len(trials))
+    population = Population(problem, c, search, trials, parents, ())
     for stage in stages:
         effort = EFFORTS[stage]
         budget = max(effort.edges, effort.passes * search.work)
-        population.coarsening = search.coarsening(stage)
-        # On some graphs the relaxed solution of the whole finds what no level shows.
-        rng = search.next_generator()
-        # Not again where an earlier stage has tried it already.
-        if not tried and _is_affordable(search, effort):
-            tried = True
-            relaxation = search.relax()
-            if relaxation is not None and not search.is_late:
-                late = population.coarsening.is_late
-                population.add(spectral_start(problem, c, rng, relaxation, late))
+        population.coarsenings = [search.coarsening(rule) for rule in effort.coarsening]
+        # On some graphs the relaxed solution finds what no pass does.
+        for coarsening in population.coarsenings:
+            rng = search.next_generator()
+            if not search.is_done:
+                _add_spectral(search, population, effort, coarsening, rng)
         if effort.edges > 0:
             population.spend(stage, budget, pass_work)
         if effort.idle_populations > 0:
@@ -55,12 +52,24 @@ def go_on(
             search.report(stage, 1.0)
 
 
-def _is_affordable(search: Search, effort: Effort) -> bool:
-    """Whether the spectral solution of the whole is in proportion to the effort and to the time."""
-    problem = search.scaled
-    if problem.n_nodes > effort.spectral_nodes or search.is_done:
-        return False
-    work = spectral_work(problem, search.n_clusters)
-    in_time = search.foreseen(work) <= search.seconds_left
-    # Weights too far apart drown in the rounding of an eigensolver.
-    return work <= effort.spectral_edges and in_time and within_solvers_range(problem)
+def _add_spectral(
+    search: Search,
+    population: Population,
+    effort: Effort,
+    coarsening: Coarsening,
+    rng: np.random.Generator,
+) -> None:
+    """Add the spectral solution by way of a new hierarchy, with the starts of an effort."""
+    problem, c = search.scaled, search.n_clusters
+    steps = descend(problem, c, rng, START_NODES * c, coarsening)
+    found = spectral(
+        problem,
+        steps,
+        c,
+        rng,
+        n_starts=effort.spectral_starts,
+        most_work=min(effort.spectral_share * search.work, search.work_left),
+        is_late=coarsening.is_late,
+    )
+    if found is not None:
+        population.add(found)

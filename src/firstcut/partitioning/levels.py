@@ -18,16 +18,15 @@ from firstcut.graph import Graph
 from firstcut.kernels.coarsen import contract, gather_listed, list_members, number_groups
 from firstcut.partitioning.coarsening import COARSENING_RULES, Rule
 
-HEAVIEST = 1.5
-"""Most that a coarse node may weigh, in units of what it would if all of the smallest level weighed
-the same: less keeps the level even, more lets gathering follow the edges."""
-
 SPENT = 0.95
 """A level that keeps more than this fraction of the nodes costs more than it is worth."""
 
-MERGED_SHARE = 6
+MERGED_SHARE = 4
 """One step of agglomeration merges at most one in this many nodes: more steps find better merges,
 each at the cost of a contraction."""
+
+LISTED_EDGES = 10
+"""Edges that are sorted for every merge: the best merges are among these, if there are any."""
 
 BLOCK_EDGES = 200_000
 """Stored edges per thread of a contraction, below which starting the thread takes longer."""
@@ -88,11 +87,11 @@ def build(
     """
     coarsening = coarsening or Coarsening()
     steps: list[Step] = []
-    # One limit for all levels: that of the smallest, where it has to hold.
-    max_weight = HEAVIEST * float(problem.node_weights.sum()) / smallest
+    # The same for all levels: it is on the smallest that the nodes should not be too uneven.
+    share = float(problem.node_weights.sum()) / smallest
     while problem.n_nodes > smallest and not coarsening.is_late():
         # 1. Gather nodes into groups, and contract every group to a node.
-        leader = coarsening.rule(problem, rng, max_weight, parts)
+        leader = coarsening.rule(problem, rng, share, parts)
         step = contracted(problem, leader, coarsening.n_threads)
         # 2. Stop where that got nowhere: the levels to come would be as large as this one.
         if step.problem.n_nodes > SPENT * problem.n_nodes:
@@ -135,13 +134,25 @@ def agglomerate(
         gain -= joint / (node_weights[source] + node_weights[target])
         # 4. Merge along the best edges, the first of equal ones first: every merge is one node
         #    less. There always is an edge, as there are fewer components than clusters.
-        best = np.argsort(-gain, kind="stable")
         most_merges = min(n - n_clusters, max(1, n // MERGED_SHARE))
+        best = _largest(gain, LISTED_EDGES * most_merges)
         leader, size = np.empty((2, n), dtype=np.int32)
         gather_listed(source[best], target[best], most_merges, leader, size)
         steps.append(contracted(problem, leader, coarsening.n_threads))
         problem = steps[-1].problem
     return steps
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Return where the ``count`` largest values are, largest first, and the first of equals first.
+
+    All that equal the smallest of them are there too: which are, must not be left to chance.
+    """
+    if values.size <= count:
+        return np.argsort(-values, kind="stable")
+    least = np.partition(values, values.size - count)[values.size - count]
+    found = np.flatnonzero(values >= least)
+    return found[np.argsort(-values[found], kind="stable")]
 
 
 def contracted(problem: Problem, leader: np.ndarray, n_threads: int = 1) -> Step:

@@ -1,15 +1,16 @@
 """Multilevel passes: solve a small problem that stands for a large one, and refine on the way up.
 
 1. Coarsen: gather nodes and contract the groups, level by level (see ``levels``).
-2. Solve the smallest level: clusters grown by agglomeration, or the level's spectral solution.
+2. Solve the smallest level: clusters grown by agglomeration, or a spectral solution.
 3. Uncoarsen: carry the labels up, and improve them by moves at every level.
 4. V-cycle: coarsen inside the clusters of a partition, and go up again from that partition.
 5. Recombination: coarsen inside the intersections of two partitions, and go up from the better.
 
-:func:`fresh` is steps 1 to 3, :func:`cycle` is step 4 and :func:`recombine` step 5. As neither of
-these two cuts a cluster apart on the way down, and moves never raise the value, neither ends above
-where it starts. All are functions of a problem and a generator. The constants were set on the
-paper's UMIST, ORL, COIL20, USPS and Fashion graphs and a 70,000-node graph.
+:func:`fresh` is steps 1 to 3, with :func:`descend` for the first, so that a :func:`spectral` start
+can share its hierarchy; :func:`cycle` is step 4 and :func:`recombine` step 5. As neither of these
+two cuts a cluster apart on the way down, and moves never raise the value, neither ends above where
+it starts. All are functions of a problem and a generator. The constants were set on half of a
+collection of meshes, circuits, networks and neighbour graphs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstcut.cuts import Problem
-from firstcut.discretization.alternation import alternate, starts
 from firstcut.partitioning.levels import (
     Coarsening,
     Step,
@@ -30,11 +30,9 @@ from firstcut.partitioning.levels import (
     never,
 )
 from firstcut.partitioning.refinement import State
-from firstcut.relaxation.relax import relax_problem, within_solvers_range
-from firstcut.results import Relaxation
-from firstcut.threads import single_threaded
+from firstcut.partitioning.rough_spectrum import rough_labels
 
-CLIMB_NODES = 1000
+CLIMB_NODES = 200
 """Levels up to this size are also refined by chains of moves; above it they cost more than passes
 that find as much."""
 
@@ -47,22 +45,6 @@ CLIMB_EDGES = 20
 CYCLE_NODES = 4
 """V-cycles and recombinations coarsen to about this many nodes per cluster: fewer and whole groups
 of nodes change sides, more and the level is faster to polish than to make."""
-
-SPECTRAL_NODES = 1500
-"""Largest level whose spectral solution competes with agglomeration: what an eigenproblem costs
-there is little beside the pass."""
-
-SPECTRAL_CLUSTERS = 50
-"""Most clusters for which it does; eigenvectors by the hundred cost more than they bring."""
-
-ETA = 1e-3
-"""Weight of the gradient term in the spectral solution: the paper's."""
-
-STARTS = 10
-"""Starts of the spectral solution, of which the best by cut value is taken."""
-
-SWEEPS = 100
-"""Most sweeps of each; on most graphs none takes half of them."""
 
 LEVEL_EDGES = 10_000
 """Edges that could be visited in the time that a level takes however small it is."""
@@ -100,14 +82,28 @@ class Trial:
         return other is None or self.value < SMALLER * other.value
 
 
+def descend(
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.Generator,
+    smallest: int,
+    coarsening: Coarsening,
+) -> list[Step]:
+    """Coarsen down to about ``smallest`` nodes, but to no fewer than ``n_clusters``."""
+    steps = build(problem, rng, max(smallest, n_clusters), coarsening=coarsening)
+    while steps and steps[-1].problem.n_nodes < n_clusters:  # heavy nodes leave few for the rest
+        steps.pop()
+    return steps
+
+
 def fresh(
     problem: Problem,
     n_clusters: int,
     rng: np.random.Generator,
     smallest: int,
     *,
-    spectral: bool = False,
     coarsening: Coarsening | None = None,
+    steps: list[Step] | None = None,
 ) -> Trial | None:
     """Find a partition from nothing, in one pass down and up.
 
@@ -119,10 +115,10 @@ def fresh(
     smallest : int
         Gather nodes down to about this many, then agglomerate. Fewer are faster, more find finer
         clusters.
-    spectral : bool
-        Whether the spectral solution of that level, if affordable, is tried as well.
     coarsening : Coarsening, optional
         The rule by which nodes are gathered, the threads, and until when.
+    steps : list of Step, optional
+        What :func:`descend` has returned for all that, where it was called before.
 
     Returns
     -------
@@ -132,9 +128,8 @@ def fresh(
     """
     # 1. Coarsen.
     coarsening = coarsening or Coarsening()
-    steps = build(problem, rng, max(smallest, n_clusters), coarsening=coarsening)
-    while steps and steps[-1].problem.n_nodes < n_clusters:  # heavy nodes leave few for the rest
-        steps.pop()
+    if steps is None:
+        steps = descend(problem, n_clusters, rng, smallest, coarsening)
     low = steps[-1].problem if steps else problem
     # 2. Solve the smallest level. It has the components of the whole, as edges are never lost.
     #    Where components are enough, nothing need be cut and nothing can be improved.
@@ -147,13 +142,33 @@ def fresh(
     found = _grown(low, n_clusters, rng, coarsening)
     if found is None:
         return None
-    affordable = low.n_nodes <= SPECTRAL_NODES and n_clusters <= SPECTRAL_CLUSTERS
-    # Weights too far apart drown in the rounding of an eigensolver.
-    if spectral and affordable and within_solvers_range(low):
-        found = min(found, spectral_start(low, n_clusters, rng), key=lambda one: one.value)
     # 3. Uncoarsen.
     state = uncoarsen(problem, steps, found.labels, n_clusters, rng, coarsening.is_late)
     return Trial(state.labels, state.value, state.work + found.work)
+
+
+def spectral(
+    problem: Problem,
+    steps: list[Step],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_starts: int,
+    most_work: float,
+    is_late: Callable[[], bool] = never,
+) -> Trial | None:
+    """Discretize rough eigenvectors on the finest level affordable, and go up from there.
+
+    ``steps`` is a hierarchy with at least ``n_clusters`` nodes on its smallest level. None where
+    ``most_work`` is not enough for any level.
+    """
+    found = rough_labels(problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work)
+    if found is None:
+        return None
+    labels, level, work = found
+    start = labels.astype(np.int32)
+    state = uncoarsen(problem, steps[:level], start, n_clusters, rng, is_late)
+    return Trial(state.labels, state.value, state.work + int(work))
 
 
 def cycle(
@@ -211,35 +226,6 @@ def recombine(
     # 4. Uncoarsen.
     state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late)
     return Trial(state.labels, state.value, state.work + work)
-
-
-def spectral_start(
-    problem: Problem,
-    n_clusters: int,
-    rng: np.random.Generator,
-    relaxation: Relaxation | None = None,
-    is_late: Callable[[], bool] = never,
-) -> Trial:
-    """Discretize a problem's eigenvectors, judged by the cut value, and improve the result.
-
-    When ``is_late`` says so, no further start is made after the first.
-    """
-    judge = problem
-    if relaxation is None:
-        # A level is symmetric up to rounding, which must not decide between equal starts.
-        judge = problem.symmetrised()
-        relaxation = relax_problem(judge, n_clusters, random_state=rng)
-    # The starts are judged by the true cut, which the alternation does not see.
-    found: list[np.ndarray] = []
-    with single_threaded():
-        for start, rotation in starts(relaxation, None, None, STARTS, rng):
-            if found and is_late():
-                break
-            found.append(alternate(relaxation, ETA, start, rotation, SWEEPS).labels)
-        labels = min(found, key=judge.value)
-    state = State(problem, labels.astype(np.int32), n_clusters)
-    improve(state, rng)
-    return Trial(state.labels, state.value, state.work)
 
 
 def improve(state: State, rng: np.random.Generator, nodes: np.ndarray | None = None) -> None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from firstcut.cuts import Problem
+from firstcut.partitioning.interface import Search
 from firstcut.partitioning.levels import Coarsening
 from firstcut.partitioning.passes import SMALLER, Trial, fresh, recombine
 from firstcut.partitioning.refinement import State
-from firstcut.results import Relaxation
 
 SIZE = 16
 """Members of a full population: more take longer to agree, on something better."""
@@ -25,14 +24,17 @@ SIZE = 16
 BATCH = 4
 """Tasks that are done side by side: more occupy more threads, and know less of each other."""
 
-STARTS_SHARE = 0.4
+STARTS_SHARE = 0.25
 """The part of a budget that goes into starts, before they are recombined."""
 
-IMMIGRATION = 5
+IMMIGRATION = 10
 """Every so many recombinations, the second parent is new: variety, at the price of a pass."""
 
 STALE_TASKS = 3 * SIZE
 """Recombinations without a new best after which a population has given what it had."""
+
+MOST_IDLE = 2
+"""Populations in a row without a new best after which a budget is not spent any further."""
 
 START_NODES = (10, 100)
 """Starts gather nodes to between so many per cluster, drawn anew for each: variety again."""
@@ -43,47 +45,15 @@ FEWEST_NODES = 2
 Task = Callable[[np.random.Generator, Coarsening], Trial | None]
 
 
-class Search(Protocol):
-    """What a population asks of the search that it is part of: where it stands, and to go on."""
-
-    scaled: Problem
-    n_clusters: int
-    best: Trial | None
-    work: int
-    n_tasks: int
-
-    @property
-    def seconds_left(self) -> float: ...
-
-    @property
-    def is_late(self) -> bool: ...
-
-    @property
-    def is_done(self) -> bool: ...
-
-    def stop(self) -> None: ...
-
-    def foreseen(self, work: float) -> float: ...
-
-    def relax(self) -> Relaxation | None: ...
-
-    def coarsening(self, stage: str) -> Coarsening: ...
-
-    def next_generator(self) -> np.random.Generator: ...
-
-    def consider(self, trial: Trial) -> bool: ...
-
-    def report(self, stage: str, fraction: float) -> None: ...
-
-
 class Population:
     """Partitions of one problem into ``n_clusters`` clusters.
 
     Attributes
     ----------
     members : list of Trial
-    coarsening : Coarsening
-        How hierarchies are made, and the threads there are for a batch.
+    coarsenings : sequence of Coarsening
+        The ways in which hierarchies are made, one of which every task draws, and the threads
+        there are for a batch.
     """
 
     def __init__(
@@ -93,14 +63,14 @@ class Population:
         search: Search,
         members: list[Trial],
         parents: np.random.Generator,
-        coarsening: Coarsening,
+        coarsenings: Sequence[Coarsening],
     ) -> None:
         """Take over the members; ``parents`` draws who is recombined with whom."""
         self.problem = problem
         self.n_clusters = n_clusters
         self.members = members
         self._search = search
-        self.coarsening = coarsening
+        self.coarsenings = coarsenings
         self._parents = parents
 
     def add(self, trial: Trial) -> None:
@@ -111,26 +81,34 @@ class Population:
     def spend(self, stage: str, budget: float, pass_work: int) -> None:
         """Add starts and recombine them, until about ``budget`` edges have been visited in all.
 
-        ``pass_work`` is what one pass visits: batches are no larger than the work left pays for.
+        ``pass_work`` is what one pass visits: batches are no larger than the work left pays for. A
+        population that has given what it had makes room for a new one, and the second in a row
+        that brings no new best ends the search before its budget.
         """
-        search = self._search
+        search, idle = self._search, 0
 
         # At least one, or a loop that has work left would not go on.
         def affordable(limit: float) -> int:
             return int(np.clip(np.ceil((limit - search.work) / max(1, pass_work)), 1, BATCH))
 
-        # 1. Make starts: for their part of the budget, and at least two of them, to be parents.
-        starts = STARTS_SHARE * budget
-        while not search.is_done and len(self.members) < SIZE:
-            if search.work > starts and len(self.members) > 1:
-                break
-            self.start(affordable(starts))
-            search.report(stage, search.work / budget)
-        # 2. Recombine them for the rest of it, or until they have given what they had.
-        stale = 0
-        while not search.is_done and search.work < budget and stale < STALE_TASKS:
-            stale = 0 if self.breed(affordable(budget)) else stale + BATCH
-            search.report(stage, search.work / budget)
+        while not search.is_done and search.work < budget and idle < MOST_IDLE:
+            before = search.best.value if search.best is not None else np.inf
+            # 1. Make starts: for their part of the budget, and at least two of them, to be parents.
+            starts = search.work + STARTS_SHARE * (budget - search.work)
+            while not search.is_done and len(self.members) < SIZE:
+                if search.work > starts and len(self.members) > 1:
+                    break
+                self.start(min(affordable(starts), SIZE - len(self.members)))
+                search.report(stage, search.work / budget)
+            # 2. Recombine them for the rest of it, or until they have given what they had.
+            stale = 0
+            while not search.is_done and search.work < budget and stale < STALE_TASKS:
+                stale = 0 if self.breed(affordable(budget)) else stale + BATCH
+                search.report(stage, search.work / budget)
+            # 3. Go on with a new one, which the best of all is a member of.
+            if stale >= STALE_TASKS and search.best is not None:
+                idle = 0 if search.best.value < before else idle + 1
+                self.members = [search.best]
 
     def exhaust(self, stage: str, idle_populations: int) -> None:
         """Breed one population after another, until so many in a row bring no new best.
@@ -248,10 +226,12 @@ class Population:
         search = self._search
         # Handed out before any thread runs: what a task draws is fixed by its number.
         generators = [search.next_generator() for _ in tasks]
-        workers = min(self.coarsening.n_threads, len(tasks))
-        own = replace(self.coarsening, n_threads=self.coarsening.n_threads // workers)
+        n_threads = self.coarsenings[0].n_threads
+        workers = min(n_threads, len(tasks))
 
         def run(task: Task, rng: np.random.Generator) -> Trial | None:
+            drawn = self.coarsenings[int(rng.integers(len(self.coarsenings)))]
+            own = replace(drawn, n_threads=n_threads // workers)
             return None if search.is_late else task(rng, own)
 
         if workers == 1:

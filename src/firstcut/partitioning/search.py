@@ -1,9 +1,9 @@
 """The search over multilevel passes for the smallest cut, which ``partition`` is made of.
 
-A search begins with one pass from nothing. Efforts with further stages go on from it: more passes,
-the spectral solution of the whole graph, and recombinations of all that was found. The steps of a
-pass are in ``passes``, and what each effort does in ``efforts``. The constants were set as those
-are.
+A search begins with the passes of ``first_stage``. Efforts with further stages go on from them
+(``later_stages``): more passes, more of the spectral solution, and recombinations of all that was
+found. The steps of a pass are in ``passes``, and what each effort does in ``efforts``. The
+constants were set as those are.
 """
 
 from __future__ import annotations
@@ -11,27 +11,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.efforts import EFFORTS, Progress
+from firstcut.partitioning.first_stage import begin
 from firstcut.partitioning.forecasts import SECONDS_PER_EDGE, eigenproblem_work
-from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening, never
-from firstcut.partitioning.passes import Trial, cycle, fresh
+from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening
+from firstcut.partitioning.passes import Trial
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.threads import count_threads
 from firstcut.validation import RandomState, as_generator, number_by_appearance
-
-DIRECT_NODES = 3000
-"""Up to this size the first pass agglomerates the nodes themselves, which is slower than to gather
-them first and finds better clusters."""
-
-START_NODES = 40
-"""Above that size nodes are first gathered to this many per cluster: more is slower and better."""
 
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
 """Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
@@ -166,6 +159,11 @@ class _Search:
         return SECONDS_PER_EDGE * work * max(1.0, wall / max(used, 1e-6))
 
     @property
+    def work_left(self) -> float:
+        """The edges that can be visited in the time left to search."""
+        return max(0.0, self.seconds_left) / self.foreseen(1.0)
+
+    @property
     def is_late(self) -> bool:
         """Whether the time limit has passed, or the search was stopped."""
         return self._stopped or self.seconds_left <= 0.0
@@ -233,7 +231,7 @@ class _Search:
         first, *others = stages
         # Taken by every effort, used or not: tasks then have the same numbers in all of them.
         parents = self.next_generator()
-        trials = self._first_pass(first, given)
+        trials = begin(self, first, given)
         self.report(first, 1.0)
         if others:
             from firstcut.partitioning.later_stages import go_on  # which one pass does not need
@@ -243,32 +241,9 @@ class _Search:
         if self._lower_bound and self.best is not None and self.best.value > 0.0:
             self.relax()
 
-    def _first_pass(self, stage: str, given: Sequence[np.ndarray]) -> list[Trial]:
-        """Make one pass, and a V-cycle from each given partition."""
-        n, c = self.scaled.n_nodes, self.n_clusters
-        coarsening = self.coarsening(stage)
-        # A smallest level of n nodes is the graph itself: nothing is gathered first.
-        smallest = n if n <= DIRECT_NODES else START_NODES * c
-        # Without it there is nothing to return, so this one is never late.
-        whole = replace(coarsening, is_late=never)
-        rng = self.next_generator()
-        first = fresh(self.scaled, c, rng, smallest, spectral=True, coarsening=whole)
-        assert first is not None
-        trials = [first]
-        self.consider(first)
-        for labels in given:
-            rng = self.next_generator()
-            # Its number is used up all the same, and what follows draws what it always draws.
-            if not self.is_done:
-                start = labels.astype(np.int32)
-                trials.append(cycle(self.scaled, start, c, rng, coarsening=coarsening))
-                self.consider(trials[-1])
-        return trials
-
-    def coarsening(self, stage: str) -> Coarsening:
-        """Return how hierarchies are made in a stage, which is the same whatever follows it."""
-        rule = COARSENING_RULES[EFFORTS[stage].coarsening]
-        return Coarsening(rule, self._n_threads, lambda: self.is_late)
+    def coarsening(self, rule: str) -> Coarsening:
+        """Return how hierarchies are made by a rule."""
+        return Coarsening(COARSENING_RULES[rule], self._n_threads, lambda: self.is_late)
 
 
 def _count_threads(problem: Problem, effort: str, n_jobs: int | None) -> int:

@@ -38,9 +38,6 @@ Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
 SMALLEST_TOLERANCE = 1e-11
 """What is asked for where the user asks for less: rounding lets every solver reach this."""
 
-WIDEST_RANGE = 1e12
-"""Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver."""
-
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """What a row adds to the rounding of a matrix of norm 1, of its products and its eigenvalues."""
 
@@ -191,15 +188,6 @@ def relax_problem(
         found.solver,
         found.converged,
         floors,
-    )
-
-
-def within_solvers_range(problem: Problem) -> bool:
-    """Whether weights span no more orders of magnitude than an eigensolver can tell apart."""
-    # Divided, as the smallest times the range could overflow.
-    return all(
-        weights.size == 0 or weights.max() / WIDEST_RANGE <= weights.min()
-        for weights in (problem.graph.weights, problem.node_weights)
     )
 
 

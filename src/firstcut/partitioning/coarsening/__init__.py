@@ -1,9 +1,11 @@
 """Rules by which the nodes of a problem are gathered into the nodes of a coarser one.
 
-A rule is a function ``(problem, rng, max_weight, parts) -> leader``. ``leader[i]`` names the group
-of node i by one of its nodes, which leads itself; no group weighs more than ``max_weight`` unless
-one node does, and nodes of different ``parts`` (an array, or None for no parts) never share one. A
-further rule is a file here and a line in :data:`COARSENING_RULES`; efforts name the rule they use.
+A rule is a function ``(problem, rng, share, parts) -> leader``. ``leader[i]`` names the group of
+node i by one of its nodes, which leads itself. ``share`` is what a node of the smallest level would
+weigh if all weighed the same: no group weighs more than a few shares, :data:`MOST_SHARES` at most,
+unless one node does. Nodes of different ``parts`` (an array, or None for no parts) never share a
+group. A further rule is a file here and a line in :data:`COARSENING_RULES`; efforts name the rules
+they use.
 """
 
 from __future__ import annotations
@@ -14,9 +16,15 @@ import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.partitioning.coarsening.heavy_edges import heavy_edges
+from firstcut.partitioning.coarsening.label_propagation import label_propagation
 
 Rule = Callable[[Problem, np.random.Generator, float, np.ndarray | None], np.ndarray]
 
 COARSENING_RULES: dict[str, Rule] = {
     "heavy_edges": heavy_edges,
+    "label_propagation": label_propagation,
 }
+"""The rules by name."""
+
+MOST_SHARES = 4
+"""What a group may weigh at most, in shares, by any rule."""

@@ -23,13 +23,17 @@ PAIR = 2
 BLOCK_NODES = 32
 """Nodes that are visited in a row on large levels: memory is read faster, the order less random."""
 
+HEAVIEST = 1.5
+"""Most that a group may weigh, in shares: less keeps the level even, more lets gathering follow the
+edges."""
+
 STALLED = 0.75
 """Fraction of nodes left above which leaves of hubs are gathered too, at the cost of one more look
 at every edge."""
 
 
 def heavy_edges(
-    problem: Problem, rng: np.random.Generator, max_weight: float, parts: np.ndarray | None
+    problem: Problem, rng: np.random.Generator, share: float, parts: np.ndarray | None
 ) -> np.ndarray:
     """Gather nodes along heavy edges, in random order.
 
@@ -38,8 +42,8 @@ def heavy_edges(
     problem : Problem
     rng : Generator
         Draws the order in which nodes choose whom to join.
-    max_weight : float
-        No group weighs more than this.
+    share : float
+        No group weighs more than one and a half of this.
     parts : ndarray of shape (n,), int32, or None
         Nodes of different parts are never gathered.
 
@@ -48,7 +52,7 @@ def heavy_edges(
     ndarray of shape (n,), int32
         The leader of every node.
     """
-    n = problem.n_nodes
+    n, max_weight = problem.n_nodes, HEAVIEST * share
     most_nodes = GROUP_NODES if n > LARGE_NODES and parts is None else PAIR
     # No parts are one part that holds all nodes: the kernel needs no second case.
     if parts is None:

@@ -1,0 +1,112 @@
+"""How a search begins: a pass by every coarsening rule, the spectral solution, and what they share.
+
+Rules that gather nodes differently fail on different graphs, and where both get through, what two
+partitions agree on is hardly ever wrong: recombining them costs as much as one of them and gains
+more than a third would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from firstcut.partitioning.efforts import EFFORTS, Effort
+from firstcut.partitioning.interface import Search
+from firstcut.partitioning.levels import never
+from firstcut.partitioning.passes import Trial, cycle, descend, fresh, recombine, spectral
+
+DIRECT_NODES = 3000
+"""Up to this size the last pass agglomerates the nodes themselves, which is slower than to gather
+them first and finds better clusters."""
+
+START_NODES, FEW_NODES, LEAST_NODES = 40, 320, 12
+"""Nodes are gathered to so many per cluster, or to that many in all where that is less, but to no
+fewer than the last per cluster: more is slower and better."""
+
+SMALL_SHARE, FEWEST_NODES = 4, 2
+"""Graphs too small for that are gathered to one in so many nodes, and to so many per cluster."""
+
+
+def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial]:
+    """Make the passes of the first stage, and a V-cycle from each given partition.
+
+    Returns what they have found, from which other stages go on.
+    """
+    trials: list[Trial] = []
+    effort = EFFORTS[stage]
+    for name in effort.coarsening:
+        # Drawn whether they are used or not: what follows draws what it always draws.
+        rng, mixing = search.next_generator(), search.next_generator()
+        if trials and search.is_done:
+            continue
+        for trial in _passes(search, effort, name, rng):
+            trials += _joined(search, trial, mixing)
+    for labels in given:
+        rng = search.next_generator()
+        if not search.is_done:
+            start = labels.astype(np.int32)
+            coarsening = search.coarsening(effort.coarsening[-1])
+            trials.append(
+                cycle(search.scaled, start, search.n_clusters, rng, coarsening=coarsening)
+            )
+            search.consider(trials[-1])
+    return trials
+
+
+def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator) -> Iterator[Trial]:
+    """Find a partition by a coarsening rule, and for the first also by its spectral solution."""
+    problem, c, is_first = search.scaled, search.n_clusters, search.best is None
+    coarsening = search.coarsening(rule)
+    # Without the first there is nothing to return, so that one is never late.
+    whole = replace(coarsening, is_late=never) if is_first else coarsening
+    # The last one may agglomerate the nodes themselves.
+    smallest = _smallest_level(problem.n_nodes, c, direct=rule == effort.coarsening[-1])
+    steps = descend(problem, c, rng, smallest, whole)
+    found = fresh(problem, c, rng, smallest, coarsening=whole, steps=steps)
+    if found is None:
+        return
+    yield found
+    if not is_first or search.is_done:
+        return
+    by_spectrum = spectral(
+        problem,
+        steps,
+        c,
+        rng,
+        n_starts=effort.spectral_starts,
+        most_work=min(effort.spectral_share * found.work, search.work_left),
+        is_late=coarsening.is_late,
+    )
+    if by_spectrum is not None:
+        yield by_spectrum
+
+
+def _joined(search: Search, trial: Trial, rng: np.random.Generator) -> list[Trial]:
+    """Return what is new: a trial, and what it makes together with the best so far."""
+    best = search.best
+    search.consider(trial)
+    if best is None or search.is_done:
+        return [trial]
+    better, other = (trial, best) if trial.beats(best) else (best, trial)
+    child = recombine(
+        search.scaled,
+        better.labels,
+        other.labels,
+        search.n_clusters,
+        rng,
+        regrow=True,
+        coarsening=search.coarsening("heavy_edges"),
+    )
+    search.consider(child)
+    return [trial, child]
+
+
+def _smallest_level(n_nodes: int, n_clusters: int, direct: bool) -> int:
+    """Return how many nodes a pass of the first stage gathers a graph to."""
+    # A smallest level of n nodes is the graph itself: nothing is gathered first.
+    if direct and n_nodes <= DIRECT_NODES:
+        return n_nodes
+    wanted = max(LEAST_NODES * n_clusters, min(START_NODES * n_clusters, FEW_NODES))
+    return max(FEWEST_NODES * n_clusters, min(wanted, n_nodes // SMALL_SHARE))

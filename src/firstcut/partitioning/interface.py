@@ -1,0 +1,40 @@
+"""What the stages of a search ask of it: where it stands, and to go on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from firstcut.cuts import Problem
+from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.passes import Trial
+
+
+class Search(Protocol):
+    """A search, as its stages and its population see it."""
+
+    scaled: Problem
+    n_clusters: int
+    best: Trial | None
+    work: int
+    n_tasks: int
+
+    @property
+    def work_left(self) -> float: ...
+
+    @property
+    def is_late(self) -> bool: ...
+
+    @property
+    def is_done(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+    def coarsening(self, rule: str) -> Coarsening: ...
+
+    def next_generator(self) -> np.random.Generator: ...
+
+    def consider(self, trial: Trial) -> bool: ...
+
+    def report(self, stage: str, fraction: float) -> None: ...

@@ -1,0 +1,203 @@
+"""The spectral solution of a problem by way of a hierarchy: rough eigenvectors, and their labels.
+
+1. On the smallest level, the eigenvectors are computed in full.
+2. Level by level they are carried up, and a polynomial of the operator damps what carrying them up
+   has brought in of other eigenvectors; a Rayleigh–Ritz step sorts them.
+3. On the finest level that the work allows they are discretized as those of the whole would be,
+   and the labels are carried up from there.
+
+Rough eigenvectors prove nothing, but labels do not need the digits that bounds do: what the
+eigenvectors of the whole find is found in a fifth of their time, and at a cost that is linear in
+the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from firstcut.cuts import Problem
+from firstcut.discretization.alternation import alternate, pivot_rotation, starts
+from firstcut.partitioning.forecasts import EDGES_PER_CUBE
+from firstcut.partitioning.levels import Step
+from firstcut.results import Relaxation
+from firstcut.threads import single_threaded
+
+DEGREE = 20
+"""Degree of the polynomial: 10 misses clusters that 20 finds, and more finds hardly any."""
+
+SPARE_SHARE, FEWEST_SPARE = 4, 2
+"""One vector more for so many clusters, and at least so many: they take up what lies next."""
+
+NARROWEST = 1e-3
+"""Part of the spectrum that is kept at least: a polynomial of that degree cuts no sharper."""
+
+WIDEST_RANGE = 1e12
+"""Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver."""
+
+ETA = 1e-3
+"""Weight of the gradient term in the discretization: the paper's."""
+
+SWEEPS = 100
+"""Most sweeps of each start; on most graphs none takes half of them."""
+
+SETUP, PRODUCT, UPDATE, ORTHOGONAL = 2.0, 0.06, 1.0, 0.1
+"""Edges that could be visited in the time of making a level's operator, for every stored edge; of a
+product with one vector, for every stored edge and for every node; and of making k vectors
+orthogonal, for every n·k²."""
+
+START = 0.15, 1.5, 8.0
+"""And of one start of the discretization: for every n·c², c³ and n·c."""
+
+
+def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: int) -> Relaxation:
+    """Return about the ``count`` smallest eigenpairs of ``levels[0]``.
+
+    Parameters
+    ----------
+    levels : sequence of Problem
+        From fine to coarse, the last with at least ``count`` nodes.
+    steps : sequence of Step
+        ``steps[i]`` leads from ``levels[i]`` to the next.
+    count : int
+
+    Returns
+    -------
+    Relaxation
+        Marked as not converged, as nothing is proven of it.
+    """
+    # 1. Solve the smallest level, which is symmetric up to the rounding of its contractions.
+    low = levels[-1]
+    width = min(low.n_nodes, count + _spare(count))
+    dense = low.symmetrised().operator().toarray()
+    values, vectors = eigh(dense, subset_by_index=(0, width - 1), overwrite_a=True)
+    # 2. Carry the vectors up. As rows of B^-½ F they are the same for all nodes of a group.
+    for fine, step in zip(levels[-2::-1], steps[::-1], strict=True):
+        rows = vectors / np.sqrt(step.problem.node_weights)[:, None]
+        carried = rows[step.parent] * np.sqrt(fine.node_weights)[:, None]
+        values, vectors = _smoothed(fine, carried, float(values[-1]))
+    return Relaxation(values[:count], vectors[:, :count], levels[0].node_weights, converged=False)
+
+
+def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> float:
+    """Foresee what the spectral labels of ``levels[0]`` cost, in edges visited."""
+    width, c = n_clusters + _spare(n_clusters), float(n_clusters)
+    work = EDGES_PER_CUBE * float(levels[-1].n_nodes) ** 3
+    for level in levels[:-1]:
+        n, stored = level.n_nodes, level.graph.n_stored
+        products = width * (DEGREE + 1) * (PRODUCT * stored + UPDATE * n)
+        work += SETUP * stored + products + ORTHOGONAL * n * width**2
+    n = levels[0].n_nodes
+    square, cube, linear = START
+    return work + n_starts * (square * n * c**2 + cube * c**3 + linear * n * c)
+
+
+def rough_labels(
+    problem: Problem,
+    steps: Sequence[Step],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_starts: int,
+    most_work: float,
+) -> tuple[np.ndarray, int, float] | None:
+    """Discretize rough eigenvectors of the finest level for which ``most_work`` is enough.
+
+    Parameters
+    ----------
+    problem : Problem
+    steps : sequence of Step
+        A hierarchy of it, with at least ``n_clusters`` nodes on its smallest level.
+    n_clusters : int
+    rng : Generator
+        Draws the starts after the first.
+    n_starts : int
+        Starts of the discretization, of which the best by cut value is taken.
+    most_work : float
+        In edges visited.
+
+    Returns
+    -------
+    labels : ndarray
+        Of the nodes of that level.
+    level : int
+        The number of steps from the problem down to it.
+    work : float
+        What that has cost, as foreseen. None in place of all three where nothing is affordable, or
+        where weights are too far apart.
+    """
+    if not within_solvers_range(problem):
+        return None
+    levels = [problem, *(step.problem for step in steps)]
+    for first in range(len(levels)):
+        work = rough_work(levels[first:], n_clusters, n_starts)
+        if work <= most_work:
+            break
+    else:
+        return None
+    judge = levels[first]
+    # Sums of several BLAS threads round differently, and at a tie that decides the labels.
+    with single_threaded():
+        found = rough_eigenvectors(levels[first:], steps[first:], n_clusters)
+        tried = [alternate(found, ETA, _pivot_labels(found), None, SWEEPS).labels]
+        if n_starts > 1:
+            for start, rotation in starts(found, None, None, n_starts - 1, rng):
+                tried.append(alternate(found, ETA, start, rotation, SWEEPS).labels)
+        labels = min(tried, key=judge.value)
+    return labels, first, work
+
+
+def within_solvers_range(problem: Problem) -> bool:
+    """Whether weights span no more orders of magnitude than an eigensolver can tell apart."""
+    # Divided, as the smallest times the range could overflow.
+    return all(
+        weights.size == 0 or weights.max() / WIDEST_RANGE <= weights.min()
+        for weights in (problem.graph.weights, problem.node_weights)
+    )
+
+
+def _pivot_labels(relaxation: Relaxation) -> np.ndarray:
+    """Send every row to the one of c rows far apart that it is nearest to: a start, none empty."""
+    vectors = relaxation.eigenvectors
+    pivots, turn = pivot_rotation(vectors)
+    labels: np.ndarray = np.argmax(np.abs(vectors @ turn), axis=1)
+    labels[pivots] = np.arange(pivots.size)
+    return labels
+
+
+def _spare(count: int) -> int:
+    """Return how many vectors beyond those wanted are carried along."""
+    return max(FEWEST_SPARE, count // SPARE_SHARE)
+
+
+def _smoothed(
+    problem: Problem, vectors: np.ndarray, beyond: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Damp what lies above the eigenvalue ``beyond``, and return Ritz pairs of what is left.
+
+    The damping is a Chebyshev polynomial of A, which is small on an interval and grows fast outside
+    of it.
+    """
+    graph, rows = problem.graph, problem.graph.rows
+    scale = 1.0 / np.sqrt(problem.node_weights)
+    # Self-loops are no part of L.
+    outward = np.where(rows == graph.indices, 0.0, graph.weights)
+    diagonal = (np.bincount(rows, outward, minlength=problem.n_nodes) * scale * scale)[:, None]
+    scaled = outward * scale[rows] * scale[graph.indices]
+    crossing = sp.csr_array((scaled, graph.indices, graph.indptr), shape=graph.matrix.shape)
+    # No eigenvalue is above twice the largest entry of the diagonal.
+    top = 2.0 * float(diagonal.max())
+    bottom = min(max(beyond, NARROWEST * top), 0.5 * top)
+    centre, half = 0.5 * (top + bottom), 0.5 * (top - bottom)
+    shifted = (diagonal - centre) / half
+    crossing.data /= half
+    before, vectors = vectors, shifted * vectors - crossing @ vectors
+    for _ in range(DEGREE - 1):
+        before, vectors = vectors, 2.0 * (shifted * vectors - crossing @ vectors) - before
+    # Rayleigh–Ritz, in the shifted operator, which has the same eigenvectors.
+    basis = np.linalg.qr(vectors)[0]
+    values, turn = np.linalg.eigh(basis.T @ (shifted * basis - crossing @ basis))
+    return half * values + centre, basis @ turn

@@ -1,0 +1,136 @@
+"""Rough eigenvectors: never below the true ones, exact where nothing is coarsened, and enough for
+labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, points_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from firstcut.cuts import Problem, as_problem
+from firstcut.graph import as_graph
+from firstcut.partitioning import passes
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.levels import Coarsening, build
+from firstcut.partitioning.rough_spectrum import (
+    rough_eigenvectors,
+    rough_labels,
+    rough_work,
+    within_solvers_range,
+)
+from firstcut.relaxation.relax import relax_problem
+
+
+def hierarchy(problem, smallest, rule="label_propagation", seed=0):
+    """The steps of a hierarchy, and all of its levels."""
+    coarsening = Coarsening(COARSENING_RULES[rule])
+    steps = build(problem, np.random.default_rng(seed), smallest, None, coarsening)
+    return steps, [problem, *(step.problem for step in steps)]
+
+
+def planted(n_blocks, size, seed=0, inside=0.3, outside=0.01):
+    """A graph of blocks, and the block of every node."""
+    rng = np.random.default_rng(seed)
+    block = np.repeat(np.arange(n_blocks), size)
+    chance = np.where(block[:, None] == block, inside, outside)
+    half = np.triu(rng.random(chance.shape) < chance, 1)
+    return sp.csr_array((half | half.T).astype(float)), block
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+@given(S=graphs(min_nodes=6, max_nodes=14, connected=True), count=st.integers(2, 4))
+def test_they_are_exact_where_nothing_is_coarsened(S, cut, count):
+    problem = as_problem(S, cut)
+    rough = rough_eigenvectors([problem], [], count)
+    true = np.linalg.eigvalsh(problem.operator().toarray())[:count]
+    np.testing.assert_allclose(rough.eigenvalues, true, atol=1e-9 * max(1.0, true[-1]))
+
+
+@pytest.mark.parametrize("rule", COARSENING_RULES)
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_they_are_orthonormal_and_their_values_not_below_the_true_ones(rule, cut):
+    """Ritz values of any subspace are above the eigenvalues of the same rank."""
+    problem = as_problem(points_graph(1500), cut)
+    steps, levels = hierarchy(problem, 60, rule)
+    assert steps
+    rough = rough_eigenvectors(levels, steps, 6)
+    np.testing.assert_allclose(rough.eigenvectors.T @ rough.eigenvectors, np.eye(6), atol=1e-10)
+    true = relax_problem(problem, 6, random_state=0).eigenvalues
+    assert (rough.eigenvalues >= true - 1e-10).all()
+    # And nothing is claimed of them.
+    assert not rough.converged
+
+
+@pytest.mark.parametrize("rule", COARSENING_RULES)
+def test_they_span_what_a_gap_sets_apart(rule):
+    S, block = planted(5, 120)
+    problem = as_problem(S)
+    steps, levels = hierarchy(problem, 40, rule)
+    rough = rough_eigenvectors(levels, steps, 5).eigenvectors
+    true = relax_problem(problem, 5, random_state=0).eigenvectors
+    # Cosines of the angles between the two subspaces.
+    assert np.linalg.svd(rough.T @ true)[1].min() > 0.99
+    found = rough_labels(problem, steps, 5, np.random.default_rng(0), n_starts=1, most_work=np.inf)
+    assert found is not None
+    assert found[1] == 0
+    pairs = np.unique(np.stack([found[0], block]), axis=1)
+    assert pairs.shape[1] == 5
+
+
+@given(S=graphs(min_nodes=6, max_nodes=14), c=st.integers(2, 4), seed=st.integers(0, 99))
+def test_no_cluster_is_empty_on_any_graph(S, c, seed):
+    problem, rng = as_problem(S, "ratio"), np.random.default_rng(seed)
+    steps = passes.descend(problem, c, rng, 5, Coarsening())
+    for n_starts in (1, 3):
+        found = rough_labels(problem, steps, c, rng, n_starts=n_starts, most_work=np.inf)
+        if found is not None:
+            assert np.unique(found[0]).tolist() == list(range(c))
+        else:
+            assert not within_solvers_range(problem)
+
+
+def test_the_finest_level_that_the_work_allows_is_solved():
+    problem = as_problem(points_graph(3000))
+    steps, levels = hierarchy(problem, 100)
+    assert len(steps) > 1
+    costs = [rough_work(levels[first:], 4, 1) for first in range(len(levels))]
+    assert costs == sorted(costs, reverse=True)
+    for level, cost in enumerate(costs):
+        rng = np.random.default_rng(0)
+        labels, first, work = rough_labels(
+            problem, steps, 4, rng, n_starts=1, most_work=cost * (1 + 1e-9)
+        )
+        assert (first, work) == (level, cost)
+        assert labels.size == levels[level].n_nodes
+    assert (
+        rough_labels(problem, steps, 4, rng, n_starts=1, most_work=costs[-1] * (1 - 1e-9)) is None
+    )
+
+
+def test_threads_of_blas_change_nothing():
+    problem = as_problem(points_graph(2500))
+    steps, _ = hierarchy(problem, 100)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            rng = np.random.default_rng(0)
+            found.append(rough_labels(problem, steps, 6, rng, n_starts=3, most_work=np.inf)[0])
+    np.testing.assert_array_equal(*found)
+
+
+@given(st.floats(1e-300, 1e300), st.floats(0.0, 14.0), st.booleans())
+def test_range_is_a_ratio_of_weights_whatever_their_unit(unit, orders, in_nodes):
+    wide = unit * np.array([1.0, 10.0**-orders])
+    level = np.full(2, unit)
+    graph = as_graph(np.diag(level if in_nodes else wide))
+    problem = Problem(graph, wide if in_nodes else level)
+    if abs(orders - 12.0) > 1e-3:
+        assert within_solvers_range(problem) == (orders < 12.0)
+
+
+def test_a_graph_without_edges_is_within_range():
+    assert within_solvers_range(as_problem(np.zeros((3, 3)), "ratio"))
