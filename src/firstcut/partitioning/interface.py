@@ -9,6 +9,7 @@ import numpy as np
 from firstcut.cuts import Problem
 from firstcut.partitioning.levels import Coarsening
 from firstcut.partitioning.passes import Trial
+from firstcut.results import Relaxation
 
 
 class Search(Protocol):
@@ -32,6 +33,8 @@ class Search(Protocol):
     def stop(self) -> None: ...
 
     def coarsening(self, rule: str) -> Coarsening: ...
+
+    def relax(self) -> Relaxation | None: ...
 
     def next_generator(self) -> np.random.Generator: ...
 

@@ -8,10 +8,16 @@ import numpy as np
 
 from firstcut.partitioning.efforts import EFFORTS, Effort
 from firstcut.partitioning.first_stage import START_NODES
+from firstcut.partitioning.forecasts import eigenproblem_work
 from firstcut.partitioning.interface import Search
 from firstcut.partitioning.levels import Coarsening
-from firstcut.partitioning.passes import Trial, descend, spectral
+from firstcut.partitioning.passes import Trial, descend, refined, spectral
 from firstcut.partitioning.population import Population
+from firstcut.partitioning.rough_spectrum import (
+    spectral_labels,
+    start_work,
+    within_solvers_range,
+)
 
 
 def go_on(
@@ -59,16 +65,27 @@ def _add_spectral(
     coarsening: Coarsening,
     rng: np.random.Generator,
 ) -> None:
-    """Add the spectral solution by way of a new hierarchy, with the starts of an effort."""
-    problem, c = search.scaled, search.n_clusters
+    """Add the spectral solution: of the whole where that is affordable, else by a new hierarchy."""
+    problem, c, n_starts = search.scaled, search.n_clusters, effort.spectral_starts
+    most_work = min(effort.spectral_share * search.work, search.work_left)
+    # The eigenvectors of the whole serve the first rule; the others look through their own levels.
+    work = eigenproblem_work(problem, c) + n_starts * start_work(problem.n_nodes, c)
+    is_first = coarsening is population.coarsenings[0]
+    if is_first and work <= most_work and within_solvers_range(problem):
+        relaxation = search.relax()
+        if relaxation is not None and not search.is_late:
+            labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts)
+            late = coarsening.is_late
+            population.add(refined(problem, [], labels, c, rng, work, late))
+        return
     steps = descend(problem, c, rng, START_NODES * c, coarsening)
     found = spectral(
         problem,
         steps,
         c,
         rng,
-        n_starts=effort.spectral_starts,
-        most_work=min(effort.spectral_share * search.work, search.work_left),
+        n_starts=n_starts,
+        most_work=most_work,
         is_late=coarsening.is_late,
     )
     if found is not None:

@@ -32,9 +32,9 @@ from firstcut.partitioning.levels import (
 from firstcut.partitioning.refinement import State
 from firstcut.partitioning.rough_spectrum import rough_labels
 
-CLIMB_NODES = 200
-"""Levels up to this size are also refined by chains of moves; above it they cost more than passes
-that find as much."""
+CLIMB_NODES, SMALL_NODES = 200, 1000
+"""Levels up to the first size, and all levels of problems up to the second, are also refined by
+chains of moves; elsewhere they cost more than passes that find as much."""
 
 PATIENCE = 15
 """Moves without a new best after which a chain ends: longer ones step over higher walls."""
@@ -139,7 +139,7 @@ def fresh(
         for step in reversed(steps):
             labels = labels[step.parent]
         return Trial(labels, 0.0, _hierarchy_work(problem, steps))
-    found = _grown(low, n_clusters, rng, coarsening)
+    found = _grown(low, n_clusters, rng, coarsening, problem.n_nodes)
     if found is None:
         return None
     # 3. Uncoarsen.
@@ -166,8 +166,21 @@ def spectral(
     if found is None:
         return None
     labels, level, work = found
+    return refined(problem, steps[:level], labels, n_clusters, rng, work, is_late)
+
+
+def refined(
+    problem: Problem,
+    steps: list[Step],
+    labels: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    work: float,
+    is_late: Callable[[], bool] = never,
+) -> Trial:
+    """Go up from labels of the last level of a hierarchy, which it has cost ``work`` to find."""
     start = labels.astype(np.int32)
-    state = uncoarsen(problem, steps[:level], start, n_clusters, rng, is_late)
+    state = uncoarsen(problem, steps, start, n_clusters, rng, is_late)
     return Trial(state.labels, state.value, state.work + int(work))
 
 
@@ -217,9 +230,9 @@ def recombine(
     labels, work = coarse_labels(steps, better), 0
     if regrow and not coarsening.is_late():
         start = State(low, labels, n_clusters)
-        improve(start, rng)
+        improve(start, rng, n_whole=problem.n_nodes)
         labels, work = start.labels, start.work
-        grown = _grown(low, n_clusters, rng, coarsening)
+        grown = _grown(low, n_clusters, rng, coarsening, problem.n_nodes)
         if grown is not None:
             labels = grown.labels if grown.value < start.value else labels
             work += grown.work
@@ -228,10 +241,15 @@ def recombine(
     return Trial(state.labels, state.value, state.work + work)
 
 
-def improve(state: State, rng: np.random.Generator, nodes: np.ndarray | None = None) -> None:
-    """Settle, starting at ``nodes`` (default: all); on small levels also climb from the border."""
+def improve(
+    state: State, rng: np.random.Generator, nodes: np.ndarray | None = None, *, n_whole: int
+) -> None:
+    """Settle, starting at ``nodes`` (default: all); on small levels also climb from the border.
+
+    ``n_whole`` is the size of the problem that the state is a level of.
+    """
     state.settle(nodes)
-    if state.problem.n_nodes <= CLIMB_NODES:
+    if state.problem.n_nodes <= CLIMB_NODES or n_whole <= SMALL_NODES:
         seeds = np.flatnonzero(state.on_border()).astype(np.int32)
         # A chain uses nodes up for those after it, so no end of the graph should always be first.
         rng.shuffle(seeds)
@@ -247,17 +265,20 @@ def uncoarsen(
     n_clusters: int,
     rng: np.random.Generator,
     is_late: Callable[[], bool] = never,
+    n_whole: int | None = None,
 ) -> State:
     """Carry labels of the coarsest level up to the finest, improving at each; changes ``labels``.
 
     Between the coarsest and the finest level, only nodes of coarse border nodes are looked at to
     begin with: the others have all their neighbours in their own cluster. When ``is_late`` says so,
-    the labels are carried up as they are.
+    the labels are carried up as they are. ``n_whole`` is the size of the problem that ``problem``
+    is a level of, if it is one.
     """
+    n_whole = problem.n_nodes if n_whole is None else n_whole
     levels = [problem, *(step.problem for step in steps)]
     state = State(levels[-1], labels, n_clusters)
     if not is_late():
-        improve(state, rng)
+        improve(state, rng, n_whole=n_whole)
     work = _hierarchy_work(problem, steps)
     # From the second coarsest level up; ``step`` leads from each to the one below it.
     for finer, step in zip(levels[-2::-1], steps[::-1], strict=True):
@@ -270,7 +291,7 @@ def uncoarsen(
         # A partition has the same value on every level, so the sums go over as they are.
         state = State(finer, state.labels[step.parent], n_clusters, same=state)
         if not late:
-            improve(state, rng, active)
+            improve(state, rng, active, n_whole=n_whole)
     # Values of trials are compared, so the last one is taken from fresh sums.
     state.work += work
     state.measure()
@@ -278,17 +299,22 @@ def uncoarsen(
 
 
 def _grown(
-    problem: Problem, n_clusters: int, rng: np.random.Generator, coarsening: Coarsening
+    problem: Problem,
+    n_clusters: int,
+    rng: np.random.Generator,
+    coarsening: Coarsening,
+    n_whole: int,
 ) -> Trial | None:
     """Agglomerate a level to ``n_clusters`` nodes, each a cluster, and refine on the way up.
 
-    None where time is up before there are so few nodes.
+    None where time is up before there are so few nodes. ``n_whole`` is the size of the problem that
+    it is a level of.
     """
     steps = agglomerate(problem, n_clusters, coarsening)
     if steps is None:
         return None
     labels = np.arange(n_clusters, dtype=np.int32)
-    state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late)
+    state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late, n_whole)
     return Trial(state.labels, state.value, state.work)
 
 

@@ -84,15 +84,20 @@ def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: 
 
 def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> float:
     """Foresee what the spectral labels of ``levels[0]`` cost, in edges visited."""
-    width, c = n_clusters + _spare(n_clusters), float(n_clusters)
+    width = n_clusters + _spare(n_clusters)
     work = EDGES_PER_CUBE * float(levels[-1].n_nodes) ** 3
     for level in levels[:-1]:
         n, stored = level.n_nodes, level.graph.n_stored
         products = width * (DEGREE + 1) * (PRODUCT * stored + UPDATE * n)
         work += SETUP * stored + products + ORTHOGONAL * n * width**2
-    n = levels[0].n_nodes
+    return work + n_starts * start_work(levels[0].n_nodes, n_clusters)
+
+
+def start_work(n_nodes: int, n_clusters: int) -> float:
+    """Foresee what one start of a discretization costs, in edges visited."""
+    n, c = float(n_nodes), float(n_clusters)
     square, cube, linear = START
-    return work + n_starts * (square * n * c**2 + cube * c**3 + linear * n * c)
+    return square * n * c**2 + cube * c**3 + linear * n * c
 
 
 def rough_labels(
@@ -138,16 +143,23 @@ def rough_labels(
             break
     else:
         return None
-    judge = levels[first]
     # Sums of several BLAS threads round differently, and at a tie that decides the labels.
     with single_threaded():
         found = rough_eigenvectors(levels[first:], steps[first:], n_clusters)
-        tried = [alternate(found, ETA, _pivot_labels(found), None, SWEEPS).labels]
-        if n_starts > 1:
-            for start, rotation in starts(found, None, None, n_starts - 1, rng):
-                tried.append(alternate(found, ETA, start, rotation, SWEEPS).labels)
-        labels = min(tried, key=judge.value)
+    labels = spectral_labels(levels[first], found, rng, n_starts=n_starts)
     return labels, first, work
+
+
+def spectral_labels(
+    problem: Problem, relaxation: Relaxation, rng: np.random.Generator, *, n_starts: int
+) -> np.ndarray:
+    """Discretize eigenvectors from several starts, and return the labels of the smallest cut."""
+    with single_threaded():
+        tried = [alternate(relaxation, ETA, _pivot_labels(relaxation), None, SWEEPS).labels]
+        if n_starts > 1:
+            for start, rotation in starts(relaxation, None, None, n_starts - 1, rng):
+                tried.append(alternate(relaxation, ETA, start, rotation, SWEEPS).labels)
+        return min(tried, key=problem.value)
 
 
 def within_solvers_range(problem: Problem) -> bool:
