@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,11 @@ from firstcut.estimator.parameters import CONSTRAINTS, resolve, resolve_affinity
 from firstcut.estimator.prediction import Clusters, Prediction
 from firstcut.estimator.strategies import STRATEGIES, Outcome, Settings
 from firstcut.graph import Graph, as_graph
-from firstcut.partitioning.cut_path import cut_path_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.validation import number_by_appearance, refuse_masked
+
+if TYPE_CHECKING:
+    from firstcut.estimator.chosen_number import ChosenNumber
 
 MAX_CLUSTERS = 20
 """The largest number of clusters that ``n_clusters="auto"`` considers, unless told otherwise."""
@@ -81,8 +83,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters. ``"auto"`` takes the number, from 2 to ``max_clusters``, after which
-        the eigenvalues make their largest step.
+        Number of clusters. ``"auto"`` takes the number, from 1 to ``max_clusters``, that the
+        eigenpairs of the graph speak for, and warns where they hardly do; see ``cut_path_``.
     eigen_solver : {None, "arpack", "lobpcg", "amg", ...}, default=None
         How eigenvectors are computed: a name in :data:`firstcut.EIGENSOLVERS`, or "arpack",
         scikit-learn's name of "shift_invert". None chooses by the size and shape of the graph;
@@ -170,7 +172,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     solver_ : str
         The solver that was used.
     cut_path_ : CutPath
-        The evidence for ``n_clusters="auto"``; only then.
+        The evidence for ``n_clusters="auto"``, and the reason of the choice; only then, and where
+        two nodes have edges. It is of the nodes with edges. Its partitions, whose effort is that of
+        the fit, are computed when first asked for; the one into ``n_clusters_`` clusters is no
+        worse than the fitted one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -276,7 +281,12 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         core = problem.restrict(nodes)
 
         # From the graph to labels, and to those of the nodes without edges.
-        n_clusters, known = self._count_clusters(core, settings, seed)
+        chosen = self._choose_number(core, settings, seed)
+        if chosen is not None:
+            n_clusters, known = chosen.choice.n_clusters, chosen.relaxation
+        else:
+            # Where there is nothing to choose from there is one cluster.
+            n_clusters, known = 1 if self.n_clusters == "auto" else int(self.n_clusters), None
         found = self._cut_core(core, n_clusters, graph.n_nodes, settings, seed, known)
         labels = found.labels
         if nodes.size < graph.n_nodes:
@@ -290,6 +300,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.affinity_matrix_ = matrix
         self.solver_ = settings.solver
         self.n_iter_ = found.n_iter
+        self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
+        if chosen is not None:
+            self.cut_path_ = chosen.path(core, matrix, cut, found.labels, settings, seed)
         self._fitted = Fitted(
             X,
             matrix,
@@ -402,25 +415,21 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _count_clusters(
-        self, core: Problem, settings: Settings, seed: int
-    ) -> tuple[int, Relaxation | None]:
-        """Return the number of clusters, and the eigenpairs it was chosen by if it was chosen."""
-        self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
-        if self.n_clusters != "auto":
-            return int(self.n_clusters), None
+    def _choose_number(self, core: Problem, settings: Settings, seed: int) -> ChosenNumber | None:
+        """Choose the number of clusters, with a warning if the evidence is weak.
+
+        None where a number was given, or there are no two nodes with edges to choose one by.
+        """
         most = min(self.max_clusters or MAX_CLUSTERS, core.n_nodes)
-        if most < 2:
-            return 1, None
-        self.cut_path_ = cut_path_problem(
-            core,
-            range(2, most + 1),
-            random_state=seed,
-            width=self.n_components,
-            **settings.eigen_options,
-        )
-        self._say(f"Of 2 to {most} clusters the eigengap is largest at {self.cut_path_.best}")
-        return self.cut_path_.best, self.cut_path_.relaxation
+        if self.n_clusters != "auto" or most < 2:
+            return None
+        from firstcut.estimator.chosen_number import choose  # which few fits need
+
+        chosen = choose(core, most, settings, seed)
+        self._say(f"Of 1 to {most} clusters {chosen.choice.n_clusters}: {chosen.choice.reason}")
+        if chosen.warning is not None:
+            warnings.warn(chosen.warning, UserWarning, stacklevel=4)
+        return chosen
 
     def _cut_core(
         self,

@@ -1,31 +1,43 @@
-"""The path of cuts: one relaxation, discretized and refined for many numbers of clusters.
+"""The path of cuts: one graph cut into many numbers of clusters, and which of them to take.
 
 The leading k columns of one relaxation solve the relaxed k-way cut for every k, so the
-eigenproblem, the expensive part, is solved once. The eigengap λ_(k+1) − λ_k says how much the next
-cluster would cost beyond the last one; the k where it is largest is the usual choice.
+eigenproblem is solved once. It gives the lower bounds, the eigengaps λ_(k+1) − λ_k and the evidence
+by which a number is chosen; none of these needs a partition. The partitions help one another
+(``path_search``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from firstcut.cuts import Problem
-from firstcut.discretization.first_order import first_order
-from firstcut.partitioning.refinement import refine_problem
+from firstcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
+from firstcut.partitioning.path_search import path_partitions
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
-from firstcut.threads import single_threaded
 from firstcut.validation import RandomState, as_generator, check_count
 
-STARTS = 2
-"""Starts of the discretization of every k: the ladder of eta varies them more than further starts
-would, at the same price."""
+
+class Partitions(Protocol):
+    """Where a path has its partitions from: they may be found when they are first asked for."""
+
+    @property
+    def found(self) -> Sequence[Partition]: ...
 
 
 @dataclass(frozen=True, eq=False)
+class FoundPartitions:
+    """Partitions that are there already."""
+
+    found: Sequence[Partition]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CutPath:
     """Partitions of one graph into different numbers of clusters.
 
@@ -34,7 +46,7 @@ class CutPath:
     n_clusters : ndarray of shape (m,)
         The numbers k, ascending.
     cut_values : ndarray of shape (m,)
-        The cut value of each partition.
+        The cut value of each partition; they never fall as k grows.
     lower_bounds : ndarray of shape (m,)
         What no partition into k clusters is below.
     eigengaps : ndarray of shape (m,)
@@ -45,6 +57,11 @@ class CutPath:
         The labels of each partition.
     relaxation : Relaxation
         The eigenpairs that served all of them.
+    choice : Choice
+        The number that the evidence speaks for: its ``n_clusters`` (``best`` here), ``evidence``,
+        ``reason``, ``runners_up`` and ``is_weak``.
+    partitions : Partitions
+        Where ``labels`` and ``cut_values`` are from.
 
     Examples
     --------
@@ -56,20 +73,43 @@ class CutPath:
     """
 
     n_clusters: np.ndarray
-    cut_values: np.ndarray
     lower_bounds: np.ndarray
     eigengaps: np.ndarray
-    eigenvalues: np.ndarray
-    labels: np.ndarray
     relaxation: Relaxation
+    choice: Choice
+    partitions: Partitions
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """The smallest eigenvalues, ascending."""
+        return self.relaxation.eigenvalues
+
+    @cached_property
+    def cut_values(self) -> np.ndarray:
+        """The cut value of each partition."""
+        return np.array([partition.cut_value for partition in self.partitions.found])
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The labels of each partition."""
+        return np.stack([partition.labels for partition in self.partitions.found])
 
     @property
     def best(self) -> int:
-        """The k with the largest eigengap, the largest such k where several are equal."""
-        # Where k is the number of nodes there is no λ_(k+1): that gap must not be the largest.
-        gaps = np.nan_to_num(self.eigengaps, nan=-np.inf)
-        # The numbers ascend, so the last of equal gaps is that of the largest k.
-        return int(self.n_clusters[np.flatnonzero(gaps == gaps.max())[-1]])
+        """The number of clusters that the evidence speaks for."""
+        return self.choice.n_clusters
+
+    @property
+    def reason(self) -> str:
+        """Why that one, in plain words, and which come next where the evidence is weak."""
+        return said(self.choice)
+
+    @property
+    def evidence(self) -> np.ndarray:
+        """How much speaks for every number, the larger the more; NaN where it was not weighed."""
+        found = np.full(len(self), np.nan)
+        found[np.searchsorted(self.n_clusters, self.choice.numbers)] = self.choice.evidence
+        return found
 
     @property
     def gaps(self) -> np.ndarray:
@@ -94,6 +134,7 @@ class CutPath:
         """Return the columns of the evidence by name; ``pandas.DataFrame`` takes it as it is."""
         return {
             "n_clusters": self.n_clusters,
+            "evidence": self.evidence,
             "eigengap": self.eigengaps,
             "cut_value": self.cut_values,
             "lower_bound": self.lower_bounds,
@@ -105,7 +146,19 @@ class CutPath:
         lines = ["  ".join(f"{name:>11}" for name in columns)]
         for row in zip(*columns.values(), strict=True):
             lines.append("  ".join([f"{row[0]:>11}", *(f"{value:>11.4g}" for value in row[1:])]))
-        return "\n".join(lines)
+        return "\n".join([*lines, self.reason])
+
+    def __repr__(self) -> str:
+        # Without the partitions, which may not be there yet.
+        return f"CutPath(n_clusters={list(self)}, best={self.best})"
+
+
+def said(choice: Choice) -> str:
+    """Return the reason of a choice, with the runners-up where the evidence is weak."""
+    if not (choice.is_weak and choice.runners_up):
+        return choice.reason
+    others = " or ".join(map(str, choice.runners_up))
+    return f"{choice.reason} The evidence is weak: it could as well be {others}."
 
 
 def check_numbers(n_clusters: object) -> list[int]:
@@ -122,10 +175,8 @@ def cut_path_problem(
     problem: Problem,
     n_clusters: Iterable[int],
     *,
+    effort: str,
     random_state: RandomState,
-    width: int | None = None,
-    solver: str = "auto",
-    tol: float | None = None,
 ) -> CutPath:
     """Cut a problem into many numbers of clusters, with a single relaxation.
 
@@ -134,12 +185,10 @@ def cut_path_problem(
     problem : Problem
     n_clusters : iterable of int
         The numbers of clusters; those above n are left out.
+    effort : str
+        A name in :data:`firstcut.EFFORTS`: how long to search for the partitions.
     random_state : int, Generator, RandomState or None
-        Seed of the start vectors and starts.
-    width : int, optional
-        At least so many eigenpairs are computed, as far as there are.
-    solver, tol
-        Of the eigenproblem, as in :func:`firstcut.relax`.
+        Seed of the start vectors and of the search.
 
     Returns
     -------
@@ -147,39 +196,57 @@ def cut_path_problem(
     """
     n = problem.n_nodes
     wanted = check_numbers(n_clusters)
-    numbers = np.array([k for k in wanted if k <= n], dtype=np.int64)
-    if numbers.size == 0:
+    numbers = [k for k in wanted if k <= n]
+    if not numbers:
         raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
-    rng = as_generator(random_state)
-    # 1. Relax once for all k, one pair more than the largest k: its eigengap needs λ_(k+1).
-    width = min(n, max(int(numbers[-1]) + 1, width or 0))
-    relaxation = relax_problem(problem, width, random_state=rng, solver=solver, tol=tol)
+    seed = _seed(random_state)
+    # 1. Relax once for all k.
+    relaxation = relax_problem(problem, pairs_of_path(numbers[-1], n), random_state=seed)
+    # 2. Choose a number by the eigenpairs, and search for the partitions.
+    choice = choice_of(problem, numbers, relaxation, seed)
+    found = path_partitions(problem, numbers, effort=effort, seed=seed)
+    return path_of(problem, numbers, relaxation, choice, FoundPartitions(found))
+
+
+def pairs_of_path(most: int, n_nodes: int) -> int:
+    """Return how many eigenpairs a path up to ``most`` clusters needs: its last eigengap has one
+    more, and the choice may look further."""
+    return min(n_nodes, max(most + 1, pairs_needed(most, n_nodes)))
+
+
+def choice_of(
+    problem: Problem, numbers: Sequence[int], relaxation: Relaxation, seed: int
+) -> Choice:
+    """Choose one of the numbers, by no more eigenpairs than it takes, however many there are."""
+    if len(numbers) == 1:
+        reason = f"No other number than {numbers[0]} was considered."
+        return Choice(numbers[0], np.array(numbers), np.array([np.nan]), reason, (), False)
+    count = min(pairs_needed(numbers[-1], problem.n_nodes), relaxation.n_clusters)
+    return choose_number(problem, relaxation.leading(count), numbers, random_state=seed)
+
+
+def path_of(
+    problem: Problem,
+    numbers: Sequence[int],
+    relaxation: Relaxation,
+    choice: Choice,
+    partitions: Partitions,
+) -> CutPath:
+    """Put a path together; of its partitions nothing is asked."""
     n_components, _ = problem.graph.components
-    # 2. Discretize and refine for one k after another, which is the order in which ``rng`` is read.
-    found, bounds = [], []
-    for k in numbers.tolist():
-        # Up to the number of components they are grouped afresh, by graph search: the value is 0.
-        if k <= n_components:
-            # No solver runs there and nothing is drawn, so any seed will do.
-            part = relax_problem(problem, k, random_state=0)
-        else:
-            part = relaxation.leading(k)
-        # Sums of several BLAS threads round differently, and at a tie that decides the labels.
-        with single_threaded():
-            start = first_order(
-                part, random_state=rng, score=problem.value, eta="auto", n_init=STARTS
-            )
-        found.append(refine_problem(problem, start.labels))
-        bounds.append(part.lower_bound)
-    # 3. Gather the evidence. λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
-    values = relaxation.eigenvalues
+    # Up to the number of components no edge need be cut: 0 is the value itself.
+    bounds = [0.0 if k <= n_components else relaxation.leading(k).lower_bound for k in numbers]
+    # λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
+    values, at = relaxation.eigenvalues, np.array(numbers, dtype=np.int64)
     following = np.append(values, np.nan)
     return CutPath(
-        numbers,
-        np.array([partition.cut_value for partition in found]),
-        np.array(bounds),
-        following[numbers] - values[numbers - 1],
-        values,
-        np.stack([partition.labels for partition in found]),
-        relaxation,
+        at, np.array(bounds), following[at] - values[at - 1], relaxation, choice, partitions
     )
+
+
+def _seed(random_state: RandomState) -> int:
+    """Return the integer that ``random_state`` stands for: itself, if it is one."""
+    generator = as_generator(random_state)
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(generator.integers(2**32))
