@@ -244,7 +244,7 @@ def test_auto_finds_separated_groups(options):
     assert model.n_clusters_ == model.cut_path_.best == 6
     assert adjusted_rand_score(y, model.labels_) == 1
     assert list(model.cut_path_) == list(range(1, 21))
-    assert model.eigenvalues_.shape == (max(21, pairs_needed(20, 240)),)
+    assert model.cut_path_.eigenvalues.shape == (max(21, pairs_needed(20, 240)),)
     assert model.embedding_.shape == (240, 6)
     table = model.cut_path_.table()
     assert table["cut_value"][5] <= model.cut_value_

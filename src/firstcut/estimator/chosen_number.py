@@ -15,10 +15,14 @@ import numpy as np
 from firstcut.cuts import Cut, Problem
 from firstcut.estimator.strategies import Settings, relax_with_warning
 from firstcut.graph import as_graph
-from firstcut.partitioning.cut_path import CutPath, choice_of, pairs_of_path, path_of
+from firstcut.partitioning.cut_path import CutPath, choice_of, pairs_of_path
 from firstcut.partitioning.number_of_clusters import Choice
 from firstcut.partitioning.path_search import path_partitions
 from firstcut.results import Partition, Relaxation
+
+ROUGH = 1e-3
+"""Tolerance of eigenpairs that only a choice is made by: steps between eigenvalues that count are far
+larger, and the usual tolerance takes three times as long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +33,17 @@ class ChosenNumber:
     ----------
     numbers : range
         The numbers considered.
-    relaxation : Relaxation
-        The eigenpairs of the nodes with edges.
+    n_pairs : int
+        The number of eigenpairs it was chosen by.
+    known : Relaxation or None
+        Those of the nodes with edges, if they are good for more than a choice.
     choice : Choice
         The number, and why.
     """
 
     numbers: range
-    relaxation: Relaxation
+    n_pairs: int
+    known: Relaxation | None
     choice: Choice
 
     @property
@@ -62,18 +69,20 @@ class ChosenNumber:
         settings: Settings,
         seed: int,
     ) -> CutPath:
-        """Return the path of all numbers, whose partitions are found when they are asked for.
+        """Return the path of all numbers, whose contents are computed when they are asked for.
 
         ``core`` are the nodes with edges of the graph ``matrix``, and ``labels`` their own.
         """
-        effort, n_jobs = settings.effort, settings.n_jobs
-        partitions = FittedPartitions(matrix, cut, self.numbers, effort, seed, n_jobs, labels)
-        return path_of(core, self.numbers, self.relaxation, self.choice, partitions)
+        n_components, _ = core.graph.components
+        source = FittedPath(
+            matrix, cut, self.numbers, self.n_pairs, self.known, labels, settings, seed
+        )
+        return CutPath(np.array(self.numbers), n_components, self.choice, source)
 
 
 @dataclass(frozen=True, eq=False)
-class FittedPartitions:
-    """The partitions of a fitted graph's path, found when first asked for, and then kept.
+class FittedPath:
+    """The path of a fitted graph, computed when it is first asked for, and then kept.
 
     Attributes
     ----------
@@ -83,45 +92,64 @@ class FittedPartitions:
         How nodes are weighed.
     numbers : sequence of int
         The numbers of clusters.
-    effort : str
-        The effort of the search.
-    seed : int
-        The seed of the fit.
-    n_jobs : int or None
-        Threads.
+    n_pairs : int
+        The number of eigenpairs.
+    known : Relaxation or None
+        The eigenpairs, where the fit has computed them.
     labels : ndarray
         The fitted labels of the nodes with edges, which take part: the path's own partition into as
         many clusters is never worse than the fitted one.
+    settings : Settings
+        Those of the fit: the effort and the threads of the search, and the eigensolver.
+    seed : int
+        The seed of the fit.
     """
 
     matrix: Any
     cut: Cut
     numbers: Sequence[int]
-    effort: str
-    seed: int
-    n_jobs: int | None
+    n_pairs: int
+    known: Relaxation | None
     labels: np.ndarray
+    settings: Settings
+    seed: int
 
     @cached_property
-    def found(self) -> list[Partition]:
-        """The partitions, of the nodes with edges."""
-        # Made afresh from the matrix: keeping it could double the memory.
-        graph = as_graph(self.matrix)
-        core = Problem(graph, self.cut.node_weights(graph)).restrict(graph.connected)
+    def relaxation(self) -> Relaxation:
+        """The eigenpairs of the nodes with edges."""
+        if self.known is not None:
+            return self.known
+        options = self.settings.eigen_options
+        return relax_with_warning(self._core(), self.n_pairs, self.seed, options)
+
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        """The partitions of the nodes with edges."""
         return path_partitions(
-            core,
+            self._core(),
             self.numbers,
-            effort=self.effort,
+            effort=self.settings.effort,
             seed=self.seed,
             given={int(self.labels.max()) + 1: self.labels},
-            n_jobs=self.n_jobs,
+            n_jobs=self.settings.n_jobs,
         )
+
+    def _core(self) -> Problem:
+        """Return the nodes with edges, made afresh: keeping them could double the memory."""
+        graph = as_graph(self.matrix)
+        return Problem(graph, self.cut.node_weights(graph)).restrict(graph.connected)
 
 
 def choose(core: Problem, most: int, settings: Settings, seed: int) -> ChosenNumber:
     """Choose a number of clusters from 1 to ``most``, at most the nodes there are."""
-    n = core.n_nodes
-    count = min(n, max(pairs_of_path(most, n), settings.n_components or 0))
-    relaxation = relax_with_warning(core, count, seed, settings.eigen_options)
     numbers = range(1, most + 1)
-    return ChosenNumber(numbers, relaxation, choice_of(core, numbers, relaxation, seed))
+    count, options = pairs_of_path(most, core.n_nodes), settings.eigen_options
+    # The spectral solver makes labels of the same eigenpairs; otherwise rough ones will do.
+    is_spectral = settings.solver == "spectral"
+    if is_spectral:
+        count = min(core.n_nodes, max(count, settings.n_components or 0))
+    else:
+        options = {**options, "tol": ROUGH}
+    relaxation = relax_with_warning(core, count, seed, options)
+    choice = choice_of(core, numbers, relaxation, seed)
+    return ChosenNumber(numbers, count, relaxation if is_spectral else None, choice)

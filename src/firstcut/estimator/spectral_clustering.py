@@ -173,9 +173,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The solver that was used.
     cut_path_ : CutPath
         The evidence for ``n_clusters="auto"``, and the reason of the choice; only then, and where
-        two nodes have edges. It is of the nodes with edges. Its partitions, whose effort is that of
-        the fit, are computed when first asked for; the one into ``n_clusters_`` clusters is no
-        worse than the fitted one.
+        two nodes have edges. It is of the nodes with edges. All but the choice is computed when
+        first asked for. The effort is that of the fit, and the partition into ``n_clusters_``
+        clusters is no worse than the fitted one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -283,7 +283,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         # From the graph to labels, and to those of the nodes without edges.
         chosen = self._choose_number(core, settings, seed)
         if chosen is not None:
-            n_clusters, known = chosen.choice.n_clusters, chosen.relaxation
+            n_clusters, known = chosen.choice.n_clusters, chosen.known
         else:
             # Where there is nothing to choose from there is one cluster.
             n_clusters, known = 1 if self.n_clusters == "auto" else int(self.n_clusters), None

@@ -23,18 +23,22 @@ from firstcut.results import Partition, Relaxation
 from firstcut.validation import RandomState, as_generator, check_count
 
 
-class Partitions(Protocol):
-    """Where a path has its partitions from: they may be found when they are first asked for."""
+class PathSource(Protocol):
+    """Where a path has its contents from: they may be computed when they are first asked for."""
 
     @property
-    def found(self) -> Sequence[Partition]: ...
+    def relaxation(self) -> Relaxation: ...
+
+    @property
+    def partitions(self) -> Sequence[Partition]: ...
 
 
 @dataclass(frozen=True, eq=False)
-class FoundPartitions:
-    """Partitions that are there already."""
+class Computed:
+    """Contents of a path that are there already."""
 
-    found: Sequence[Partition]
+    relaxation: Relaxation
+    partitions: Sequence[Partition]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,13 +59,15 @@ class CutPath:
         The smallest eigenvalues, ascending: at least one more than the largest k, if there is one.
     labels : ndarray of shape (m, n)
         The labels of each partition.
+    n_components : int
+        Connected components of the graph: up to so many clusters the value is 0.
     relaxation : Relaxation
         The eigenpairs that served all of them.
     choice : Choice
         The number that the evidence speaks for: its ``n_clusters`` (``best`` here), ``evidence``,
         ``reason``, ``runners_up`` and ``is_weak``.
-    partitions : Partitions
-        Where ``labels`` and ``cut_values`` are from.
+    source : PathSource
+        Where the eigenpairs and the partitions are from.
 
     Examples
     --------
@@ -73,26 +79,47 @@ class CutPath:
     """
 
     n_clusters: np.ndarray
-    lower_bounds: np.ndarray
-    eigengaps: np.ndarray
-    relaxation: Relaxation
+    n_components: int
     choice: Choice
-    partitions: Partitions
+    source: PathSource
+
+    @property
+    def relaxation(self) -> Relaxation:
+        """The eigenpairs that served all numbers."""
+        return self.source.relaxation
 
     @property
     def eigenvalues(self) -> np.ndarray:
         """The smallest eigenvalues, ascending."""
         return self.relaxation.eigenvalues
 
+    @property
+    def eigengaps(self) -> np.ndarray:
+        """λ_(k+1) − λ_k for every k; NaN where k is the number of nodes."""
+        # λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
+        following = np.append(self.eigenvalues, np.nan)
+        return np.asarray(following[self.n_clusters] - self.eigenvalues[self.n_clusters - 1])
+
+    @cached_property
+    def lower_bounds(self) -> np.ndarray:
+        """What no partition into k clusters is below, for every k."""
+        # Up to the number of components no edge need be cut: 0 is the value itself.
+        return np.array(
+            [
+                0.0 if k <= self.n_components else self.relaxation.leading(k).lower_bound
+                for k in self
+            ]
+        )
+
     @cached_property
     def cut_values(self) -> np.ndarray:
         """The cut value of each partition."""
-        return np.array([partition.cut_value for partition in self.partitions.found])
+        return np.array([partition.cut_value for partition in self.source.partitions])
 
     @cached_property
     def labels(self) -> np.ndarray:
         """The labels of each partition."""
-        return np.stack([partition.labels for partition in self.partitions.found])
+        return np.stack([partition.labels for partition in self.source.partitions])
 
     @property
     def best(self) -> int:
@@ -205,7 +232,8 @@ def cut_path_problem(
     # 2. Choose a number by the eigenpairs, and search for the partitions.
     choice = choice_of(problem, numbers, relaxation, seed)
     found = path_partitions(problem, numbers, effort=effort, seed=seed)
-    return path_of(problem, numbers, relaxation, choice, FoundPartitions(found))
+    n_components, _ = problem.graph.components
+    return CutPath(np.array(numbers), n_components, choice, Computed(relaxation, found))
 
 
 def pairs_of_path(most: int, n_nodes: int) -> int:
@@ -223,25 +251,6 @@ def choice_of(
         return Choice(numbers[0], np.array(numbers), np.array([np.nan]), reason, (), False)
     count = min(pairs_needed(numbers[-1], problem.n_nodes), relaxation.n_clusters)
     return choose_number(problem, relaxation.leading(count), numbers, random_state=seed)
-
-
-def path_of(
-    problem: Problem,
-    numbers: Sequence[int],
-    relaxation: Relaxation,
-    choice: Choice,
-    partitions: Partitions,
-) -> CutPath:
-    """Put a path together; of its partitions nothing is asked."""
-    n_components, _ = problem.graph.components
-    # Up to the number of components no edge need be cut: 0 is the value itself.
-    bounds = [0.0 if k <= n_components else relaxation.leading(k).lower_bound for k in numbers]
-    # λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
-    values, at = relaxation.eigenvalues, np.array(numbers, dtype=np.int64)
-    following = np.append(values, np.nan)
-    return CutPath(
-        at, np.array(bounds), following[at] - values[at - 1], relaxation, choice, partitions
-    )
 
 
 def _seed(random_state: RandomState) -> int:

@@ -5,11 +5,12 @@ into k + 1 clusters are nearly what is best for k: the path is one population, a
 has found goes up and down through all of them.
 
 1. Fit every number by one pass, which is what the least effort does.
-2. Where more effort is wanted, search in full where no larger number is near: at the largest, and
-   between numbers far apart. From there partitions into fewer clusters come by merging.
+2. Where more effort is wanted, search in full at both ends of every run of numbers that are near
+   one another, so for every number that has no near ones.
 3. Sweep: for one number after another, downwards and upwards in turn, coarsen inside the
    intersections of its own partition, those of its neighbours and, in later stages, one from
-   nothing; then refine, on the way up, the best start that this level offers.
+   nothing. That level offers all of them, those into more clusters merged, and what can be grown
+   out of the intersections, among it splits of those into fewer. The best goes up again, refined.
 4. Merge down once more, so that the values never fall as the number grows.
 
 *Merging two clusters never raises the value.* Let x and y be the boundaries of two clusters, p and
@@ -69,8 +70,8 @@ class Sweeps:
 
 SWEEPS: dict[str, Sweeps] = {
     "fast": Sweeps(rounds=1, edges=0, newcomers=False),
-    "balanced": Sweeps(rounds=4, edges=50_000_000, newcomers=True),
-    "thorough": Sweeps(rounds=12, edges=1_000_000_000, newcomers=True),
+    "balanced": Sweeps(rounds=8, edges=50_000_000, newcomers=True),
+    "thorough": Sweeps(rounds=16, edges=1_000_000_000, newcomers=True),
 }
 """The stages by the efforts that end with them. Set on toy sets, digits, five of the paper's graphs
 and three networks, so that no value of a path is 2% above that of a search for its number alone."""
@@ -110,7 +111,7 @@ def path_partitions(
     """
     path = _Path(problem, numbers, seed, n_jobs)
     for stage in EFFORTS[effort].stages:
-        # 1. and 2. Search for single numbers: for all of them in the first stage.
+        # 1. and 2. Search for single numbers: in the first stage for all of them.
         path.fit(stage)
         if stage == EFFORTS[effort].stages[0]:
             for k, labels in (given or {}).items():
@@ -152,9 +153,9 @@ class _Path:
             self.best[k], self._values[k] = labels.astype(np.int32), value
 
     def fit(self, stage: str) -> None:
-        """Search for every number by itself, or, in later stages, where no larger one is near."""
+        """Search for every number by itself or, in later stages, for the ends of every run."""
         is_first = not self.best
-        for k in self._numbers if is_first else self._far():
+        for k in self._numbers if is_first else self._ends():
             if is_first and k not in self._open:
                 uncut = self._problem.uncut_labels(k)
                 self.consider(k, np.arange(self._problem.n_nodes) if uncut is None else uncut)
@@ -172,14 +173,14 @@ class _Path:
             if found.lower_bound is not None and found.cut_value <= found.lower_bound:
                 self._open.remove(k)
 
-    def _far(self) -> list[int]:
-        """Return the open numbers without a near larger one."""
-        return [k for k in self._open if not any(other > k for other in self._near(k))]
+    def _ends(self) -> list[int]:
+        """Return the open numbers that have no near one below them, or none above."""
+        return [k for k in self._open if len(self._near(k)) < 2]
 
     def _near(self, k: int) -> list[int]:
-        """Return the numbers next to k, below and above, if they are near."""
-        i = self._numbers.index(k)
-        around = (*self._numbers[max(i - 1, 0) : i], *self._numbers[i + 1 : i + 2])
+        """Return the open numbers next to k, below and above, if they are near."""
+        i = self._open.index(k)
+        around = (*self._open[max(i - 1, 0) : i], *self._open[i + 1 : i + 2])
         return [other for other in around if abs(other - k) <= max(1, NEAR * min(other, k))]
 
     def sweep(self, plan: Sweeps) -> None:
@@ -209,6 +210,7 @@ class _Path:
             new = fresh(problem, k, rng, self._smallest(k, rng))
             assert new is not None
             others.append(new.labels)
+            starts.append(new.labels)
             work += new.work
         if not others:
             return work

@@ -130,9 +130,10 @@ def auto(
     iterate = cg_invert if diagonal.max() > SKEWED * diagonal.mean() else lanczos
     found = iterate(matrix, null, count, max_iter=budget, **options)
     # 4. Where the forecast was wrong, factorize after all; and where eigenvalues are so small that
-    #    iteration proves nothing of them, as in a graph that all but falls apart. At the user's own
-    #    cap, or if the factor is too large, what was found is returned as it is.
-    resolved = found.converged and found.values.mean() > UNRESOLVED * tol
+    #    iteration proves nothing of them, as in a graph that all but falls apart. Who asks for less
+    #    than the usual tolerance wants them soon, and not resolved. At the user's own cap, or if
+    #    the factor is too large, what was found is returned as it is.
+    resolved = found.converged and found.values.mean() > UNRESOLVED * min(tol, TOLERANCE)
     at_cap = not found.converged and budget == max_iter
     if resolved or at_cap or not may_factorize:
         return found
