@@ -53,6 +53,7 @@ TESTS = {
     "partitioning/exact.py": "exact problem",
     "partitioning/direct_cut.py": "direct problem threads bad_input",
     "partitioning/cut_path.py": "cut_path bad_input",
+    "partitioning/path_search.py": "cut_path",
     "partitioning/cluster_merging.py": "multilevel estimator",
     "partitioning/refinement.py": "refinement budgets problem multilevel",
     "partitioning": "budgets multilevel problem search",

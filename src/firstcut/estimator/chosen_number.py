@@ -21,8 +21,8 @@ from firstcut.partitioning.path_search import path_partitions
 from firstcut.results import Partition, Relaxation
 
 ROUGH = 1e-3
-"""Tolerance of eigenpairs that only a choice is made by: steps between eigenvalues that count are far
-larger, and the usual tolerance takes three times as long."""
+"""Tolerance of eigenpairs that only a choice is made by: steps that count are far larger, and the
+usual tolerance takes three times as long."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -198,11 +198,15 @@ class _Path:
     def _improve(self, k: int, newcomers: bool) -> int:
         """Recombine the partition into k with those around it; return the edges visited."""
         self._n_tasks += 1
+        near = self._near(k)
+        # Alone it has been searched for in full, and there is nobody to learn from.
+        if not near:
+            return 0
         rng = np.random.default_rng([self._seed, self._n_tasks])
         problem, own, work = self._scaled, self.best[k], 0
         # 1. Gather what is known: the neighbours' partitions, and one from nothing.
         others, starts = [], [own]
-        for other in self._near(k):
+        for other in near:
             others.append(self.best[other])
             if other > k:
                 starts.append(merged(problem, self.best[other], k))
@@ -212,8 +216,6 @@ class _Path:
             others.append(new.labels)
             starts.append(new.labels)
             work += new.work
-        if not others:
-            return work
         # 2. Coarsen inside the intersections: every one of the partitions is made of whole ones.
         steps = build(problem, rng, CYCLE_NODES * k, _intersections([own, *others]))
         low = steps[-1].problem if steps else problem
