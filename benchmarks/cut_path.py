@@ -19,9 +19,9 @@ from sklearn.datasets import load_digits, load_wine, make_blobs, make_moons
 from sklearn.preprocessing import scale
 
 import firstcut
-from benchmarks._graphs import grid, paper_graphs
+from benchmarks._graphs import paper_graphs
 
-PAPER = ["umist", "glass"]
+PAPER = ["glass"]
 CENTERS = 10
 SPREADS = {"apart": 1.0, "touching": 4.0, "overlapping": 6.0}
 WITHIN = 1.02
@@ -118,11 +118,10 @@ def _paths(quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def _graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
-    """Yield toys, digits, a mesh and the paper's graphs."""
+    """Yield toys, digits and the paper's graphs."""
     n = 200 if quick else 1000
     samples = {
         "moons": make_moons(n, noise=0.07, random_state=0)[0],
-        "blobs": make_blobs(n, cluster_std=[1.0, 2.5, 0.5], random_state=170)[0],
         "wine": scale(load_wine().data),
     }
     if not quick:
@@ -130,7 +129,6 @@ def _graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
     for name, X in samples.items():
         yield name, sp.csr_array(firstcut.adaptive_neighbors_graph(X, 10))
     if not quick:
-        yield "grid", grid(50, 40)
         for name, graph, _ in paper_graphs(PAPER):
             yield name, graph
 

@@ -5,8 +5,8 @@ into k + 1 clusters are nearly what is best for k: the path is one population, a
 has found goes up and down through all of them.
 
 1. Fit every number by one pass, which is what the least effort does.
-2. Where more effort is wanted, search in full at both ends of every run of numbers that are near
-   one another, so for every number that has no near ones.
+2. Where more effort is wanted, search in full for small numbers and at both ends of every run of
+   numbers that are near one another, so for every number that has no near ones.
 3. Sweep: for one number after another, downwards and upwards in turn, coarsen inside the
    intersections of its own partition, those of its neighbours and, in later stages, one from
    nothing. That level offers all of them, those into more clusters merged, and what can be grown
@@ -174,8 +174,9 @@ class _Path:
                 self._open.remove(k)
 
     def _ends(self) -> list[int]:
-        """Return the open numbers that have no near one below them, or none above."""
-        return [k for k in self._open if len(self._near(k)) < 2]
+        """Return the open numbers that have no near one below them, or none above, or are small."""
+        # Partitions into 2 and into 4 clusters tell little about those into 3.
+        return [k for k in self._open if NEAR * k < 1 or len(self._near(k)) < 2]
 
     def _near(self, k: int) -> list[int]:
         """Return the open numbers next to k, below and above, if they are near."""
