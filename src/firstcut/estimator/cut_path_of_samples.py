@@ -40,7 +40,7 @@ def cut_path(
         Neighbours of a sample, where the affinity has them.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
-    effort : {"fast", "balanced", "thorough"} or None, default=None
+    effort : {"fast", "auto", "balanced", "thorough"} or None, default=None
         How long to search for the partitions, as in :func:`firstcut.partition`; None means what it
         means in :class:`firstcut.SpectralClustering`. With the same seed, more effort never gives a
         larger value.

@@ -33,7 +33,7 @@ METHOD_ALIASES = {"discretize": "rotation"}
 EIGENSOLVER_ALIASES = {"arpack": "shift_invert"}
 """scikit-learn's names of eigensolvers that have another one here."""
 
-DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effort": "fast"}
+DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effort": "auto"}
 """What None means, for parameters that are None by default and mean something all the same."""
 
 AFFINITY_PARAMETERS = ("n_neighbors", *KERNEL_DEFAULTS, "n_jobs")

@@ -143,8 +143,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     refine : bool, default=None
         Whether the spectral labels are improved by moves of single nodes; None means True.
         [spectral]
-    effort : {"fast", "balanced", "thorough"}, default=None
-        How long the multilevel solver searches; None means "fast". [multilevel]
+    effort : {"fast", "auto", "balanced", "thorough"}, default=None
+        How long the multilevel solver searches, see :func:`firstcut.partition`; None means "auto",
+        "fast" or a quarter of what the graph's eigenvectors would take. [multilevel]
     max_clusters : int, default=None
         Largest number that ``n_clusters="auto"`` considers; None means 20.
 

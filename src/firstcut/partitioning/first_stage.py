@@ -62,7 +62,7 @@ def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator)
     # Without the first there is nothing to return, so that one is never late.
     whole = replace(coarsening, is_late=never) if is_first else coarsening
     # The last one may agglomerate the nodes themselves.
-    smallest = _smallest_level(problem.n_nodes, c, direct=rule == effort.coarsening[-1])
+    smallest = smallest_level(problem.n_nodes, c, direct=rule == effort.coarsening[-1])
     steps = descend(problem, c, rng, smallest, whole)
     found = fresh(problem, c, rng, smallest, coarsening=whole, steps=steps)
     if found is None:
@@ -103,7 +103,7 @@ def _joined(search: Search, trial: Trial, rng: np.random.Generator) -> list[Tria
     return [trial, child]
 
 
-def _smallest_level(n_nodes: int, n_clusters: int, direct: bool) -> int:
+def smallest_level(n_nodes: int, n_clusters: int, direct: bool) -> int:
     """Return how many nodes a pass of the first stage gathers a graph to."""
     # A smallest level of n nodes is the graph itself: nothing is gathered first.
     if direct and n_nodes <= DIRECT_NODES:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstcut.partitioning.efforts import EFFORTS, Effort
-from firstcut.partitioning.first_stage import START_NODES
-from firstcut.partitioning.forecasts import eigenproblem_work
+from firstcut.partitioning.efforts import EFFORTS
+from firstcut.partitioning.first_stage import smallest_level
 from firstcut.partitioning.interface import Search
 from firstcut.partitioning.levels import Coarsening
 from firstcut.partitioning.passes import Trial, descend, refined, spectral
 from firstcut.partitioning.population import Population
 from firstcut.partitioning.rough_spectrum import (
+    eigenproblem_work,
     spectral_labels,
     start_work,
     within_solvers_range,
@@ -41,15 +41,20 @@ def go_on(
     population = Population(problem, c, search, trials, parents, ())
     for stage in stages:
         effort = EFFORTS[stage]
-        budget = max(effort.edges, effort.passes * search.work)
+        budget, is_spent = search.budget(stage), search.is_spent(stage)
         population.coarsenings = [search.coarsening(rule) for rule in effort.coarsening]
         # On some graphs the relaxed solution finds what no pass does.
         for coarsening in population.coarsenings:
             rng = search.next_generator()
-            if not search.is_done:
-                _add_spectral(search, population, effort, coarsening, rng)
-        if effort.edges > 0:
-            population.spend(stage, budget, pass_work)
+            if not search.is_done and not is_spent:
+                most_work = min(effort.spectral_share * search.work, search.work_left)
+                # A stage that ends with its budget is not over it before it begins.
+                if budget > 0:
+                    most_work = min(most_work, budget - search.work)
+                _add_spectral(
+                    search, population, effort.spectral_starts, most_work, coarsening, rng
+                )
+        population.spend(stage, budget, pass_work)
         if effort.idle_populations > 0:
             population.exhaust(stage, effort.idle_populations)
         population.finish()
@@ -61,13 +66,13 @@ def go_on(
 def _add_spectral(
     search: Search,
     population: Population,
-    effort: Effort,
+    n_starts: int,
+    most_work: float,
     coarsening: Coarsening,
     rng: np.random.Generator,
 ) -> None:
     """Add the spectral solution: of the whole where that is affordable, else by a new hierarchy."""
-    problem, c, n_starts = search.scaled, search.n_clusters, effort.spectral_starts
-    most_work = min(effort.spectral_share * search.work, search.work_left)
+    problem, c = search.scaled, search.n_clusters
     # The eigenvectors of the whole serve the first rule; the others look through their own levels.
     work = eigenproblem_work(problem, c) + n_starts * start_work(problem.n_nodes, c)
     is_first = coarsening is population.coarsenings[0]
@@ -78,7 +83,8 @@ def _add_spectral(
             late = coarsening.is_late
             population.add(refined(problem, [], labels, c, rng, work, late))
         return
-    steps = descend(problem, c, rng, START_NODES * c, coarsening)
+    smallest = smallest_level(problem.n_nodes, c, direct=False)
+    steps = descend(problem, c, rng, smallest, coarsening)
     found = spectral(
         problem,
         steps,

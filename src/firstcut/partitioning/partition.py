@@ -48,10 +48,12 @@ def partition(
         Number of clusters, from 1 to n.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
-    effort : {"fast", "balanced", "thorough"}, default="balanced"
-        ``fast`` makes one multilevel pass; ``balanced`` adds passes, recombinations and, on graphs
-        of a few thousand nodes, the spectral solution; ``thorough`` recombines populations until
-        they stop improving. With the same seed, more effort never gives a larger value.
+    effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
+        ``fast`` recombines two multilevel passes and, where it costs little, a spectral solution.
+        ``auto`` goes on with further passes and recombinations for a quarter of what the graph's
+        eigenvectors would take, if that is longer, ``balanced`` for about a second, longer on large
+        graphs, and ``thorough`` until populations stop improving. With the same seed, more effort
+        never gives a larger value.
     init : array-like of shape (n,), or list of such, optional
         Partitions to take part, each into exactly ``n_clusters`` clusters; the result is never
         worse than the best of them.

@@ -70,6 +70,7 @@ class Sweeps:
 
 SWEEPS: dict[str, Sweeps] = {
     "fast": Sweeps(rounds=1, edges=0, newcomers=False),
+    "auto": Sweeps(rounds=1, edges=0, newcomers=True),
     "balanced": Sweeps(rounds=8, edges=50_000_000, newcomers=True),
     "thorough": Sweeps(rounds=16, edges=1_000_000_000, newcomers=True),
 }
@@ -224,10 +225,11 @@ class _Path:
         states = []
         for labels in starts:
             states.append(State(low, coarse_labels(steps, labels), k))
-            improve(states[-1], rng)
+            improve(states[-1], rng, n_whole=problem.n_nodes)
         grown = agglomerate(low, k)
         assert grown is not None
-        states.append(uncoarsen(low, grown, np.arange(k, dtype=np.int32), k, rng))
+        start = np.arange(k, dtype=np.int32)
+        states.append(uncoarsen(low, grown, start, k, rng, n_whole=problem.n_nodes))
         best = min(states, key=lambda state: state.value)
         # 4. Uncoarsen.
         state = uncoarsen(problem, steps, best.labels, k, rng)

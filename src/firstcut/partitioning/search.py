@@ -18,9 +18,9 @@ from firstcut.cuts import Problem
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.first_stage import begin
-from firstcut.partitioning.forecasts import SECONDS_PER_EDGE, eigenproblem_work
 from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening
 from firstcut.partitioning.passes import Trial
+from firstcut.partitioning.rough_spectrum import eigenproblem_work
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.threads import count_threads
@@ -29,6 +29,9 @@ from firstcut.validation import RandomState, as_generator, number_by_appearance
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
 """Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
 worst, where all weights are alike."""
+
+SECONDS_PER_EDGE = 8e-9
+"""Time of a visit, which is taken only where there is a time limit to be kept."""
 
 BOUND_SHARE = 0.5
 """The part of a time limit that is kept for the lower bound at most, where it is wanted."""
@@ -131,6 +134,7 @@ class _Search:
         self._deadline = math.inf if time_limit is None else began + time_limit
         self._stopped = False
         self._callback = callback
+        self._first_work = 0
         # What the callback was told last.
         self._stage, self._fraction = "", 0.0
         self._relaxation: Relaxation | None = None
@@ -201,6 +205,19 @@ class _Search:
         """Whether there is nothing left to gain or no time left to gain it."""
         return self.is_late or (self.best is not None and self.best.value == 0.0)
 
+    def budget(self, stage: str) -> float:
+        """Return the edges that may have been visited in all when a later stage ends."""
+        effort = EFFORTS[stage]
+        budget = float(max(effort.edges, effort.passes * self._first_work))
+        if effort.eigenproblem_share == 0.0:
+            return budget
+        share = effort.eigenproblem_share * eigenproblem_work(self.scaled, self.n_clusters)
+        return max(budget, share)
+
+    def is_spent(self, stage: str) -> bool:
+        """Whether the budget of a stage is spent before it begins."""
+        return EFFORTS[stage].idle_populations == 0 and self.work >= self.budget(stage)
+
     def next_generator(self) -> np.random.Generator:
         """Return the generator of the next task."""
         # By number and not by time: tasks of a batch may run in any order.
@@ -233,7 +250,8 @@ class _Search:
         parents = self.next_generator()
         trials = begin(self, first, given)
         self.report(first, 1.0)
-        if others:
+        self._first_work = self.work
+        if any(not self.is_spent(stage) for stage in others):
             from firstcut.partitioning.later_stages import go_on  # which one pass does not need
 
             go_on(self, others, trials, parents)
