@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from firstcut.kernels import kernel
 
-FEW_MOVES = 200
+FEW_MOVES = 50
 """A round of propagation that moves less than one in so many nodes is the last."""
 
 

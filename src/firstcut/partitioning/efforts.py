@@ -59,7 +59,7 @@ EFFORTS: dict[str, Effort] = {
     "fast": Effort(
         stages=("fast",),
         bound_nodes=500,
-        spectral_share=2.0,
+        spectral_share=5.0,
         spectral_starts=1,
     ),
     "auto": Effort(

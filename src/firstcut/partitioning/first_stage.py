@@ -29,6 +29,11 @@ SMALL_SHARE, FEWEST_NODES = 4, 2
 """Graphs too small for that are gathered to one in so many nodes, and to so many per cluster."""
 
 
+FEW_CLUSTERS = 8
+"""With up to so many clusters the spectral solution gets its whole share: it costs little and finds
+what passes do not. Its share falls as more of them raise its cost."""
+
+
 def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial]:
     """Make the passes of the first stage, and a V-cycle from each given partition.
 
@@ -70,13 +75,14 @@ def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator)
     yield found
     if not is_first or search.is_done:
         return
+    share = effort.spectral_share * min(1.0, FEW_CLUSTERS / c) ** 1.5
     by_spectrum = spectral(
         problem,
         steps,
         c,
         rng,
         n_starts=effort.spectral_starts,
-        most_work=min(effort.spectral_share * found.work, search.work_left),
+        most_work=min(share * found.work, search.work_left),
         is_late=coarsening.is_late,
     )
     if by_spectrum is not None:

@@ -28,8 +28,9 @@ from firstcut.partitioning.levels import Step
 from firstcut.results import Relaxation
 from firstcut.threads import single_threaded
 
-DEGREE = 20
-"""Degree of the polynomial: 10 misses clusters that 20 finds, and more finds hardly any."""
+ROUNDS, DEGREE = 2, 15
+"""Rounds of damping on every level, and the degree of the polynomial of each: a second round damps
+what the first did not know to be too much, and less than 15 misses clusters that more finds."""
 
 SPARE_SHARE, FEWEST_SPARE = 4, 2
 """One vector more for so many clusters, and at least so many: they take up what lies next."""
@@ -110,7 +111,7 @@ def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> flo
     for level in levels[:-1]:
         n, stored = level.n_nodes, level.graph.n_stored
         products = width * (DEGREE + 1) * (PRODUCT * stored + UPDATE * n)
-        work += SETUP * stored + products + ORTHOGONAL * n * width**2
+        work += SETUP * stored + ROUNDS * (products + ORTHOGONAL * n * width**2)
     return work + n_starts * start_work(levels[0].n_nodes, n_clusters)
 
 
@@ -223,14 +224,20 @@ def _smoothed(
     crossing = sp.csr_array((scaled, graph.indices, graph.indptr), shape=graph.matrix.shape)
     # No eigenvalue is above twice the largest entry of the diagonal.
     top = 2.0 * float(diagonal.max())
-    bottom = min(max(beyond, NARROWEST * top), 0.5 * top)
-    centre, half = 0.5 * (top + bottom), 0.5 * (top - bottom)
-    shifted = (diagonal - centre) / half
-    crossing.data /= half
-    before, vectors = vectors, shifted * vectors - crossing @ vectors
-    for _ in range(DEGREE - 1):
-        before, vectors = vectors, 2.0 * (shifted * vectors - crossing @ vectors) - before
-    # Rayleigh–Ritz, in the shifted operator, which has the same eigenvectors.
-    basis = np.linalg.qr(vectors)[0]
-    values, turn = np.linalg.eigh(basis.T @ (shifted * basis - crossing @ basis))
-    return half * values + centre, basis @ turn
+    values = np.array([beyond])
+    # The first round knows where to damp from a coarser level only, where eigenvalues are larger.
+    for _ in range(ROUNDS):
+        bottom = min(max(float(values[-1]), NARROWEST * top), 0.5 * top)
+        centre, half = 0.5 * (top + bottom), 0.5 * (top - bottom)
+        shifted = (diagonal - centre) / half
+        before, vectors = vectors, shifted * vectors - crossing @ vectors / half
+        for _ in range(DEGREE - 1):
+            before, vectors = (
+                vectors,
+                2.0 * (shifted * vectors - crossing @ vectors / half) - before,
+            )
+        # Rayleigh–Ritz.
+        basis = np.linalg.qr(vectors)[0]
+        values, turn = np.linalg.eigh(basis.T @ (diagonal * basis - crossing @ basis))
+        vectors = basis @ turn
+    return values, vectors

@@ -152,6 +152,8 @@ class _Search:
     @property
     def seconds_left(self) -> float:
         """The time left to search: until the limit, less what the lower bound will take of it."""
+        if self._deadline == math.inf:  # asked often, and clocks take time
+            return math.inf
         left = self._deadline - time.monotonic()
         enough = self._unsolved and self.foreseen(self._eigenproblem_work) <= self._reserve
         return left - self._reserve if enough else left
@@ -165,7 +167,8 @@ class _Search:
     @property
     def work_left(self) -> float:
         """The edges that can be visited in the time left to search."""
-        return max(0.0, self.seconds_left) / self.foreseen(1.0)
+        left = self.seconds_left
+        return left if left == math.inf else max(0.0, left) / self.foreseen(1.0)
 
     @property
     def is_late(self) -> bool:

@@ -12,14 +12,14 @@ import numpy as np
 from firstcut.cuts import Problem
 from firstcut.kernels.coarsen import gather_leaves, propagate
 
-ROUNDS = 5
+ROUNDS = 3
 """Most rounds over all nodes: the first two make nearly all moves."""
 
 STALLED = 0.75
 """Fraction of nodes left above which leaves of hubs are gathered too: where a hub's group is full
 they have nobody to join."""
 
-LARGE_NODES, BLOCK_NODES = 50_000, 32
+LARGE_NODES, BLOCK_NODES = 20_000, 32
 """Above that size nodes are visited in blocks: memory is read faster, the order less random."""
 
 HEAVIEST = 4.0
