@@ -130,7 +130,17 @@ def blobs() -> Named:
 
 def blobs_of_scikit_learn() -> Named:
     for n in (200, 500, 2000):
-        for k, d in ((3, 2), (5, 2), (4, 5), (8, 5), (6, 10), (12, 10), (10, 20), (20, 30), (15, 50)):
+        for k, d in (
+            (3, 2),
+            (5, 2),
+            (4, 5),
+            (8, 5),
+            (6, 10),
+            (12, 10),
+            (10, 20),
+            (20, 30),
+            (15, 50),
+        ):
             draw = partial(_sklearn, make_blobs, n_samples=n, n_features=d, centers=k)
             yield f"{k} of {n} in {d} dimensions", k, draw, False
 
@@ -152,9 +162,7 @@ def uneven_densities() -> Named:
                 draw = partial(_clouds, sizes=[150] * k, d=d, apart=7.0, stds=stds)
                 yield f"{k} in {d} dimensions, widths up to {ratio:g} to 1", k, draw, ratio <= 5
     for n in (300, 500, 1500):
-        draw = partial(
-            _sklearn, make_blobs, n_samples=n, cluster_std=[1.0, 2.5, 0.5], centers=3
-        )
+        draw = partial(_sklearn, make_blobs, n_samples=n, cluster_std=[1.0, 2.5, 0.5], centers=3)
         yield f"scikit-learn's three, {n} points", 3, draw, False
 
 
@@ -246,9 +254,7 @@ def _shapes(rng: np.random.Generator, parts: tuple[str, ...], n: int) -> np.ndar
     shapes = {
         "ring": lambda: _rings(rng, size, 1, 0.03) * 3,
         "cloud": lambda: rng.normal(0, 0.5, (size, 2)),
-        "line": lambda: np.column_stack(
-            [rng.uniform(-4, 4, size), 5 + rng.normal(0, 0.1, size)]
-        ),
+        "line": lambda: np.column_stack([rng.uniform(-4, 4, size), 5 + rng.normal(0, 0.1, size)]),
         "far cloud": lambda: rng.normal((-3, 0), 0.7, (size, 2)),
         "low cloud": lambda: rng.normal((3, 0), 0.7, (size, 2)),
         "square": lambda: rng.uniform(0, 4, (size, 2)),

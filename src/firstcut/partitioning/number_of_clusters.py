@@ -1,25 +1,30 @@
 """How many clusters a graph has, by evidence that a graph without clusters would not show.
 
 Connected components are clusters whatever else is. What is asked is whether they split further,
-and the null hypothesis is that they do not. Two things are then known.
+and the null hypothesis is that they do not. Three things are then known.
 
 *The eigenvalues follow a power law.* Of points without clusters in d dimensions the i-th eigenvalue
-above 0 grows like i^(2/d) (Weyl's law); of random networks it hardly grows. Either way
-log λ against log i is about a line, whose slope p the eigenvalues beyond a number tell. With k
-clusters in c components the first k − c eigenvalues above 0 are small and the next one is not, and
+above 0 grows like i^(2/d) (Weyl's law); of random networks it hardly grows. Either way log λ
+against log i is about a line, whose slope p the eigenvalues beyond a number tell. With k clusters
+in c components the first i = k − c eigenvalues above 0 are small and the next one is not:
 
-    step(k) = log(λ_(k+1) / λ_k) / (p · log(i + 1) / i)),   i = k − c,
+    step(k) = log(λ_(k+1) / λ_k) / (p log((i + 1) / i))
 
-is the rise there in units of what the law makes it. Without clusters it is about 1; as a count of
-eigenvalues where the law has none it is a log-likelihood ratio, and e^-step about its chance.
+is the rise there in units of what the law makes it. Without clusters it is about 1, and the chance
+of more about e^-step, as that of i eigenvalues where the law has fewer.
 
-*No cluster is cut off below the next eigenvalue.* For clusters C of a partition into k let
+*No cluster is cut off below the next eigenvalue.* For the clusters C of a partition into k let
 
-    leak(k) = max_C boundary(C) (1 / b(C) + 1 / b(rest of its components)) / λ_(k+1).
+    leak(k) = max_C boundary(C) (1 / b(C) + 1 / b(rest of its components)) / λ_(k+1),
 
-The part of the indicator of C that lies outside the first k eigenvectors is at most its share of
-that. Without clusters the leak is above 1: symmetric shapes have steps between equal eigenvalues,
-but any way to cut them costs more than the next eigenvalue. The evidence is step(k) / √leak(k).
+an upper bound on the part of the indicator of C that lies outside the first k eigenvectors. Without
+clusters it is above 1, and grows like the diameter of a cluster in hops. In units of that it is an
+upper bound of what symmetric shapes are allowed: they have large steps, between eigenvalues that
+repeat, but leak as any other shape without clusters.
+
+*Boundaries are no valleys*: see :mod:`firstcut.partitioning.valleys`.
+
+The evidence for k clusters is step / leak, plus that of valleys.
 """
 
 from __future__ import annotations
@@ -32,6 +37,8 @@ import numpy as np
 from firstcut.cuts import Problem
 from firstcut.discretization.cluster_qr import cluster_qr
 from firstcut.partitioning.refinement import refine_problem
+from firstcut.partitioning.search import partition_problem
+from firstcut.partitioning.valleys import has_depth, valley_evidence
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Relaxation
 from firstcut.threads import single_threaded
@@ -44,15 +51,30 @@ slope to chance, more cost time."""
 FEWEST = 3
 """Eigenvalues beyond a number, at least, for their law to be told at all."""
 
-ENOUGH = 4.0
-"""Evidence that a component splits; e^-4 is about the chance of such a step without clusters."""
+FLATTEST = 5e-3
+"""Slope of the law at least: eigenvalues that repeat have none, and steps would be infinite."""
 
-LEAKY = 1.5
-"""Leak from which on clusters are none, whatever the step; without clusters it is above 1."""
+ENOUGH = 4.5
+"""Evidence that a component splits: of 351 graphs drawn without clusters one has more."""
+
+LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
+"""The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
+to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbours of a node))."""
+
+LEAKY = 1.15
+"""Times that leak from which on there are no clusters, whatever the step."""
+
+TIGHTEST = 0.1
+"""Times that leak below which it makes no more difference: coarse clusters are tighter than fine
+ones, and would always win."""
+
+THIN = 0.4
+"""How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
+of a line have gaps by chance."""
 
 RESOLVED = 2.0
-"""Nodes per cluster and neighbour below which evidence counts for less: neighbours of one node
-would do for a cluster."""
+"""Nodes of a cluster per neighbour of a node below which evidence counts for less: a node with its
+neighbours would do for a cluster."""
 
 SMALL = 1.0 / 30.0
 """Part of the mean component below which a component is an outlier and no cluster."""
@@ -60,8 +82,9 @@ SMALL = 1.0 / 30.0
 WEAK = 1.5
 """How many times the evidence of the runner-up the best must have to be told from it."""
 
-FLATTEST = 5e-3
-"""Slope of the law at least: eigenvalues that repeat have none, and every step would be infinite."""
+VALLEYS = 8
+"""Splits beyond the components up to which valleys are looked for: long shapes with more of them
+hold too few nodes to tell, and each costs a search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,43 +144,79 @@ def choose_number(
     Choice
     """
     considered = np.array(sorted({k for k in numbers if k <= problem.n_nodes}), dtype=np.int64)
+    rng = as_generator(random_state)
     # 1. Components are clusters, but for small ones, which are left out.
     n_components, _ = problem.graph.components
     nodes = _without_outliers(problem)
     if nodes.size < problem.n_nodes:
         problem = problem.restrict(nodes)
         count = min(relaxation.n_clusters, nodes.size)
-        relaxation = relax_problem(problem, count, random_state=as_generator(random_state))
+        relaxation = relax_problem(problem, count, random_state=rng)
     floor, _ = problem.graph.components
     # 2. Evidence that components split further, for every number above theirs.
-    steps = _steps(relaxation.eigenvalues, floor)
+    found = _splits(problem, relaxation, floor, considered, rng)
     evidence = np.zeros(considered.size)
     evidence[considered == floor] = ENOUGH
-    leaks = np.full(considered.size, np.inf)
-    neighbors = _neighbors(problem)
     for position, k in enumerate(considered.tolist()):
-        if k not in steps:
-            continue
-        leaks[position] = leak = _leak(problem, relaxation, k)
-        if leak < LEAKY:
-            resolution = problem.n_nodes / (k * neighbors * RESOLVED)
-            evidence[position] = steps[k] * min(resolution, 1.0) / np.sqrt(leak)
+        if k in found:
+            evidence[position] = found[k].evidence
     # 3. The most evidence; of numbers with the same, that nearest to the components.
     order = np.lexsort((np.abs(considered - floor), -evidence))
     best, others = order[0], order[1:]
-    runners_up = tuple(considered[others[evidence[others] > 0.0]][:2].tolist())
-    strongest = float(evidence[others[0]]) if others.size else 0.0
+    second = float(evidence[others[0]]) if others.size else 0.0
     chosen = int(considered[best])
-    reason = _reason(
+    return Choice(
         chosen,
-        floor,
-        n_components,
-        steps.get(chosen),
-        float(leaks[best]),
-        [(int(considered[i]), float(evidence[i])) for i in others[:1]],
+        considered,
+        evidence,
+        _reason(chosen, floor, n_components, found),
+        tuple(considered[others[evidence[others] > 0.0]][:2].tolist()),
+        bool(evidence[best] < max(WEAK * second, ENOUGH)),
     )
-    is_weak = bool(floor not in considered or strongest * WEAK > evidence[best])
-    return Choice(chosen, considered, evidence, reason, runners_up, is_weak)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """What speaks for a number of clusters above that of components."""
+
+    step: float
+    leak: float
+    valley: float
+    evidence: float
+
+
+def _splits(
+    problem: Problem,
+    relaxation: Relaxation,
+    floor: int,
+    considered: np.ndarray,
+    rng: np.random.Generator,
+) -> dict[int, _Split]:
+    """Return the evidence for every number above ``floor`` that there are eigenvalues for."""
+    neighbors = _neighbors(problem)
+    # Seeds are drawn for all, so that what one number draws does not depend on the others.
+    seeds = rng.integers(2**32, size=VALLEYS + 1)
+    found = {}
+    for k, (step, slope) in _steps(relaxation.eigenvalues, floor).items():
+        if k not in considered:
+            continue
+        labels = _clusters(problem, relaxation, k)
+        room = problem.n_nodes / (k * neighbors)
+        usual = np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
+        leak = _leak(problem, labels, float(relaxation.eigenvalues[k])) / float(usual)
+        evidence = 0.0
+        if leak < LEAKY:
+            trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else 1.0
+            evidence = step * min(room / RESOLVED, 1.0) / max(leak, TIGHTEST) ** trust
+        valley = 0.0
+        # Clusters that are too small for valleys are not searched for.
+        if k - floor <= VALLEYS and has_depth(problem, labels):
+            searched = partition_problem(
+                problem, k, effort="fast", lower_bound=False, random_state=int(seeds[k - floor])
+            )
+            valley = valley_evidence(problem, searched.labels)
+        found[k] = _Split(step, leak, valley, max(evidence, 0.0) + valley)
+    return found
 
 
 def _without_outliers(problem: Problem) -> np.ndarray:
@@ -171,8 +230,8 @@ def _without_outliers(problem: Problem) -> np.ndarray:
     return np.flatnonzero(kept[component])
 
 
-def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, float]:
-    """Return by number of clusters the step after it, in units of the law beyond it."""
+def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]]:
+    """Return by number of clusters the step after it, and the slope of the law beyond it."""
     values = eigenvalues[floor:]
     if values.size <= FEWEST or values[-1] <= 0.0:
         return {}
@@ -183,34 +242,35 @@ def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, float]:
     for i in range(1, values.size - FEWEST + 1):
         beyond = slice(i, max(2 * i + FEWEST, i + TAIL))
         spread = rank[beyond] - rank[beyond].mean()
-        slope = float(spread @ level[beyond] / (spread @ spread))
+        slope = max(float(spread @ level[beyond] / (spread @ spread)), FLATTEST)
         rise = (level[i] - level[i - 1]) / (rank[i] - rank[i - 1])
-        steps[floor + i] = float(rise) / max(slope, FLATTEST)
+        steps[floor + i] = float(rise) / slope, slope
     return steps
 
 
-def _leak(problem: Problem, relaxation: Relaxation, n_clusters: int) -> float:
-    """Return the largest cut of a cluster from the rest, in units of the next eigenvalue."""
-    # 1. Partition: a direct method, so that nothing is drawn, and moves on the exact value.
+def _clusters(problem: Problem, relaxation: Relaxation, n_clusters: int) -> np.ndarray:
+    """Return a partition by a direct method, so that nothing is drawn, and exact moves."""
     with single_threaded():
         found = cluster_qr(
             relaxation.leading(n_clusters), random_state=np.random.default_rng(0), score=None
         )
-    labels = refine_problem(problem, found.labels).labels
-    # 2. The weight of every cluster, and of the components that it has a part of.
+    return refine_problem(problem, found.labels).labels
+
+
+def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
+    """Return the largest cut of a cluster from the rest, in units of the ``following`` eigenvalue.
+
+    The rest is that of the components which the cluster has a part of.
+    """
     weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
     count, component = problem.graph.components
     pairs = np.unique(labels * count + component)
-    whole = np.bincount(
-        pairs // count, problem.cluster_weights(component)[pairs % count], minlength=n_clusters
-    )
-    # 3. Clusters that are whole components leak nothing.
-    open_ = (boundaries > 0.0) & (whole > weights)
-    inside, outside = weights[open_], (whole - weights)[open_]
-    cut = np.max(boundaries[open_] * (1.0 / inside + 1.0 / outside), initial=0.0)
-    following = float(relaxation.eigenvalues[n_clusters])
-    tiny = np.finfo(np.float64).tiny
-    return max(float(cut), tiny) / max(following, tiny)
+    whole = np.bincount(pairs // count, problem.cluster_weights(component)[pairs % count])
+    # Clusters that are whole components leak nothing.
+    partial = (boundaries > 0.0) & (whole > weights)
+    inside, outside = weights[partial], (whole - weights)[partial]
+    cut = np.max(boundaries[partial] * (1.0 / inside + 1.0 / outside), initial=0.0)
+    return float(cut) / following if following > 0.0 else np.inf
 
 
 def _neighbors(problem: Problem) -> float:
@@ -224,40 +284,30 @@ def _neighbors(problem: Problem) -> float:
     return float(np.median(1.0 / squares[squares > 0.0])) if np.any(squares > 0.0) else 1.0
 
 
-def _reason(
-    chosen: int,
-    floor: int,
-    n_components: int,
-    step: float | None,
-    leak: float,
-    next_best: list[tuple[int, float]],
-) -> str:
+def _reason(chosen: int, floor: int, n_components: int, found: dict[int, _Split]) -> str:
     """Say why a number was chosen."""
-    parts = []
-    if chosen == floor:
-        if floor > 1:
-            parts.append(f"The graph has {floor} connected components, and none splits further")
-        else:
-            parts.append("The graph is connected, and does not split")
-        if next_best:
+    count = "is connected" if floor == 1 else f"has {floor} connected components"
+    if chosen in found and found[chosen].evidence > 0.0:
+        split = found[chosen]
+        parts = [
+            f"After {chosen} the eigenvalues rise {split.step:.3g} times as fast as beyond, and "
+            f"clusters leak {split.leak:.2g} times as much as without structure"
+        ]
+        if split.valley > 0.0:
+            parts.append(f"their boundaries are valleys, with evidence {split.valley:.3g}")
+        if split.evidence < ENOUGH:
+            parts.append(f"the evidence is {split.evidence:.2g} of {ENOUGH:g} that are needed")
+    elif chosen == floor:
+        apart = "does not split" if floor == 1 else "none of them splits further"
+        parts = [f"The graph {count}, and {apart}"]
+        if found:
+            next_best = max(found, key=lambda k: found[k].evidence)
             parts.append(
-                f"the evidence for {next_best[0][0]} is {next_best[0][1]:.2g}, and "
-                f"{ENOUGH:g} would be enough"
+                f"the most evidence is for {next_best}, {found[next_best].evidence:.2g} of "
+                f"{ENOUGH:g} that are needed"
             )
-    elif step is not None and leak < LEAKY:
-        parts.append(
-            f"After {chosen} the eigenvalues rise {step:.3g} times as fast as beyond, and no "
-            f"cluster's cut is above {leak:.2g} of the next eigenvalue"
-        )
-        if floor > 1:
-            parts.append(f"{floor} of the clusters or groups of them are connected components")
-    elif chosen < floor:
-        parts.append(
-            f"The graph has {floor} connected components, and {chosen} is the number nearest to "
-            "that which was asked for"
-        )
     else:
-        parts.append(f"None of the numbers has evidence, and {chosen} is nearest to {floor}")
+        parts = [f"The graph {count}; of the numbers asked for {chosen} is nearest to {floor}"]
     if n_components > floor:
-        parts.append(f"{n_components - floor} small components were left out of account")
+        parts.append(f"{n_components - floor} small components count for none")
     return "; ".join(parts) + "."
