@@ -61,10 +61,11 @@ LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
 """The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
 to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbours of a node))."""
 
-LEAKY = 1.15
-"""Times that leak from which on there are no clusters, whatever the step."""
+STEEP = 3
+"""Power of a leak above that by which evidence falls: one that is half as large again as without
+clusters leaves less than a third of it."""
 
-TIGHTEST = 0.1
+TIGHTEST = 0.2
 """Times that leak below which it makes no more difference: coarse clusters are tighter than fine
 ones, and would always win."""
 
@@ -79,8 +80,12 @@ neighbours would do for a cluster."""
 SMALL = 1.0 / 30.0
 """Part of the mean component below which a component is an outlier and no cluster."""
 
-WEAK = 1.5
+WEAK = 1.3
 """How many times the evidence of the runner-up the best must have to be told from it."""
+
+VALLEY_MOST = 6.5
+"""What valleys may add to the evidence: they are surer the longer they are, and coarse clusters
+would always win by them."""
 
 VALLEYS = 8
 """Splits beyond the components up to which valleys are looked for: long shapes with more of them
@@ -160,8 +165,10 @@ def choose_number(
     for position, k in enumerate(considered.tolist()):
         if k in found:
             evidence[position] = found[k].evidence
-    # 3. The most evidence; of numbers with the same, that nearest to the components.
-    order = np.lexsort((np.abs(considered - floor), -evidence))
+    # 3. The most evidence; where there is none, what is nearest to the components, and of numbers
+    #    with the same the largest: it shows clusters that the others leave together.
+    distance = np.where(evidence > 0.0, 0, np.abs(considered - floor))
+    order = np.lexsort((-considered, distance, -evidence))
     best, others = order[0], order[1:]
     second = float(evidence[others[0]]) if others.size else 0.0
     chosen = int(considered[best])
@@ -204,10 +211,9 @@ def _splits(
         room = problem.n_nodes / (k * neighbors)
         usual = np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
         leak = _leak(problem, labels, float(relaxation.eigenvalues[k])) / float(usual)
-        evidence = 0.0
-        if leak < LEAKY:
-            trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else 1.0
-            evidence = step * min(room / RESOLVED, 1.0) / max(leak, TIGHTEST) ** trust
+        # A line leaves no doubt that it has gaps by chance, and a small leak then tells nothing.
+        trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else STEEP
+        evidence = step * min(room / RESOLVED, 1.0) / max(leak, TIGHTEST) ** trust
         valley = 0.0
         # Clusters that are too small for valleys are not searched for.
         if k - floor <= VALLEYS and has_depth(problem, labels):
@@ -215,7 +221,8 @@ def _splits(
                 problem, k, effort="fast", lower_bound=False, random_state=int(seeds[k - floor])
             )
             valley = valley_evidence(problem, searched.labels)
-        found[k] = _Split(step, leak, valley, max(evidence, 0.0) + valley)
+        evidence = max(evidence, 0.0) + min(valley, VALLEY_MOST)
+        found[k] = _Split(step, leak, valley, evidence)
     return found
 
 

@@ -60,18 +60,27 @@ def valley_evidence(problem: Problem, labels: np.ndarray) -> float:
     unit = float(problem.graph.outward.mean())
     evidence = np.inf
     for cluster in np.flatnonzero(boundaries > 0.0).tolist():
-        members = labels == cluster
-        if np.count_nonzero(members & (depth >= DEEP)) < FEWEST_DEEP:
+        members, here = labels == cluster, labels[rows] == cluster
+        edges = rows[here], columns[here], weights[here] / unit
+        boundary, strongest = float(boundaries[cluster]) / unit, 0.0
+        # A narrow valley shows next to the boundary, and a wide one halfway to the middle.
+        middle = int(depth[members].max())
+        for near, deep in {(NEAR, DEEP), (max(middle // 4, NEAR), max(middle // 2, DEEP))}:
+            if np.count_nonzero(members & (depth >= deep)) >= FEWEST_DEEP:
+                inside = _inner_cut(np.clip(depth, near, deep), *edges)
+                strongest = max(strongest, _surprise(boundary, inside))
+        evidence = min(evidence, strongest)
+        if evidence == 0.0:
             return 0.0
-        here = members[rows]
-        inside = _inner_cut(depth, rows[here], columns[here], weights[here] / unit)
-        boundary = boundaries[cluster] / unit
-        ratio = boundary / (USUAL * inside) if inside > 0.0 else np.inf
-        if ratio >= 1.0:
-            return 0.0
-        surprise = 1.0 - ratio + ratio * np.log(max(ratio, np.finfo(np.float64).tiny))
-        evidence = min(evidence, inside / PER_NODE * surprise)
     return float(evidence) if np.isfinite(evidence) else 0.0
+
+
+def _surprise(boundary: float, inside: float) -> float:
+    """Return minus the logarithm of the chance of such a boundary, given the cut inside of it."""
+    if boundary >= USUAL * inside:
+        return 0.0
+    ratio = max(boundary / (USUAL * inside), float(np.finfo(np.float64).tiny))
+    return inside / PER_NODE * (1.0 - ratio + ratio * float(np.log(ratio)))
 
 
 def has_depth(problem: Problem, labels: np.ndarray) -> bool:
@@ -84,28 +93,36 @@ def has_depth(problem: Problem, labels: np.ndarray) -> bool:
 def _depths(
     problem: Problem, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return every node's hops from the boundary, at most DEEP, and the edges inside clusters."""
+    """Return every node's hops from its cluster's boundary, and the edges inside clusters."""
     graph = problem.graph
     rows, columns = graph.rows, graph.indices
     same = labels[rows] == labels[columns]
-    depth = np.full(problem.n_nodes, DEEP)
-    depth[rows[~same]] = 0
+    # What the boundary does not reach, as whole components, is as deep as there are nodes.
+    unknown = problem.n_nodes
+    depth = np.full(problem.n_nodes, unknown)
+    front = np.unique(rows[~same])
     rows, columns, weights = rows[same], columns[same], graph.weights[same]
-    for hops in range(1, DEEP):
-        reached = rows[depth[columns] == hops - 1]
-        depth[reached[depth[reached] == DEEP]] = hops
+    matrix = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=graph.matrix.shape)
+    hops = 0
+    while front.size:
+        depth[front] = hops
+        hops += 1
+        front = np.unique(matrix[front].indices)
+        front = front[depth[front] == unknown]
     return depth, rows, columns, weights
 
 
 def _inner_cut(
     depth: np.ndarray, rows: np.ndarray, columns: np.ndarray, weights: np.ndarray
 ) -> float:
-    """Return the smallest cut between nodes near the boundary of a cluster and those deep in it."""
+    """Return the smallest cut between the nodes of a cluster of least and of most ``depth``."""
     # 1. What is near is the source, node 0, and what is deep is the sink, node 1.
-    band = np.unique(rows[(depth[rows] > NEAR) & (depth[rows] < DEEP)])
-    node = np.searchsorted(band, np.stack([rows, columns])) + 2
-    ends = np.where(depth[[rows, columns]] <= NEAR, 0, node)
-    ends = np.where(depth[[rows, columns]] >= DEEP, 1, ends)
+    near, deep = depth.min(), depth.max()
+    band = np.unique(rows[(depth[rows] > near) & (depth[rows] < deep)])
+    both = np.stack([rows, columns])
+    ends = np.searchsorted(band, both) + 2
+    ends[depth[both] == near] = 0
+    ends[depth[both] == deep] = 1
     apart = ends[0] != ends[1]
     size = band.size + 2
     summed = sp.coo_array(
