@@ -258,7 +258,7 @@ def _shapes(rng: np.random.Generator, parts: tuple[str, ...], n: int) -> np.ndar
         "far cloud": lambda: rng.normal((-3, 0), 0.7, (size, 2)),
         "low cloud": lambda: rng.normal((3, 0), 0.7, (size, 2)),
         "square": lambda: rng.uniform(0, 4, (size, 2)),
-        "far square": lambda: rng.uniform(0, 4, (size, 2)) + (5, 0),
+        "far square": lambda: rng.uniform((5, 0), (9, 4), (size, 2)),
     }
     return np.concatenate([shapes[part]() for part in parts])
 

@@ -55,7 +55,8 @@ FLATTEST = 5e-3
 """Slope of the law at least: eigenvalues that repeat have none, and steps would be infinite."""
 
 ENOUGH = 4.5
-"""Evidence that a component splits: of 351 graphs drawn without clusters one has more."""
+"""Evidence that a graph splits: 2 of 100 graphs drawn without clusters have as much, or fall into
+components. That one of c components splits needs log c more, as chance has c to choose from."""
 
 LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
 """The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
@@ -74,13 +75,17 @@ THIN = 0.4
 of a line have gaps by chance."""
 
 RESOLVED = 2.0
-"""Nodes of a cluster per neighbour of a node below which evidence counts for less: a node with its
-neighbours would do for a cluster."""
+"""Nodes of a cluster per neighbour of a node below which steps count for less, and at 1 for
+nothing: a node with its neighbours would do for a cluster."""
 
 SMALL = 1.0 / 30.0
-"""Part of the mean component below which a component is an outlier and no cluster."""
+"""Part of the size of a node's component, in the mean over nodes, below which a component is an
+outlier and no cluster."""
 
-WEAK = 1.3
+EQUAL = 1e-6
+"""Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves."""
+
+WEAK = 1.5
 """How many times the evidence of the runner-up the best must have to be told from it."""
 
 VALLEY_MOST = 6.5
@@ -142,7 +147,8 @@ def choose_number(
     numbers : sequence of int
         The numbers to choose from; those above the number of nodes are left out.
     random_state : int, Generator, RandomState or None
-        Seed of the eigensolver, which runs again where small components are left out.
+        Seed of the searches for valleys, and of the eigensolver, which runs again where small
+        components are left out.
 
     Returns
     -------
@@ -161,7 +167,8 @@ def choose_number(
     # 2. Evidence that components split further, for every number above theirs.
     found = _splits(problem, relaxation, floor, considered, rng)
     evidence = np.zeros(considered.size)
-    evidence[considered == floor] = ENOUGH
+    enough = ENOUGH + float(np.log(floor))
+    evidence[considered == floor] = enough
     for position, k in enumerate(considered.tolist()):
         if k in found:
             evidence[position] = found[k].evidence
@@ -176,9 +183,9 @@ def choose_number(
         chosen,
         considered,
         evidence,
-        _reason(chosen, floor, n_components, found),
+        _reason(chosen, floor, n_components, found, enough),
         tuple(considered[others[evidence[others] > 0.0]][:2].tolist()),
-        bool(evidence[best] < max(WEAK * second, ENOUGH)),
+        bool(evidence[best] < max(WEAK * second, enough)),
     )
 
 
@@ -211,9 +218,10 @@ def _splits(
         room = problem.n_nodes / (k * neighbors)
         usual = np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
         leak = _leak(problem, labels, float(relaxation.eigenvalues[k])) / float(usual)
-        # A line leaves no doubt that it has gaps by chance, and a small leak then tells nothing.
+        # Samples of a line have gaps by chance, and there a small leak tells nothing.
         trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else STEEP
-        evidence = step * min(room / RESOLVED, 1.0) / max(leak, TIGHTEST) ** trust
+        resolved = min(max((room - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
+        evidence = step * resolved / max(leak, TIGHTEST) ** trust
         valley = 0.0
         # Clusters that are too small for valleys are not searched for.
         if k - floor <= VALLEYS and has_depth(problem, labels):
@@ -221,19 +229,17 @@ def _splits(
                 problem, k, effort="fast", lower_bound=False, random_state=int(seeds[k - floor])
             )
             valley = valley_evidence(problem, searched.labels)
-        evidence = max(evidence, 0.0) + min(valley, VALLEY_MOST)
+        evidence += min(valley, VALLEY_MOST)
         found[k] = _Split(step, leak, valley, evidence)
     return found
 
 
 def _without_outliers(problem: Problem) -> np.ndarray:
     """Return the nodes of all components but those that are small beside the others."""
-    count, component = problem.graph.components
+    _, component = problem.graph.components
     sizes = np.bincount(component)
-    kept = np.ones(count, dtype=bool)
-    # Without the smallest the mean is larger, and the next may be small beside it.
-    while np.any(small := kept & (sizes < SMALL * sizes[kept].mean())):
-        kept &= ~small
+    # The mean over nodes, so that many small components do not make it small.
+    kept = sizes >= SMALL * np.mean(sizes[component])
     return np.flatnonzero(kept[component])
 
 
@@ -250,8 +256,9 @@ def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]
         beyond = slice(i, max(2 * i + FEWEST, i + TAIL))
         spread = rank[beyond] - rank[beyond].mean()
         slope = max(float(spread @ level[beyond] / (spread @ spread)), FLATTEST)
-        rise = (level[i] - level[i - 1]) / (rank[i] - rank[i - 1])
-        steps[floor + i] = float(rise) / slope, slope
+        difference = float(level[i] - level[i - 1])
+        rise = difference / float(rank[i] - rank[i - 1]) if difference > EQUAL else 0.0
+        steps[floor + i] = rise / slope, slope
     return steps
 
 
@@ -291,7 +298,9 @@ def _neighbors(problem: Problem) -> float:
     return float(np.median(1.0 / squares[squares > 0.0])) if np.any(squares > 0.0) else 1.0
 
 
-def _reason(chosen: int, floor: int, n_components: int, found: dict[int, _Split]) -> str:
+def _reason(
+    chosen: int, floor: int, n_components: int, found: dict[int, _Split], enough: float
+) -> str:
     """Say why a number was chosen."""
     count = "is connected" if floor == 1 else f"has {floor} connected components"
     if chosen in found and found[chosen].evidence > 0.0:
@@ -302,8 +311,8 @@ def _reason(chosen: int, floor: int, n_components: int, found: dict[int, _Split]
         ]
         if split.valley > 0.0:
             parts.append(f"their boundaries are valleys, with evidence {split.valley:.3g}")
-        if split.evidence < ENOUGH:
-            parts.append(f"the evidence is {split.evidence:.2g} of {ENOUGH:g} that are needed")
+        if split.evidence < enough:
+            parts.append(f"the evidence is {split.evidence:.2g} of {enough:.2g} that are needed")
     elif chosen == floor:
         apart = "does not split" if floor == 1 else "none of them splits further"
         parts = [f"The graph {count}, and {apart}"]
@@ -311,10 +320,10 @@ def _reason(chosen: int, floor: int, n_components: int, found: dict[int, _Split]
             next_best = max(found, key=lambda k: found[k].evidence)
             parts.append(
                 f"the most evidence is for {next_best}, {found[next_best].evidence:.2g} of "
-                f"{ENOUGH:g} that are needed"
+                f"{enough:.2g} that are needed"
             )
     else:
         parts = [f"The graph {count}; of the numbers asked for {chosen} is nearest to {floor}"]
     if n_components > floor:
-        parts.append(f"{n_components - floor} small components count for none")
+        parts.append(f"components that are small beside the others: {n_components - floor}")
     return "; ".join(parts) + "."

@@ -1,0 +1,238 @@
+"""How often the number of clusters is chosen right, beside peers on the same sets.
+
+The sets are those of ``_sets_of_known_number``. Half of them were looked at when the rule was made
+and are reported apart. Graphs are what the estimator makes by default, and peers that take a graph
+get the same one. Peers that need points have no answer for graphs.
+
+- eigengap, relative eigengap: the k of 2 to 20 with the largest λ_(k+1) − λ_k, or λ_(k+1) / λ_k;
+- growth: the k of 1 to 20 with the largest d log(λ + ε) / d log k, ε a thousandth of λ_21;
+- NME (Park et al. 2019): the eigengap of the neighbour graph whose normalized maximum eigengap is
+  largest for its number of neighbours;
+- silhouette: the k of 2 to 20 whose k-means has the largest silhouette, of 500 samples;
+- Leiden: the communities of largest modularity; HDBSCAN: scikit-learn's, with its defaults.
+
+Sets with labels of their own are in ``real``: nothing was set by them.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
+from sklearn.metrics import silhouette_score
+from sklearn.preprocessing import scale
+
+import firstcut
+from benchmarks._graphs import PAPER_CLUSTERS
+from benchmarks._sets_of_known_number import Case, cases
+from firstcut.cuts import as_problem
+from firstcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
+from firstcut.relaxation.relax import relax_problem
+
+MOST = 20
+"""Numbers from 1, or from 2 for peers that know no other, to this one are considered."""
+
+NEIGHBORS = (5, 10, 20, 40)
+"""Those that NME chooses between."""
+
+
+def ours(graph: Any, cut: str = "normalized", most: int = MOST) -> tuple[Choice, np.ndarray]:
+    """Return what the estimator would choose, and the eigenvalues."""
+    problem = as_problem(graph, cut)
+    count = pairs_needed(most, problem.n_nodes)
+    relaxation = relax_problem(problem, count, random_state=0)
+    numbers = range(1, min(most, problem.n_nodes) + 1)
+    choice = choose_number(problem, relaxation, numbers, random_state=0)
+    return choice, relaxation.eigenvalues
+
+
+def eigengap(values: np.ndarray) -> int:
+    return int(np.argmax(np.diff(values[1 : MOST + 1]))) + 2
+
+
+def relative_eigengap(values: np.ndarray) -> int:
+    return int(np.argmax(values[2 : MOST + 1] / np.maximum(values[1:MOST], 1e-12))) + 2
+
+
+def growth(values: np.ndarray) -> int:
+    values = values[: MOST + 1]
+    level = np.log(np.maximum(values, 0.0) + 1e-3 * values[-1])
+    return int(np.argmax(np.diff(level) / np.diff(np.log(np.arange(1, values.size + 1))))) + 1
+
+
+def nme(data: Any) -> int:
+    """Return the number by the normalized maximum eigengap, on Laplacians of 0/1 graphs."""
+    best = np.inf, 0
+    for p in (1,) if sp.issparse(data) else NEIGHBORS:
+        if p >= data.shape[0]:
+            continue
+        graph = data if sp.issparse(data) else firstcut.nearest_neighbors_graph(data, p)
+        degrees = np.asarray(graph.sum(axis=1)).reshape(-1)
+        count = min(MOST + 1, data.shape[0])
+        values = firstcut.relax(graph, count, cut="ratio", random_state=0, tol=1e-5).eigenvalues
+        gaps = np.diff(values)
+        # The largest eigenvalue is at most twice the largest degree, which stands for it.
+        ratio = p / max(float(gaps.max()) / (2.0 * degrees.max()), 1e-12)
+        best = min(best, (ratio, int(np.argmax(gaps)) + 1))
+    return int(best[1])
+
+
+def silhouette(X: np.ndarray) -> int:
+    scores = []
+    for k in range(2, min(MOST, len(X) - 1) + 1):
+        labels = KMeans(k, n_init=1, random_state=0).fit_predict(X)
+        scores.append(silhouette_score(X, labels, sample_size=min(500, len(X)), random_state=0))
+    return int(np.argmax(scores)) + 2
+
+
+def leiden(graph: Any) -> int:
+    import igraph
+    import leidenalg
+
+    upper = sp.coo_array(sp.triu(graph, 1))
+    made = igraph.Graph(graph.shape[0], np.stack([upper.row, upper.col], axis=1).tolist())
+    found = leidenalg.find_partition(
+        made, leidenalg.ModularityVertexPartition, weights=upper.data.tolist(), seed=0
+    )
+    return len(found)
+
+
+def hdbscan(X: np.ndarray) -> int:
+    return max(int(HDBSCAN(copy=True).fit(X).labels_.max()) + 1, 1)
+
+
+RULES: tuple[str, ...] = (
+    "firstcut", "eigengap", "relative eigengap", "growth", "NME", "silhouette", "Leiden", "HDBSCAN",
+)  # fmt: skip
+
+
+def answers(data: Any) -> dict[str, Any]:
+    """Return the number that every rule chooses for samples or a graph; None where it cannot."""
+    is_graph = sp.issparse(data)
+    graph = data if is_graph else firstcut.adaptive_neighbors_graph(data, _neighbors(data))
+    choice, values = ours(graph)
+    return {
+        "firstcut": choice.n_clusters,
+        "is_weak": choice.is_weak,
+        "runners_up": list(choice.runners_up),
+        "eigengap": eigengap(values),
+        "relative eigengap": relative_eigengap(values),
+        "growth": growth(values),
+        "NME": nme(data),
+        "silhouette": None if is_graph else silhouette(data),
+        "Leiden": leiden(graph),
+        "HDBSCAN": None if is_graph else hdbscan(data),
+    }
+
+
+def _neighbors(X: np.ndarray) -> int:
+    return min(10, len(X) - 1)
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return the answers on all sets, the percentages of right ones, and what choosing costs."""
+    warnings.simplefilter("ignore")
+    rows = []
+    for case in list(cases())[:: 40 if quick else 1]:
+        row = {
+            "family": case.family,
+            "name": case.name,
+            "number": case.number,
+            "is_plain": case.is_plain,
+            "was_looked_at": case.was_looked_at,
+        }
+        rows.append({**row, **answers(case.data()), "ratio": ratio_cut(case)})
+    return {
+        "tables": {
+            "reported": table([row for row in rows if not row["was_looked_at"]]),
+            "looked_at": table([row for row in rows if row["was_looked_at"]]),
+        },
+        "real": [{"name": n, "number": k, **answers(X)} for n, k, X in real_sets(quick)],
+        "cost": cost(2000 if quick else 20_000),
+        "rows": rows,
+    }
+
+
+def ratio_cut(case: Case) -> int:
+    """Return what is chosen for the ratio cut."""
+    data = case.data()
+    graph = data if sp.issparse(data) else firstcut.adaptive_neighbors_graph(data, _neighbors(data))
+    return ours(graph, "ratio")[0].n_clusters
+
+
+def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return by family, and for all, plain and other sets, the percentages right and within one."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["family"], []).append(row)
+    groups["all"] = rows
+    groups["plain"] = [row for row in rows if row["is_plain"]]
+    groups["not plain"] = [row for row in rows if not row["is_plain"]]
+    groups["points"] = [row for row in rows if row["HDBSCAN"] is not None]
+    groups["surely told"] = [row for row in rows if not row["is_weak"]]
+    return {
+        name: {"sets": len(group), **{rule: _right(group, rule) for rule in (*RULES, "ratio")}}
+        for name, group in groups.items()
+    }
+
+
+def _right(rows: list[dict[str, Any]], rule: str) -> list[float] | None:
+    off = [abs(row[rule] - row["number"]) for row in rows if row[rule] is not None]
+    if not off:
+        return None
+    return [round(100.0 * float(np.mean([d <= most for d in off])), 1) for most in (0, 1)]
+
+
+def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
+    """Return sets with labels: scikit-learn's, and those of the paper that are at hand."""
+    loaders: dict[str, Callable[..., Any]] = {
+        "iris": load_iris,
+        "wine": load_wine,
+        "breast cancer": load_breast_cancer,
+        "digits": load_digits,
+    }
+    found = []
+    for name, load in loaders.items():
+        data = load()
+        X = data.data / 16.0 if name == "digits" else scale(data.data)
+        found.append((name, int(np.unique(data.target).size), X))
+    if quick:
+        return found[:1]
+    for name, number in PAPER_CLUSTERS.items():
+        try:
+            X = firstcut.datasets.load(name, download=False).X
+        except FileNotFoundError:
+            continue
+        # Forty people of ten photographs each are more clusters than are asked for here.
+        if number <= MOST:
+            found.append((f"{name}, as in the paper", number, X / X.max()))
+    return found
+
+
+def cost(n: int) -> dict[str, Any]:
+    """Return seconds of a fit with a given number, and of choosing it, of one thread's time."""
+    X, _ = make_blobs(n, n_features=20, centers=10, cluster_std=5.0, random_state=0)
+    rows = {}
+    for effort in ("fast", "balanced"):
+        model = firstcut.SpectralClustering(10, effort=effort, random_state=0)
+        model.fit(X[:500])  # imports and compiles
+        began = time.process_time()
+        model.fit(X)
+        fit = time.process_time() - began
+        began = time.process_time()
+        choice, _ = ours(model.affinity_matrix_)
+        more = time.process_time() - began
+        rows[effort] = {
+            "n": n,
+            "chosen": choice.n_clusters,
+            "fit_s": round(fit, 2),
+            "choosing_s": round(more, 2),
+            "both_over_fit": round((fit + more) / fit, 2),
+        }
+    return rows
