@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks._number_tables import markdown_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 import firstcut
-from benchmarks._number_tables import markdown_tables
 from firstcut.cuts import as_problem
 from firstcut.partitioning.number_of_clusters import (
     ENOUGH,

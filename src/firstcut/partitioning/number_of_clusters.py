@@ -70,6 +70,9 @@ TIGHTEST = 0.2
 """Times that leak below which it makes no more difference: coarse clusters are tighter than fine
 ones, and would always win."""
 
+LEAKIEST = 1e9
+"""Leak above which nothing is left of a step, and of which powers are no longer taken."""
+
 THIN = 0.4
 """How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
 of a line have gaps by chance."""
@@ -91,6 +94,13 @@ WEAK = 1.5
 VALLEY_MOST = 6.5
 """What valleys may add to the evidence: they are surer the longer they are, and coarse clusters
 would always win by them."""
+
+SHALLOW = 0.25
+"""Slope p below which no valleys are looked for: in so many dimensions every node is near a
+boundary."""
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""Stands for eigenvalues of 0 where something is divided by them."""
 
 VALLEYS = 8
 """Splits beyond the components up to which valleys are looked for: long shapes with more of them
@@ -191,7 +201,10 @@ def choose_number(
 
 @dataclass(frozen=True)
 class _Split:
-    """What speaks for a number of clusters above that of components."""
+    """What speaks for a number of clusters above that of components.
+
+    Leak and evidence are bounds, from below and above, where a partition could change nothing.
+    """
 
     step: float
     leak: float
@@ -207,31 +220,47 @@ def _splits(
     rng: np.random.Generator,
 ) -> dict[int, _Split]:
     """Return the evidence for every number above ``floor`` that there are eigenvalues for."""
-    neighbors = _neighbors(problem)
+    neighbors, values = _neighbors(problem), relaxation.eigenvalues
     # Seeds are drawn for all, so that what one number draws does not depend on the others.
     seeds = rng.integers(2**32, size=VALLEYS + 1)
+    # Without the components themselves to choose, any evidence may be the most.
+    matters = ENOUGH / WEAK if floor in considered else 0.0
     found = {}
-    for k, (step, slope) in _steps(relaxation.eigenvalues, floor).items():
+    for k, (step, slope) in _steps(values, floor).items():
         if k not in considered:
             continue
-        labels = _clusters(problem, relaxation, k)
+        # 1. What a leak would be without clusters, and what weight a step has.
         room = problem.n_nodes / (k * neighbors)
-        usual = np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
-        leak = _leak(problem, labels, float(relaxation.eigenvalues[k])) / float(usual)
-        # Samples of a line have gaps by chance, and there a small leak tells nothing.
-        trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else STEEP
-        resolved = min(max((room - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
-        evidence = step * resolved / max(leak, TIGHTEST) ** trust
+        usual = float(
+            np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
+        )
+        step *= min(max((room - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
+        # 2. Some cluster leaks at least the mean of the first k eigenvalues: where a step is too
+        #    small even so, and boundaries are no valleys, there is nothing to be looked for.
+        least = float(np.mean(values[:k])) / max(float(values[k]), SMALLEST) / usual
+        has_valleys = k - floor <= VALLEYS and slope >= SHALLOW
+        if not has_valleys and _tightened(step, least, slope) < matters:
+            found[k] = _Split(step, least, 0.0, _tightened(step, least, slope))
+            continue
+        # 3. The leak of a partition, and the valleys of a better one.
+        labels = _clusters(problem, relaxation, k)
+        leak = _leak(problem, labels, float(values[k])) / usual
         valley = 0.0
-        # Clusters that are too small for valleys are not searched for.
-        if k - floor <= VALLEYS and has_depth(problem, labels):
+        if has_valleys and has_depth(problem, labels):
             searched = partition_problem(
                 problem, k, effort="fast", lower_bound=False, random_state=int(seeds[k - floor])
             )
             valley = valley_evidence(problem, searched.labels)
-        evidence += min(valley, VALLEY_MOST)
+        evidence = _tightened(step, leak, slope) + min(valley, VALLEY_MOST)
         found[k] = _Split(step, leak, valley, evidence)
     return found
+
+
+def _tightened(step: float, leak: float, slope: float) -> float:
+    """Return the evidence of a step, raised by a small leak or lowered by a large one."""
+    # Samples of a line have gaps by chance, and there a small leak tells nothing.
+    trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else STEEP
+    return float(step / min(max(leak, TIGHTEST), LEAKIEST) ** trust)
 
 
 def _without_outliers(problem: Problem) -> np.ndarray:
@@ -284,7 +313,7 @@ def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
     partial = (boundaries > 0.0) & (whole > weights)
     inside, outside = weights[partial], (whole - weights)[partial]
     cut = np.max(boundaries[partial] * (1.0 / inside + 1.0 / outside), initial=0.0)
-    return float(cut) / following if following > 0.0 else np.inf
+    return float(cut) / max(following, SMALLEST)
 
 
 def _neighbors(problem: Problem) -> float:
