@@ -57,7 +57,8 @@ def eigengap(values: np.ndarray) -> int:
 
 
 def relative_eigengap(values: np.ndarray) -> int:
-    return int(np.argmax(values[2 : MOST + 1] / np.maximum(values[1:MOST], 1e-12))) + 2
+    values = np.maximum(values[1 : MOST + 1], 1e-12)
+    return int(np.argmax(values[1:] / values[:-1])) + 2
 
 
 def growth(values: np.ndarray) -> int:
@@ -84,10 +85,14 @@ def nme(data: Any) -> int:
 
 
 def silhouette(X: np.ndarray) -> int:
+    """Return the number whose k-means has the largest silhouette, of 500 samples at most."""
+    seen = np.random.default_rng(0).permutation(len(X))[:500]
     scores = []
-    for k in range(2, min(MOST, len(X) - 1) + 1):
-        labels = KMeans(k, n_init=1, random_state=0).fit_predict(X)
-        scores.append(silhouette_score(X, labels, sample_size=min(500, len(X)), random_state=0))
+    for k in range(2, min(MOST, len(seen) - 1) + 1):
+        labels = KMeans(k, n_init=1, random_state=0).fit_predict(X)[seen]
+        # A cluster may have none of the samples seen.
+        several = 1 < np.unique(labels).size < seen.size
+        scores.append(silhouette_score(X[seen], labels) if several else -1.0)
     return int(np.argmax(scores)) + 2
 
 
