@@ -65,7 +65,7 @@ def _discretizer(name: str) -> tuple[str, ...]:
 
 def _effort(name: str) -> tuple[str, ...]:
     effort = firstcut.EFFORTS[name]
-    return " → ".join(effort.stages), effort.coarsening
+    return " → ".join(effort.stages), " + ".join(effort.coarsening)
 
 
 def _cut(name: str) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ REGISTRIES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[str], tup
         lambda name: (_summary(firstcut.EIGENSOLVERS[name]),),
     ),
     "DISCRETIZERS": (firstcut.DISCRETIZERS, ("what it does", "options"), _discretizer),
-    "EFFORTS": (firstcut.EFFORTS, ("stages", "coarsening rule"), _effort),
+    "EFFORTS": (firstcut.EFFORTS, ("stages", "coarsening rules"), _effort),
     "COARSENING_RULES": (
         COARSENING_RULES,
         ("what it does",),

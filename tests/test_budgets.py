@@ -259,12 +259,19 @@ def test_the_spectral_solution_costs_no_more_than_its_share(monkeypatch):
 def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypatch):
     asked = []
     monkeypatch.setattr(passes, "rough_labels", lambda *_, most_work, **__: asked.append(most_work))
-    made = search._Search(ring(4000), 4, [0], 1, time.monotonic(), None, False, None)
-    passes_made = []
-    consider = made.consider
-    made.consider = lambda trial: (passes_made.append(trial.work), consider(trial))[1]
-    made.run(("fast",), ())
-    assert asked == [2.0 * passes_made[0]]
+    # A whole share for up to 8 clusters, and an eighth of it for 32.
+    for c, share in ((2, 5.0), (8, 5.0), (32, 0.625)):
+        made = search._Search(ring(4000), c, [0], 1, time.monotonic(), None, False, None)
+        passes_made, consider = [], made.consider
+
+        def noted(trial, passes_made=passes_made, consider=consider):
+            passes_made.append(trial.work)
+            return consider(trial)
+
+        made.consider = noted
+        asked.clear()
+        made.run(("fast",), ())
+        assert asked == [pytest.approx(share * passes_made[0])]
     # And never more than there is time for.
     late = search._Search(ring(4000), 4, [0], 1, time.monotonic() - 10, 10.0, False, None)
     assert late.work_left <= 0.0

@@ -164,7 +164,7 @@ def test_every_effort_goes_on_from_another_or_begins():
         *before, last = effort.stages
         assert last == name
         assert tuple(before) == (EFFORTS[before[-1]].stages if before else ())
-        assert effort.coarsening in COARSENING_RULES
+        assert set(effort.coarsening) <= set(COARSENING_RULES)
 
 
 def test_a_generator_is_a_seed_too():
@@ -364,8 +364,7 @@ def test_interrupt_during_the_bound_returns_what_was_found():
         import signal, sys
         import firstcut
         from conftest import points_graph
-        from firstcut.partitioning.passes import SPECTRAL_CLUSTERS
-        S, c = points_graph(400), SPECTRAL_CLUSTERS + 10
+        S, c = points_graph(400), 60
 
         def interrupt(frame, event, _):
             if event == "call" and frame.f_code.co_name == "relax_problem":

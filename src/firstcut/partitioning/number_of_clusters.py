@@ -36,8 +36,11 @@ import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.discretization.cluster_qr import cluster_qr
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.first_stage import smallest_level
+from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.passes import fresh
 from firstcut.partitioning.refinement import refine_problem
-from firstcut.partitioning.search import partition_problem
 from firstcut.partitioning.valleys import has_depth, valley_evidence
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Relaxation
@@ -247,10 +250,7 @@ def _splits(
         leak = _leak(problem, labels, float(values[k])) / usual
         valley = 0.0
         if has_valleys and has_depth(problem, labels):
-            searched = partition_problem(
-                problem, k, effort="fast", lower_bound=False, random_state=int(seeds[k - floor])
-            )
-            valley = valley_evidence(problem, searched.labels)
+            valley = valley_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
         evidence = _tightened(step, leak, slope) + min(valley, VALLEY_MOST)
         found[k] = _Split(step, leak, valley, evidence)
     return found
@@ -289,6 +289,16 @@ def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]
         rise = difference / float(rank[i] - rank[i - 1]) if difference > EQUAL else 0.0
         steps[floor + i] = rise / slope, slope
     return steps
+
+
+def _searched(problem: Problem, n_clusters: int, seed: int) -> np.ndarray:
+    """Return a partition found by one multilevel pass."""
+    scaled, rng = problem.within_range(), np.random.default_rng(seed)
+    smallest = smallest_level(problem.n_nodes, n_clusters, direct=False)
+    by_labels = Coarsening(COARSENING_RULES["label_propagation"])
+    found = fresh(scaled, n_clusters, rng, smallest, coarsening=by_labels)
+    assert found is not None
+    return found.labels
 
 
 def _clusters(problem: Problem, relaxation: Relaxation, n_clusters: int) -> np.ndarray:

@@ -254,8 +254,11 @@ class _Search:
         trials = begin(self, first, given)
         self.report(first, 1.0)
         self._first_work = self.work
-        if any(not self.is_spent(stage) for stage in others):
-            from firstcut.partitioning.later_stages import go_on  # which one pass does not need
+        if all(self.is_spent(stage) for stage in others):
+            for stage in others:
+                self.report(stage, 1.0)
+        else:
+            from firstcut.partitioning.later_stages import go_on  # which few fits need
 
             go_on(self, others, trials, parents)
         # Where no edge is cut there is nothing to bound.
