@@ -182,7 +182,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         both = list(zip(own, best, strict=True))
         mine = [np.array(row["ours"]["balanced"]["curve"]) / b for row, b in both]
         curves[family] = {
-            "seconds": MOMENTS, "balanced": np.mean(mine, axis=0).round(4).tolist()
+            "seconds": MOMENTS, "curve": np.mean(mine, axis=0).round(4).tolist()
         }  # fmt: skip
         for name in dict.fromkeys(name for row in own for name in _values(row)):
             having = [(row, b) for row, b in both if name in _values(row)]

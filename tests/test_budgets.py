@@ -228,7 +228,7 @@ def test_auto_visits_a_quarter_of_what_the_eigenproblem_costs():
 def test_the_spectral_solution_costs_no_more_than_its_share(monkeypatch):
     asked = []
 
-    def noted(problem, steps, n_clusters, rng, *, n_starts, most_work):
+    def noted(problem, steps, n_clusters, rng, *, n_starts, most_work, is_late):
         found = rough_spectrum.rough_labels(
             problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work
         )

@@ -79,8 +79,8 @@ def _add_spectral(
     if is_first and work <= most_work and within_solvers_range(problem):
         relaxation = search.relax()
         if relaxation is not None and not search.is_late:
-            labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts)
             late = coarsening.is_late
+            labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts, is_late=late)
             population.add(refined(problem, [], labels, c, rng, work, late))
         return
     smallest = smallest_level(problem.n_nodes, c, direct=False)

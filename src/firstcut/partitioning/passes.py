@@ -162,7 +162,9 @@ def spectral(
     ``steps`` is a hierarchy with at least ``n_clusters`` nodes on its smallest level. None where
     ``most_work`` is not enough for any level.
     """
-    found = rough_labels(problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work)
+    found = rough_labels(
+        problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work, is_late=is_late
+    )
     if found is None:
         return None
     labels, level, work = found

@@ -16,7 +16,7 @@ meet them within a factor of 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 
 from firstcut.cuts import Problem
 from firstcut.discretization.alternation import alternate, pivot_rotation, starts
-from firstcut.partitioning.levels import Step
+from firstcut.partitioning.levels import Step, never
 from firstcut.results import Relaxation
 from firstcut.threads import single_threaded
 
@@ -130,6 +130,7 @@ def rough_labels(
     *,
     n_starts: int,
     most_work: float,
+    is_late: Callable[[], bool] = never,
 ) -> tuple[np.ndarray, int, float] | None:
     """Discretize rough eigenvectors of the finest level for which ``most_work`` is enough.
 
@@ -145,6 +146,8 @@ def rough_labels(
         Starts of the discretization, of which the best by cut value is taken.
     most_work : float
         In edges visited.
+    is_late : callable, optional
+        When it says so, no further start is made after the first.
 
     Returns
     -------
@@ -168,18 +171,25 @@ def rough_labels(
     # Sums of several BLAS threads round differently, and at a tie that decides the labels.
     with single_threaded():
         found = rough_eigenvectors(levels[first:], steps[first:], n_clusters)
-    labels = spectral_labels(levels[first], found, rng, n_starts=n_starts)
+    labels = spectral_labels(levels[first], found, rng, n_starts=n_starts, is_late=is_late)
     return labels, first, work
 
 
 def spectral_labels(
-    problem: Problem, relaxation: Relaxation, rng: np.random.Generator, *, n_starts: int
+    problem: Problem,
+    relaxation: Relaxation,
+    rng: np.random.Generator,
+    *,
+    n_starts: int,
+    is_late: Callable[[], bool] = never,
 ) -> np.ndarray:
     """Discretize eigenvectors from several starts, and return the labels of the smallest cut."""
     with single_threaded():
         tried = [alternate(relaxation, ETA, _pivot_labels(relaxation), None, SWEEPS).labels]
         if n_starts > 1:
             for start, rotation in starts(relaxation, None, None, n_starts - 1, rng):
+                if is_late():
+                    break
                 tried.append(alternate(relaxation, ETA, start, rotation, SWEEPS).labels)
         return min(tried, key=problem.value)
 
