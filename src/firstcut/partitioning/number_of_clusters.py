@@ -30,7 +30,7 @@ The evidence for k clusters is step / leak, plus that of valleys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -228,7 +228,7 @@ def _splits(
     seeds = rng.integers(2**32, size=VALLEYS + 1)
     # Without the components themselves to choose, any evidence may be the most.
     matters = ENOUGH / WEAK if floor in considered else 0.0
-    found = {}
+    found, doubtful = {}, {}
     for k, (step, slope) in _steps(values, floor).items():
         if k not in considered:
             continue
@@ -245,14 +245,21 @@ def _splits(
         if not has_valleys and _tightened(step, least, slope) < matters:
             found[k] = _Split(step, least, 0.0, _tightened(step, least, slope))
             continue
-        # 3. The leak of a partition, and the valleys of a better one.
+        # 3. The leak of a partition.
         labels = _clusters(problem, relaxation, k)
         leak = _leak(problem, labels, float(values[k])) / usual
-        valley = 0.0
-        if has_valleys and has_depth(problem, labels):
-            valley = valley_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
-        evidence = _tightened(step, leak, slope) + min(valley, VALLEY_MOST)
-        found[k] = _Split(step, leak, valley, evidence)
+        found[k] = _Split(step, leak, 0.0, _tightened(step, leak, slope))
+        if has_valleys:
+            doubtful[k] = labels
+    # 4. The valleys of a better one, for numbers that these could raise beside the first.
+    most = max((split.evidence for split in found.values()), default=0.0)
+    for k, labels in doubtful.items():
+        split = found[k]
+        if WEAK * (split.evidence + VALLEY_MOST) < most or not has_depth(problem, labels):
+            continue
+        valley = valley_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
+        evidence = split.evidence + min(valley, VALLEY_MOST)
+        found[k] = replace(split, valley=valley, evidence=evidence)
     return found
 
 
