@@ -334,6 +334,15 @@ def test_what_is_foreseen_to_be_solved_in_full_is(n, c):
 # -- the passes
 
 
+def test_a_huge_graph_gets_one_pass(monkeypatch):
+    assert first_stage.HUGE_NODES == 300_000
+    monkeypatch.setattr(first_stage, "HUGE_NODES", 1000)
+    for n, n_considered in ((1000, 5), (1001, 1)):
+        made = search._Search(ring(n), 4, [0], 1, time.monotonic(), None, False, None)
+        # Two passes, a spectral solution, and a child of each of the last two.
+        assert len(first_stage.begin(made, "fast", ())) == n_considered
+
+
 @pytest.mark.parametrize(
     ("n", "c", "sizes"),
     [

@@ -34,6 +34,11 @@ FEW_CLUSTERS = 8
 what passes do not. Its share falls as more of them raise its cost."""
 
 
+HUGE_NODES = 300_000
+"""Above this size one pass is all that the first stage makes: memory is slow there, and who wants
+more has the stages after it."""
+
+
 def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial]:
     """Make the passes of the first stage, and a V-cycle from each given partition.
 
@@ -41,7 +46,8 @@ def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial
     """
     trials: list[Trial] = []
     effort = EFFORTS[stage]
-    for name in effort.coarsening:
+    is_huge = search.scaled.n_nodes > HUGE_NODES
+    for name in effort.coarsening[:1] if is_huge else effort.coarsening:
         # Drawn whether they are used or not: what follows draws what it always draws.
         rng, mixing = search.next_generator(), search.next_generator()
         if trials and search.is_done:
@@ -73,7 +79,7 @@ def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator)
     if found is None:
         return
     yield found
-    if not is_first or search.is_done:
+    if not is_first or search.is_done or problem.n_nodes > HUGE_NODES:
         return
     share = effort.spectral_share * min(1.0, FEW_CLUSTERS / c) ** 1.5
     by_spectrum = spectral(

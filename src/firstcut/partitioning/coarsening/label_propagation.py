@@ -82,6 +82,8 @@ def _visiting_order(degrees: np.ndarray, rng: np.random.Generator) -> np.ndarray
     blocks = rng.permutation(-(-n // block)).astype(np.int32)
     order = (blocks[:, None] * block + np.arange(block, dtype=np.int32)).reshape(-1)
     order = order[order < n]
+    # By powers of two, as more classes would tear the blocks apart again.
+    key = np.frexp(degrees[order].astype(np.float32))[1] if n > LARGE_NODES else degrees[order]
     # Numbers of two bytes are sorted in linear time.
-    by_degree = np.minimum(degrees[order], np.iinfo(np.uint16).max).astype(np.uint16)
+    by_degree = np.minimum(key, np.iinfo(np.uint16).max).astype(np.uint16)
     return order[np.argsort(by_degree, kind="stable")]
