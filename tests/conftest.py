@@ -9,6 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from firstcut import datasets
+from firstcut.cuts import Problem
+from firstcut.graph import Graph
 
 settings.register_profile("firstcut", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("firstcut")
@@ -63,3 +65,11 @@ def knn_graph(X: np.ndarray, n_neighbors: int = 10) -> sp.csr_array:
 
     directed = sp.csr_array(kneighbors_graph(X, n_neighbors))
     return sp.csr_array(directed.maximum(directed.T))
+
+
+def ring(n):
+    """A ring with chords, each node with ten neighbours."""
+    near = np.concatenate([np.arange(-5, 0), np.arange(1, 6)])
+    indices = np.sort((np.arange(n)[:, None] + near) % n, axis=1).astype(np.int32)
+    graph = Graph(np.arange(0, 10 * n + 1, 10), indices.reshape(-1), np.ones(10 * n))
+    return Problem(graph, np.ones(n))

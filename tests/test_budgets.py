@@ -6,7 +6,6 @@ changed here as well, by someone who has looked at what it costs.
 
 from __future__ import annotations
 
-import itertools
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,169 +13,28 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import graphs, points_graph
+from conftest import graphs, points_graph, ring
 from hypothesis import given
 from hypothesis import strategies as st
 
 import firstcut
-from firstcut.cuts import Problem, as_problem
-from firstcut.graph import Graph
+from firstcut.cuts import as_problem
 from firstcut.partitioning import (
     first_stage,
     later_stages,
     levels,
     passes,
     population,
-    rough_spectrum,
     search,
+    spectral_start,
 )
 from firstcut.partitioning.coarsening.heavy_edges import heavy_edges
 from firstcut.partitioning.coarsening.label_propagation import label_propagation
 from firstcut.partitioning.efforts import EFFORTS
 from firstcut.partitioning.levels import Coarsening
-from firstcut.partitioning.passes import Trial
-from firstcut.partitioning.population import Population
 from firstcut.partitioning.refinement import State
-from firstcut.partitioning.rough_spectrum import eigenproblem_work
+from firstcut.partitioning.spectral_start import eigenproblem_work
 from firstcut.relaxation.relax import relax_problem
-
-WORK = 1000
-"""What every pass costs in a population whose passes are scripted."""
-
-
-class Script:
-    """A search whose passes cost the same and find what they are told to."""
-
-    def __init__(self, values=None):
-        self.values = values or itertools.repeat(1.0)
-        self.best, self.work, self.n_tasks = None, 0, 0
-        self.is_late = self.is_done = False
-        self.fresh = self.recombined = self.regrown = 0
-        self.batches = []
-
-    def next_generator(self):
-        self.n_tasks += 1
-        return np.random.default_rng(0)
-
-    def consider(self, trial):
-        self.work += trial.work
-        better = self.best is None or trial.value < self.best.value
-        self.best = trial if better else self.best
-        return better
-
-    def report(self, stage, fraction):
-        self.batches.append(self.work)
-
-    def make_fresh(self, *_, **__):
-        self.fresh += 1
-        return Trial(np.zeros(4, dtype=np.int32), next(self.values), WORK)
-
-    def make_child(self, *_, regrow, **__):
-        self.recombined += 1
-        self.regrown += regrow
-        return Trial(np.zeros(4, dtype=np.int32), next(self.values), WORK)
-
-
-@pytest.fixture
-def scripted(monkeypatch):
-    """Return a population of nobody, and its search, whose passes are replaced by a script."""
-
-    def make(values=None):
-        script = Script(values)
-        monkeypatch.setattr(population, "fresh", script.make_fresh)
-        monkeypatch.setattr(population, "recombine", script.make_child)
-        rng = np.random.default_rng(0)
-        people = Population(as_problem(np.ones((8, 8))), 2, script, [], rng, [Coarsening()])
-        return people, script
-
-    return make
-
-
-# -- the population
-
-
-def test_a_quarter_of_a_budget_goes_into_starts(scripted):
-    people, script = scripted()
-    people.spend("balanced", 20 * WORK, WORK)
-    # As many as are begun before more than a quarter is spent.
-    assert len(people.members) == 6
-    assert script.work == 20 * WORK
-
-
-@pytest.mark.parametrize("budget", [1, 3, 17, 40])
-def test_a_budget_is_spent_and_not_overrun_by_more_than_a_task(scripted, budget):
-    people, script = scripted(itertools.count(100.0, -1.0))
-    people.spend("balanced", budget * WORK, WORK)
-    # Two starts at least; and every tenth recombination is two passes.
-    assert max(2, budget) * WORK <= script.work <= (max(2, budget) + 1) * WORK
-
-
-def test_batches_are_of_four_and_of_what_the_budget_pays_for(scripted):
-    people, script = scripted(itertools.count(100.0, -1.0))
-    people.spend("balanced", 40 * WORK, WORK)
-    sizes = np.diff([0, *script.batches]) // WORK
-    assert sizes[0] == 4
-    assert sizes.max() <= 5
-    # The last batch of starts, and the last ones of all.
-    assert np.count_nonzero(sizes < 4) <= 4
-
-
-def test_a_population_is_of_sixteen(scripted):
-    people, script = scripted()
-    sizes = []
-    script.report = lambda *_: sizes.append(len(people.members))
-    people.spend("balanced", 1e9, WORK)
-    assert max(sizes) == 16
-
-
-def test_populations_that_find_nothing_new_end_after_48_tasks_each(scripted):
-    people, script = scripted()
-    people.spend("balanced", 1e9, WORK)
-    # The first finds the first best, and so is not idle; two more are. Each begins with the best.
-    assert script.recombined == 3 * 48
-    assert people.members == [script.best]
-    # Every tenth task has a newcomer for its second parent, every other one grows anew.
-    assert script.n_tasks == (16 + 48) + 2 * (15 + 48)
-    tasks = [range(16, 64), range(79, 127), range(142, 190)]
-    newcomers = sum(number % 10 == 0 for batch in tasks for number in batch)
-    assert script.fresh == 16 + 2 * 15 + newcomers
-    assert script.regrown == 72
-
-
-def test_a_new_best_begins_the_count_again(scripted):
-    # Twice, as what a newcomer finds is not looked at.
-    worse, found = [5.0] * (16 + 40), [4.0, 4.0]
-    people, script = scripted(itertools.chain(worse, found, itertools.repeat(5.0)))
-    people.spend("balanced", 1e9, WORK)
-    assert 3 * 48 + 28 <= script.recombined <= 3 * 48 + 44
-
-
-def test_populations_end_after_two_that_bring_nothing(scripted):
-    people, script = scripted()
-    people.exhaust("thorough", EFFORTS["thorough"].idle_populations)
-    # Each is filled, bred until stale, and then bred with the best of all. The first of all finds
-    # the first best, and so is not idle.
-    assert script.n_tasks == 3 * (16 + 48 + 16)
-    assert people.members == []
-
-
-@pytest.mark.parametrize(
-    ("n", "c", "fewest", "most"),
-    # 10 to 100 nodes per cluster; on small graphs from a quarter of them, and at least 2, to all.
-    [(4000, 5, 50, 500), (600, 10, 100, 600), (200, 10, 50, 200), (40, 10, 20, 40)],
-)
-def test_starts_are_of_any_size_between_two_limits(monkeypatch, n, c, fewest, most):
-    sizes = []
-    monkeypatch.setattr(population, "fresh", lambda *arguments, **_: sizes.append(arguments[3]))
-    rng = np.random.default_rng(0)
-    people = Population(ring(n), c, Script(), [], rng, [Coarsening()])
-    for seed in range(300):
-        people._fresh(np.random.default_rng(seed), Coarsening())
-    assert fewest <= min(sizes) <= 1.05 * fewest + 1
-    assert 0.95 * most - 1 <= max(sizes) <= most
-    # As many below the mean of the logarithms as above it.
-    assert np.median(sizes) == pytest.approx(np.sqrt(fewest * most), rel=0.2)
-
 
 # -- the efforts
 
@@ -229,7 +87,7 @@ def test_the_spectral_solution_costs_no_more_than_its_share(monkeypatch):
     asked = []
 
     def noted(problem, steps, n_clusters, rng, *, n_starts, most_work, is_late):
-        found = rough_spectrum.rough_labels(
+        found = spectral_start.rough_labels(
             problem, steps, n_clusters, rng, n_starts=n_starts, most_work=most_work
         )
         asked.append((n_starts, most_work, found))
@@ -299,21 +157,13 @@ def test_the_bound_comes_by_itself_up_to_a_size(monkeypatch, effort, most):
     assert wanted == [True, False, True, False, False, True]
 
 
-def ring(n):
-    """A ring with chords, each node with ten neighbours."""
-    near = np.concatenate([np.arange(-5, 0), np.arange(1, 6)])
-    indices = np.sort((np.arange(n)[:, None] + near) % n, axis=1).astype(np.int32)
-    graph = Graph(np.arange(0, 10 * n + 1, 10), indices.reshape(-1), np.ones(10 * n))
-    return Problem(graph, np.ones(n))
-
-
 @given(st.integers(50, 20_000), st.integers(2, 500))
 def test_more_nodes_and_clusters_are_foreseen_to_cost_more(n, c):
     def shape(n_nodes):
         return SimpleNamespace(n_nodes=n_nodes, graph=SimpleNamespace(n_stored=10 * n_nodes))
 
     def rough(n_nodes, n_clusters, n_starts=1):
-        return rough_spectrum.rough_work([shape(n_nodes), shape(50)], n_clusters, n_starts)
+        return spectral_start.rough_work([shape(n_nodes), shape(50)], n_clusters, n_starts)
 
     assert rough(n, c) < rough(n, c + 1)
     assert rough(n, c) < rough(n + 1, c)
@@ -359,11 +209,11 @@ def test_a_huge_graph_gets_one_pass(monkeypatch):
 def test_the_passes_of_the_first_stage_gather_to_what_is_on_record(monkeypatch, n, c, sizes):
     seen = []
 
-    def noted(problem, c, rng, smallest, **options):
+    def noted(problem, c, rng, smallest, coarsening):
         seen.append(smallest)
-        return passes.fresh(problem, c, rng, smallest, **options)
+        return passes.descend(problem, c, rng, smallest, coarsening)
 
-    monkeypatch.setattr(first_stage, "fresh", noted)
+    monkeypatch.setattr(first_stage, "descend", noted)
     firstcut.partition(points_graph(n), c, effort="fast", random_state=0)
     assert seen == sizes
 

@@ -87,16 +87,21 @@ class Problem:
         """Return b(C_k) for every cluster: the sum of the weights of its nodes."""
         return np.bincount(labels, self.node_weights)
 
-    def operator(self) -> sp.csr_array:
-        """Return A = B^-½ (diag(d) − S) B^-½."""
+    def operator_parts(self) -> tuple[np.ndarray, sp.csr_array]:
+        """Return the diagonal of A, and the B^-½ S B^-½ without self-loops that it is less."""
         graph, rows = self.graph, self.graph.rows
         scale = 1.0 / np.sqrt(self.node_weights)
         # L does not see self-loops; leaving them out, d − S_ii cannot cancel however heavy they are
         outward = np.where(rows == graph.indices, 0.0, graph.weights)
         diagonal = np.bincount(rows, outward, minlength=self.n_nodes) * scale * scale
-        scaled = -outward * scale[rows] * scale[graph.indices]
-        negative = sp.csr_array((scaled, graph.indices, graph.indptr), shape=graph.matrix.shape)
-        return sp.csr_array(negative + sp.diags_array(diagonal))
+        scaled = outward * scale[rows] * scale[graph.indices]
+        rest = sp.csr_array((scaled, graph.indices, graph.indptr), shape=graph.matrix.shape)
+        return diagonal, rest
+
+    def operator(self) -> sp.csr_array:
+        """Return A = B^-½ (diag(d) − S) B^-½."""
+        diagonal, rest = self.operator_parts()
+        return sp.csr_array(sp.diags_array(diagonal) - rest)
 
     def restrict(self, nodes: np.ndarray) -> Problem:
         """Return the problem between some of the nodes, in the order given."""

@@ -19,7 +19,7 @@ class Effort:
     ----------
     stages : tuple of str
         The efforts whose parts of the search are run, in order, itself last. The first of them
-        makes one multilevel pass, and those after it go on from what is there.
+        makes the first passes, and those after it go on from what is there.
     bound_nodes : int
         Up to this size the lower bound is computed without being asked for: about as long as the
         search itself takes.

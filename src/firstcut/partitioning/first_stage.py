@@ -1,8 +1,7 @@
 """How a search begins: a pass by every coarsening rule, the spectral solution, and what they share.
 
-Rules that gather nodes differently fail on different graphs, and where both get through, what two
-partitions agree on is hardly ever wrong: recombining them costs as much as one of them and gains
-more than a third would.
+Rules that gather nodes differently fail on different graphs, and what two partitions agree on is
+hardly ever wrong, so each that is new is recombined with the best so far.
 """
 
 from __future__ import annotations
@@ -14,25 +13,16 @@ import numpy as np
 
 from firstcut.partitioning.efforts import EFFORTS, Effort
 from firstcut.partitioning.interface import Search
-from firstcut.partitioning.levels import never
-from firstcut.partitioning.passes import Trial, cycle, descend, fresh, recombine, spectral
+from firstcut.partitioning.levels import never, smallest_level
+from firstcut.partitioning.passes import Trial, cycle, descend, grow, recombine, spectral
 
 DIRECT_NODES = 3000
 """Up to this size the last pass agglomerates the nodes themselves, which is slower than to gather
 them first and finds better clusters."""
 
-START_NODES, FEW_NODES, LEAST_NODES = 40, 320, 12
-"""Nodes are gathered to so many per cluster, or to that many in all where that is less, but to no
-fewer than the last per cluster: more is slower and better."""
-
-SMALL_SHARE, FEWEST_NODES = 4, 2
-"""Graphs too small for that are gathered to one in so many nodes, and to so many per cluster."""
-
-
 FEW_CLUSTERS = 8
 """With up to so many clusters the spectral solution gets its whole share: it costs little and finds
 what passes do not. Its share falls as more of them raise its cost."""
-
 
 HUGE_NODES = 300_000
 """Above this size one pass is all that the first stage makes: memory is slow there, and who wants
@@ -53,7 +43,7 @@ def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial
         if trials and search.is_done:
             continue
         for trial in _passes(search, effort, name, rng):
-            trials += _joined(search, trial, mixing)
+            trials += _joined(search, trial, effort.coarsening[-1], mixing)
     for labels in given:
         rng = search.next_generator()
         if not search.is_done:
@@ -72,10 +62,12 @@ def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator)
     coarsening = search.coarsening(rule)
     # Without the first there is nothing to return, so that one is never late.
     whole = replace(coarsening, is_late=never) if is_first else coarsening
-    # The last one may agglomerate the nodes themselves.
-    smallest = smallest_level(problem.n_nodes, c, direct=rule == effort.coarsening[-1])
+    smallest = smallest_level(problem.n_nodes, c)
+    if rule == effort.coarsening[-1] and problem.n_nodes <= DIRECT_NODES:
+        # A smallest level of n nodes is the graph itself: nothing is gathered first.
+        smallest = problem.n_nodes
     steps = descend(problem, c, rng, smallest, whole)
-    found = fresh(problem, c, rng, smallest, coarsening=whole, steps=steps)
+    found = grow(problem, steps, c, rng, whole)
     if found is None:
         return
     yield found
@@ -95,7 +87,7 @@ def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator)
         yield by_spectrum
 
 
-def _joined(search: Search, trial: Trial, rng: np.random.Generator) -> list[Trial]:
+def _joined(search: Search, trial: Trial, rule: str, rng: np.random.Generator) -> list[Trial]:
     """Return what is new: a trial, and what it makes together with the best so far."""
     best = search.best
     search.consider(trial)
@@ -109,16 +101,7 @@ def _joined(search: Search, trial: Trial, rng: np.random.Generator) -> list[Tria
         search.n_clusters,
         rng,
         regrow=True,
-        coarsening=search.coarsening("heavy_edges"),
+        coarsening=search.coarsening(rule),
     )
     search.consider(child)
     return [trial, child]
-
-
-def smallest_level(n_nodes: int, n_clusters: int, direct: bool) -> int:
-    """Return how many nodes a pass of the first stage gathers a graph to."""
-    # A smallest level of n nodes is the graph itself: nothing is gathered first.
-    if direct and n_nodes <= DIRECT_NODES:
-        return n_nodes
-    wanted = max(LEAST_NODES * n_clusters, min(START_NODES * n_clusters, FEW_NODES))
-    return max(FEWEST_NODES * n_clusters, min(wanted, n_nodes // SMALL_SHARE))

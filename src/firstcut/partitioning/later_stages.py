@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstcut.partitioning.efforts import EFFORTS
-from firstcut.partitioning.first_stage import smallest_level
 from firstcut.partitioning.interface import Search
-from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.levels import Coarsening, smallest_level
 from firstcut.partitioning.passes import Trial, descend, refined, spectral
 from firstcut.partitioning.population import Population
-from firstcut.partitioning.rough_spectrum import (
+from firstcut.partitioning.spectral_start import (
     eigenproblem_work,
     spectral_labels,
     start_work,
@@ -83,7 +82,7 @@ def _add_spectral(
             labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts, is_late=late)
             population.add(refined(problem, [], labels, c, rng, work, late))
         return
-    smallest = smallest_level(problem.n_nodes, c, direct=False)
+    smallest = smallest_level(problem.n_nodes, c)
     steps = descend(problem, c, rng, smallest, coarsening)
     found = spectral(
         problem,

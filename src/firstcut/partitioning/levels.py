@@ -18,6 +18,16 @@ from firstcut.graph import Graph
 from firstcut.kernels.coarsen import contract, gather_listed, list_members, number_groups
 from firstcut.partitioning.coarsening import COARSENING_RULES, Rule
 
+START_NODES, FEW_NODES, LEAST_NODES = 40, 320, 12
+"""A pass gathers nodes to so many per cluster, or to that many in all where that is less, but to no
+fewer than the last per cluster: more is slower and better."""
+
+VARIED_NODES = (10, 100)
+"""Further passes gather to between so many per cluster, drawn anew for each: variety."""
+
+SMALL_SHARE, FEWEST_NODES = 4, 2
+"""Graphs too small for that are gathered to one in so many nodes, and to so many per cluster."""
+
 SPENT = 0.95
 """A level that keeps more than this fraction of the nodes costs more than it is worth."""
 
@@ -56,6 +66,21 @@ class Coarsening:
     rule: Rule = COARSENING_RULES["heavy_edges"]
     n_threads: int = 1
     is_late: Callable[[], bool] = never
+
+
+def smallest_level(n_nodes: int, n_clusters: int) -> int:
+    """Return how many nodes a pass gathers a graph to."""
+    wanted = max(LEAST_NODES * n_clusters, min(START_NODES * n_clusters, FEW_NODES))
+    return max(FEWEST_NODES * n_clusters, min(wanted, n_nodes // SMALL_SHARE))
+
+
+def varied_level(n_nodes: int, n_clusters: int, rng: np.random.Generator) -> int:
+    """Draw how many nodes a further pass gathers a graph to."""
+    least, most = (nodes * n_clusters for nodes in VARIED_NODES)
+    fewest = max(FEWEST_NODES * n_clusters, min(least, n_nodes // SMALL_SHARE))
+    most = max(fewest, min(most, n_nodes))
+    # Even on the scale of logarithms, so that small levels are drawn as often as large ones.
+    return int(np.exp(rng.uniform(np.log(fewest), np.log(most))))
 
 
 def build(

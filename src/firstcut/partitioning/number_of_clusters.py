@@ -37,8 +37,7 @@ import numpy as np
 from firstcut.cuts import Problem
 from firstcut.discretization.cluster_qr import cluster_qr
 from firstcut.partitioning.coarsening import COARSENING_RULES
-from firstcut.partitioning.first_stage import smallest_level
-from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.levels import Coarsening, smallest_level
 from firstcut.partitioning.passes import fresh
 from firstcut.partitioning.refinement import refine_problem
 from firstcut.partitioning.valleys import has_depth, valley_evidence
@@ -301,7 +300,7 @@ def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]
 def _searched(problem: Problem, n_clusters: int, seed: int) -> np.ndarray:
     """Return a partition found by one multilevel pass."""
     scaled, rng = problem.within_range(), np.random.default_rng(seed)
-    smallest = smallest_level(problem.n_nodes, n_clusters, direct=False)
+    smallest = smallest_level(problem.n_nodes, n_clusters)
     by_labels = Coarsening(COARSENING_RULES["label_propagation"])
     found = fresh(scaled, n_clusters, rng, smallest, coarsening=by_labels)
     assert found is not None

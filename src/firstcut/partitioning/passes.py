@@ -6,10 +6,10 @@
 4. V-cycle: coarsen inside the clusters of a partition, and go up again from that partition.
 5. Recombination: coarsen inside the intersections of two partitions, and go up from the better.
 
-:func:`fresh` is steps 1 to 3, with :func:`descend` for the first, so that a :func:`spectral` start
-can share its hierarchy; :func:`cycle` is step 4 and :func:`recombine` step 5. As neither of these
-two cuts a cluster apart on the way down, and moves never raise the value, neither ends above where
-it starts. All are functions of a problem and a generator. The constants were set on half of a
+:func:`fresh` is steps 1 to 3: :func:`descend`, then :func:`grow`, with which a :func:`spectral`
+start can share the hierarchy. :func:`cycle` is step 4 and :func:`recombine` step 5. As neither of
+these two cuts a cluster apart on the way down, and moves never raise the value, neither ends above
+where it starts. All are functions of a problem and a generator. The constants were set on half of a
 collection of meshes, circuits, networks and neighbour graphs.
 """
 
@@ -30,7 +30,7 @@ from firstcut.partitioning.levels import (
     never,
 )
 from firstcut.partitioning.refinement import State
-from firstcut.partitioning.rough_spectrum import rough_labels
+from firstcut.partitioning.spectral_start import rough_labels
 
 CLIMB_NODES, SMALL_NODES = 200, 1000
 """Levels up to the first size, and all levels of problems up to the second, are also refined by
@@ -69,8 +69,8 @@ class Trial:
     value : float
         Its cut value on the problem it was made for.
     work : int
-        Edges visited to find it: on the way down, by the start on the smallest level but for its
-        spectral solution, and on the way up.
+        Edges visited to find it: on the way down, by the start on the smallest level, and on the
+        way up; of a spectral start as many as could have been visited meanwhile.
     """
 
     labels: np.ndarray
@@ -103,7 +103,6 @@ def fresh(
     smallest: int,
     *,
     coarsening: Coarsening | None = None,
-    steps: list[Step] | None = None,
 ) -> Trial | None:
     """Find a partition from nothing, in one pass down and up.
 
@@ -117,22 +116,32 @@ def fresh(
         clusters.
     coarsening : Coarsening, optional
         The rule by which nodes are gathered, the threads, and until when.
-    steps : list of Step, optional
-        What :func:`descend` has returned for all that, where it was called before.
 
     Returns
     -------
     Trial or None
-        When the graph has at least ``n_clusters`` components, one that cuts no edge. None where
-        time was up before there was any partition.
+        As of :func:`grow`.
     """
-    # 1. Coarsen.
     coarsening = coarsening or Coarsening()
-    if steps is None:
-        steps = descend(problem, n_clusters, rng, smallest, coarsening)
+    steps = descend(problem, n_clusters, rng, smallest, coarsening)
+    return grow(problem, steps, n_clusters, rng, coarsening)
+
+
+def grow(
+    problem: Problem,
+    steps: list[Step],
+    n_clusters: int,
+    rng: np.random.Generator,
+    coarsening: Coarsening,
+) -> Trial | None:
+    """Agglomerate the smallest level of a hierarchy, and go up from there.
+
+    When the graph has at least ``n_clusters`` components, the partition cuts no edge. None where
+    time was up before there was any.
+    """
     low = steps[-1].problem if steps else problem
-    # 2. Solve the smallest level. It has the components of the whole, as edges are never lost.
-    #    Where components are enough, nothing need be cut and nothing can be improved.
+    # The level has the components of the whole, as edges are never lost. Where they are enough,
+    # nothing need be cut and nothing can be improved.
     uncut = low.uncut_labels(n_clusters)
     if uncut is not None:
         labels = uncut.astype(np.int32)
@@ -142,7 +151,6 @@ def fresh(
     found = _grown(low, n_clusters, rng, coarsening, problem.n_nodes)
     if found is None:
         return None
-    # 3. Uncoarsen.
     state = uncoarsen(problem, steps, found.labels, n_clusters, rng, coarsening.is_late)
     return Trial(state.labels, state.value, state.work + found.work)
 

@@ -4,7 +4,7 @@ A search for one number needs many starts, as it knows nothing. The best partiti
 into k + 1 clusters are nearly what is best for k: the path is one population, and what one number
 has found goes up and down through all of them.
 
-1. Fit every number by one pass, which is what the least effort does.
+1. Fit every number at the least effort.
 2. Where more effort is wanted, search in full for small numbers and at both ends of every run of
    numbers that are near one another, so for every number that has no near ones.
 3. Sweep: for one number after another, downwards and upwards in turn, coarsen inside the
@@ -34,6 +34,7 @@ from firstcut.partitioning.levels import (
     build,
     coarse_labels,
     contracted_by_labels,
+    varied_level,
 )
 from firstcut.partitioning.passes import CYCLE_NODES, fresh, improve, uncoarsen
 from firstcut.partitioning.refinement import State, refine_problem
@@ -44,9 +45,6 @@ from firstcut.validation import number_by_appearance
 NEAR = 0.25
 """Part of a number within which the next one is near: a partition into so many clusters tells much
 about those into this many. Consecutive numbers always are."""
-
-START_NODES = (10, 100)
-"""Partitions from nothing gather nodes to between so many per cluster, drawn anew for each."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +211,7 @@ class _Path:
             if other > k:
                 starts.append(merged(problem, self.best[other], k))
         if newcomers:
-            new = fresh(problem, k, rng, self._smallest(k, rng))
+            new = fresh(problem, k, rng, varied_level(problem.n_nodes, k, rng))
             assert new is not None
             others.append(new.labels)
             starts.append(new.labels)
@@ -235,14 +233,6 @@ class _Path:
         state = uncoarsen(problem, steps, best.labels, k, rng)
         self.consider(k, state.labels)
         return work + state.work + sum(one.work for one in states)
-
-    def _smallest(self, k: int, rng: np.random.Generator) -> int:
-        """Draw the size of the level at which a partition from nothing begins."""
-        n = self._problem.n_nodes
-        fewest = max(2 * k, min(START_NODES[0] * k, n // 4))
-        most = max(fewest, min(START_NODES[1] * k, n))
-        # Even on the scale of logarithms, so that small levels are drawn as often as large ones.
-        return int(np.exp(rng.uniform(np.log(fewest), np.log(most))))
 
     def finished(self) -> list[Partition]:
         """Return the partitions, from the largest number down none worse than the one before."""

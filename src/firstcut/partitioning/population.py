@@ -14,7 +14,7 @@ import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.partitioning.interface import Search
-from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.levels import Coarsening, varied_level
 from firstcut.partitioning.passes import SMALLER, Trial, fresh, recombine
 from firstcut.partitioning.refinement import State
 
@@ -35,12 +35,6 @@ STALE_TASKS = 3 * SIZE
 
 MOST_IDLE = 2
 """Populations in a row without a new best after which a budget is not spent any further."""
-
-START_NODES = (10, 100)
-"""Starts gather nodes to between so many per cluster, drawn anew for each: variety again."""
-
-FEWEST_NODES = 2
-"""And to no fewer than this many, on graphs too small for that."""
 
 Task = Callable[[np.random.Generator, Coarsening], Trial | None]
 
@@ -187,12 +181,8 @@ class Population:
 
     def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
         """Find a partition from nothing, on a smallest level of random size."""
-        c, n = self.n_clusters, self.problem.n_nodes
-        fewest = max(FEWEST_NODES * c, min(START_NODES[0] * c, n // 4))
-        most = max(fewest, min(START_NODES[1] * c, n))
-        # Even on the scale of logarithms, so that small levels are drawn as often as large ones.
-        smallest = int(np.exp(rng.uniform(np.log(fewest), np.log(most))))
-        return fresh(self.problem, c, rng, smallest, coarsening=coarsening)
+        smallest = varied_level(self.problem.n_nodes, self.n_clusters, rng)
+        return fresh(self.problem, self.n_clusters, rng, smallest, coarsening=coarsening)
 
     def _child(self, better: Trial, other: Trial, number: int) -> Task:
         """Return the task of recombining two members; its number says in which way."""

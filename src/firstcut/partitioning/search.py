@@ -20,7 +20,7 @@ from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.first_stage import begin
 from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening
 from firstcut.partitioning.passes import Trial
-from firstcut.partitioning.rough_spectrum import eigenproblem_work
+from firstcut.partitioning.spectral_start import eigenproblem_work
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.threads import count_threads

@@ -57,7 +57,7 @@ def heavy_edges(
     # No parts are one part that holds all nodes: the kernel needs no second case.
     if parts is None:
         parts = np.zeros(n, dtype=np.int32)
-    order = _visiting_order(n, rng)
+    order = random_blocks(n, BLOCK_NODES if n > LARGE_NODES else 1, rng)
     leader, size = np.empty((2, n), dtype=np.int32)
     # One division per node here, instead of two per edge in the kernel.
     inverse = 1.0 / problem.node_weights
@@ -72,11 +72,9 @@ def heavy_edges(
     return leader
 
 
-def _visiting_order(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return n nodes in random order; on large levels in blocks, which memory is faster with."""
-    if n <= LARGE_NODES:
-        return rng.permutation(n).astype(np.int32)
+def random_blocks(n: int, block: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n nodes in random order, but for blocks of so many that stay together."""
     # Rounded up: the last block may reach beyond the nodes, and what does is taken off below.
-    blocks = rng.permutation(-(-n // BLOCK_NODES)).astype(np.int32)
-    order = (blocks[:, None] * BLOCK_NODES + np.arange(BLOCK_NODES, dtype=np.int32)).reshape(-1)
+    blocks = rng.permutation(-(-n // block)).astype(np.int32)
+    order = (blocks[:, None] * block + np.arange(block, dtype=np.int32)).reshape(-1)
     return order[order < n]

@@ -11,6 +11,7 @@ import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.kernels.coarsen import gather_leaves, propagate
+from firstcut.partitioning.coarsening.heavy_edges import random_blocks
 
 ROUNDS = 3
 """Most rounds over all nodes: the first two make nearly all moves."""
@@ -77,11 +78,7 @@ def _visiting_order(degrees: np.ndarray, rng: np.random.Generator) -> np.ndarray
     Hubs come last: by then their neighbours have found each other, and do not all follow them.
     """
     n = degrees.size
-    block = BLOCK_NODES if n > LARGE_NODES else 1
-    # Rounded up: the last block may reach beyond the nodes, and what does is taken off.
-    blocks = rng.permutation(-(-n // block)).astype(np.int32)
-    order = (blocks[:, None] * block + np.arange(block, dtype=np.int32)).reshape(-1)
-    order = order[order < n]
+    order = random_blocks(n, BLOCK_NODES if n > LARGE_NODES else 1, rng)
     # By powers of two, as more classes would tear the blocks apart again.
     key = np.frexp(degrees[order].astype(np.float32))[1] if n > LARGE_NODES else degrees[order]
     # Numbers of two bytes are sorted in linear time.

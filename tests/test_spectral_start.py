@@ -16,7 +16,7 @@ from firstcut.graph import as_graph
 from firstcut.partitioning import passes
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.levels import Coarsening, build
-from firstcut.partitioning.rough_spectrum import (
+from firstcut.partitioning.spectral_start import (
     rough_eigenvectors,
     rough_labels,
     rough_work,

@@ -1,4 +1,4 @@
-"""The spectral solution of a problem by way of a hierarchy: rough eigenvectors, and their labels.
+"""The spectral solution as a start of the search: rough eigenvectors, labels, and what both cost.
 
 1. On the smallest level, the eigenvectors are computed in full.
 2. Level by level they are carried up, and a polynomial of the operator damps what carrying them up
@@ -6,12 +6,11 @@
 3. On the finest level that the work allows they are discretized as those of the whole would be,
    and the labels are carried up from there.
 
-Rough eigenvectors prove nothing, but labels do not need the digits that bounds do: what the
-eigenvectors of the whole find is found in a fifth of their time, and at a cost that is linear in
-the edges. What both will cost is foreseen from sizes and counted in edges visited, the unit in
-which the search counts its work, so that a seed and not the clock decides what takes part. The
-costs were fitted to times on neighbour graphs, planted blocks, grids, power laws and networks, and
-meet them within a factor of 3.
+Rough eigenvectors prove nothing, but labels do not need the digits that bounds do, and the cost of
+a level is linear in its edges (``python -m benchmarks spectral_start`` compares both). What rough
+and exact ones will cost is foreseen from sizes and counted in edges visited, the unit in which the
+search counts its work, so that a seed and not the clock decides what takes part. The costs were
+fitted to times on neighbour graphs, planted blocks, grids, power laws and networks.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from firstcut.cuts import Problem
@@ -225,13 +223,8 @@ def _smoothed(
     The damping is a Chebyshev polynomial of A, which is small on an interval and grows fast outside
     of it.
     """
-    graph, rows = problem.graph, problem.graph.rows
-    scale = 1.0 / np.sqrt(problem.node_weights)
-    # Self-loops are no part of L.
-    outward = np.where(rows == graph.indices, 0.0, graph.weights)
-    diagonal = (np.bincount(rows, outward, minlength=problem.n_nodes) * scale * scale)[:, None]
-    scaled = outward * scale[rows] * scale[graph.indices]
-    crossing = sp.csr_array((scaled, graph.indices, graph.indptr), shape=graph.matrix.shape)
+    diagonal, crossing = problem.operator_parts()
+    diagonal = diagonal[:, None]
     # No eigenvalue is above twice the largest entry of the diagonal.
     top = 2.0 * float(diagonal.max())
     values = np.array([beyond])

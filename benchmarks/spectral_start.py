@@ -1,0 +1,66 @@
+"""Rough eigenvectors against exact ones as starts: what their labels cut, refined, and their time.
+
+On the graphs of ``real_graphs`` that are at hand. ``rough`` is discretized on the graph itself,
+from the same single start as ``exact``. Medians of three seeds, CPU seconds of one thread; the
+hierarchy of the rough ones, which a pass has made already, is not counted.
+"""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.real_graphs import graphs
+from firstcut.cuts import Problem, as_problem
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.levels import Coarsening, smallest_level
+from firstcut.partitioning.passes import descend, refined, spectral
+from firstcut.partitioning.spectral_start import spectral_labels
+from firstcut.relaxation.relax import relax_problem
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return a row for every graph and number of clusters, and the mean ratios."""
+    rows = []
+    with threadpool_limits(1):
+        for _, name, S in graphs(quick):
+            problem = as_problem(S)
+            for c in (2, 8):
+                _measured(problem, c, 9)  # imports and compiles
+                found = [_measured(problem, c, seed) for seed in range(3)]
+                rows.append(
+                    {"graph": name, "n_clusters": c}
+                    | {key: median(one[key] for one in found) for key in found[0]}
+                )
+    ratios = {
+        f"rough_over_exact_{key}": [row[f"rough_{key}"] / row[f"exact_{key}"] for row in rows]
+        for key in ("value", "seconds")
+    }
+    means = {key: round(float(np.exp(np.mean(np.log(r)))), 3) for key, r in ratios.items()}
+    worst = {f"worst_{key}": round(max(r), 3) for key, r in ratios.items()}
+    return {"rows": rows, "geometric_means": means, **worst}
+
+
+def _measured(problem: Problem, c: int, seed: int) -> dict[str, float]:
+    """Return values and seconds of both."""
+    rng = np.random.default_rng(seed)
+    coarsening = Coarsening(COARSENING_RULES["label_propagation"])
+    steps = descend(problem, c, rng, smallest_level(problem.n_nodes, c), coarsening)
+    began = time.process_time()
+    rough = spectral(problem, steps, c, rng, n_starts=1, most_work=np.inf)
+    between = time.process_time()
+    relaxation = relax_problem(problem, c, random_state=seed)
+    labels = spectral_labels(problem, relaxation, rng, n_starts=1)
+    exact = refined(problem, [], labels, c, rng, 0.0)
+    ended = time.process_time()
+    assert rough is not None
+    return {
+        "rough_value": rough.value,
+        "exact_value": exact.value,
+        "rough_seconds": between - began,
+        "exact_seconds": ended - between,
+    }
