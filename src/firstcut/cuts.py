@@ -12,13 +12,14 @@ on it is trusted: functions that take a problem never validate, and never ask wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from firstcut.apart import Apart
 from firstcut.graph import Graph, as_graph
 from firstcut.validation import as_floats, check_choice, check_labels, refuse_masked
 
@@ -51,10 +52,13 @@ class Problem:
     graph : Graph
     node_weights : ndarray of shape (n,)
         The weights b, positive.
+    apart : Apart or None
+        Pairs of nodes that must be in different clusters, where there are any.
     """
 
     graph: Graph
     node_weights: np.ndarray
+    apart: Apart | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -108,11 +112,12 @@ class Problem:
         # All nodes in their order: no copy.
         if nodes.size == self.n_nodes and np.array_equal(nodes, np.arange(nodes.size)):
             return self
-        return Problem(self.graph.restrict(nodes), self.node_weights[nodes])
+        apart = None if self.apart is None else self.apart.restricted(nodes)
+        return Problem(self.graph.restrict(nodes), self.node_weights[nodes], apart)
 
     def symmetrised(self) -> Problem:
         """Return the problem with the rounding of a contraction averaged away."""
-        return Problem(self.graph.symmetrised(), self.node_weights)
+        return replace(self, graph=self.graph.symmetrised())
 
     def uncut_labels(self, n_clusters: int) -> np.ndarray | None:
         """Return labels that cut no edge, or None where there are fewer components than clusters.
@@ -144,7 +149,7 @@ class Problem:
         most = max(int(np.frexp(graph.weights.max(initial=0.0))[1]), int(terms.max()) - node_up)
         up = max(min(up, ROOM - most - 2 * self.n_nodes.bit_length()), 0)
         scaled = Graph(graph.indptr, graph.indices, np.ldexp(graph.weights, up))
-        return Problem(scaled, np.ldexp(node_weights, node_up))
+        return Problem(scaled, np.ldexp(node_weights, node_up), self.apart)
 
 
 @dataclass(frozen=True, eq=False)

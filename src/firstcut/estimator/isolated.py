@@ -28,7 +28,8 @@ def label_isolated(
     Parameters
     ----------
     problem : Problem
-        All nodes; those without edges may weigh nothing.
+        All nodes; those without edges may weigh nothing. Of pairs that are to be apart those of
+        nodes with edges are.
     nodes : ndarray of shape (m,)
         The nodes with edges.
     labels : ndarray of shape (m,)
@@ -56,14 +57,32 @@ def label_isolated(
         boundary[:used] = core.boundaries(labels)
         cluster_weights[:used] = core.cluster_weights(labels)
     cluster_weights[used:] = outside[:alone]
+    initial = cluster_weights.copy()
     # 4. Each of the others joins the cluster whose term it lowers most, or else the heaviest.
-    heaviest = int(np.argmax(cluster_weights))
-    for node, weight in zip(lonely[alone:], outside[alone:], strict=True):
+    apart, left = problem.apart, lonely[alone:]
+    if apart is not None:
+        # Those of most pairs first: the others have more of a choice.
+        left = left[np.argsort(-np.diff(apart.indptr)[left], kind="stable")]
+    barred = np.zeros(n_clusters, dtype=bool)
+    for node, weight in zip(left, problem.node_weights[left], strict=True):
+        if apart is not None:
+            barred[:] = False
+            near = everywhere[apart.of_node(node)]
+            barred[near[near >= 0]] = True
+            if barred.all():
+                raise ValueError(
+                    f"Of {lonely.size} nodes or groups of linked nodes without edges one is apart "
+                    "from a node of every cluster, by cannot_link. Connect them to others, raise "
+                    "n_clusters, or leave their pairs out."
+                )
         # Boundaries stay: the node has no edges. A cluster that weighs nothing is 0 / 0, no gain.
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = boundary / cluster_weights - boundary / (cluster_weights + weight)
         gain = np.nan_to_num(gain)
-        best = int(np.argmax(gain)) if gain.max() > 0 else heaviest
+        gain[barred] = -np.inf
+        best = int(np.argmax(gain))
+        if gain[best] <= 0:
+            best = int(np.argmax(np.where(barred, -np.inf, initial)))
         everywhere[node] = best
         cluster_weights[best] += weight
     return everywhere

@@ -250,7 +250,14 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_clusters = max_clusters
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: npt.ArrayLike | None = None,
+        cannot_link: npt.ArrayLike | None = None,
+    ) -> Self:
         """Make the graph of X and cut it.
 
         Parameters
@@ -261,6 +268,12 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             if ``affinity="precomputed_nearest_neighbors"``.
         y : Ignored
             Present for API consistency.
+        must_link : array-like of shape (m, 2), default=None
+            Pairs of sample numbers: the samples of each pair are in one cluster, and with them all
+            that further pairs join to them.
+        cannot_link : array-like of shape (m, 2), default=None
+            Pairs of sample numbers: the samples of each pair are in different clusters. Pairs that
+            contradict each other or ``n_clusters`` raise. [multilevel]
 
         Returns
         -------
@@ -272,6 +285,12 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X = self._checked(X, reset=True)
         cut, seed = as_cut(self.cut, X.shape[0]), self._seed()
         options = affinity.limited(X.shape[0], wanted)
+        links = None
+        if must_link is not None or cannot_link is not None:
+            from firstcut.estimator.linked import cut_linked, read_links  # which few fits need
+
+            solver, number = settings.solver, self.n_clusters
+            links = read_links(must_link, cannot_link, X.shape[0], number, solver)
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
         matrix = affinity.graph(X, **options)
@@ -288,10 +307,14 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         else:
             # Where there is nothing to choose from there is one cluster.
             n_clusters, known = 1 if self.n_clusters == "auto" else int(self.n_clusters), None
-        found = self._cut_core(core, n_clusters, graph.n_nodes, settings, seed, known)
-        labels = found.labels
-        if nodes.size < graph.n_nodes:
-            labels = label_isolated(problem, nodes, labels, n_clusters)
+        if links is None:
+            found = self._cut_core(core, n_clusters, graph.n_nodes, settings, seed, known)
+            labels = found.labels
+            if nodes.size < graph.n_nodes:
+                labels = label_isolated(problem, nodes, labels, n_clusters)
+        else:
+            found = cut_linked(problem, links, n_clusters, settings, seed, known, self._say)
+            labels = found.labels
         labels = number_by_appearance(labels)
 
         sums = problem.boundaries(labels), problem.cluster_weights(labels)
@@ -303,7 +326,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = found.n_iter
         self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
         if chosen is not None:
-            self.cut_path_ = chosen.path(core, matrix, cut, found.labels, settings, seed)
+            own = found.labels if links is None else number_by_appearance(labels[nodes])
+            self.cut_path_ = chosen.path(core, matrix, cut, own, settings, seed)
         self._fitted = Fitted(
             X,
             matrix,

@@ -163,6 +163,7 @@ def multilevel(
         random_state=seed,
         callback=listen,
         n_jobs=settings.n_jobs,
+        apart=None if problem.apart is None else problem.apart.pairs,
     )
     # With 1 or n clusters there is nothing to search, and scikit-learn wants n_iter_ >= 1.
     return Outcome(found.labels, max(rounds, 1), known)

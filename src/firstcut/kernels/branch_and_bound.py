@@ -78,7 +78,17 @@ def lower_bound(boundary, cluster_weights, rest, root, shut):
 
 @kernel
 def branch(
-    later, nodes, safety, max_visits, cursor, best_value, best_labels, path, tables, scratch
+    later,
+    nodes,
+    safety,
+    max_visits,
+    cursor,
+    best_value,
+    best_labels,
+    path,
+    tables,
+    scratch,
+    apart=None,
 ):
     """Search on for the partition of smallest cut value, for at most ``max_visits`` steps.
 
@@ -109,6 +119,8 @@ def branch(
         (n_entries,), what ``affinity`` held before, to be put back.
     scratch : tuple of ndarray of shape (c,)
         ``grown``, ``root`` and ``shut``.
+    apart : tuple of ndarray or None
+        ``indptr`` and ``indices``: for every node those that must be in other clusters, as CSR.
 
     Notes
     -----
@@ -143,6 +155,14 @@ def branch(
                 cursor[DONE] = 1
                 break
             i -= 1
+            continue
+        # Nor join one of those that it must be apart from. Nodes to come are in none, -1.
+        is_barred = False
+        if apart is not None:
+            for p in range(apart[0][i], apart[0][i + 1]):
+                if labels[apart[1][p]] == k:
+                    is_barred = True
+        if is_barred:
             continue
         n_open = opened[i] + 1 if k == opened[i] else opened[i]
         if c - n_open > n - i - 1:  # too few nodes are left to open the other clusters

@@ -12,6 +12,10 @@ largest and smallest cluster weight, which tell in O(1) whether a cluster that i
 could be worth looking at. In ``scratch``, ``link`` is c zeros and is left zero, and ``touched``
 holds c integers.
 
+``apart`` is None, or a graph in CSR form without weights, whose edges join nodes that must be in
+different clusters. They are in the state given, and so they stay. A kernel that is compiled for
+None has no trace of it.
+
 Rounding. Sums of non-negative terms are right to a few units in the last place; only differences
 can lose more. b(C_a) − b_i does where node i holds nearly all of its cluster, and no other
 difference matters: s_k is at most the boundary of k, so what rounding does to the second term is a
@@ -74,14 +78,15 @@ def measure(problem, state):
 
 
 @kernel
-def best_move(i, problem, state, scratch):
+def best_move(i, problem, state, scratch, apart=None):
     """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
 
     ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
     there is no move to make: i is alone in its cluster or too heavy to tell, or all its edges stay
-    inside and no other cluster can gain from it. Clusters that i has no edge to are looked at only
-    where a move there could lower the value. Changes nothing; O(deg(i)), and O(deg(i) + c) when
-    ``bounds`` cannot rule them out.
+    inside and no other cluster can gain from it, or every cluster holds a node that i must be apart
+    from. Clusters that i has no edge to are looked at only where a move there could lower the
+    value. Changes nothing; O(deg(i)), with its pairs, and O(deg(i) + c) when ``bounds`` cannot rule
+    them out.
     """
     indptr, indices, weights, node_weights = problem
     labels, _, cluster_weights, count, ratio, bounds = state
@@ -92,6 +97,10 @@ def best_move(i, problem, state, scratch):
     weight = node_weights[i]
     if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
         return 0.0, -1, 0.0, 0.0, 0.0
+    # Where i may not go, ``link`` says that k has been met, and so k is never listed nor tried.
+    if apart is not None:
+        for p in range(apart[0][i], apart[0][i + 1]):
+            link[labels[apart[1][p]]] = float("inf")
     # e is total, s_a is own, and s_k is link[k] for the clusters listed in touched.
     n_touched = 0
     total = 0.0
@@ -143,6 +152,9 @@ def best_move(i, problem, state, scratch):
                     best_link = 0.0
     for q in range(n_touched):
         link[touched[q]] = 0.0
+    if apart is not None:
+        for p in range(apart[0][i], apart[0][i + 1]):
+            link[labels[apart[1][p]]] = 0.0
     return leave + best_join, best, total, own, best_link
 
 
@@ -169,13 +181,13 @@ def apply_move(i, k, total, own, into, node_weights, state):
 
 
 @kernel
-def settle(problem, state, scratch, queue, n_queued, queued, max_visits):
+def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=None):
     """Make improving moves until the queue is empty; return (decrease, moves, edges visited).
 
     ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
-    the nodes in it. A node that moves brings its neighbours back. Changes the state; leaves
-    ``queued`` zero. Every move lowers the cut value and no cluster is emptied. Stops early after
-    ``max_visits`` nodes.
+    the nodes in it. A node that moves brings its neighbours back, and those that it stood in the
+    way of. Changes the state; leaves ``queued`` zero. Every move lowers the cut value and no
+    cluster is emptied. Stops early after ``max_visits`` nodes.
     """
     indptr, indices, _, node_weights = problem
     labels, _, _, _, ratio, _ = state
@@ -199,7 +211,7 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits):
             continue
         visits += 1
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(i, problem, state, scratch)
+        change, k, total, own, into = best_move(i, problem, state, scratch, apart)
         # In this form it also refuses a change that is not a number.
         if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
             continue
@@ -219,6 +231,16 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits):
                     tail -= n
                 queue[tail] = j
                 n_queued += 1
+        if apart is not None:
+            for p in range(apart[0][i], apart[0][i + 1]):
+                j = apart[1][p]
+                if queued[j] == 0:
+                    queued[j] = 1
+                    tail = head + n_queued
+                    if tail >= n:
+                        tail -= n
+                    queue[tail] = j
+                    n_queued += 1
     return decrease, moves, edges
 
 

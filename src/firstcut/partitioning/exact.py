@@ -8,6 +8,7 @@ them all is a matter of seconds. It is the yardstick for every heuristic here.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,7 @@ def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
     matrix = sp.csr_array((weights, (rows[edges], graph.indices[edges])), shape=(n, n))
     order = _search_order(matrix)
     scaled = Problem(Graph(matrix.indptr, matrix.indices, matrix.data), problem.node_weights)
+    scaled = replace(scaled, apart=problem.apart)
     return scaled.restrict(order), order
 
 
@@ -236,6 +238,7 @@ def _search(problem: Problem, c: int) -> np.ndarray:
     path = np.full(n, -1), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     tables = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c)), np.zeros(later.nnz)
     scratch = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
+    apart = None if problem.apart is None else problem.apart.arrays
     # 4. Search in portions: a kernel cannot be interrupted, but between two calls Ctrl-C is heard.
     #    Sums of n terms err by about n · epsilon, and no branch is given up for less.
     while not cursor[DONE]:
@@ -250,6 +253,7 @@ def _search(problem: Problem, c: int) -> np.ndarray:
             path,
             tables,
             scratch,
+            apart,
         )
     return best_labels
 
@@ -258,7 +262,8 @@ def _first_labels(problem: Problem, c: int) -> np.ndarray:
     """Return the best of a few descents: the smaller the first value, the more is ruled out."""
     uncut = problem.uncut_labels(c)
     # A value of 0 cannot be beaten: with it every branch is given up at once.
-    if uncut is not None:
+    apart = problem.apart
+    if uncut is not None and (apart is None or not apart.violated(uncut).size):
         return uncut
     n = problem.n_nodes
     # A fixed seed: where optima are equal, every call returns the same one.
@@ -266,6 +271,11 @@ def _first_labels(problem: Problem, c: int) -> np.ndarray:
     # Runs of the search's order, which follows the edges, and runs of random orders.
     runs = np.arange(n) * c // n
     starts = [runs, *(rng.permutation(runs) for _ in range(N_STARTS - 1))]
+    if apart is not None:
+        from firstcut.partitioning.repair import respecting  # which few graphs need
+
+        kept = [respecting(problem, start, c) for start in starts]
+        starts = [start for start in kept if start is not None]
     found = [State(problem, start.astype(np.int32), c) for start in starts]
     # Each ends where no single move helps.
     best = int(np.argmin([state.finish() for state in found]))

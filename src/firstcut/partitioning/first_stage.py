@@ -44,7 +44,7 @@ def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial
             continue
         for trial in _passes(search, effort, name, rng):
             trials += _joined(search, trial, effort.coarsening[-1], mixing)
-    for labels in given:
+    for labels in [*given, *search.starts.get(stage, ())]:
         rng = search.next_generator()
         if not search.is_done:
             start = labels.astype(np.int32)
@@ -53,6 +53,7 @@ def begin(search: Search, stage: str, given: Sequence[np.ndarray]) -> list[Trial
                 cycle(search.scaled, start, search.n_clusters, rng, coarsening=coarsening)
             )
             search.consider(trials[-1])
+    search.note(stage)
     return trials
 
 

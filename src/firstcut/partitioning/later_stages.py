@@ -9,7 +9,7 @@ import numpy as np
 from firstcut.partitioning.efforts import EFFORTS
 from firstcut.partitioning.interface import Search
 from firstcut.partitioning.levels import Coarsening, smallest_level
-from firstcut.partitioning.passes import Trial, descend, refined, spectral
+from firstcut.partitioning.passes import Trial, cycle, descend, refined, spectral
 from firstcut.partitioning.population import Population
 from firstcut.partitioning.spectral_start import (
     eigenproblem_work,
@@ -42,6 +42,9 @@ def go_on(
         effort = EFFORTS[stage]
         budget, is_spent = search.budget(stage), search.is_spent(stage)
         population.coarsenings = [search.coarsening(rule) for rule in effort.coarsening]
+        for labels in search.starts.get(stage, ()):
+            rng, whole = search.next_generator(), population.coarsenings[-1]
+            population.add(cycle(problem, labels, c, rng, coarsening=whole))
         # On some graphs the relaxed solution finds what no pass does.
         for coarsening in population.coarsenings:
             rng = search.next_generator()
@@ -57,6 +60,7 @@ def go_on(
         if effort.idle_populations > 0:
             population.exhaust(stage, effort.idle_populations)
         population.finish()
+        search.note(stage)
         # A stage that was cut short is not done.
         if not search.is_late:
             search.report(stage, 1.0)
@@ -80,6 +84,12 @@ def _add_spectral(
         if relaxation is not None and not search.is_late:
             late = coarsening.is_late
             labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts, is_late=late)
+            if problem.apart is not None:
+                from firstcut.partitioning.repair import respecting  # which few searches need
+
+                kept = respecting(problem, labels, c)
+                assert kept is not None  # as there is a colouring
+                labels = kept
             population.add(refined(problem, [], labels, c, rng, work, late))
         return
     smallest = smallest_level(problem.n_nodes, c)

@@ -38,6 +38,9 @@ each at the cost of a contraction."""
 LISTED_EDGES = 10
 """Edges that are sorted for every merge: the best merges are among these, if there are any."""
 
+PAIRED_NODES = 1000
+"""Where no edges are left to merge along, all pairs of up to so many nodes are listed instead."""
+
 BLOCK_EDGES = 200_000
 """Stored edges per thread of a contraction, below which starting the thread takes longer."""
 
@@ -117,6 +120,10 @@ def build(
     while problem.n_nodes > smallest and not coarsening.is_late():
         # 1. Gather nodes into groups, and contract every group to a node.
         leader = coarsening.rule(problem, rng, share, parts)
+        # Parts keep apart what must be; without them, groups that do could still leave no partition
+        # of the level that does.
+        if problem.apart is not None and parts is None:
+            leader = problem.apart.one_of_a_group(leader)
         step = contracted(problem, leader, coarsening.n_threads)
         # 2. Stop where that got nowhere: the levels to come would be as large as this one.
         if step.problem.n_nodes > SPENT * problem.n_nodes:
@@ -137,7 +144,8 @@ def agglomerate(
 
     Taken as clusters, nodes i and j that become one lower the cut value by r_i + r_j − r_ij, where
     r is boundary divided by weight. Each step makes the best of these merges. The problem must have
-    fewer than ``n_clusters`` components. None where time is up before there are so few nodes.
+    fewer than ``n_clusters`` components, unless nodes are to be apart: then it may also end with
+    more nodes, none of which can be merged. None where time is up before there are so few nodes.
     """
     coarsening = coarsening or Coarsening()
     steps: list[Step] = []
@@ -152,6 +160,10 @@ def agglomerate(
         # 2. Take r of every node: as a cluster, all its edges leave it.
         boundary = np.bincount(source, weights, n) + np.bincount(target, weights, n)
         ratio = boundary / node_weights
+        if problem.apart is not None:
+            source, target, weights = _joinable(problem, source, target, weights)
+            if source.size == 0:
+                break
         # 3. Take the gain r_i + r_j − r_ij of every edge. The edge leaves both boundaries; taken
         #    off each by itself, which it is a term of, it cannot make either negative.
         joint = (boundary[source] - weights) + (boundary[target] - weights)
@@ -163,9 +175,28 @@ def agglomerate(
         best = _largest(gain, LISTED_EDGES * most_merges)
         leader, size = np.empty((2, n), dtype=np.int32)
         gather_listed(source[best], target[best], most_merges, leader, size)
+        if problem.apart is not None:
+            leader = problem.apart.torn(leader)
         steps.append(contracted(problem, leader, coarsening.n_threads))
         problem = steps[-1].problem
     return steps
+
+
+def _joinable(
+    problem: Problem, source: np.ndarray, target: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the edges between nodes that need not be apart, or all such pairs if there are none.
+
+    The pairs have weight 0, and are listed on small levels only.
+    """
+    assert problem.apart is not None
+    allowed = ~problem.apart.holds(source, target)
+    if not allowed.any() and problem.n_nodes <= PAIRED_NODES:
+        first, second = np.triu_indices(problem.n_nodes, 1)
+        source, target = first.astype(np.int32), second.astype(np.int32)
+        weights = np.zeros(source.size)
+        allowed = ~problem.apart.holds(source, target)
+    return source[allowed], target[allowed], weights[allowed]
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:
@@ -257,4 +288,5 @@ def _contracted(
         filled += rows[1].size
     indices = np.concatenate([rows[1] for rows in blocks])
     weights = np.concatenate([rows[2] for rows in blocks])
-    return Problem(Graph(indptr, indices, weights), node_weights)
+    apart = None if problem.apart is None else problem.apart.contracted(parent, size)
+    return Problem(Graph(indptr, indices, weights), node_weights, apart)

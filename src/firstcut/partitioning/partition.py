@@ -31,6 +31,8 @@ def partition(
     *,
     effort: str = "balanced",
     init: npt.ArrayLike | list[npt.ArrayLike] | None = None,
+    must_link: npt.ArrayLike | None = None,
+    cannot_link: npt.ArrayLike | None = None,
     time_limit: float | None = None,
     lower_bound: bool | None = None,
     on_interrupt: str = "raise",
@@ -57,12 +59,19 @@ def partition(
     init : array-like of shape (n,), or list of such, optional
         Partitions to take part, each into exactly ``n_clusters`` clusters; the result is never
         worse than the best of them.
+    must_link : array-like of shape (m, 2), optional
+        Pairs of node numbers: the nodes of each pair are in one cluster, and with them all that
+        further pairs join to them. Their weights and edges are added up, which is exact.
+    cannot_link : array-like of shape (m, 2), optional
+        Pairs of node numbers: the nodes of each pair are in different clusters. Pairs that
+        contradict each other, ``must_link``, ``init`` or ``n_clusters`` raise before any work.
     time_limit : float, optional
         Seconds after which the search ends, and all but its first pass, which it always makes, is
         cut short; the lower bound is part of them, and None where they are not enough for it.
     lower_bound : bool, optional
         Whether to compute the lower bound Σλ, an eigenproblem. By default only on small graphs. It
         is the value itself where that is proven to be the smallest there is, as on tiny graphs.
+        With ``must_link`` it bounds the partitions that keep those pairs together.
     on_interrupt : {"raise", "return"}, default="raise"
         What Ctrl-C does: raise, or return the best so far once there is one.
     random_state : int, Generator, RandomState or None
@@ -85,6 +94,13 @@ def partition(
     >>> found = firstcut.partition(S, 2, cut="ratio", random_state=0)
     >>> found.cut_value, bool(found.labels[0] == found.labels[2])
     (0.6666666666666666, True)
+
+    Nodes 0 and 3 together, and 1 in another cluster:
+
+    >>> found = firstcut.partition(S, 2, must_link=[(0, 3)], cannot_link=[(1, 3)], random_state=0)
+    >>> labels = found.labels
+    >>> bool(labels[0] == labels[3]), bool(labels[1] == labels[3])
+    (True, False)
     """
     # The limit counts from here: to check a large graph takes time as well.
     began = time.monotonic()
@@ -98,30 +114,51 @@ def partition(
         )
     problem = as_problem(graph, cut)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
-    return partition_problem(
+    effort = check_choice("effort", effort, EFFORTS)
+    on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
+    n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
+    given, apart, contraction = _given(init, problem.n_nodes, n_clusters), None, None
+    if must_link is not None or cannot_link is not None:
+        from firstcut.partitioning.links import Contraction, check_links  # which few calls need
+
+        links = check_links(must_link, cannot_link, problem.n_nodes)
+        if links is not None:
+            links.check_n_clusters(n_clusters)
+            for number, (name, _) in enumerate(_named(init)):
+                links.check_init(given[number], name)
+            apart = links.apart
+            if links.n_groups < problem.n_nodes:
+                contraction = Contraction.of(problem, links.groups)
+                problem = contraction.problem
+                given = [contraction.carry(labels) for labels in given]
+    found = partition_problem(
         problem,
         n_clusters,
-        effort=check_choice("effort", effort, EFFORTS),
-        given=_given(init, problem.n_nodes, n_clusters),
+        effort=effort,
+        given=given,
+        apart=apart,
         time_limit=time_limit,
         lower_bound=lower_bound,
-        on_interrupt=check_choice("on_interrupt", on_interrupt, ("raise", "return")),
+        on_interrupt=on_interrupt,
         random_state=random_state,
         callback=callback,
-        n_jobs=n_jobs if n_jobs is None else count_threads(n_jobs),
+        n_jobs=n_jobs,
         began=began,
     )
+    return found if contraction is None else contraction.expanded(found)
 
 
 def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:
     """Return the initial partitions as a list of labels 0..n_clusters-1."""
+    return [check_init(labels, n_nodes, n_clusters, name) for name, labels in _named(init)]
+
+
+def _named(init: Any) -> list[tuple[str, Any]]:
+    """Return the initial partitions with the names that errors have for them."""
     if init is None:
         return []
     # A list of numbers is one partition, a list of arrays or lists is several.
     several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
     if not several:
-        return [check_init(init, n_nodes, n_clusters)]
-    return [
-        check_init(labels, n_nodes, n_clusters, f"init[{number}]")
-        for number, labels in enumerate(init)
-    ]
+        return [("init", init)]
+    return [(f"init[{number}]", labels) for number, labels in enumerate(init)]

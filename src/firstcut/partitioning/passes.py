@@ -29,7 +29,7 @@ from firstcut.partitioning.levels import (
     coarse_labels,
     never,
 )
-from firstcut.partitioning.refinement import State
+from firstcut.partitioning.refinement import EXCHANGE_EDGES, State
 from firstcut.partitioning.spectral_start import rough_labels
 
 CLIMB_NODES, SMALL_NODES = 200, 1000
@@ -41,6 +41,9 @@ PATIENCE = 15
 
 CLIMB_EDGES = 20
 """A round of chains may visit this many times the stored edges; hardly any comes near it."""
+
+EXCHANGE_ROUNDS = 4
+"""Rounds of exchanges and moves on a level, where nodes are to be apart; most levels need two."""
 
 CYCLE_NODES = 4
 """V-cycles and recombinations coarsen to about this many nodes per cluster: fewer and whole groups
@@ -143,7 +146,7 @@ def grow(
     # The level has the components of the whole, as edges are never lost. Where they are enough,
     # nothing need be cut and nothing can be improved.
     uncut = low.uncut_labels(n_clusters)
-    if uncut is not None:
+    if uncut is not None and (low.apart is None or not low.apart.violated(uncut).size):
         labels = uncut.astype(np.int32)
         for step in reversed(steps):
             labels = labels[step.parent]
@@ -176,6 +179,14 @@ def spectral(
     if found is None:
         return None
     labels, level, work = found
+    if problem.apart is not None:
+        from firstcut.partitioning.repair import respecting  # which few searches need
+
+        at = steps[level - 1].problem if level else problem
+        kept = respecting(at, labels, n_clusters)
+        if kept is None:
+            return None
+        labels = kept
     return refined(problem, steps[:level], labels, n_clusters, rng, work, is_late)
 
 
@@ -259,6 +270,12 @@ def improve(
     ``n_whole`` is the size of the problem that the state is a level of.
     """
     state.settle(nodes)
+    if state.apart is not None:
+        for _ in range(EXCHANGE_ROUNDS):
+            if state.exchange(EXCHANGE_EDGES * state.problem.graph.n_stored) == 0:
+                break
+            state.measure()
+            state.settle()
     if state.problem.n_nodes <= CLIMB_NODES or n_whole <= SMALL_NODES:
         seeds = np.flatnonzero(state.on_border()).astype(np.int32)
         # A chain uses nodes up for those after it, so no end of the graph should always be first.
@@ -324,6 +341,13 @@ def _grown(
     if steps is None:
         return None
     labels = np.arange(n_clusters, dtype=np.int32)
+    if problem.apart is not None:
+        from firstcut.partitioning.repair import start_of_merged  # which few searches need
+
+        start = start_of_merged(problem, steps, n_clusters)
+        if start is None:
+            return None
+        steps, labels = start
     state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late, n_whole)
     return Trial(state.labels, state.value, state.work)
 

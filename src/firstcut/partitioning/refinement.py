@@ -23,6 +23,9 @@ sums, fewer takes them afresh more often, and hardly any run visits half as many
 MOST_STALLED = 5
 """Settlings in a row that may end without a smaller value."""
 
+EXCHANGE_EDGES = 10
+"""A round of exchanges may visit this many times the stored edges; most visit fewer than one."""
+
 VISIBLE = 1e-10
 """Part of the cut value that the move of a heavy node must gain: far above the rounding of sums."""
 
@@ -114,6 +117,8 @@ class State:
             labels, self.boundary, self.cluster_weights, self.count, self.ratio, bounds
         )  # fmt: skip
         self.scratch = np.zeros(n_clusters), np.empty(n_clusters, dtype=np.int32)
+        # None lets the kernels be compiled without a trace of it.
+        self.apart = None if problem.apart is None else problem.apart.arrays
         if same is None:
             self.measure()
         else:
@@ -152,7 +157,14 @@ class State:
             queue[:size] = nodes
             queued[nodes] = 1
         decrease, moves, edges = settle(
-            self.arrays, self.sums, self.scratch, queue, size, queued, VISITS_PER_NODE * n
+            self.arrays,
+            self.sums,
+            self.scratch,
+            queue,
+            size,
+            queued,
+            VISITS_PER_NODE * n,
+            self.apart,
         )
         # Followed through the moves; rounding gathers in it until the next measure.
         self.value -= decrease
@@ -165,11 +177,28 @@ class State:
         keys, (nodes, trail, origin) = np.empty(n), np.empty((3, n), dtype=np.int32)
         chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, origin
         decrease, edges = climb(
-            self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain
+            self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain, self.apart
         )
         self.value -= decrease
         self.work += edges
         return float(decrease)
+
+    def exchange(self, max_edges: int) -> int:
+        """Make the exchanges between clusters that help, of nodes apart; return how many."""
+        if self.problem.apart is None:
+            return 0
+        from firstcut.kernels.exchange import exchange  # which few searches need
+
+        n, n_clusters = self.problem.n_nodes, self.count.size
+        nodes = self.problem.apart.linked
+        members, seen = np.zeros((2, n), dtype=np.int32)
+        scratch = members, seen, np.zeros(n_clusters, dtype=np.int32)
+        decrease, exchanges, edges = exchange(
+            self.arrays, self.sums, self.apart, nodes, max_edges, scratch
+        )
+        self.value -= decrease
+        self.work += edges
+        return int(exchanges)
 
     def finish(self) -> float:
         """Settle until a round over every node, on fresh sums, finds no move; return the value.
@@ -177,14 +206,14 @@ class State:
         To be called on fresh sums.
         """
         # A settling may end at its limit with moves left. The next one, on fresh sums, makes them.
-        value, stalled = self.value, 0
+        value, stalled, graph = self.value, 0, self.problem.graph
         while True:
             # A move too small to be seen may open the way to one that is not; a few of them in a
             # row say that what is left to gain is below the rounding of the sums.
             while stalled < MOST_STALLED and self.settle() > 0:
                 before, value = value, self.measure()
                 stalled = 0 if value < before else stalled + 1
-            if not self._move_heavy():
+            if not self._move_heavy() and self.exchange(EXCHANGE_EDGES * graph.n_stored) == 0:
                 return value
             value, stalled = self.measure(), 0
 
@@ -223,6 +252,8 @@ class State:
                 left /= self.cluster_weights[a] - node_weights[i]
             change += left - self.ratio[a]
             change[a] = np.inf
+            if self.problem.apart is not None:
+                change[labels[self.problem.apart.of_node(i)]] = np.inf
             k = int(np.argmin(change))
             # Of the whole value: it falls with every such move, so there is an end to them.
             if -change[k] > VISIBLE * self.value:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +38,9 @@ SECONDS_PER_EDGE = 8e-9
 BOUND_SHARE = 0.5
 """The part of a time limit that is kept for the lower bound at most, where it is wanted."""
 
+FREE_SHARE = 0.4
+"""The part of a time limit for the search that first leaves out what is to be apart."""
+
 MOST_THREADS = 8
 """Threads used by default: more gain little on what memory has to bring."""
 
@@ -56,13 +61,50 @@ def partition_problem(
     callback: Callable[[Progress], object] | None = None,
     n_jobs: int | None = None,
     began: float | None = None,
+    apart: np.ndarray | None = None,
 ) -> Partition:
     """Search for the smallest cut of a problem, with options that :func:`firstcut.partition` would
     accept.
 
     ``given`` is ``init``, as labels 0..n_clusters-1, and ``began`` the time, on the monotonic
-    clock, from which the limit counts.
+    clock, from which the limit counts. ``apart`` are pairs of nodes, of shape (m, 2) and of two
+    different nodes each, that are in different clusters of the result, and of those given; a
+    ValueError says so where no ``n_clusters`` clusters can hold them.
     """
+    options = _Options(
+        effort, time_limit, lower_bound, on_interrupt, random_state, callback, n_jobs, began
+    )
+    if apart is None or len(apart) == 0:
+        return _searched(problem, n_clusters, given, options)
+    from firstcut.partitioning.links import Contraction, sides, with_apart  # which few fits need
+
+    problem = with_apart(problem, apart, n_clusters)
+    if n_clusters > 2:
+        return _searched(problem, n_clusters, given, options)
+    # Of two clusters more is known: what must be apart from the same node is together.
+    contraction = Contraction.of(problem, sides(problem))
+    given = [contraction.carry(labels) for labels in given]
+    return contraction.expanded(_searched(contraction.problem, 2, given, options))
+
+
+class _Options(NamedTuple):
+    """The options of a search, as :func:`partition_problem` takes them."""
+
+    effort: str
+    time_limit: float | None
+    lower_bound: bool | None
+    on_interrupt: str
+    random_state: RandomState
+    callback: Callable[[Progress], object] | None
+    n_jobs: int | None
+    began: float | None
+
+
+def _searched(
+    problem: Problem, n_clusters: int, given: Sequence[np.ndarray], options: _Options
+) -> Partition:
+    """Search for the smallest cut of a problem that keeps apart what it says is to be."""
+    effort, time_limit, lower_bound, on_interrupt, random_state, callback, n_jobs, began = options
     # Drawn whatever comes, so that the caller's generator always moves on alike.
     seed = as_generator(random_state).integers(2**32, size=4).tolist()
     began = time.monotonic() if began is None else began
@@ -82,6 +124,8 @@ def partition_problem(
     n_threads = _count_threads(problem, effort, n_jobs)
     search = _Search(problem, n_clusters, seed, n_threads, began, time_limit, lower_bound, callback)
     try:
+        if problem.apart is not None:
+            search.look_without_pairs(EFFORTS[effort].stages)
         search.run(EFFORTS[effort].stages, given)
     except KeyboardInterrupt:
         # Interrupted in its first pass, a search has nothing to return.
@@ -109,6 +153,8 @@ class _Search:
         Edges visited so far.
     n_tasks : int
         Tasks that have been given a generator.
+    starts : dict of list of ndarray
+        Partitions that join at a stage, besides those that the caller has given.
     """
 
     def __init__(
@@ -126,6 +172,8 @@ class _Search:
         self.best: Trial | None = None
         self.work = 0
         self.n_tasks = 0
+        self.starts: dict[str, list[np.ndarray]] = {}
+        self._noted: dict[str, np.ndarray] = {}
         self._problem = problem
         self.n_clusters = n_clusters
         self._seed = seed
@@ -235,6 +283,47 @@ class _Search:
             return True
         return False
 
+    def note(self, stage: str) -> None:
+        """Remember the best partition at the end of a stage."""
+        if self.best is not None:
+            self._noted[stage] = self.best.labels
+
+    def look_without_pairs(self, stages: Sequence[str]) -> None:
+        """Search without the pairs that are to be apart first, and make starts of what it finds.
+
+        What it has found by the end of a stage, repaired, joins the same stage of this search: no
+        result is then above it, and where no repair was needed, pairs have cost nothing.
+        """
+        from firstcut.partitioning.repair import respecting  # which few searches need
+
+        left = self._deadline - self._began
+        free = _Search(
+            replace(self._problem, apart=None),
+            self.n_clusters,
+            self._seed,
+            self._n_threads,
+            self._began,
+            None if left == math.inf else FREE_SHARE * left,
+            False,
+            None,
+        )
+        try:
+            free.run(stages, ())
+        except KeyboardInterrupt:
+            if free.best is not None:
+                kept = respecting(self.scaled, free.best.labels, self.n_clusters)
+                assert kept is not None  # as there is a colouring
+                self.consider(Trial(kept, self.scaled.value(kept), 0))
+            raise
+        self._relaxation, self._unsolved = free._relaxation, free._unsolved
+        before = None
+        for stage, labels in free._noted.items():
+            if before is None or not np.array_equal(labels, before):
+                kept = respecting(self.scaled, labels, self.n_clusters)
+                assert kept is not None  # as there is a colouring
+                self.starts[stage] = [kept]
+            before = labels
+
     def report(self, stage: str, fraction: float) -> None:
         """Tell the callback where the search stands."""
         if self._callback is not None and self.best is not None:
@@ -254,7 +343,7 @@ class _Search:
         trials = begin(self, first, given)
         self.report(first, 1.0)
         self._first_work = self.work
-        if all(self.is_spent(stage) for stage in others):
+        if all(self.is_spent(stage) and stage not in self.starts for stage in others):
             for stage in others:
                 self.report(stage, 1.0)
         else:
