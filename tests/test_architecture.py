@@ -24,7 +24,7 @@ from firstcut.validation import check_graph
 EVERYWHERE = {"validation", "threads", "results"}
 """Modules that know of none of the rooms and may be used in every one."""
 
-FOUNDATION = {"graph", "cuts"}
+FOUNDATION = {"graph", "apart", "cuts"}
 METHOD = {*FOUNDATION, "kernels", "relaxation", "discretization"}
 ROOMS = {
     "validation": set(),
@@ -33,7 +33,8 @@ ROOMS = {
     "metrics": set(),
     "kernels": set(),
     "graph": set(),
-    "cuts": {"graph"},
+    "apart": set(),
+    "cuts": {"graph", "apart"},
     "affinity": {"graph", "kernels"},
     "relaxation": FOUNDATION,
     "discretization": {*FOUNDATION, "kernels"},

@@ -17,6 +17,11 @@ X = np.random.default_rng(0).normal(size=(N, 2))
 LABELS = np.repeat([0, 1, 2], 4)
 RELAXATION = firstcut.relax(GRAPH, 3, random_state=0)
 
+
+def without(values, *left_out):
+    return {key: value for key, value in values.items() if key not in left_out}
+
+
 NOT_ARRAYS = {
     "None": None,
     "a word": "1",
@@ -84,11 +89,21 @@ SEEDS = {
     key: COUNTS[key]
     for key in ("a word", "a number", "an object", "nothing", "-1", "NaN", "a truth value")
 }
+LINKS = {
+    **without(NOT_ARRAYS, "None", "nothing"),
+    "one pair, flat": [0, 1],
+    "triples": [(0, 1, 2)],
+    "floats": [(0.0, 1.0)],
+    "words": [("0", "1")],
+    "truth values": [(True, False)],
+    "None inside": [(0, None)],
+    "NaN": [(0, np.nan)],
+    "negative": [(0, -1)],
+    "beyond the nodes": [(0, N)],
+    "beyond 64 bits": [(0, 10**400)],
+    "masked": np.ma.masked_array([(0, 1), (2, 3)], mask=[(0, 0), (0, 1)]),
+}
 NAMES = {**NOT_ARRAYS, "an unknown name": "first-order", "0": 0}
-
-
-def without(values, *left_out):
-    return {key: value for key, value in values.items() if key not in left_out}
 
 
 GRAPH_AND_CUT = {"graph": MATRICES, "cut": WEIGHTS}
@@ -187,6 +202,8 @@ BAD = {
             "n_clusters": COUNTS,
             "effort": NAMES,
             "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
+            "must_link": LINKS,
+            "cannot_link": {**LINKS, "itself": [(3, 3)]},
             "time_limit": without(NUMBERS, "None"),
             "lower_bound": without(FLAGS, "None"),
             "on_interrupt": NAMES,

@@ -11,6 +11,10 @@ import numpy as np
 from firstcut.cuts import Problem
 
 
+class NoPlace(Exception):
+    """A node without edges is to be apart from a node of every cluster."""
+
+
 def clusters_of_core(wanted: int, n_core: int, n_isolated: int) -> int:
     """Return in how many clusters the nodes with edges are cut so that all nodes form ``wanted``.
 
@@ -28,8 +32,8 @@ def label_isolated(
     Parameters
     ----------
     problem : Problem
-        All nodes; those without edges may weigh nothing. Of pairs that are to be apart those of
-        nodes with edges are.
+        All nodes; those without edges may weigh nothing. Its pairs that are to be apart are so
+        among the nodes with edges.
     nodes : ndarray of shape (m,)
         The nodes with edges.
     labels : ndarray of shape (m,)
@@ -40,6 +44,11 @@ def label_isolated(
     Returns
     -------
     ndarray of shape (n,)
+
+    Raises
+    ------
+    NoPlace
+        Where pairs are to be apart, and the clusters of the nodes with edges leave one no place.
     """
     # 1. Nodes with edges keep their labels.
     everywhere = np.full(problem.n_nodes, -1, dtype=np.int64)
@@ -70,11 +79,7 @@ def label_isolated(
             near = everywhere[apart.of_node(node)]
             barred[near[near >= 0]] = True
             if barred.all():
-                raise ValueError(
-                    f"Of {lonely.size} nodes or groups of linked nodes without edges one is apart "
-                    "from a node of every cluster, by cannot_link. Connect them to others, raise "
-                    "n_clusters, or leave their pairs out."
-                )
+                raise NoPlace(int(node))
         # Boundaries stay: the node has no edges. A cluster that weighs nothing is 0 / 0, no gain.
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = boundary / cluster_weights - boundary / (cluster_weights + weight)

@@ -9,11 +9,15 @@ import numpy as np
 
 from firstcut.apart import Apart
 from firstcut.cuts import Problem
-from firstcut.estimator.isolated import clusters_of_core, label_isolated
+from firstcut.estimator.isolated import NoPlace, clusters_of_core, label_isolated
 from firstcut.estimator.strategies import STRATEGIES, Outcome, Say, Settings
 from firstcut.partitioning.colouring import colour
 from firstcut.partitioning.links import Contraction, Links, check_links
 from firstcut.results import Relaxation
+
+SLIGHT = 2.0**-30
+"""What a node that weighs nothing counts for beside the lightest of the others: too little to be
+seen in a cut value, and more than rounding."""
 
 
 def read_links(
@@ -61,29 +65,50 @@ def cut_linked(
     Outcome
     """
     links.check_n_clusters(n_clusters)
-    # 1. Contract what must be together, and leave out the groups without edges.
+    # 1. Contract what must be together, and cut the graph of the groups that have edges.
     contraction = Contraction.of(problem, links.groups)
     whole, pairs = contraction.problem, links.apart
+    # Eigenpairs of the samples are none of their groups.
+    known = known if links.n_groups == problem.n_nodes else None
     if pairs is not None:
         whole = replace(whole, apart=Apart.of(pairs, links.n_groups))
-    nodes = whole.graph.connected
-    core, n_isolated = whole.restrict(nodes), whole.n_nodes - nodes.size
+    try:
+        found = _cut(whole, whole.graph.connected, n_clusters, settings, seed, known, say)
+    except NoPlace:
+        # 2. Where a group without edges has no place in the clusters of the others, those that are
+        #    apart from any take part in the cut. They must weigh something for that.
+        assert whole.apart is not None
+        nodes = np.union1d(whole.graph.connected, whole.apart.linked)
+        weights = whole.node_weights
+        least = SLIGHT * np.min(weights, where=weights > 0, initial=np.inf)
+        least = least if np.isfinite(least) else 1.0
+        whole = replace(whole, node_weights=np.where(weights > 0, weights, least))
+        found = _cut(whole, nodes, n_clusters, settings, seed, None, say)
+    # 3. Label all samples by their groups. Eigenpairs of the groups are none of the samples.
+    relaxation = found.relaxation if links.n_groups == problem.n_nodes else None
+    return Outcome(found.labels[links.groups], found.n_iter, relaxation)
+
+
+def _cut(
+    whole: Problem,
+    nodes: np.ndarray,
+    n_clusters: int,
+    settings: Settings,
+    seed: int,
+    known: Relaxation | None,
+    say: Say,
+) -> Outcome:
+    """Cut the graph between ``nodes``, which hold all that have edges, and label the others."""
+    core, n_others = whole.restrict(nodes), whole.n_nodes - nodes.size
     labels, found = np.empty(0, dtype=np.int64), Outcome(np.empty(0, dtype=np.int64), 0, None)
     if core.n_nodes > 0:
-        # 2. Where groups without edges are clusters, the others need enough of them all the same.
-        in_core = (
-            clusters_of_core(n_clusters, core.n_nodes, n_isolated) if n_isolated else n_clusters
-        )
+        in_core = clusters_of_core(n_clusters, core.n_nodes, n_others)
+        # Where others are clusters by themselves, these still need enough to be apart.
         while core.apart is not None and colour(core.apart, in_core).colours is None:
             in_core += 1
-        # 3. Cut. Eigenpairs of the samples are none of their groups.
-        if links.n_groups < problem.n_nodes:
-            known = None
         run = STRATEGIES[settings.solver].run
         found = run(core, in_core, n_clusters, settings, seed, known, say)
         labels = found.labels
-    # 4. Label the groups without edges, and all samples by their groups.
-    if n_isolated:
+    if n_others:
         labels = label_isolated(whole, nodes, labels, n_clusters)
-    relaxation = found.relaxation if links.n_groups == problem.n_nodes else None
-    return Outcome(labels[links.groups], found.n_iter, relaxation)
+    return Outcome(labels, found.n_iter, found.relaxation)

@@ -213,8 +213,11 @@ class State:
             while stalled < MOST_STALLED and self.settle() > 0:
                 before, value = value, self.measure()
                 stalled = 0 if value < before else stalled + 1
-            if not self._move_heavy() and self.exchange(EXCHANGE_EDGES * graph.n_stored) == 0:
-                return value
+            if not self._move_heavy():
+                # Exchanges that fresh sums do not see end it too: they gain less than rounding.
+                exchanges = self.exchange(EXCHANGE_EDGES * graph.n_stored)
+                if exchanges == 0 or not self.measure() < value:
+                    return self.value
             value, stalled = self.measure(), 0
 
     def _move_heavy(self) -> bool:
