@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,11 +62,20 @@ def colour(apart: Apart, n_colours: int) -> Colouring:
     -------
     Colouring
     """
+    linked = apart.linked
+    if linked.size < apart.n_nodes:
+        # Of the nodes of pairs alone, which may be few of many.
+        found = colour(apart.restricted(linked), n_colours)
+        if found.colours is None:
+            return replace(found, clique=linked[found.clique].tolist())
+        everywhere = np.full(apart.n_nodes, -1, dtype=np.int32)
+        everywhere[linked] = found.colours
+        return replace(found, colours=everywhere)
     near = [apart.of_node(i).tolist() for i in range(apart.n_nodes)]
     colours = [-1] * apart.n_nodes
     # 1. Peel off what always finds a colour.
     peeled = _peeled(near, n_colours)
-    core = [i for i in apart.linked.tolist() if not peeled[1][i]]
+    core = [i for i in range(apart.n_nodes) if not peeled[1][i]]
     # 2. Colour the components of what is left.
     steps = MOST_STEPS
     for nodes in _components(apart, core):
@@ -77,9 +86,8 @@ def colour(apart: Apart, n_colours: int) -> Colouring:
         steps = max(1, steps - taken)
     # 3. Bring the others back. Each takes the first colour that is left.
     for i in reversed(peeled[0]):
-        if near[i]:
-            used = {colours[j] for j in near[i]}
-            colours[i] = next(k for k in range(n_colours) if k not in used)
+        used = {colours[j] for j in near[i]}
+        colours[i] = next(k for k in range(n_colours) if k not in used)
     return Colouring(np.array(colours, dtype=np.int32), True, [], n_colours)
 
 

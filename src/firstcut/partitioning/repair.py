@@ -8,6 +8,9 @@ from scipy.optimize import linear_sum_assignment
 from firstcut.cuts import Problem
 from firstcut.partitioning.levels import Step
 
+COUNTED_NODES = 500
+"""Nodes of a level up to which the pairs between any two of them are counted, in a table."""
+
 
 def start_of_merged(
     problem: Problem, steps: list[Step], n_clusters: int
@@ -18,12 +21,9 @@ def start_of_merged(
     leave more of a choice. None where even the problem itself has no partition that is found.
     """
     low = steps[-1].problem if steps else problem
-    labels = np.arange(low.n_nodes, dtype=np.int32)
     if low.n_nodes == n_clusters:
-        return steps, labels
-    # The heaviest are clusters, and the others have to find one.
-    order = np.argsort(-low.node_weights, kind="stable")
-    labels[order] = np.where(labels < n_clusters, labels, -1)
+        return steps, np.arange(n_clusters, dtype=np.int32)
+    labels = _least_violated(problem, steps, n_clusters)
     while True:
         found = respecting(low, labels, n_clusters)
         if found is not None:
@@ -33,6 +33,35 @@ def start_of_merged(
         *steps, last = steps
         labels = labels[last.parent]
         low = steps[-1].problem if steps else problem
+
+
+def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.ndarray:
+    """Return labels of the last level: the heaviest nodes are clusters, and the others join one.
+
+    Each joins where it violates the fewest pairs of ``problem``, of those where it has the most
+    affinity. On large levels the others are left without a cluster, -1.
+    """
+    low = steps[-1].problem if steps else problem
+    n, apart = low.n_nodes, problem.apart
+    assert apart is not None
+    order = np.argsort(-low.node_weights, kind="stable")
+    labels = np.full(n, -1, dtype=np.int32)
+    labels[order[:n_clusters]] = np.arange(n_clusters)
+    if n > COUNTED_NODES:
+        return labels
+    parent = np.arange(problem.n_nodes)
+    for step in steps:
+        parent = step.parent[parent]
+    # How many pairs there are between two nodes of the level.
+    count = np.zeros((n, n))
+    np.add.at(count, tuple(parent[apart.pairs].T), 1.0)
+    count, ties = count + count.T, low.graph.matrix.toarray()
+    for i in order[n_clusters:]:
+        inside = labels >= 0
+        violated = np.bincount(labels[inside], count[i, inside], n_clusters)
+        drawn = np.bincount(labels[inside], ties[i, inside], n_clusters)
+        labels[i] = np.lexsort((-drawn, violated))[0]
+    return labels
 
 
 def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:

@@ -315,7 +315,8 @@ class _Search:
                 assert kept is not None  # as there is a colouring
                 self.consider(Trial(kept, self.scaled.value(kept), 0))
             raise
-        self._relaxation, self._unsolved = free._relaxation, free._unsolved
+        if free._relaxation is not None:  # which is that of the same graph
+            self._relaxation, self._unsolved = free._relaxation, False
         before = None
         for stage, labels in free._noted.items():
             if before is None or not np.array_equal(labels, before):
