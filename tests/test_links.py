@@ -310,7 +310,8 @@ def test_exchanges_compiled_and_interpreted_agree(data):
     compiled.settle()
     compiled.exchange(10**6)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("move_over", "find_chain", "apply_move", "exchange"):
+        names = ("move_over", "find_chain", "best_place", "make_room", "apply_move", "exchange")
+        for name in names:
             patch.setattr(exchanging, name, getattr(exchanging, name).py_func)
         for name in ("best_move", "apply_move"):
             patch.setattr(moves, name, getattr(moves, name).py_func)

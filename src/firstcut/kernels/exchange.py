@@ -1,16 +1,23 @@
-"""Exchanges: two clusters swap nodes that stand in each other's way.
+"""Exchanges: nodes that stand in each other's way change places.
 
 Where nodes must be apart, a node cannot move to a cluster that holds one of those, which in turn
-cannot move to where the first is: single moves are stuck, and with two clusters always. Let i be in
-cluster a, and follow the pairs from i through clusters a and k only. What is reached is a chain
-(Kempe's, of the four colours), and no pair leads from it to the rest of a and k. Exchanging a and k
-on the whole chain keeps all pairs apart.
+cannot move to where the first is: single moves are stuck, and with two clusters always. Two steps
+lead on from there, and both keep all pairs apart:
+
+- Node i moves to cluster k, after the nodes there that it must be apart from have each moved to
+  whatever third cluster is best.
+- Let i be in cluster a, and follow the pairs from i through clusters a and k only. What is reached
+  is a chain (Kempe's, of the four colours), and no pair leads from it to the rest of a and k. The
+  two clusters exchange all nodes of the chain.
 """
 
 from __future__ import annotations
 
 from firstcut.kernels import kernel
 from firstcut.kernels.moves import HEAVY, LARGEST, TOLERANCE, apply_move
+
+MOST_PUSHED = 3
+"""Nodes that make room for one, at most: more hardly ever gain what they cost."""
 
 
 @kernel
@@ -73,18 +80,106 @@ def find_chain(i, k, labels, apart, stamp, members, seen):
 
 
 @kernel
+def best_place(i, problem, state, link, apart):
+    """Return the cluster, other than its own, that it costs least to put node i into.
+
+    -1 where each holds a node that i must be apart from. ``link`` is c zeros and is left zero.
+    O(deg(i) + c).
+    """
+    indptr, indices, weights, node_weights = problem
+    labels, _, cluster_weights, _, ratio, _ = state
+    a = labels[i]
+    total = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        j = indices[p]
+        if j != i:
+            total += weights[p]
+            link[labels[j]] += weights[p]
+    for p in range(apart[0][i], apart[0][i + 1]):
+        link[labels[apart[1][p]]] = -1.0
+    best = -1
+    best_join = 0.0
+    for k in range(link.shape[0]):
+        if k != a and link[k] >= 0.0:
+            join = total - 2.0 * link[k] - ratio[k] * node_weights[i]
+            join /= cluster_weights[k] + node_weights[i]
+            if best < 0 or join < best_join:
+                best = k
+                best_join = join
+    for k in range(link.shape[0]):
+        link[k] = 0.0
+    return best
+
+
+@kernel
+def make_room(i, k, problem, state, apart, scratch):
+    """Move node i to cluster k, and what it must be apart from there elsewhere; return the change.
+
+    Where that does not lower the value, or is not possible, everything stays as it was, and what is
+    returned is positive. ``scratch`` is ``members`` and ``origin``, integers for who was moved from
+    where, ``link``, c zeros, and ``saved``, four rows of c numbers. O(edges of all that move + c).
+    """
+    labels, boundary, cluster_weights, count, ratio, _ = state
+    members, origin, link, saved = scratch
+    before = 0.0
+    for q in range(ratio.shape[0]):
+        saved[0, q] = boundary[q]
+        saved[1, q] = cluster_weights[q]
+        saved[2, q] = ratio[q]
+        saved[3, q] = count[q]
+        before += ratio[q]
+    # 1. Those that i must be apart from leave k, each for the best of the clusters it may join.
+    #    None joins that of i, which is still there.
+    n_moved = 0
+    is_free = True
+    for p in range(apart[0][i], apart[0][i + 1]):
+        j = apart[1][p]
+        if labels[j] != k:
+            continue
+        target = best_place(j, problem, state, link, apart) if n_moved < MOST_PUSHED else -1
+        if target < 0 or not move_over(j, target, problem, state):
+            is_free = False
+            break
+        members[n_moved] = j
+        origin[n_moved] = k
+        n_moved += 1
+    # 2. Then i moves there.
+    if is_free:
+        members[n_moved] = i
+        origin[n_moved] = labels[i]
+        is_free = move_over(i, k, problem, state)
+        n_moved += 1
+    # 3. Keep what lowers the value, and put back everything else as it was.
+    after = 0.0
+    for q in range(ratio.shape[0]):
+        after += ratio[q]
+    if is_free and before - after > TOLERANCE * before:
+        return after - before
+    for q in range(n_moved):
+        labels[members[q]] = origin[q]
+    for q in range(ratio.shape[0]):
+        boundary[q] = saved[0, q]
+        cluster_weights[q] = saved[1, q]
+        ratio[q] = saved[2, q]
+        count[q] = int(saved[3, q])
+    return 1.0
+
+
+@kernel
 def exchange(problem, state, apart, nodes, max_edges, scratch):
-    """Make the exchanges of chains from ``nodes`` that lower the value; return what came of it.
+    """Make the exchanges from ``nodes`` that lower the value; return what came of it.
 
     That is (decrease, exchanges, edges visited). Chains are found from their smallest nodes, so
-    ``nodes`` should have those. ``scratch`` is ``members`` and ``seen``, integers of n, the second
-    zero, and ``tried``, integers of c, zero. Changes the state; every exchange lowers the value, no
+    ``nodes`` should have those. ``scratch`` is ``members``, ``seen`` and ``origin``, integers of n,
+    the second zero, ``tried``, integers of c, zero, ``link``, c zeros, which are left zero, and
+    ``saved``, four rows of c numbers. Changes the state; every exchange lowers the value, no
     cluster is emptied, and pairs that are apart stay apart. Ends after ``max_edges``.
     """
     indptr = problem[0]
     labels, boundary, cluster_weights, count, ratio, _ = state
     apart_indptr, apart_indices = apart
-    members, seen, tried = scratch
+    members, seen, origin, tried, link, saved = scratch
+    n_clusters = link.shape[0]
     decrease = 0.0
     exchanges = 0
     edges = 0
@@ -100,14 +195,22 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
             if tried[k] == s + 1:
                 continue
             tried[k] = s + 1
-            # 2. Follow the chain. Where it is all of both clusters, they would only swap names.
+            # 2. Let those in k make room, where there is a third cluster for them.
+            if n_clusters > 2:
+                edges += indptr[i + 1] - indptr[i] + n_clusters
+                change = make_room(i, k, problem, state, apart, (members, origin, link, saved))
+                if change < 0.0:
+                    decrease -= change
+                    exchanges += 1
+                    break
+            # 3. Follow the chain. Where it is all of both clusters, they would only swap names.
             stamp += 1
             n_own, n_other = find_chain(i, k, labels, apart, stamp, members, seen)
             size = n_own + n_other
             edges += apart_indptr[i + 1] - apart_indptr[i] + size
             if size == 0 or (n_own == count[a] and n_other == count[k]):
                 continue
-            # 3. Move its nodes over, and first those of the cluster that others stay behind in.
+            # 4. Move its nodes over, and first those of the cluster that others stay behind in.
             before = ratio[a] + ratio[k]
             old_a = boundary[a], cluster_weights[a], ratio[a], count[a]
             old_k = boundary[k], cluster_weights[k], ratio[k], count[k]
@@ -124,7 +227,7 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
                         break
                     seen[j] = -stamp
                     n_moved += 1
-            # 4. Keep what lowers the value, and put back everything else as it was.
+            # 5. Keep what lowers the value, and put back everything else as it was.
             change = ratio[a] + ratio[k] - before
             if n_moved == size and -change > TOLERANCE * before:
                 decrease -= change

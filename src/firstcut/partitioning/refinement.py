@@ -191,8 +191,9 @@ class State:
 
         n, n_clusters = self.problem.n_nodes, self.count.size
         nodes = self.problem.apart.linked
-        members, seen = np.zeros((2, n), dtype=np.int32)
-        scratch = members, seen, np.zeros(n_clusters, dtype=np.int32)
+        members, seen, origin = np.zeros((3, n), dtype=np.int32)
+        tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((4, n_clusters))
+        scratch = members, seen, origin, tried, self.scratch[0], saved
         decrease, exchanges, edges = exchange(
             self.arrays, self.sums, self.apart, nodes, max_edges, scratch
         )
