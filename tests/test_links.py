@@ -172,6 +172,19 @@ def test_more_effort_is_never_worse_and_threads_change_nothing(c):
     assert values == sorted(values, reverse=True)
 
 
+def test_it_does_not_matter_in_which_order_pairs_are_listed():
+    S, rng = points_graph(150), np.random.default_rng(0)
+    must, cannot = np.arange(20).reshape(-1, 2), 20 + np.arange(40).reshape(-1, 2)
+    options = {"effort": "fast", "random_state": 0}
+    first = firstcut.partition(S, 4, must_link=must, cannot_link=cannot, **options)
+    mixed = [np.tile(pairs, (2, 1))[rng.permutation(2 * len(pairs))] for pairs in (must, cannot)]
+    mixed[1][::2] = mixed[1][::2, ::-1]
+    before = [pairs.copy() for pairs in mixed]
+    second = firstcut.partition(S, 4, must_link=mixed[0], cannot_link=mixed[1], **options)
+    assert np.array_equal(first.labels, second.labels)
+    assert all(np.array_equal(*both) for both in zip(mixed, before, strict=True))
+
+
 def test_no_pairs_are_no_links():
     S = points_graph(150)
     plain = firstcut.partition(S, 3, effort="fast", random_state=0)
