@@ -411,6 +411,17 @@ def test_a_long_search_is_given_up_with_an_error(monkeypatch):
         firstcut.partition(points_graph(30), 3, cannot_link=odd_wheel())
 
 
+def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
+    monkeypatch.setattr(colouring, "MOST_STEPS", 3)
+    S, init = points_graph(30), np.arange(30) % 3
+    cannot = np.array([(i, j) for i, j in itertools.combinations(range(9), 2) if (i - j) % 3])
+    with pytest.raises(ValueError, match=r"could not be decided .* pass as init"):
+        firstcut.partition(S, 3, cannot_link=cannot)
+    found = firstcut.partition(S, 3, cannot_link=cannot, init=init, random_state=0)
+    assert is_kept(found.labels, NONE, cannot)
+    assert found.cut_value <= firstcut.cut_value(S, init)
+
+
 # -- contradictions
 
 

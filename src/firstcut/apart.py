@@ -86,6 +86,12 @@ class Apart:
         """Return the pairs with clusters that are known to violate none of them."""
         return replace(self, colouring=colouring)
 
+    def coloured_by(self, labels: np.ndarray) -> Apart:
+        """Return the pairs with the clusters of a partition that violates none of them."""
+        colours = np.full(self.n_nodes, -1, dtype=np.int32)
+        colours[self.linked] = labels[self.linked]
+        return self.with_colouring(colours)
+
     def restricted(self, nodes: np.ndarray) -> Apart:
         """Return the pairs between some of the nodes, in the order given."""
         place = np.full(self.n_nodes, -1)

@@ -7,6 +7,7 @@ much, and edges inside it are never cut. What must be apart is carried beside th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,14 +51,17 @@ class Links:
         """The pairs of groups that must be apart, None if there are none."""
         return self.groups[self.cannot] if len(self.cannot) else None
 
-    def check_n_clusters(self, n_clusters: int) -> None:
-        """Raise if there are too few groups for so many clusters, or too many pairs apart."""
+    def check_n_clusters(self, n_clusters: int, is_shown: bool = False) -> None:
+        """Raise if there are too few groups for so many clusters, or too many pairs apart.
+
+        ``is_shown`` says that a partition is there which keeps all pairs apart.
+        """
         if n_clusters > self.n_groups:
             raise ValueError(
                 f"n_clusters={n_clusters}, but the must_link pairs leave {self.n_groups} groups; "
                 f"ask for at most {self.n_groups} clusters, or leave pairs out."
             )
-        if self.apart is None:
+        if self.apart is None or is_shown:
             return
         found = colour(Apart.of(self.apart, self.n_groups), n_clusters)
         if found.colours is not None:
@@ -80,7 +84,7 @@ class Links:
         raise ValueError(
             f"Whether n_clusters={n_clusters} clusters can keep all cannot_link pairs apart could "
             f"not be decided in {MOST_STEPS:,} steps; ask for more clusters ({found.enough} are "
-            "enough), or leave pairs out."
+            "enough), leave pairs out, or pass as init a partition that keeps them apart."
         )
 
     def check_init(self, labels: np.ndarray, name: str) -> None:
@@ -226,12 +230,17 @@ class Contraction:
         return replace(found, labels=labels, cut_value=value, lower_bound=bound)
 
 
-def with_apart(problem: Problem, pairs: np.ndarray, n_clusters: int) -> Problem:
+def with_apart(
+    problem: Problem, pairs: np.ndarray, n_clusters: int, given: Sequence[np.ndarray] = ()
+) -> Problem:
     """Return the problem with pairs of nodes that are to be apart, and a colouring of them.
 
-    ``pairs`` are of different nodes. Raises where ``n_clusters`` clusters cannot keep them apart.
+    ``pairs`` are of different nodes, and apart in the partitions given. Without any of these it
+    raises where ``n_clusters`` clusters cannot keep them apart.
     """
     apart = Apart.of(pairs, problem.n_nodes)
+    if given:
+        return replace(problem, apart=apart.coloured_by(given[0]))
     colours = colour(apart, n_clusters).colours
     if colours is None:
         every = np.arange(problem.n_nodes)

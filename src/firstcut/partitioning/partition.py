@@ -123,9 +123,10 @@ def partition(
 
         links = check_links(must_link, cannot_link, problem.n_nodes)
         if links is not None:
-            links.check_n_clusters(n_clusters)
-            for number, (name, _) in enumerate(_named(init)):
-                links.check_init(given[number], name)
+            for labels, (name, _) in zip(given, _named(init), strict=True):
+                links.check_init(labels, name)
+            # A partition that was given shows that there is one.
+            links.check_n_clusters(n_clusters, is_shown=bool(given))
             apart = links.apart
             if links.n_groups < problem.n_nodes:
                 contraction = Contraction.of(problem, links.groups)

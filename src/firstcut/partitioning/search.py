@@ -78,7 +78,7 @@ def partition_problem(
         return _searched(problem, n_clusters, given, options)
     from firstcut.partitioning.links import Contraction, sides, with_apart  # which few fits need
 
-    problem = with_apart(problem, apart, n_clusters)
+    problem = with_apart(problem, apart, n_clusters, given)
     if n_clusters > 2:
         return _searched(problem, n_clusters, given, options)
     # Of two clusters more is known: what must be apart from the same node is together.
