@@ -1,0 +1,1 @@
+"""Proofs that a cut is the smallest there is, or how far from it at most."""

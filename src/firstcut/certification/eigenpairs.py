@@ -1,0 +1,19 @@
+"""Some eigenpairs of a dense symmetric matrix, whatever the span of its entries."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+
+def eigenpairs(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues from number ``first`` to ``last``, ascending, and their vectors."""
+    try:
+        values, vectors = scipy.linalg.eigh(
+            matrix, subset_by_index=(first, last), check_finite=False
+        )
+    except np.linalg.LinAlgError:
+        # LAPACK's fastest method gives up on some matrices; its oldest does not.
+        values, vectors = scipy.linalg.eigh(matrix, driver="ev", check_finite=False)
+        values, vectors = values[first : last + 1], vectors[:, first : last + 1]
+    return values, vectors
