@@ -193,7 +193,25 @@ BAD = {
     firstcut.refine: ({"graph": GRAPH, "labels": LABELS}, {**GRAPH_AND_CUT, "labels": LABELLINGS}),
     firstcut.exact_partition: (
         {"graph": GRAPH, "n_clusters": 3},
-        {**GRAPH_AND_CUT, "n_clusters": COUNTS},
+        {
+            **GRAPH_AND_CUT,
+            "n_clusters": COUNTS,
+            "max_partitions": COUNTS,
+            "time_limit": without(NUMBERS, "None"),
+        },
+    ),
+    firstcut.certify: (
+        {"graph": GRAPH, "labels": LABELS},
+        {
+            **GRAPH_AND_CUT,
+            "labels": LABELLINGS,
+            "gap": {**without(NUMBERS, "a number"), "1": 1, "percent": 5.0, "infinity": np.inf},
+            "time_limit": without(NUMBERS, "None"),
+            "must_link": {**LINKS, "apart in the labels": [(0, 11)]},
+            "cannot_link": {**LINKS, "itself": [(3, 3)], "together in the labels": [(0, 1)]},
+            "callback": without(NOT_ARRAYS, "None", "a function"),
+            "random_state": SEEDS,
+        },
     ),
     firstcut.partition: (
         {"graph": GRAPH, "n_clusters": 3},
@@ -205,7 +223,7 @@ BAD = {
             "must_link": LINKS,
             "cannot_link": {**LINKS, "itself": [(3, 3)]},
             "time_limit": without(NUMBERS, "None"),
-            "lower_bound": without(FLAGS, "None"),
+            "lower_bound": {**without(FLAGS, "None"), "another word": "tightest"},
             "on_interrupt": NAMES,
             "random_state": SEEDS,
             "callback": without(NOT_ARRAYS, "None", "a function"),

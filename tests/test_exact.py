@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from importlib.resources import files
 from itertools import product
@@ -216,22 +217,60 @@ def test_weights_of_every_size_together(seed, c):
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "options", "words"),
+    ("n", "c", "most", "words"),
     [
-        (30, 2, {}, r"There are 536,870,911 partitions of 30 nodes into 2 .*=268,435,456\. Let"),
-        (7, 3, {"max_partitions": 300}, r"There are 301 partitions .*max_partitions=300"),
-        (30, 8, {}, r"about 10\^22 partitions of 30 nodes into 8 clusters"),
-        (1000, 400, {}, r"more than 10\^1561 partitions of 1,000 nodes"),
-        (2100, 2099, {}, r"2,203,950 partitions .* 4,407,900 pairs of a node and a cluster"),
-        (200, 198, {}, r"partitions .* 1.1e\+12 steps.* max_partitions=268,435,456; \S+ would do"),
-        (30, 31, {}, r"n_clusters=31 is more than the 30 nodes"),
-        (30, 2, {"max_partitions": 0}, r"max_partitions=0"),
+        (30, 2, 2**28, r"There are 536,870,911 partitions of 30 nodes into 2 .*=268,435,456\."),
+        (7, 3, 300, r"There are 301 partitions .*max_partitions=300"),
+        (30, 8, 2**28, r"about 10\^22 partitions of 30 nodes into 8 clusters"),
+        (1000, 400, 2**28, r"more than 10\^1561 partitions of 1,000 nodes"),
+        (2100, 2099, 2**28, r"2,203,950 partitions .* 4,407,900 pairs of a node and a cluster"),
+        (
+            200,
+            198,
+            2**28,
+            r"partitions .* 1.1e\+12 steps.* max_partitions=268,435,456; \S+ would do",
+        ),
     ],
 )
-def test_what_is_too_large_is_told(n, c, options, words):
-    ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n))
+def test_what_is_too_large_to_be_gone_through_is_told(n, c, most, words):
+    told = exact.too_many(n, c, most)
+    assert told is not None
+    assert re.search(words, told)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_clusters": 31}, r"n_clusters=31 is more than the 30 nodes"),
+        ({"max_partitions": 0}, r"max_partitions=0"),
+        ({"time_limit": -1}, r"time_limit=-1"),
+    ],
+)
+def test_bad_options_are_told(options, words):
+    ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(30, 30))
     with pytest.raises(ValueError, match=words):
-        firstcut.exact_partition(ring, c, **options)
+        firstcut.exact_partition(ring, **{"n_clusters": 2, **options})
+
+
+def test_what_is_not_proven_is_not_returned():
+    S = np.random.default_rng(0).random((120, 120))
+    with pytest.raises(
+        RuntimeError, match=r"partitions .* did not end in 0.1 s: .* gap of .*firstcut\.certify"
+    ):
+        firstcut.exact_partition(S + S.T, 5, time_limit=0.1)
+
+
+@pytest.mark.parametrize("c", [2, 3, 5])
+def test_beyond_what_can_be_gone_through_the_optimum_is_proven(c):
+    n = 45
+    path = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n))
+    best = firstcut.exact_partition(path, c, "ratio")
+    # Runs as even as possible: the ends have one edge that is cut, those between two.
+    assert best.gap < 1e-6
+    sizes = np.bincount(best.labels)
+    assert best.cut_value <= sum(2.0 / len(run) for run in np.array_split(np.arange(n), c))
+    assert sizes.min() >= 1
+    assert best.labels.tolist() == sorted(best.labels.tolist())
 
 
 @pytest.mark.parametrize("c", [1, 2, 3, 4])
@@ -261,8 +300,9 @@ def test_what_the_default_lets_through_is_bounded_in_cost():
     ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(40, 40))
     cost = int(exact.search_cost(40, 38))
     enough = -(-cost // exact.COST_PER_PARTITION)
-    with pytest.raises(ValueError, match=f"{enough:,} would do"):
-        firstcut.exact_partition(ring, 38, max_partitions=exact.stirling(40, 38))
+    told = exact.too_many(40, 38, exact.stirling(40, 38))
+    assert told is not None
+    assert f"{enough:,} would do" in told
     assert firstcut.exact_partition(ring, 38, max_partitions=enough).gap == 0
 
 

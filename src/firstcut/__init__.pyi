@@ -3,6 +3,9 @@ from .affinity import AFFINITIES as AFFINITIES
 from .affinity.adaptive_neighbors import adaptive_neighbors_graph as adaptive_neighbors_graph
 from .affinity.nearest_neighbors import nearest_neighbors_graph as nearest_neighbors_graph
 from .affinity.self_tuning import self_tuning_graph as self_tuning_graph
+from .certification.certify import certify as certify
+from .certification.exact_partition import exact_partition as exact_partition
+from .certification.proof import ProofProgress as ProofProgress
 from .cuts import CUTS as CUTS
 from .cuts import cut_value as cut_value
 from .cuts import node_weights as node_weights
@@ -17,7 +20,6 @@ from .partitioning.cut_path import CutPath as CutPath
 from .partitioning.direct_cut import direct_cut as direct_cut
 from .partitioning.efforts import EFFORTS as EFFORTS
 from .partitioning.efforts import Progress as Progress
-from .partitioning.exact import exact_partition as exact_partition
 from .partitioning.partition import partition as partition
 from .partitioning.refinement import refine as refine
 from .relaxation.relax import lower_bound as lower_bound

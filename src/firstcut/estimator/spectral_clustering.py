@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -29,7 +30,9 @@ from firstcut.results import Partition, Relaxation
 from firstcut.validation import number_by_appearance, refuse_masked
 
 if TYPE_CHECKING:
+    from firstcut.certification.proof import ProofProgress
     from firstcut.estimator.chosen_number import ChosenNumber
+    from firstcut.partitioning.links import Links
 
 MAX_CLUSTERS = 20
 """The largest number of clusters that ``n_clusters="auto"`` considers, unless told otherwise."""
@@ -50,6 +53,8 @@ class Fitted:
     settings: Settings
     seed: int
     relaxation: Relaxation | None
+    links: Links | None = None
+    certified: float | None = None
 
     @cached_property
     def eigenpairs(self) -> FittedEigenpairs:
@@ -158,7 +163,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     cut_value_ : float
         The cut value of ``labels_``.
     lower_bound_ : float
-        No partition into as many clusters has a smaller cut value. Computed when first asked for.
+        No partition into as many clusters has a smaller cut value. Computed when first asked for;
+        :meth:`certify` proves a better one.
     gap_ : float
         (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
@@ -340,6 +346,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             settings,
             seed,
             found.relaxation,
+            links,
         )
         self._say(f"{n_clusters} clusters, cut value {self.cut_value_:.6g}")
         return self
@@ -389,10 +396,61 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         labels, ties = self._fitted.prediction.place(X)
         return -self._fitted.prediction.clusters.value_with(ties, labels)
 
+    def certify(
+        self,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        callback: Callable[[ProofProgress], object] | None = None,
+    ) -> Partition:
+        """Prove how small the cut could be, and find a smaller one if there is.
+
+        It is :func:`firstcut.certify` of the labels on the graph of the fit, and keeps to the links
+        that the fit was given. It renews ``lower_bound_`` and ``gap_``, and where better labels are
+        found ``labels_`` and ``cut_value_``.
+
+        Parameters
+        ----------
+        gap : float, default=0.0
+            The gap that is enough, as a part of the cut value, below 1.
+        time_limit : float, optional
+            Seconds after which the proof ends with what it has.
+        callback : callable, optional
+            Called with a :class:`firstcut.ProofProgress` after every round of the proof.
+
+        Returns
+        -------
+        Partition
+            Of ``labels_``, with the bound that was proven.
+        """
+        check_is_fitted(self, "labels_")
+        from firstcut.estimator.certified import certify_fitted  # which few models need
+
+        fitted = self._fitted
+        labels, bound, sums = certify_fitted(
+            fitted.matrix,
+            fitted.cut,
+            fitted.labels,
+            fitted.links,
+            fitted.seed,
+            gap,
+            time_limit,
+            callback,
+        )
+        # What was proven before stays so.
+        bound = max(bound, fitted.certified or 0.0)
+        self._fitted = replace(fitted, labels=labels, sums=sums, certified=bound)
+        if "eigenpairs" in fitted.__dict__:  # which are those of the same graph
+            self._fitted.__dict__["eigenpairs"] = fitted.eigenpairs
+        self.labels_, self.cut_value_ = labels, value_of_sums(*sums)
+        return Partition(labels, self.cut_value_, bound)
+
     @property
     def lower_bound_(self) -> float:
         """No partition into as many clusters has a smaller cut value."""
         check_is_fitted(self, "labels_")
+        if self._fitted.certified is not None:
+            return self._fitted.certified
         return self._fitted.eigenpairs.lower_bound
 
     @property

@@ -1,4 +1,4 @@
-"""The proven optimum of small graphs, by branch and bound over all partitions.
+"""The proven optimum of tiny graphs, by branch and bound over all partitions.
 
 There are S(n, c) partitions of n nodes into c clusters (Stirling numbers of the second kind):
 134,217,727 of 28 nodes into 2. The bound rules most of them out unseen on most graphs, and visiting
@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.cuts import CutLike, Problem, as_problem
+from firstcut.cuts import Problem
 from firstcut.graph import Graph
 from firstcut.kernels.branch_and_bound import DONE, branch
 from firstcut.partitioning.refinement import State
 from firstcut.results import Partition
-from firstcut.validation import check_count, check_n_clusters, number_by_appearance
+from firstcut.validation import number_by_appearance
 
 VISITS_PER_CALL = 2**21
 """Steps between two moments at which the search can be interrupted: a few tenths of a second."""
@@ -49,52 +48,6 @@ TINY = float(np.finfo(np.float64).smallest_normal)
 """Below this doubles underflow, and are right to a number of units, not of digits."""
 
 
-def exact_partition(
-    graph: Any,
-    n_clusters: int,
-    cut: CutLike = "normalized",
-    *,
-    max_partitions: int = 2**28,
-) -> Partition:
-    """Return the partition with the smallest cut value there is, proven by exhaustion.
-
-    Parameters
-    ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities; self-loops allowed.
-    n_clusters : int
-        Number of clusters c, none of them empty.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
-        The name of a cut, or a positive weight for every node.
-    max_partitions : int, default=2**28
-        Refuse graphs with more partitions than this, or so many nodes that to go through their
-        partitions would take longer than that many of a small graph. The default lets through 29
-        nodes in 2 clusters, 19 in 3, 16 in 4, 14 in any number, and up to 750 in one less than
-        that: fractions of a second as a rule, half a minute at worst. The search can be
-        interrupted.
-
-    Returns
-    -------
-    Partition
-        Its ``lower_bound`` is its ``cut_value``: the gap is 0. (Only a value so small that doubles
-        underflow, below 1e-307, has one that is a few units less.) Clusters are numbered in the
-        order of their first nodes.
-
-    Examples
-    --------
-    >>> import firstcut
-    >>> S = [[0, 3, 1, 0], [3, 0, 0, 1], [1, 0, 0, 3], [0, 1, 3, 0]]
-    >>> best = firstcut.exact_partition(S, 2, cut="ratio")
-    >>> best.labels, best.cut_value, best.gap
-    (array([0, 0, 1, 1]), 2.0, 0.0)
-    """
-    problem = as_problem(graph, cut)
-    n = problem.n_nodes
-    c = check_n_clusters(n_clusters, n)
-    _check_size(n, c, check_count("max_partitions", max_partitions))
-    return exact_problem(problem, c)
-
-
 def exact_problem(problem: Problem, n_clusters: int) -> Partition:
     """Return the proven optimum of a problem, however many partitions it has."""
     n = problem.n_nodes
@@ -116,17 +69,17 @@ def exact_problem(problem: Problem, n_clusters: int) -> Partition:
     return Partition(labels, value, lower_bound=max(value - n_clusters * unit, 0.0))
 
 
-def _check_size(n: int, c: int, max_partitions: int) -> None:
-    """Raise if there are too many partitions to go through them all."""
+def too_many(n: int, c: int, max_partitions: int) -> str | None:
+    """Return in words why there are too many partitions to go through them all, or None."""
     if c in (1, n):
-        return
+        return None
     cost, most = 0.0, COST_PER_PARTITION * max_partitions
     if (n - c) * c <= MOST_TO_COUNT:
         count = stirling(n, c)
         if count <= max_partitions and n * c <= MAX_CELLS:
             cost = search_cost(n, c)
             if cost <= most:
-                return
+                return None
         words = f"{count:,}" if count < 10**15 else f"about 10^{math.log10(count):.0f}"
     else:  # more than c^(n-c), and computing how many would take longer than the message is worth
         words = f"more than 10^{math.floor((n - c) * math.log10(c))}"
@@ -138,11 +91,8 @@ def _check_size(n: int, c: int, max_partitions: int) -> None:
             f"max_partitions={max_partitions:,}; {math.ceil(cost / COST_PER_PARTITION):,} would do"
         )
     else:
-        limit = f"too many to prove one the best: the limit is max_partitions={max_partitions:,}"
-    raise ValueError(
-        f"There are {words} partitions of {n:,} nodes into {c:,} clusters, {limit}. "
-        "Let firstcut.partition search, which finds a lower bound too, or raise max_partitions."
-    )
+        limit = f"too many to go through: the limit is max_partitions={max_partitions:,}"
+    return f"There are {words} partitions of {n:,} nodes into {c:,} clusters, {limit}."
 
 
 def search_cost(n: int, c: int) -> float:

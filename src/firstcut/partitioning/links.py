@@ -24,6 +24,9 @@ from firstcut.validation import as_plain, number_by_appearance
 MOST_NAMED = 6
 """Nodes of a chain, or of a clique, that an error lists."""
 
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""What the sums of a contraction are trusted to be right to, for every stored edge and node."""
+
 
 @dataclass(frozen=True, eq=False)
 class Links:
@@ -225,8 +228,12 @@ class Contraction:
         """Return the partition of the nodes, with its own value."""
         labels = found.labels[self.groups]
         value = self.whole.value(labels)
-        # A value that is proven is so whatever the rounding of the contraction.
-        bound = value if found.lower_bound == found.cut_value else found.lower_bound
+        bound = found.lower_bound
+        if bound == found.cut_value:
+            # A value that is proven is so whatever the rounding of the contraction.
+            bound = value
+        elif bound is not None:
+            bound *= 1.0 - ROUNDING * (self.whole.graph.n_stored + self.whole.n_nodes)
         return replace(found, labels=labels, cut_value=value, lower_bound=bound)
 
 

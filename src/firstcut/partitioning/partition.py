@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,11 +18,13 @@ from firstcut.threads import count_threads
 from firstcut.validation import (
     RandomState,
     check_choice,
-    check_flag,
     check_init,
     check_n_clusters,
     check_number,
 )
+
+TIGHT_SHARE = 0.5
+"""The part of a time limit that is for the search where a tight bound is wanted as well."""
 
 
 def partition(
@@ -34,7 +37,7 @@ def partition(
     must_link: npt.ArrayLike | None = None,
     cannot_link: npt.ArrayLike | None = None,
     time_limit: float | None = None,
-    lower_bound: bool | None = None,
+    lower_bound: bool | str | None = None,
     on_interrupt: str = "raise",
     random_state: RandomState = None,
     callback: Callable[[Progress], object] | None = None,
@@ -68,10 +71,12 @@ def partition(
     time_limit : float, optional
         Seconds after which the search ends, and all but its first pass, which it always makes, is
         cut short; the lower bound is part of them, and None where they are not enough for it.
-    lower_bound : bool, optional
+    lower_bound : bool or "tight", optional
         Whether to compute the lower bound Σλ, an eigenproblem. By default only on small graphs. It
         is the value itself where that is proven to be the smallest there is, as on tiny graphs.
-        With ``must_link`` it bounds the partitions that keep those pairs together.
+        With ``must_link`` it bounds the partitions that keep those pairs together. ``"tight"``
+        certifies what was found as :func:`firstcut.certify` does, which may find something better;
+        of a time limit it has half, and what the search leaves.
     on_interrupt : {"raise", "return"}, default="raise"
         What Ctrl-C does: raise, or return the best so far once there is one.
     random_state : int, Generator, RandomState or None
@@ -106,8 +111,7 @@ def partition(
     began = time.monotonic()
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
-    if lower_bound is not None:
-        lower_bound = check_flag("lower_bound", lower_bound)
+    bound = _check_lower_bound(lower_bound)
     if callback is not None and not callable(callback):
         raise TypeError(
             f"callback={callback!r} cannot be called; pass a function of one argument, or None."
@@ -138,15 +142,35 @@ def partition(
         effort=effort,
         given=given,
         apart=apart,
-        time_limit=time_limit,
-        lower_bound=lower_bound,
+        time_limit=TIGHT_SHARE * time_limit if bound == "tight" and time_limit else time_limit,
+        lower_bound=False if isinstance(bound, str) else bound,
         on_interrupt=on_interrupt,
         random_state=random_state,
         callback=callback,
         n_jobs=n_jobs,
         began=began,
     )
+    if bound == "tight":
+        from firstcut.certification.certify import certify_problem  # which few calls need
+
+        if apart is not None:
+            from firstcut.partitioning.links import with_apart
+
+            problem = with_apart(problem, apart, n_clusters)
+        deadline = math.inf if time_limit is None else began + time_limit
+        found = certify_problem(
+            problem, n_clusters, found, deadline=deadline, began=began, on_interrupt=on_interrupt
+        )
     return found if contraction is None else contraction.expanded(found)
+
+
+def _check_lower_bound(value: object) -> bool | str | None:
+    """Return ``lower_bound`` if it is one of its values."""
+    if value is None or (isinstance(value, str) and value == "tight"):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(f"lower_bound={value!r} must be True, False, 'tight' or None.")
 
 
 def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:
