@@ -37,6 +37,7 @@ def test_help(command, capsys):
         (["run", "--all", "--datasets", "mnist"], "dataset='mnist' is not known"),
         (["run", "--all", "--seeds", "0"], "seeds=0 is too small"),
         (["run", "--all", "--jobs", "0"], "jobs=0 is too small"),
+        (["run", "--all", "--time-limit", "-1"], "time_limit=-1.0 must be at least 0"),
         (["table", "nothing"], "table='nothing' is not known"),
         (["table", "tiny", "--format", "pdf"], "format='pdf' is not known"),
         (["figure", "closest"], "There are no records for the figure 'closest'"),
@@ -127,6 +128,7 @@ def test_the_quick_run_needs_no_data_and_ends_with_a_report(tmp_path, capsys, mo
     page = tmp_path / "page.md"
     assert main(["paper", "report", "--out", str(tmp_path), "--markdown", str(page)]) == 0
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for name in ("datasets", "objective", "accuracy", "nmi", "closest", "motivation", "theorem1"):
+    shown = ("datasets", "objective", "certificates", "accuracy", "nmi", "closest", "theorem1")
+    for name in (*shown, "motivation"):
         assert f'<section id="{name}">' in html
     assert "## Objective values" in page.read_text(encoding="utf-8")

@@ -38,7 +38,7 @@ CHROMIUM = next(
 def measured(tmp_path_factory):
     """A small run of every experiment on WINE."""
     store = Store(tmp_path_factory.mktemp("records"))
-    scope = Scope(("wine",), n_seeds=2, n_batches=1, batch=5)
+    scope = Scope(("wine",), n_seeds=2, n_batches=1, batch=5, time_limit=2.0)
     summary = run(cells(EXPERIMENTS, scope), store, progress=False)
     assert not summary.failed
     return list(store)

@@ -98,6 +98,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--datasets", nargs="+", metavar="NAME", help="only these datasets")
     run.add_argument("--seeds", type=int, metavar="N", help="seeds per method (10; quick: 2)")
+    run.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="for the proof of each certificate (300; quick: 1)",
+    )
     run.add_argument("--jobs", type=int, metavar="N", help="processes (one per core)")
     run.add_argument("--data", metavar="DIR", help="folder of datasets, before FIRSTCUT_DATA")
     _add_out(run)
@@ -141,17 +147,19 @@ def _run(options: argparse.Namespace) -> int:
     from firstcut.paper.runs.running import run
     from firstcut.paper.runs.workers import WorkerLostError
     from firstcut.threads import available_cores
-    from firstcut.validation import check_choice, check_count
+    from firstcut.validation import check_choice, check_count, check_number
 
     if options.data is not None and not Path(options.data).is_dir():
         raise ValueError(f"--data {options.data} is not a folder; name the one of the datasets.")
-    # 1. how much to run: a scope, cut down to the datasets and seeds asked for
+    # 1. how much to run: a scope, cut down to the datasets, seeds and seconds asked for
     scope = QUICK if options.quick else Scope()
     if options.datasets:
         known = (check_choice("dataset", name.lower(), names()) for name in options.datasets)
         scope = replace(scope, datasets=tuple(known))
     if options.seeds is not None:
         scope = replace(scope, n_seeds=check_count("seeds", options.seeds))
+    if options.time_limit is not None:
+        scope = replace(scope, time_limit=check_number("time_limit", options.time_limit))
     # 2. what to run
     wanted = cells(_experiments(options), scope)
     n_jobs = available_cores() if options.jobs is None else check_count("jobs", options.jobs)

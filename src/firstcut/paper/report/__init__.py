@@ -3,6 +3,7 @@
 ======================  ==================================================================
 ``table``               what a table is made of: entries, sections
 ``record_selection``    which records belong in which place
+``certified``           what the certificates prove, of our cuts and of the printed ones
 ``tables``              every table, one file each; the paper's have its numbers, I to V
 ``formats``             tables written down: terminal, Markdown, CSV, LaTeX
 ``drawing``             what all figures share

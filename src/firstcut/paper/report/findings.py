@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from statistics import median
 
 from firstcut.paper.data import printed
-from firstcut.paper.report.record_selection import each_single_start
+from firstcut.paper.report.certified import (
+    certificates,
+    is_proven,
+    is_tiny,
+    unreachable,
+    values_printed,
+)
+from firstcut.paper.report.record_selection import each_single_start, select
 from firstcut.paper.report.table import AGREEMENT, Entry, Table
 from firstcut.paper.report.tables import TABLES
 from firstcut.paper.runs.methods import (
@@ -102,6 +109,7 @@ def checks(records: list[Record]) -> list[Check]:
             _smallest(large, every=True),
         ),
         _check("partition is at the enumerated optimum, for every seed", _at_optimum(small)),
+        *_proven(records),
     ]
     return [check for check in found if check.of]
 
@@ -141,6 +149,45 @@ def _at_optimum(listed: list[Place]) -> list[bool]:
     ]
 
 
+def _proven(records: list[Record]) -> list[Check]:
+    """Return what the certificates say: of our cuts, of all cuts, and of the printed ones."""
+    found = certificates(records)
+    optimal = {(record["dataset"], record["cut"]): is_proven(record) for record in found}
+    if found:
+        # a cut of ours without a certificate is not proven either
+        for experiment in ("tiny", "objective"):
+            for record in select(records, experiment, PARTITION):
+                optimal.setdefault((record["dataset"], record["cut"]), False)
+    small = {(r["dataset"], r["cut"]) for r in records if is_tiny(r)}
+    # labels are recorded by their hash, so what has one is the value of a cut
+    cuts = [record for record in records if "labels" in record]
+    above = [
+        all(
+            record["value"] >= proof["bound"] * (1.0 - SAME)
+            for record in cuts
+            if (record["dataset"], record["cut"]) == (proof["dataset"], proof["cut"])
+        )
+        for proof in found
+    ]
+    n_printed = sum(len(values_printed(record)) for record in found)
+    return [
+        _check(
+            "Our cut of the tiny datasets is proven optimal by its certificate",
+            [yes for place, yes in optimal.items() if place in small],
+        ),
+        _check(
+            "Our cut of the datasets is proven optimal by its certificate",
+            [yes for place, yes in optimal.items() if place not in small],
+        ),
+        _check("No cut on record, of any method and seed, is below the certified bound", above),
+        Check(
+            "No cut value that the paper prints is below the certified bound",
+            n_printed - len(unreachable(records)),
+            n_printed,
+        ),
+    ]
+
+
 FIELDS = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": "nmi"}
 """The tables of values and the field of the records that each shows."""
 
@@ -154,6 +201,7 @@ def differences(records: list[Record]) -> list[Difference]:
         for cut, row, head, entry in places(TABLES["objective"](records))
         if entry.agrees
     }
+    below = {(one.table, one.row, one.cut, one.column): one for one in unreachable(records)}
     columns = {column.label: column for column in (OPTIMUM, RELAXED, *METHODS)}
     for name, field in FIELDS.items():
         for cut, row, head, entry in places(TABLES[name](records)):
@@ -166,6 +214,12 @@ def differences(records: list[Record]) -> list[Difference]:
                 reason = (
                     "The cut values agree; several partitions have that value to the digits "
                     "printed, with different labels."
+                )
+            elif (name, row, cut, head) in below:
+                bound = below[name, row, cut, head].bound
+                reason = (
+                    f"Below the certified bound of {bound:.6f}: no labels on our graph have that "
+                    "value, so the paper's was another graph, or it is no cut value."
                 )
             else:
                 # where runs of ours end: from single starts, and from the identity as rotation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -77,6 +78,6 @@ FLAWS = (
 """Every flaw that shows in a table or figure."""
 
 
-def flaws_of(name: str) -> list[Flaw]:
-    """Return the flaws that show in a table or figure."""
-    return [flaw for flaw in FLAWS if name in flaw.where]
+def flaws_of(name: str, more: Iterable[Flaw] = ()) -> list[Flaw]:
+    """Return the flaws that show in a table or figure, ``more`` being those the records prove."""
+    return [flaw for flaw in (*FLAWS, *more) if name in flaw.where]

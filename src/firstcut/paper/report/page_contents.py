@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firstcut.paper.report.certified import flaws_proven
 from firstcut.paper.report.drawing import Figure
 from firstcut.paper.report.figures import FIGURES
 from firstcut.paper.report.findings import Check, Difference, checks, differences
@@ -21,6 +22,7 @@ ORDER = (
     "closest",
     "tiny",
     "objective",
+    "certificates",
     "accuracy",
     "nmi",
     "restarts",
@@ -64,9 +66,10 @@ class Contents:
 
 def contents(records: list[Record]) -> Contents:
     """Return what there is to show of some records."""
+    proven = flaws_proven(records)
     return Contents(
         checks(records),
-        [Item(content, flaws_of(content.name)) for content in _shown(records)],
+        [Item(content, flaws_of(content.name, proven)) for content in _shown(records)],
         differences(records),
         settings(records),
         environments(records),

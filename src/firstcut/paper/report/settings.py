@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firstcut.paper.runs.methods import ETA_GRID, N_INIT, PARTITION
+from firstcut.paper.runs.methods import CERTIFIED, ETA_GRID, N_INIT, PARTITION
 from firstcut.paper.runs.protocol import N_NEIGHBORS, OFFSET
 from firstcut.paper.runs.records import Record
 
@@ -47,7 +47,24 @@ def settings(records: list[Record]) -> list[tuple[str, str]]:
             "Measures",
             "Accuracy by the best one-to-one matching; NMI = MI / max(H(true), H(found)).",
         ),
+        *_certificates(records),
     ]
+
+
+def _certificates(records: list[Record]) -> list[tuple[str, str]]:
+    """Return how the certificates were made, if there are any."""
+    limits = sorted(
+        {r["parameters"]["time_limit"] for r in records if r["experiment"] == "certificates"}
+    )
+    if not limits:
+        return []
+    text = (
+        f"Of partition’s labels with the effort “{CERTIFIED.parameters['effort']}”, or better ones "
+        f"if the proof meets some; at most {' or '.join(f'{limit:g}' for limit in limits)} seconds "
+        "each. A bound with a gap that is left is what could be proven in that time, and no more "
+        "is known of the optimum."
+    )
+    return [("Certificates", text)]
 
 
 def environments(records: list[Record]) -> list[str]:

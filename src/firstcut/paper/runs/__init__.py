@@ -6,6 +6,7 @@
 ``protocol``      how the paper turns a dataset into a graph
 ``small_graphs``  the paper's 4-node example and its random graphs, by enumeration
 ``theorems``      the paper's two theorems, measured
+``certificates``  our cut and the bound that no labels can pass
 ``measure``       one cell run
 ``record_lines``  what a line of the store must hold
 ``records``       the store that a kill cannot hurt

@@ -11,10 +11,11 @@ import numpy as np
 
 import firstcut
 from firstcut.paper.data.printed import split_name
+from firstcut.paper.runs.certificates import certificate
 from firstcut.paper.runs.experiments import SINGLE_STARTS, Cell
 from firstcut.paper.runs.methods import N_INIT
 from firstcut.paper.runs.protocol import Problem, graph_of, problem
-from firstcut.paper.runs.records import Record
+from firstcut.paper.runs.records import N_DIGITS, Record
 from firstcut.paper.runs.small_graphs import example, missed
 from firstcut.paper.runs.theorems import first_theorem, second_theorem
 from firstcut.validation import number_by_appearance
@@ -181,6 +182,14 @@ def _theorem(cell: Cell, data: str | None) -> Record:
     return {**measured, "seconds": time.perf_counter() - begin}
 
 
+def _certified(cell: Cell, data: str | None) -> Record:
+    """Measure how small the cut can be, proven; the time is that of the proof alone."""
+    shared = problem(cell.dataset, cell.cut, data)
+    best, _, _ = _partition(shared, cell.seed, effort=cell.parameters["effort"])
+    found = certificate(shared, best, cell.parameters["time_limit"], cell.seed)
+    return {**found, "labels": _hash(found["labels"])}
+
+
 def _converging(cell: Cell, data: str | None) -> Record:
     """Measure a method that gives labels, and keep its loss after every iteration."""
     shared = problem(cell.dataset, cell.cut, data)
@@ -248,6 +257,7 @@ def _example(cell: Cell, data: str | None) -> Record:
 SPECIAL: dict[str, Callable[[Cell, str | None], Record]] = {
     "datasets": _loaded,
     "theorems": _theorem,
+    "certificates": _certified,
     "convergence": _converging,
     SINGLE_STARTS: _single_starts,
     "random": _random,
@@ -263,9 +273,9 @@ def _hash(labels: np.ndarray) -> str:
 
 
 def _compact(value: Any) -> Any:
-    """Return numbers with 9 significant digits: all that is reproducible of them."""
+    """Return numbers with the digits that records have."""
     if isinstance(value, float):
-        return float(f"{value:.9g}")
+        return float(f"{value:.{N_DIGITS}g}")
     if isinstance(value, list):
         return [_compact(entry) for entry in value]
     return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, inf
 from typing import Any, TextIO
 
 from firstcut.paper.optional_packages import needed_for
@@ -24,6 +24,7 @@ COSTS = {
     "first_order+refine": (40.0, 0.16),
     "partition": (350.0, 0.15),
     "theorem 2": (400.0, 0.2),
+    "certify": (400.0, 50.0),
 }
 """What another cell costs, about, in milliseconds: once, and per sample. Read off the seconds in
 the records; they decide what is begun first and what the bar says, and no result."""
@@ -43,7 +44,9 @@ def cost(cell: Cell) -> float:
     once, each = COSTS.get(cell.method, OTHER_COST)
     # the costs are those of ten starts; a record of single starts tells how many it has
     starts = float(cell.parameters.get("starts", 10)) / 10
-    return starts * (once + each * expected_size(cell.dataset))
+    found = starts * (once + each * expected_size(cell.dataset))
+    # what ends at a time limit costs no more, but for what goes before
+    return min(found, once + 1000.0 * float(cell.parameters.get("time_limit", inf)))
 
 
 def _whole_cost(cell: Cell) -> int:

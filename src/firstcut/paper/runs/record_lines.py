@@ -34,6 +34,7 @@ OFTEN: dict[str, Shape] = dict.fromkeys(
 MEASURED: dict[str, dict[str, Shape]] = {
     "datasets": {"shape": (3,), "stored": (), "components": ()},
     "spread": {"values": ("starts",), "accuracies": ("starts",), "nmis": ("starts",)},
+    "certificates": {"bound": (), "relaxed": (), "seconds": ()},
     "convergence": {"history": ("iterations",)},
     "random": {"misses": ()},
     "theorem 1": {"j_kmeans": (), "j_isr": (), "limit": ()},
@@ -106,6 +107,8 @@ def _check_record(record: dict[str, Any]) -> None:
         graphs = record["parameters"]["graphs"]
         if graphs < 1 or not 0 <= record["misses"] <= graphs:
             raise ValueError(f"{record['misses']} of {graphs} graphs cannot be missed")
+    if record["experiment"] == "certificates":
+        _check_numbers(record["parameters"], "time_limit", (), sizes)
     if "environment" in record:
         _check_field(record, "environment", str)
     if "versions" in record or "machine" in record:

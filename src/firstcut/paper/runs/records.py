@@ -25,6 +25,9 @@ from firstcut.paper.runs.record_lines import KEY_FIELDS, parsed
 Record = dict[str, Any]
 """A result: the six fields of its key, what was measured, versions and machine."""
 
+N_DIGITS = 9
+"""Significant digits of the numbers in a record: all that is reproducible of them."""
+
 PACKAGES = ("firstcut", "numpy", "scipy", "scikit-learn", "numba")
 """The packages whose versions can change a result."""
 

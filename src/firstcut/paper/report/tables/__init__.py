@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from firstcut.paper.report.table import Table
+from firstcut.paper.report.tables.certificates import certified
 from firstcut.paper.report.tables.restarts import restarts
 from firstcut.paper.report.tables.seconds import seconds
 from firstcut.paper.report.tables.table_1_tiny import tiny
@@ -19,6 +20,7 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "datasets": datasets,
     "tiny": tiny,
     "objective": objective,
+    "certificates": certified,
     "accuracy": accuracy,
     "nmi": nmi,
     "restarts": restarts,
