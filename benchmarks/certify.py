@@ -1,0 +1,112 @@
+"""Certificates: what is proven of the best cuts known, and how long that takes.
+
+The paper's sets, if they are at hand, scikit-learn's own, and small networks; both cuts. The start
+is a thorough search, whose time is not counted. FIRSTCUT_SECONDS is the limit for each, 300 by
+default. Every row has the gap of Σλ and that of the certificate, the seconds until the gap was
+first below 5%, 1%, 0.1% and 1e-6, and the course of bound and value.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.preprocessing import StandardScaler
+
+import firstcut
+from benchmarks._graphs import grid, paper_graphs, planted
+
+SMALL_FIRST = (
+    "wine", "yale", "jaffe", "glass", "orl", "umist", "msra", "segment", "coil20", "usps",
+    "fashion",
+)  # fmt: skip
+
+LEVELS = {"5%": 0.05, "1%": 0.01, "0.1%": 0.001, "proven": 1e-6}
+"""Gaps whose moments are recorded."""
+
+MOST_STEPS = 60
+"""Moments of a course that are kept."""
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return a row for every graph and cut."""
+    seconds = 5.0 if quick else float(os.environ.get("FIRSTCUT_SECONDS", "300"))
+    rows = []
+    _certified("compiles", next(paths())[1], 2, "ratio", 5.0)
+    for name, S, c in graphs(quick):
+        for cut in ("normalized", "ratio"):
+            row = _certified(name, S, c, cut, seconds)
+            rows.append(row)
+            print({key: row[key] for key in row if key != "course"}, flush=True)
+    proven = sum(row["gap"] < LEVELS["proven"] for row in rows)
+    return {"seconds_allowed": seconds, "rows": rows, "proven": proven, "cells": len(rows)}
+
+
+def graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array, int]]:
+    """Yield the graphs and their numbers of clusters."""
+    yield from paths()
+    if quick:
+        return
+    yield "iris", firstcut.adaptive_neighbors_graph(load_iris().data), 3
+    cancer = StandardScaler().fit_transform(load_breast_cancer().data)
+    yield "breast cancer", firstcut.nearest_neighbors_graph(cancer, 10), 2
+    yield (
+        "digits, the first 600",
+        firstcut.nearest_neighbors_graph(load_digits().data[:600], 10),
+        10,
+    )
+    yield "digits", firstcut.nearest_neighbors_graph(load_digits().data, 10), 10
+    yield "grid of 12 by 12", grid(12, 12), 4
+    yield "planted blocks", planted(200, 4, 8, 2), 4
+    yield from paper_graphs(list(SMALL_FIRST))
+
+
+def paths() -> Iterator[tuple[str, sp.csr_array, int]]:
+    """Yield a path, whose best cuts are plain."""
+    n = 40
+    path = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1])
+    yield "path of 40", sp.csr_array(path), 3
+
+
+def _certified(name: str, S: sp.csr_array, c: int, cut: str, seconds: float) -> dict[str, Any]:
+    """Return what is proven of a thorough search's labels, and when."""
+    found = firstcut.partition(S, c, cut, effort="thorough", lower_bound=True, random_state=0)
+    course: list[tuple[float, float, float]] = []
+    began, used = time.perf_counter(), time.process_time()
+    proven = firstcut.certify(
+        S,
+        found.labels,
+        cut,
+        time_limit=seconds,
+        random_state=0,
+        callback=lambda step: course.append((step.seconds, step.lower_bound, step.cut_value)),
+    )
+    wall, used = time.perf_counter() - began, time.process_time() - used
+    reached = {
+        f"seconds_to_{level}": next(
+            (round(at, 2) for at, low, value in course if value - low <= gap * value), None
+        )
+        for level, gap in LEVELS.items()
+    }
+    step = max(1, len(course) // MOST_STEPS)
+    return {
+        "graph": name,
+        "cut": cut,
+        "n": S.shape[0],
+        "n_clusters": c,
+        "value": proven.cut_value,
+        "better_labels_found": bool(proven.cut_value < found.cut_value * (1.0 - 1e-9)),
+        "gap_of_eigenvalues": found.gap,
+        "gap": proven.gap,
+        "seconds": round(wall, 2),
+        "cpu_seconds": round(used, 2),
+        **reached,
+        "course": [
+            [round(at, 3), low, value] for at, low, value in [*course[::step], *course[-1:]]
+        ],
+    }
