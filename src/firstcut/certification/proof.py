@@ -13,6 +13,7 @@ from firstcut.certification.root_bounds import RisingBound, root_bounds
 from firstcut.certification.rounding import Best
 from firstcut.cuts import Problem
 from firstcut.partitioning.links import with_apart
+from firstcut.threads import single_threaded
 
 PROVEN = 1e-7
 """Part of the value below it at which a bound counts as having reached it."""
@@ -144,13 +145,15 @@ class Proof:
             if self.is_proven or not (self._has_more or self._makers):
                 self.is_over = True
             elif not self._has_more:
-                self._made.append(self._makers[0].make(self._made))
+                with single_threaded():  # as the sums of several threads round differently
+                    self._made.append(self._makers[0].make(self._made))
                 # Once it is made, so that an interrupt loses nothing.
                 self._share = self._makers.pop(0).share
                 self._has_more, self._history = True, []
                 until = self._until(deadline)
             else:
-                more = self._made[-1].improve(until, self._target)
+                with single_threaded():
+                    more = self._made[-1].improve(until, self._target)
                 self._history.append(self._made[-1].bound)
                 # Where time was up, there may be more whatever it says.
                 self._has_more = (more and not self._is_slow()) or time.monotonic() > deadline
