@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzz import bound_laws, input_laws, point_laws, search_laws
+from fuzz import bound_laws, certificate_laws, input_laws, point_laws, search_laws
 from fuzz.cases import Case, GraphCase, PointsCase
 
 GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
@@ -23,6 +23,8 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "eigenpairs": bound_laws.eigenpairs_are_right,
     "exact": bound_laws.exact_is_optimal,
     "optimum": bound_laws.partition_is_optimal,
+    "certificate": certificate_laws.certificate_is_below_cuts,
+    "certificate and optimum": certificate_laws.bounds_are_below_optimum,
     "clusters": search_laws.has_all_clusters,
     "discretizers": search_laws.discretizers_have_all_clusters,
     "effort": search_laws.effort_never_hurts,
