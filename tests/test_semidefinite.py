@@ -16,6 +16,7 @@ from wide_spans import Rational, wide_problems
 import firstcut
 from firstcut.certification import semidefinite
 from firstcut.certification.dense_space import nearest_spectral
+from firstcut.certification.fixing import pairs_apart, pairs_together
 from firstcut.certification.grouped_space import GroupedSpace
 from firstcut.certification.multipliers import Multipliers
 from firstcut.certification.proven_floor import proven_floor
@@ -118,7 +119,7 @@ def test_prices_are_paid_by_every_cluster_and_add_up_to_the_bound(S, data):
     bound = improved(SemidefiniteBound(problem, c), 40)
     nodes, cluster = bound.prices
     scale = problem.operator().diagonal().max()
-    assert nodes.sum() + c * cluster == pytest.approx(bound._proven, abs=1e-9 * max(scale, 1e-300))
+    assert nodes.sum() + c * cluster == pytest.approx(bound.proven, abs=1e-9 * max(scale, 1e-300))
     # Prices come from a mean of eigenvalues; how far these are apart is how far they may be off.
     if c == 2:
         for size in range(1, n):
@@ -130,17 +131,19 @@ def test_prices_are_paid_by_every_cluster_and_add_up_to_the_bound(S, data):
 
 
 @given(S=graphs(min_nodes=3, max_nodes=7), data=st.data())
-def test_pairs_are_only_said_apart_if_no_better_partition_has_them_together(S, data):
+def test_pairs_are_only_decided_if_no_better_partition_has_them_otherwise(S, data):
     n = len(S)
     c = data.draw(st.integers(2, n))
     cut = some_cut(data, n)
     problem = as_problem(S, cut)
     values = {tuple(labels): problem.value(labels) for labels in labellings(n, c)}
     value = data.draw(st.sampled_from(sorted(values.values())))
-    apart = improved(SemidefiniteBound(problem, c)).pairs_apart(value)
+    bound = improved(SemidefiniteBound(problem, c))
+    apart, together = pairs_apart(bound, value), pairs_together(bound, value)
     for labels, at in values.items():
         if at < value:
             assert not any(labels[i] == labels[j] for i, j in apart)
+            assert all(labels[i] == labels[j] for i, j in together)
 
 
 @given(S=graphs(min_nodes=4, max_nodes=9), data=st.data())
@@ -313,7 +316,7 @@ def test_groups_give_a_bound_too_and_more_of_them_a_better_one(grouped, cut):
     assert bound._space.root.size > few
     assert bound.bound > start + 0.5 * (found.cut_value - start)
     nodes, cluster = bound.prices
-    assert nodes.sum() + 4 * cluster == pytest.approx(bound._proven, rel=1e-3)
+    assert nodes.sum() + 4 * cluster == pytest.approx(bound.proven, rel=1e-3)
 
 
 def test_groups_become_nodes_in_the_end(grouped, monkeypatch):
@@ -325,8 +328,10 @@ def test_groups_become_nodes_in_the_end(grouped, monkeypatch):
     assert bound.similarity.shape == S.shape
     assert bound.bound == pytest.approx(found.cut_value, rel=1e-3)
     assert bound.bound <= found.cut_value
-    apart = bound.pairs_apart(found.cut_value * (1 + 1e-6))
+    value = found.cut_value * (1 + 1e-6)
+    apart, together = pairs_apart(bound, value), pairs_together(bound, value)
     assert (found.labels[apart[:, 0]] != found.labels[apart[:, 1]]).all()
+    assert (found.labels[together[:, 0]] == found.labels[together[:, 1]]).all()
 
 
 def test_groups_without_labels_and_with_a_deadline(grouped):

@@ -8,8 +8,8 @@ contracted, which is exact; what is apart has Z_ij = 0 in the relaxation. Best f
 3. Otherwise raise its bound, from the multipliers of the case it comes from, until it reaches the
    best value known, where the case is closed, or does not get there soon.
 4. Make a partition of the relaxed solution: it may be the best so far.
-5. Pairs that the multipliers prove to be apart in every better partition are decided, and what
-   follows from them; where that contracts nodes, go on with 3.
+5. Pairs that the multipliers prove to be apart, or together, in every better partition are decided,
+   and what follows from them; where that contracts nodes, go on with 3.
 6. Decide the pair about which the relaxed solution is least sure, one way and the other.
 
 No partition is below the smallest bound of all cases, open and closed, and of what step 5 leaves
@@ -26,6 +26,7 @@ import numpy as np
 
 from firstcut.certification.decisions import Decisions
 from firstcut.certification.enumeration import are_few, best_of_all
+from firstcut.certification.fixing import pairs_apart, pairs_together
 from firstcut.certification.rounding import Best
 from firstcut.certification.semidefinite import SemidefiniteBound
 from firstcut.cuts import Problem
@@ -255,8 +256,12 @@ class Cases:
             # A cluster with both holds nothing that is apart from one of them.
             beside = (~found.apart).astype(np.float64)
             most = np.maximum((beside * weights) @ beside, weights + weights[:, None])
-            pairs = relaxation.pairs_apart(self._best.value, most)
+            pairs = pairs_apart(relaxation, self._best.value, most)
             found = found.parted(pairs).deduced(self._best.n_clusters)
+        # Groups are numbered as in the relaxation as long as nothing was deduced to be together.
+        if found is not None and found.n_groups == decisions.n_groups:
+            joined = found.together(pairs_together(relaxation, self._best.value))
+            found = None if joined is None else joined.deduced(self._best.n_clusters)
         return found
 
     def _child(self, case: Case, decisions: Decisions, relaxation: SemidefiniteBound) -> Case:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from firstcut.apart import Apart
 from firstcut.partitioning.colouring import colour
@@ -62,6 +64,12 @@ class Decisions:
         into = np.arange(self.n_groups)
         into[j] = i
         return self._merged(into)
+
+    def together(self, pairs: np.ndarray) -> Decisions | None:
+        """Return the decisions with further pairs of groups together; None if any is apart."""
+        size = self.n_groups
+        joined = sp.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(size, size))
+        return self._merged(connected_components(joined, directed=False)[1])
 
     def deduced(self, n_clusters: int) -> Decisions | None:
         """Return the decisions with all that follows; None if no partition keeps to them."""

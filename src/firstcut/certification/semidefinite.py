@@ -28,7 +28,7 @@ import numpy as np
 from firstcut.certification.dense_space import DenseSpace
 from firstcut.certification.grouped_space import GroupedSpace
 from firstcut.certification.groups import groups_within
-from firstcut.certification.multipliers import indicator_of, no_multipliers
+from firstcut.certification.multipliers import Multipliers, indicator_of, no_multipliers
 from firstcut.certification.proven_floor import Floor
 from firstcut.cuts import Problem
 from firstcut.kernels.stars import LEAVES, project_on_stars, settle_pairs
@@ -126,6 +126,8 @@ class SemidefiniteBound:
     ----------
     bound : float
         No partition is below. It never falls.
+    proven : float
+        What ``multipliers`` prove; ``bound`` may be of a parent or of eigenvalues, and larger.
     n_rounds, n_stars : int
         Rounds so far, and stars in the last.
     similarity : ndarray of shape (n, n)
@@ -144,12 +146,12 @@ class SemidefiniteBound:
         parent: SemidefiniteBound | None = None,
         merged: np.ndarray | None = None,
     ) -> None:
-        self._problem, self._n_clusters, self._value = problem, n_clusters, value
+        self.problem, self.n_clusters, self._value = problem, n_clusters, value
         # In units in which the diagonal of A is at most 1.
         self._scale = float(problem.operator_parts()[0].max(initial=0.0))
         self.bound, self.n_rounds, self.n_stars = 0.0, 0, 0
         self._floor: Floor | None = None
-        self._proven = 0.0
+        self.proven = 0.0
         self._residuals = (np.inf, np.inf)
         self._history: list[float] = []
         self._n_steps, self._next_balance = 0, BALANCE_EVERY
@@ -184,7 +186,7 @@ class SemidefiniteBound:
         self, labels: np.ndarray | None, is_dense: bool
     ) -> tuple[DenseSpace | GroupedSpace, np.ndarray]:
         """Return the space that rows and columns are of, and the W to start from."""
-        problem, n, c = self._problem, self._problem.n_nodes, self._n_clusters
+        problem, n, c = self.problem, self.problem.n_nodes, self.n_clusters
         root = np.sqrt(problem.node_weights)
         if labels is not None:
             G = np.zeros((n, c))
@@ -210,41 +212,20 @@ class SemidefiniteBound:
 
         About: they come from the eigenvalues' mean, and cλ's sum and cμ add up to about the bound.
         """
-        n = self._problem.n_nodes
+        n = self.problem.n_nodes
         if self._floor is None:
             return np.zeros(n), 0.0
-        floor, root = self._floor, np.sqrt(self._problem.node_weights)
+        floor, root = self._floor, np.sqrt(self.problem.node_weights)
         vector = floor.vector + 0.5 * (floor.mean - floor.value) * self._space.unit
         nodes = (-2.0 * self._scale / np.linalg.norm(root)) * root * vector
         return nodes, floor.mean * self._scale
 
-    def pair_multipliers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows i < columns j and the multiplier of Z_ij ≥ 0, where it is not 0.
-
-        There are none of large problems, whose multipliers are of groups.
-        """
+    @property
+    def multipliers(self) -> Multipliers | None:
+        """The multipliers that prove ``proven``, in the problem's units; None if of groups."""
         if not self._open or not self._is_dense:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
-        rows, columns = np.nonzero(np.triu(self._best_pairs, 1) + np.tril(self._best_pairs, -1).T)
-        both = self._best_pairs[rows, columns] + self._best_pairs[columns, rows]
-        return rows, columns, both * self._scale
-
-    def pairs_apart(self, value: float, most: np.ndarray | None = None) -> np.ndarray:
-        """Return pairs of nodes that no partition with a cut value below ``value`` has together.
-
-        Together they would have Z_ij ≥ √(b_i b_j) / (what a cluster can weigh), and the multiplier
-        of Z_ij ≥ 0 times that is paid beyond the bound. ``most`` (n, n) is what is known of how
-        much a cluster with both can weigh.
-        """
-        rows, columns, multipliers = self.pair_multipliers()
-        weights = self._problem.node_weights
-        others = np.sort(weights)[: self._n_clusters - 1].sum()
-        heaviest = weights.sum() - others
-        if most is not None:
-            heaviest = np.minimum(most[rows, columns], heaviest)
-        paid = multipliers * (np.sqrt(weights[rows]) * np.sqrt(weights[columns]) / heaviest)
-        certain = self._proven + paid * (1.0 - 1e-9) > value
-        return np.column_stack([rows[certain], columns[certain]])
+            return None
+        return self._best.scaled(self._scale)
 
     # -- a round
 
@@ -314,7 +295,7 @@ class SemidefiniteBound:
     def _exchange_stars(self) -> int:
         """Drop stars without a multiplier, add violated ones, and return how many are new."""
         root = self._space.root
-        tolerance = VIOLATED * self._n_clusters / root.size
+        tolerance = VIOLATED * self.n_clusters / root.size
         self._multipliers, added = self._multipliers.exchanged(self.similarity, root, tolerance)
         self.n_stars = self._multipliers.stars.size
         return added
@@ -325,17 +306,17 @@ class SemidefiniteBound:
         Where few are worth it, little is gained and nodes are not too many, all groups become the
         nodes they hold.
         """
-        old_root, n = space.root, self._problem.n_nodes
+        old_root, n = space.root, self.problem.n_nodes
         most = min(int(SPLIT_SHARE * old_root.size) + 1, MOST_GROUPS - old_root.size)
         added, most_stars = 0, int(GROWTH * self._multipliers.stars.size)
         if most > 0:
-            old_of = space.split(most, SPLIT_SPREAD * self._n_clusters / n)
+            old_of = space.split(most, SPLIT_SPREAD * self.n_clusters / n)
             added = int(old_of.size - old_root.size)
             split = self._multipliers.split(old_root, space.root, old_of)
             self._multipliers, self._W = split.heaviest(most_stars), space.image()
         fine = added <= FEW_SPLITS * old_root.size
         if n <= LARGEST_DENSE and fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
-            self._space = DenseSpace(self._problem, self._n_clusters, self._scale)
+            self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
             # Parts are numbered group by group: the nodes in that order, and then by their names.
             order = np.argsort(space.group, kind="stable")
             roots = space.root, self._space.root[order]
@@ -362,9 +343,10 @@ class SemidefiniteBound:
         floor = self._space.floor(0.5 * (self._N + self._N.T), self._size)
         self._proof_seconds = 1.2 * (time.monotonic() - start)
         if self._floor is None or floor.bound > self._floor.bound:
-            self._floor, self._best_pairs = floor, self._multipliers.pairs.copy()
-            self._proven = floor.bound * self._scale
-            self.bound = max(self.bound, self._proven)
+            self._floor = floor
+            self._best = Multipliers(*(array.copy() for array in self._multipliers))
+            self.proven = floor.bound * self._scale
+            self.bound = max(self.bound, self.proven)
 
     def _inherit(self, parent: SemidefiniteBound, merged: np.ndarray | None) -> None:
         """Start from the multipliers of a bound of more partitions, contracted where need be."""
