@@ -155,6 +155,7 @@ class SemidefiniteBound:
         self._residuals = (np.inf, np.inf)
         self._history: list[float] = []
         self._n_steps, self._next_balance = 0, BALANCE_EVERY
+        self._unproven = False
         # One cluster cuts nothing; without edges nothing is cut.
         self._open = n_clusters > 1 and self._scale > SMALLEST_SCALE
         if not self._open:
@@ -238,6 +239,9 @@ class SemidefiniteBound:
         if not self._open or self.bound >= target:
             return False
         stop = deadline - (0.0 if self._is_dense else self._proof_seconds)
+        # Without time for a proof there is nothing to gain by further steps.
+        if time.monotonic() > stop and not self._unproven:
+            return False
         # 1. Groups are split, and stars that Z violates come in, from the second round on.
         added = 0
         if isinstance(self._space, GroupedSpace) and self.n_rounds >= SPLIT_FROM:
@@ -249,6 +253,7 @@ class SemidefiniteBound:
             if time.monotonic() > stop:
                 break
             self._step()
+            self._unproven = True
         self.n_rounds += 1
         settled = added == 0 and max(self._residuals) < SETTLED
         last = settled or time.monotonic() > stop
@@ -339,6 +344,7 @@ class SemidefiniteBound:
 
     def _prove(self) -> None:
         """Prove the bound of the multipliers there are, and keep them if it is the best."""
+        self._unproven = False
         start = time.monotonic()
         floor = self._space.floor(0.5 * (self._N + self._N.T), self._size)
         self._proof_seconds = 1.2 * (time.monotonic() - start)
