@@ -10,7 +10,7 @@ moves stop at the first local minimum, chains step over the low walls around it.
 from __future__ import annotations
 
 from firstcut.kernels import kernel
-from firstcut.kernels.moves import TOLERANCE, apply_move, best_move
+from firstcut.kernels.moves import TOLERANCE, apply_move, best_move, ties
 
 FREE, WAITING, USED = 0, 1, 2
 """What a node can be in a call: to be had, in the heap of the chain, or moved already."""
@@ -67,7 +67,7 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None
     nodes with the ``origin`` of each. Changes the state; the value never rises and no cluster is
     emptied. Each node is moved at most once per call.
     """
-    indptr, indices, weights, node_weights = problem
+    indptr, indices, _, node_weights = problem
     labels, _, _, _, ratio, _ = state
     keys, nodes, status, trail, origin = chain
     decrease = 0.0
@@ -134,21 +134,10 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None
         # 5. Take back, last first, what came after the smallest value.
         for q in range(length - 1, best_length - 1, -1):
             i = trail[q]
-            a = labels[i]
             k = origin[q]
             # The state is what it was just after this move; e, s_a and s_k are those of the way
             # back. It leads through partitions that were there before, none with an empty cluster.
-            total = 0.0
-            own = 0.0
-            into = 0.0
-            for p in range(indptr[i], indptr[i + 1]):
-                j = indices[p]
-                if j != i:
-                    total += weights[p]
-                    if labels[j] == a:
-                        own += weights[p]
-                    elif labels[j] == k:
-                        into += weights[p]
+            total, own, into = ties(i, k, problem, labels)
             apply_move(i, k, total, own, into, node_weights, state)
         decrease -= lowest
     return decrease, edges

@@ -14,7 +14,7 @@ lead on from there, and both keep all pairs apart:
 from __future__ import annotations
 
 from firstcut.kernels import kernel
-from firstcut.kernels.moves import HEAVY, LARGEST, TOLERANCE, apply_move
+from firstcut.kernels.moves import HEAVY, LARGEST, TOLERANCE, apply_move, ties
 
 MOST_PUSHED = 3
 """Nodes that make room for one, at most: more hardly ever gain what they cost."""
@@ -26,24 +26,14 @@ def move_over(i, k, problem, state):
 
     O(deg(i)).
     """
-    indptr, indices, weights, node_weights = problem
+    node_weights = problem[3]
     labels, _, cluster_weights, count, _, bounds = state
     a = labels[i]
     weight = node_weights[i]
     # As in ``best_move``: what it would leave behind cannot be told by a difference.
     if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
         return False
-    total = 0.0
-    own = 0.0
-    into = 0.0
-    for p in range(indptr[i], indptr[i + 1]):
-        j = indices[p]
-        if j != i:
-            total += weights[p]
-            if labels[j] == a:
-                own += weights[p]
-            elif labels[j] == k:
-                into += weights[p]
+    total, own, into = ties(i, k, problem, labels)
     apply_move(i, k, total, own, into, node_weights, state)
     return True
 

@@ -159,6 +159,28 @@ def best_move(i, problem, state, scratch, apart=None):
 
 
 @kernel
+def ties(i, k, problem, labels):
+    """Return e, s_a and s_k of node i: the weight of its edges, of those inside, of those into k.
+
+    O(deg(i)).
+    """
+    indptr, indices, weights, _ = problem
+    a = labels[i]
+    total = 0.0
+    own = 0.0
+    into = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        j = indices[p]
+        if j != i:
+            total += weights[p]
+            if labels[j] == a:
+                own += weights[p]
+            elif labels[j] == k:
+                into += weights[p]
+    return total, own, into
+
+
+@kernel
 def apply_move(i, k, total, own, into, node_weights, state):
     """Move node i to cluster k, given e, s_a and s_k, and update the state. O(1)."""
     labels, boundary, cluster_weights, count, ratio, bounds = state
