@@ -35,3 +35,4 @@ bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benc
 docs: .venv/.paper  ## write docs/results.md from the records beside it, and sources and names into the other pages
 	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md
 	$(BIN)/python docs/from_the_source.py
+	$(BIN)/python docs/draw_certificates.py
