@@ -102,7 +102,7 @@ class Links:
                 has = "apart" if kind == "must_link" else "together"
                 raise ValueError(
                     f"{name} has nodes {i} and {j} {has}, which {kind} forbids"
-                    f"{_and_more(wrong.size)}; change their labels, or leave {name} out."
+                    f"{_and_more(wrong.size)}; change their labels, or leave the pair out."
                 )
 
     def _pair(self, i: int, j: int) -> tuple[int, int]:
