@@ -16,9 +16,10 @@ from sklearn.datasets import load_iris, make_blobs
 
 import firstcut
 from firstcut.apart import Apart
-from firstcut.certification import enumeration
+from firstcut.certification import enumeration, root_bounds
 from firstcut.certification.decisions import Decisions
 from firstcut.certification.proof import Proof
+from firstcut.certification.rounding import Best
 from firstcut.cuts import Problem, as_problem
 
 CLOSE = 1 + 1e-12
@@ -467,3 +468,16 @@ def test_the_estimator_certifies_graphs_with_isolated_nodes(cut):
     assert -1e-12 <= found.gap < 1e-6
     optimum = firstcut.exact_partition(karate(), 5 if cut == "normalized" else 2, cut).cut_value
     assert found.cut_value <= optimum * (1 + 1e-6)
+
+
+def test_large_problems_take_no_memory_of_every_pair(monkeypatch):
+    """Beyond a size only bounds that grow with the edges are made."""
+    monkeypatch.setattr(root_bounds, "LARGEST_PROVEN", 100)
+    monkeypatch.setattr(root_bounds, "LARGEST_QUICK", 100)
+    monkeypatch.setattr(root_bounds, "LARGEST_SPLIT", 0)
+    S = firstcut.nearest_neighbors_graph(load_iris().data, 10)
+    found = firstcut.partition(S, 3, random_state=0)
+    proven = firstcut.certify(S, found.labels, random_state=0)
+    assert firstcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
+    made = root_bounds.root_bounds(Best(as_problem(S), 3, found.labels), 0.0)
+    assert "semidefinite" not in {maker.make.__name__ for maker in made}

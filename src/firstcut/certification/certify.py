@@ -73,9 +73,11 @@ def certify(
 
     Notes
     -----
-    The bound comes from a semidefinite relaxation with inequalities that every partition fulfils.
-    Where it leaves a gap, problems of up to 1,000 nodes are split into cases, pairs of nodes that
-    are together or apart, each with a bound of its own. Memory is O(n²) up to 3,000 nodes.
+    The bound comes from a semidefinite relaxation with inequalities that every partition fulfils
+    or, beyond 600 nodes, from prices of nodes where these prove more. Where it leaves a gap,
+    problems of up to 1,000 nodes are split into cases, pairs of nodes that are together or apart,
+    each with a bound of its own. Memory is O(n²), with some 4 GiB at 15,000 nodes; on more there
+    are prices, in O(n + edges), and else the eigenvalues Σλ.
 
     Examples
     --------

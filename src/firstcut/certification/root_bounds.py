@@ -14,6 +14,10 @@ from firstcut.certification.prices import PriceBound
 from firstcut.certification.rounding import Best
 from firstcut.certification.semidefinite import SemidefiniteBound
 
+LARGEST_PROVEN = 15_000
+"""Nodes up to which the semidefinite bound is tried: its proof factorises an n-by-n matrix, which
+takes 4 GiB there."""
+
 LARGEST_QUICK = 600
 """Nodes up to which the semidefinite bound comes first: it takes seconds, and proves more."""
 
@@ -81,7 +85,7 @@ def root_bounds(best: Best, gap: float) -> list[Maker]:
         return [Maker(lambda _: Enumeration(best))]
     # A further bound of the whole problem is a further function here. Prices are quick where they
     # prove anything, and take seconds where they do not.
-    makers = [Maker(semidefinite)]
+    makers = [Maker(semidefinite)] if problem.n_nodes <= LARGEST_PROVEN else []
     if problem.n_nodes > LARGEST_QUICK:
         makers = [Maker(eigenvalues), Maker(prices, PRICE_SHARE), *makers]
     if problem.n_nodes <= LARGEST_SPLIT:
