@@ -112,11 +112,10 @@ import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 """
 VANISHED = """
-import pathlib, shutil, sys
+import pathlib
 import firstcut.kernels.sweep
-folder = pathlib.Path(firstcut.kernels.sweep.sweep._cache.cache_path)
-shutil.rmtree(folder)
-folder.touch()
+# A file in the place of the folder.
+pathlib.Path(firstcut.kernels.sweep.sweep._cache.cache_path).touch()
 """
 
 

@@ -1,152 +1,116 @@
-"""The compiled code of kernels on disk: what is damaged is compiled again, never run.
-
-Numba runs what its cache folder holds. A truncated file there fails every call until somebody
-deletes it, a full disk does too, and a damaged or mistaken one is machine code that does anything.
-Here a file carries a digest of its content and of all that it was compiled from and for. If that
-does not hold, or the folder cannot be used, the code is compiled as if there were no cache.
-"""
+"""Numba's side of the compiled code on disk: reads files for it, and writes what it compiled."""
 
 from __future__ import annotations
 
 import os
 import pickle
-import uuid
-import warnings
-from functools import cache
-from hashlib import blake2b
-from pathlib import Path
+import struct
+from collections.abc import Iterator
 from typing import Any
 
-import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+from numba.core.types import Tuple
 
-DIGEST_SIZE = 16
-"""Bytes of a digest: no two contents share one by chance."""
+from firstcut.kernels.code_files import CodeFiles, MachineCode, say_damaged, say_uncached
+from firstcut.kernels.signatures import kind_of_type
 
-_said: set[str] = set()
-"""The kinds of remarks that were made; each is made once in a process."""
+ELF_64 = b"\x7fELF\x02\x01"
+"""How an object file of Linux begins, if it is of 64 bits with the low byte first."""
+
+SYMBOL_TABLE = 2
+"""The type of a section that lists symbols."""
+
+UNDEFINED = 0
+"""The section of a symbol that is defined elsewhere."""
 
 
-class CodeCache(FunctionCache):
+class CodeCache(_Cache):
     """The compiled code of one kernel; whatever goes wrong with it, the kernel can be called."""
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        stamp = repr(self._impl.locator.get_source_stamp()).encode()
-        self._cache_file: Any = _CodeFiles(
-            Path(self.cache_path), self._impl.filename_base, stamp + _sources_beside(function)
-        )
+    def __init__(self, files: CodeFiles) -> None:
+        self._files = files
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is tried first."""
+        return str(self._files.folders[0])
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, or None if it must be compiled."""
+        if not self._enabled:
+            return None
         try:
-            return super().load_overload(sig, target_context)
+            target_context.refresh()
+            found = self._files.load(_made_for(sig), target_context.codegen().magic_tuple())
+            if found is None:
+                return None
+            return CompileResult._rebuild(target_context, *pickle.loads(found[1]))
         # Whatever pickle and LLVM may raise: compiling is always possible.
         except Exception as error:
-            _say_once(
-                "damaged",
-                f"Compiled code of firstcut in {self.cache_path} could not be read ({error!r}); it "
-                "is compiled again, which takes seconds, and replaced. If this comes back, delete "
-                "that folder, or set NUMBA_CACHE_DIR to another.",
-            )
+            say_damaged(self._files.folders, error)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the compiled code for a signature, if the folder lets it."""
+        """Keep the compiled code for a signature, if it can be kept and a folder lets it."""
+        if not self._enabled or data.lifted or data.library.has_dynamic_globals:
+            return
+        target, reduced = data.codegen.magic_tuple(), data._reduce()
         try:
-            super().save_overload(sig, data)
+            self._files.save(_made_for(sig), target, _machine_code(data, reduced), dumps(reduced))
         except OSError as error:
-            say_uncached(self.cache_path, error)
+            # On Windows a file that another process is reading cannot be replaced, nor need it be.
+            if not (os.name == "nt" and isinstance(error, PermissionError)):
+                say_uncached(self._files.folders, error)
 
+    def enable(self) -> None:
+        """Read and write files from now on."""
+        self._enabled = True
 
-class _CodeFiles:
-    """The files of one kernel, one for every signature and processor, in place of Numba's.
-
-    Numba's index of numbered files can point to a file that was never written, or to that of
-    another signature where two processes write at once. Here the name of a file is made of what it
-    is for, and there is no index.
-    """
-
-    def __init__(self, folder: Path, name: str, stamp: bytes) -> None:
-        self._folder = folder
-        self._name = name
-        self._stamp = numba.__version__.encode() + stamp
-
-    def load(self, key: tuple[Any, ...]) -> Any:
-        """Return what was saved with this key, or None if there is nothing, or for other sources.
-
-        Raises ValueError if the file is damaged.
-        """
-        path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except OSError:
-            # There is none, or it cannot be read; what is wrong then is said when it is written.
-            return None
-        origin, digest = content[:DIGEST_SIZE], content[DIGEST_SIZE : 2 * DIGEST_SIZE]
-        data = content[2 * DIGEST_SIZE :]
-        if digest != _digest(origin, path.name.encode(), data):
-            raise ValueError(f"{path.name} is damaged")
-        # Whole, but of other sources or another version of Numba: it is replaced in silence.
-        return pickle.loads(data) if origin == self._origin(key) else None
-
-    def save(self, key: tuple[Any, ...], data: Any) -> None:
-        """Write a file whole or not at all."""
-        path, origin, content = self._path(key), self._origin(key), dumps(data)
-        digest = _digest(origin, path.name.encode(), content)
-        unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
-        try:
-            unfinished.write_bytes(origin + digest + content)
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    def disable(self) -> None:
+        """Read and write no files from now on."""
+        self._enabled = False
 
     def flush(self) -> None:
         """Delete the files, which Numba asks for before it compiles everything anew."""
-        for path in self._folder.glob(f"{self._name}.*.nbc"):
-            path.unlink(missing_ok=True)
-
-    def _path(self, key: tuple[Any, ...]) -> Path:
-        # The last part of a key is of the source, and the code of old sources is to be replaced.
-        signature, target, _ = key
-        made_of = _digest(repr(signature).encode(), repr(target).encode()).hex()
-        return self._folder / f"{self._name}.{made_of}.nbc"
-
-    def _origin(self, key: tuple[Any, ...]) -> bytes:
-        return _digest(self._stamp, repr(key).encode())
+        self._files.delete()
 
 
-def say_uncached(folder: object, error: Exception) -> None:
-    """Warn, once, that compiled code lives as long as the process."""
-    _say_once(
-        "uncached",
-        f"Compiled code of firstcut could not be kept in {folder} ({error!r}): every process "
-        "compiles it again, which takes seconds. Make room there, or set NUMBA_CACHE_DIR to a "
-        "folder that can be written.",
+def _made_for(sig: Any) -> Any:
+    """Return what names the file of a signature: the kinds of its arguments, if they are known."""
+    types, _ = normalize_signature(sig)
+    return kind_of_type(Tuple(types)) or types
+
+
+def _machine_code(compiled: Any, reduced: tuple[Any, ...]) -> MachineCode | None:
+    """Return the part of compiled code that runs without Numba, or None if it needs more of it."""
+    (_, kind, content), environments = reduced[0], reduced[-1]
+    needs_more = (
+        compiled.objectmode
+        or compiled.reload_init
+        or any(environment.consts for environment in (compiled.environment, *environments))
+    )
+    if kind != "object" or needs_more or not content[0].startswith(ELF_64):
+        return None
+    return MachineCode(
+        object_code=content[0],
+        wrapper=compiled.fndesc.llvm_cpython_wrapper_name,
+        environments=tuple({compiled.fndesc.env_name, *(one.env_name for one in environments)}),
+        needed=tuple(_undefined_symbols(content[0])),
     )
 
 
-def _say_once(kind: str, remark: str) -> None:
-    if kind not in _said:
-        _said.add(kind)
-        warnings.warn(remark, UserWarning, stacklevel=2)
-
-
-@cache
-def _sources(folder: Path) -> bytes:
-    return _digest(*(path.read_bytes() for path in sorted(folder.glob("*.py"))))
-
-
-def _sources_beside(function: Any) -> bytes:
-    """Return a digest of all kernels: one is compiled into another that calls it."""
-    return _sources(Path(function.__code__.co_filename).parent)
-
-
-def _digest(*parts: bytes) -> bytes:
-    found = blake2b(digest_size=DIGEST_SIZE)
-    for part in parts:
-        # With its length, so that no bytes can pass from one part to the next.
-        found.update(len(part).to_bytes(8, "little"))
-        found.update(part)
-    return found.digest()
+def _undefined_symbols(elf: bytes) -> Iterator[str]:
+    """Yield the symbols that an object file uses and does not define."""
+    at, size, count = *struct.unpack_from("<Q", elf, 40), *struct.unpack_from("<HH", elf, 58)
+    sections = [struct.unpack_from("<IIQQQQII", elf, at + i * size) for i in range(count)]
+    for _, kind, _, _, begin, length, names, _ in sections:
+        if kind == SYMBOL_TABLE:
+            for symbol in range(begin, begin + length, 24):
+                name, _, section = struct.unpack_from("<IHH", elf, symbol)
+                if name and section == UNDEFINED:
+                    first = sections[names][4] + name
+                    yield elf[first : elf.index(b"\0", first)].decode()

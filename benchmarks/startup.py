@@ -1,0 +1,100 @@
+"""A first fit in a fresh process beside scikit-learn's: imports, loading compiled code, the fit.
+
+Processes take turns, so that a load on the machine falls on all alike, and medians are kept, of
+seconds on the clock and of the processor's. ``firstcut`` runs its kernels without Numba,
+``through Numba`` the same with Numba's dispatchers and the same files of compiled code, and
+``scikit-learn`` cuts the graph of nearest neighbours. All files are in the disk's cache, and the
+kernels are compiled, by a first round that does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits, load_iris, make_blobs
+
+ROUNDS = 11
+
+USER_CODE = """
+import json, sys, time, warnings
+import_begins = time.perf_counter(), time.process_time()
+import numpy as np
+from {module} import SpectralClustering
+
+fit_begins = time.perf_counter(), time.process_time()
+warnings.simplefilter("ignore")
+data = np.load(sys.argv[1])
+SpectralClustering(int(data["k"]), {options}random_state=0).fit(data["X"])
+done = time.perf_counter(), time.process_time()
+numba = "numba" in sys.modules
+print(json.dumps([*import_begins, *fit_begins, *done, numba]))
+"""
+
+PEERS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "scikit-learn": ("sklearn.cluster", 'affinity="nearest_neighbors", ', {}),
+    "firstcut": ("firstcut", "", {}),
+    "through Numba": ("firstcut", "", {"NUMBA_OPT": "3"}),
+}
+"""What is imported, options, and settings: Numba's default level, given, has Numba imported."""
+
+
+def datasets() -> dict[str, tuple[np.ndarray, int]]:
+    """Return samples and the number of clusters by name."""
+    return {
+        "iris": (load_iris().data, 3),
+        "blobs": (make_blobs(400, centers=5, random_state=0)[0], 5),
+        "digits": (load_digits().data, 10),
+        "5,000 points": (make_blobs(5000, n_features=5, centers=8, random_state=0)[0], 8),
+    }
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return the median seconds of every dataset and peer, and what firstcut takes beyond."""
+    rows = []
+    for name, (X, k) in list(datasets().items())[: 1 if quick else None]:
+        with tempfile.TemporaryDirectory() as folder:
+            data = Path(folder) / "data.npz"
+            np.savez(data, X=X, k=k)
+            for peer in PEERS:
+                _fit(peer, data)
+            runs = [
+                {peer: _fit(peer, data) for peer in PEERS} for _ in range(2 if quick else ROUNDS)
+            ]
+        for peer in PEERS:
+            seconds = {key: median(one[peer][key] for one in runs) for key in runs[0][peer]}
+            beyond = median(one[peer]["total_s"] - one["scikit-learn"]["total_s"] for one in runs)
+            row = {**seconds, "beyond_scikit_learn_s": beyond}
+            rounded = {key: round(value, 3) for key, value in row.items()}
+            rows.append({"dataset": name, "n": len(X), "peer": peer, **rounded})
+    return {"rows": rows, "rounds": ROUNDS}
+
+
+def _fit(peer: str, data: Path) -> dict[str, float]:
+    module, options, settings = PEERS[peer]
+    # As in an installed package, whose modules are not read from their sources every time.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-c", USER_CODE.format(module=module, options=options), str(data)],
+        env={**environment, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    begin, begin_cpu, fit, fit_cpu, end, end_cpu, numba = json.loads(done.stdout)
+    return {
+        "import_s": fit - begin,
+        "fit_s": end - fit,
+        "total_s": end - begin,
+        "import_cpu_s": fit_cpu - begin_cpu,
+        "fit_cpu_s": end_cpu - fit_cpu,
+        "total_cpu_s": end_cpu - begin_cpu,
+        "numba_imported": float(numba),
+    }
