@@ -67,14 +67,30 @@ def fashion_graph() -> sp.csr_array | None:
     return sp.csr_array(sp.load_npz(path))
 
 
-def points_graph(n: int, n_neighbors: int = 10) -> sp.csr_array:
-    """Return the symmetric k-NN graph of n uniform points in the unit square, all weights 1."""
+def points_graph(n: int, n_neighbors: int = 10, order: str = "random") -> sp.csr_array:
+    """Return the symmetric k-NN graph of n uniform points in the unit square, all weights 1.
+
+    In ``order`` "spatial" points come along a curve (Morton's), so that near ones have near
+    numbers.
+    """
     points = np.random.default_rng(0).random((n, 2))
+    if order == "spatial":
+        points = points[np.argsort(_along_the_curve(points), kind="stable")]
     found = cKDTree(points).query(points, k=n_neighbors + 1, workers=-1)[1][:, 1:]
     columns = found.astype(np.int32).reshape(-1)
     rows = np.arange(0, n * n_neighbors + 1, n_neighbors, dtype=np.int32)
     directed = sp.csr_array((np.ones(columns.size), columns, rows), shape=(n, n))
     return sp.csr_array(directed.maximum(directed.T))
+
+
+def _along_the_curve(points: np.ndarray) -> np.ndarray:
+    """Return where points of the unit square lie on Morton's curve: the bits of x and y in turn."""
+    cells = (points * 2**16).astype(np.int64)
+    code = np.zeros(len(points), dtype=np.int64)
+    for bit in range(16):
+        for axis in range(2):
+            code |= (cells[:, axis] >> bit & 1) << (2 * bit + axis)
+    return code
 
 
 def planted(n: int, c: int, inside: float, across: float) -> sp.csr_array:

@@ -81,6 +81,8 @@ GRAPHS: dict[str, Callable[[], sp.csr_array | np.ndarray]] = {
     "points": lambda: generated.points_graph(1500),
     "many points": lambda: generated.points_graph(9000),
     "very many points": lambda: generated.points_graph(100_000),
+    "huge": lambda: generated.points_graph(310_000),
+    "huge, in order": lambda: generated.points_graph(310_000, order="spatial"),
     "grid": lambda: generated.grid(30, 20),
     "planted": lambda: generated.planted(1600, 8, 8, 4),
     "planted, hard": lambda: generated.planted(1200, 4, 7, 5),
@@ -225,6 +227,12 @@ def runs() -> Iterator[tuple[str, Callable[[], Answer]]]:
     )
     yield "partition many points", partial(_searched, "many points", 25, "normalized", 0)
     yield "partition very many points", partial(_searched, "very many points", 12, "normalized", 0)
+    for name in ("huge", "huge, in order"):
+        for effort in ("fast", "auto"):
+            yield (
+                f"partition {name} {effort}",
+                partial(_searched, name, 10, "normalized", 0, effort=effort),
+            )
     yield "partition uneven fast", partial(_searched, "uneven", 6, "ratio", 3, effort="fast")
     yield "partition uneven", partial(_searched, "uneven", 6, "ratio", 3)
     yield (

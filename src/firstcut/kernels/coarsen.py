@@ -104,33 +104,38 @@ def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
 
 
 @kernel
-def propagate(problem, parts, order, max_weight, most_rounds, fewest_groups, leader, sums, scratch):
+def propagate(
+    problem, parts, order, stretch, max_weight, most_rounds, fewest_groups, leader, sums, scratch
+):
     """Let every node, in the given order, join the group that it has the heaviest edges into.
 
     Among the groups of its own part that stay within ``max_weight``; its own group counts too, and
-    wins a tie. Every node begins as a group. Ends after ``most_rounds`` rounds, when hardly any
-    node moves, or when ``fewest_groups`` are left. Fills ``leader``; ``sums`` are the weight of
-    every group, which must be that of its node to begin with, and the number of its nodes, and
+    wins a tie. ``stretch`` is start, stop: nodes start..stop-1, which are those that ``order`` has
+    at these places, are gathered as if there were no others, and arrays are changed at these places
+    only. Every node begins as a group. Ends after ``most_rounds`` rounds, when hardly any node
+    moves, or when ``fewest_groups`` are left. Fills ``leader``; ``sums`` are the weight of every
+    group, which must be that of its node to begin with, and the number of its nodes, and
     ``scratch`` is n zeros, left zero, and n integers. O(edges) per round.
     """
     indptr, indices, weights, node_weights = problem
     group_weight, size = sums
     link, touched = scratch
-    n = leader.shape[0]
+    start, stop = stretch
+    n = stop - start
     # Until the end ``leader`` is the number of a group: that of the node it began with.
-    for i in range(n):
+    for i in range(start, stop):
         leader[i] = i
         size[i] = 1
     groups = n
     for _ in range(most_rounds):
         moved = 0
-        for q in range(n):
+        for q in range(start, stop):
             i = order[q]
             # 1. Sum the edges of i into every group.
-            n_touched = 0
+            n_touched = start
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
-                if j == i or parts[j] != parts[i]:
+                if j == i or j < start or j >= stop or parts[j] != parts[i]:
                     continue
                 k = leader[j]
                 if link[k] == 0.0:
@@ -141,11 +146,11 @@ def propagate(problem, parts, order, max_weight, most_rounds, fewest_groups, lea
             a = leader[i]
             best = a
             room = max_weight - node_weights[i]
-            for q_touched in range(n_touched):
+            for q_touched in range(start, n_touched):
                 k = touched[q_touched]
                 if link[k] > link[best] and group_weight[k] <= room:
                     best = k
-            for q_touched in range(n_touched):
+            for q_touched in range(start, n_touched):
                 link[touched[q_touched]] = 0.0
             if best == a:
                 continue
@@ -163,11 +168,11 @@ def propagate(problem, parts, order, max_weight, most_rounds, fewest_groups, lea
         if groups <= fewest_groups or moved * FEW_MOVES < n:
             break
     # Name every group by its first node: the one it began with may be elsewhere by now.
-    touched[:] = -1
-    for i in range(n):
+    touched[start:stop] = -1
+    for i in range(start, stop):
         if touched[leader[i]] < 0:
             touched[leader[i]] = i
-    for i in range(n):
+    for i in range(start, stop):
         leader[i] = touched[leader[i]]
 
 

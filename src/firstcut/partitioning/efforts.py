@@ -36,6 +36,10 @@ class Effort:
         Or this part of what the eigenvectors of the graph are foreseen to cost, which is where
         spectral clustering would begin. Where the search has visited as many already, this part of
         it is left out.
+    huge_share : float
+        Where a huge graph was gathered to a level that is searched in its place, this stage goes on
+        there alone, for at most this part of the edges that the first stage has visited; 0 for a
+        stage that goes on with the graph itself.
     idle_populations : int
         Populations in a row without a new best after which the search for further ones ends; 0 for
         none of them.
@@ -51,6 +55,7 @@ class Effort:
     edges: int = 0
     passes: int = 0
     eigenproblem_share: float = 0.0
+    huge_share: float = 0.0
     idle_populations: int = 0
     coarsening: tuple[str, ...] = ("label_propagation", "heavy_edges")
 
@@ -68,6 +73,7 @@ EFFORTS: dict[str, Effort] = {
         spectral_share=2.0,
         spectral_starts=2,
         eigenproblem_share=0.25,
+        huge_share=0.5,
     ),
     "balanced": Effort(
         stages=("fast", "auto", "balanced"),
@@ -103,7 +109,8 @@ class Progress(NamedTuple):
     fraction : float
         How much of that part is done, from 0 to 1; an estimate for "thorough".
     cut_value : float
-        The smallest value so far.
+        The smallest value so far; infinite in the first pass over a huge graph, before there is
+        any.
     seconds : float
         Since the call began.
 

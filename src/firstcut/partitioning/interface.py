@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from firstcut.cuts import Problem
-from firstcut.partitioning.levels import Coarsening
+from firstcut.partitioning.levels import Coarsening, Step
 from firstcut.partitioning.passes import Trial
 from firstcut.results import Relaxation
 
@@ -21,6 +22,7 @@ class Search(Protocol):
     work: int
     n_tasks: int
     starts: dict[str, list[np.ndarray]]
+    level: Level | None
 
     @property
     def work_left(self) -> float: ...
@@ -32,6 +34,10 @@ class Search(Protocol):
     def is_done(self) -> bool: ...
 
     def stop(self) -> None: ...
+
+    def never_late(self) -> bool: ...
+
+    def below(self, problem: Problem) -> Search: ...
 
     def coarsening(self, rule: str) -> Coarsening: ...
 
@@ -48,3 +54,22 @@ class Search(Protocol):
     def note(self, stage: str) -> None: ...
 
     def report(self, stage: str, fraction: float) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The level that is searched in place of a huge problem.
+
+    Attributes
+    ----------
+    steps : list of Step
+        Lead from the problem to the level.
+    search : Search
+        The search of the level.
+    trials : list of Trial
+        What its first stage has found.
+    """
+
+    steps: list[Step]
+    search: Search
+    trials: list[Trial]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstcut.partitioning.efforts import EFFORTS
-from firstcut.partitioning.interface import Search
+from firstcut.partitioning.interface import Level, Search
 from firstcut.partitioning.levels import Coarsening, smallest_level
 from firstcut.partitioning.passes import Trial, cycle, descend, refined, spectral
 from firstcut.partitioning.population import Population
@@ -45,6 +45,9 @@ def go_on(
         for labels in search.starts.get(stage, ()):
             rng, whole = search.next_generator(), population.coarsenings[-1]
             population.add(cycle(problem, labels, c, rng, coarsening=whole))
+        if search.level is not None and effort.huge_share > 0.0:
+            _go_on_below(search, search.level, population, stage, budget)
+            continue
         # On some graphs the relaxed solution finds what no pass does.
         for coarsening in population.coarsenings:
             rng = search.next_generator()
@@ -64,6 +67,34 @@ def go_on(
         # A stage that was cut short is not done.
         if not search.is_late:
             search.report(stage, 1.0)
+
+
+def _go_on_below(
+    search: Search, level: Level, population: Population, stage: str, budget: float
+) -> None:
+    """Let what the level of a huge problem has found recombine there, and go up from the best."""
+    inner, rng = level.search, search.next_generator()
+    parents, before, work = inner.next_generator(), inner.best, inner.work
+    if not search.is_done and search.work < budget:
+        below = Population(
+            inner.scaled,
+            search.n_clusters,
+            inner,
+            level.trials,
+            parents,
+            [inner.coarsening(rule) for rule in EFFORTS[stage].coarsening],
+        )
+        pass_work = inner.work // max(1, len(level.trials))
+        below.spend(stage, inner.work + budget - search.work, pass_work)
+        below.finish()
+        search.work += inner.work - work
+        if inner.best is not None and inner.best is not before:
+            c, late = search.n_clusters, search.coarsening(EFFORTS[stage].coarsening[0]).is_late
+            labels = inner.best.labels
+            population.add(refined(search.scaled, level.steps, labels, c, rng, 0, late))
+    search.note(stage)
+    if not search.is_late:
+        search.report(stage, 1.0)
 
 
 def _add_spectral(

@@ -92,6 +92,7 @@ def build(
     smallest: int,
     parts: np.ndarray | None = None,
     coarsening: Coarsening | None = None,
+    enough: int = 0,
 ) -> list[Step]:
     """Coarsen until about ``smallest`` nodes are left, or gathering gets nowhere.
 
@@ -106,6 +107,8 @@ def build(
         Nodes of different parts are never gathered, so a partition made of whole parts is also
         one of every coarse level, with the same value.
     coarsening : Coarsening, optional
+    enough : int
+        End at the first level of no more nodes than this, as if ``smallest`` were to follow.
 
     Returns
     -------
@@ -117,9 +120,9 @@ def build(
     steps: list[Step] = []
     # The same for all levels: it is on the smallest that the nodes should not be too uneven.
     share = float(problem.node_weights.sum()) / smallest
-    while problem.n_nodes > smallest and not coarsening.is_late():
+    while problem.n_nodes > max(smallest, enough) and not coarsening.is_late():
         # 1. Gather nodes into groups, and contract every group to a node.
-        leader = coarsening.rule(problem, rng, share, parts)
+        leader = coarsening.rule(problem, rng, share, parts, coarsening.n_threads)
         # Parts keep apart what must be; without them, groups that do could still leave no partition
         # of the level that does.
         if problem.apart is not None and parts is None:

@@ -17,6 +17,7 @@ from firstcut.results import Partition
 from firstcut.threads import count_threads
 from firstcut.validation import (
     RandomState,
+    check_callback,
     check_choice,
     check_init,
     check_n_clusters,
@@ -54,11 +55,12 @@ def partition(
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
-        ``fast`` recombines two multilevel passes and, where it costs little, a spectral solution.
-        ``auto`` goes on with further passes and recombinations for a quarter of what the graph's
-        eigenvectors would take, if that is longer, ``balanced`` for about a second, longer on large
-        graphs, and ``thorough`` until populations stop improving. With the same seed, more effort
-        never gives a larger value.
+        ``fast`` recombines two multilevel passes and, where it costs little, a spectral solution;
+        above 300,000 nodes on a coarser level of the graph. ``auto`` goes on with further passes
+        and recombinations for a quarter of what the graph's eigenvectors would take, if that is
+        longer, and above 300,000 nodes for at most half the work of ``fast``, ``balanced`` for
+        about a second, longer on large graphs, and ``thorough`` until populations stop improving.
+        With the same seed, more effort never gives a larger value.
     init : array-like of shape (n,), or list of such, optional
         Partitions to take part, each into exactly ``n_clusters`` clusters; the result is never
         worse than the best of them.
@@ -78,11 +80,13 @@ def partition(
         certifies what was found as :func:`firstcut.certify` does, which may find something better;
         of a time limit it has half, and what the search leaves.
     on_interrupt : {"raise", "return"}, default="raise"
-        What Ctrl-C does: raise, or return the best so far once there is one.
+        What Ctrl-C does: raise, or return the best so far once there is one. On large graphs it
+        does not wait for the loop that is running, which ends in a thread of its own.
     random_state : int, Generator, RandomState or None
         Seed. With an integer the labels are the same every time, on any number of threads.
     callback : callable, optional
-        Called with a :class:`Progress` after every batch of passes.
+        Called with a :class:`Progress` after every batch of passes, and on large graphs also
+        between the levels of the first.
     n_jobs : int, optional
         Threads; -1 is one per available core. By default as many as there are cores, at most 8,
         where the graph is large enough to gain by them.
@@ -112,10 +116,7 @@ def partition(
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
     bound = _check_lower_bound(lower_bound)
-    if callback is not None and not callable(callback):
-        raise TypeError(
-            f"callback={callback!r} cannot be called; pass a function of one argument, or None."
-        )
+    check_callback(callback)
     problem = as_problem(graph, cut)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     effort = check_choice("effort", effort, EFFORTS)

@@ -91,9 +91,13 @@ def descend(
     rng: np.random.Generator,
     smallest: int,
     coarsening: Coarsening,
+    enough: int = 0,
 ) -> list[Step]:
-    """Coarsen down to about ``smallest`` nodes, but to no fewer than ``n_clusters``."""
-    steps = build(problem, rng, max(smallest, n_clusters), coarsening=coarsening)
+    """Coarsen down to about ``smallest`` nodes, but to no fewer than ``n_clusters``.
+
+    Ends early at a level of no more than ``enough`` nodes.
+    """
+    steps = build(problem, rng, max(smallest, n_clusters), coarsening=coarsening, enough=enough)
     while steps and steps[-1].problem.n_nodes < n_clusters:  # heavy nodes leave few for the rest
         steps.pop()
     return steps

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from firstcut.cuts import Problem
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.first_stage import begin
+from firstcut.partitioning.interface import Level
 from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening
 from firstcut.partitioning.passes import Trial
 from firstcut.partitioning.spectral_start import eigenproblem_work
@@ -27,6 +28,10 @@ from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.threads import count_threads
 from firstcut.validation import RandomState, as_generator, number_by_appearance
+
+if TYPE_CHECKING:
+    from firstcut.interrupts import Waiting
+    from firstcut.partitioning.ordering import Numbering
 
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
 """Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
@@ -46,6 +51,24 @@ MOST_THREADS = 8
 
 THREADED_EDGES = 30_000
 """Stored edges below which a batch of passes is faster in one thread."""
+
+EDGE_BYTES, NODE_BYTES = 36, 60
+"""Bytes that a search takes for a stored weight, three times what a graph does, and for a node."""
+
+LITTLE_MEMORY = 2**28
+"""Bytes that are taken without asking whether there are so many."""
+
+LONG_EDGES = 5_000_000
+"""Stored edges from which on a loop over them takes so long that Ctrl-C should not wait for it."""
+
+NUMBERED_NODES = 150_000
+"""Nodes above which those in scattered order are numbered anew: what is less fits fast memory."""
+
+REPORT_SECONDS = 1.0
+"""Time between two reports of a first pass, at least; a loop over all edges is not broken off."""
+
+PASS_SHARE = 0.9
+"""What a first pass counts as done at most while it is under way."""
 
 
 def partition_problem(
@@ -121,18 +144,20 @@ def _searched(
         return Partition(labels, value, value)
     if lower_bound is None:
         lower_bound = n <= EFFORTS[effort].bound_nodes
+    _check_memory(problem)
     n_threads = _count_threads(problem, effort, n_jobs)
     search = _Search(problem, n_clusters, seed, n_threads, began, time_limit, lower_bound, callback)
     try:
-        if problem.apart is not None:
-            search.look_without_pairs(EFFORTS[effort].stages)
-        search.run(EFFORTS[effort].stages, given)
+        if problem.graph.n_stored < LONG_EDGES:
+            search.run_whole(EFFORTS[effort].stages, given)
+        else:
+            search.run_beside(EFFORTS[effort].stages, given)
     except KeyboardInterrupt:
         # Interrupted in its first pass, a search has nothing to return.
         if on_interrupt == "raise" or search.best is None:
             raise
     assert search.best is not None
-    labels, value = _unless_given(problem, search.best.labels, given)
+    labels, value = _unless_given(problem, search.own_labels(search.best), given)
     # Nothing is below 0.
     return Partition(labels, value, 0.0 if value == 0.0 else search.bound)
 
@@ -155,6 +180,8 @@ class _Search:
         Tasks that have been given a generator.
     starts : dict of list of ndarray
         Partitions that join at a stage, besides those that the caller has given.
+    level : Level or None
+        What is searched in place of a huge problem, once it is there.
     """
 
     def __init__(
@@ -167,12 +194,19 @@ class _Search:
         time_limit: float | None,
         lower_bound: bool,
         callback: Callable[[Progress], object] | None,
+        above: _Search | None = None,
     ) -> None:
         self.scaled = problem.within_range()
         self.best: Trial | None = None
         self.work = 0
         self.n_tasks = 0
         self.starts: dict[str, list[np.ndarray]] = {}
+        self.level: Level | None = None
+        # The search of the problem that this one is a level of, which has the clock.
+        self._above = above
+        # Set where nodes have been numbered anew, and where the caller waits in another thread.
+        self._numbering: Numbering | None = None
+        self._waiting: Waiting | None = None
         self._noted: dict[str, np.ndarray] = {}
         self._problem = problem
         self.n_clusters = n_clusters
@@ -184,7 +218,8 @@ class _Search:
         self._callback = callback
         self._first_work = 0
         # What the callback was told last.
-        self._stage, self._fraction = "", 0.0
+        self._stage, self._fraction, self._value, self._looks = "", 0.0, math.inf, 0
+        self._told = time.monotonic()
         self._relaxation: Relaxation | None = None
         self._unsolved = True
         self._lower_bound = lower_bound
@@ -200,6 +235,8 @@ class _Search:
     @property
     def seconds_left(self) -> float:
         """The time left to search: until the limit, less what the lower bound will take of it."""
+        if self._above is not None:
+            return self._above.seconds_left
         if self._deadline == math.inf:  # asked often, and clocks take time
             return math.inf
         left = self._deadline - time.monotonic()
@@ -221,11 +258,38 @@ class _Search:
     @property
     def is_late(self) -> bool:
         """Whether the time limit has passed, or the search was stopped."""
-        return self._stopped or self.seconds_left <= 0.0
+        stopped = self._stopped or (self._above is not None and self._above._stopped)
+        return stopped or self.seconds_left <= 0.0
+
+    def never_late(self) -> bool:
+        """Say that there is time left, for what is always done, and report that it goes on.
+
+        Raises where nobody waits for it any more.
+        """
+        if self._above is not None:
+            return self._above.never_late()
+        if self._waiting is None:
+            return False
+        self._waiting.go_on()
+        if self._callback is not None and time.monotonic() > self._told + REPORT_SECONDS:
+            # Each level takes a fraction of the one before it.
+            self._looks += 1
+            self._tell(self._stage, PASS_SHARE * (1.0 - 0.5**self._looks), self._value)
+        return False
 
     def stop(self) -> None:
         """End whatever is under way, as if time were up."""
         self._stopped = True
+
+    def below(self, problem: Problem) -> _Search:
+        """Return a search of a level of the problem: of other seeds, and with the same clock."""
+        seed, c = [*self._seed, self.n_tasks], self.n_clusters
+        heard = None if self._callback is None else self._hear
+        return _Search(problem, c, seed, self._n_threads, self._began, None, False, heard, self)
+
+    def own_labels(self, trial: Trial) -> np.ndarray:
+        """Return the labels of a trial by the numbers that the caller's nodes have."""
+        return trial.labels if self._numbering is None else self._numbering.carry_back(trial.labels)
 
     def relax(self) -> Relaxation | None:
         """Return the relaxed solution of the whole problem, solved once; None if it took too long.
@@ -260,10 +324,12 @@ class _Search:
         """Return the edges that may have been visited in all when a later stage ends."""
         effort = EFFORTS[stage]
         budget = float(max(effort.edges, effort.passes * self._first_work))
-        if effort.eigenproblem_share == 0.0:
-            return budget
-        share = effort.eigenproblem_share * eigenproblem_work(self.scaled, self.n_clusters)
-        return max(budget, share)
+        if effort.eigenproblem_share > 0.0:
+            share = effort.eigenproblem_share * eigenproblem_work(self.scaled, self.n_clusters)
+            budget = max(budget, share)
+        if self.level is not None and effort.huge_share > 0.0:
+            budget = min(budget, (1.0 + effort.huge_share) * self._first_work)
+        return budget
 
     def is_spent(self, stage: str) -> bool:
         """Whether the budget of a stage is spent before it begins."""
@@ -327,14 +393,54 @@ class _Search:
 
     def report(self, stage: str, fraction: float) -> None:
         """Tell the callback where the search stands."""
-        if self._callback is not None and self.best is not None:
-            # An estimate may fall, as when a population finds a new best; what is done stays done.
-            before = self._fraction if stage == self._stage else 0.0
-            self._stage, self._fraction = stage, max(before, min(fraction, 1.0))
-            # In the user's own numbers, not in the scaled ones.
-            value = self._problem.value(self.best.labels)
-            seconds = time.monotonic() - self._began
-            self._callback(Progress(stage, self._fraction, value, seconds))
+        if self._callback is None or self.best is None:
+            return
+        # In the user's own numbers, not in the scaled ones, and by the user's own sums, unless to
+        # take these takes long.
+        is_same = self._waiting is not None and self.scaled is self._problem
+        value = self.best.value if is_same else self._problem.value(self.best.labels)
+        self._tell(stage, fraction, value)
+
+    def _hear(self, progress: Progress) -> None:
+        """Pass on what the search of a level reports; its values are those of the whole."""
+        value = progress.cut_value if self.scaled is self._problem else self._value
+        self._tell(progress.stage, progress.fraction, value)
+
+    def _tell(self, stage: str, fraction: float, value: float) -> None:
+        callback = self._callback
+        assert callback is not None
+        # An estimate may fall, as when a population finds a new best; what is done stays done.
+        before = self._fraction if stage == self._stage else 0.0
+        self._stage, self._fraction = stage, max(before, min(fraction, 1.0))
+        # What a level has found, is refined on the way up before it counts.
+        self._value, self._told = min(self._value, value), time.monotonic()
+        progress = Progress(stage, self._fraction, self._value, self._told - self._began)
+        if self._waiting is None:
+            callback(progress)
+        else:
+            self._waiting.call(lambda: callback(progress))
+
+    def run_beside(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
+        """Run the whole in another thread, which an interrupt need not wait for."""
+        from firstcut.interrupts import Waiting  # which few searches need
+
+        self._waiting = Waiting()
+        self._waiting.run(lambda: self.run_whole(stages, given), self.stop)
+
+    def run_whole(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
+        """Number the nodes anew where that helps, look without pairs if there are any, and run."""
+        self._stage = stages[0]
+        if self._problem.n_nodes > NUMBERED_NODES:
+            from firstcut.partitioning.ordering import is_scattered, numbered_anew
+
+            if is_scattered(self._problem.graph):
+                self._numbering = numbered_anew(self._problem, self._n_threads)
+                self._problem = self._numbering.problem
+                self.scaled = self._problem.within_range()
+                given = [self._numbering.carry(labels) for labels in given]
+        if self._problem.apart is not None:
+            self.look_without_pairs(stages)
+        self.run(stages, given)
 
     def run(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
         """Run all stages, and solve the eigenproblem of the lower bound if none of them has."""
@@ -380,6 +486,20 @@ def _enumerated(problem: Problem, n_clusters: int) -> np.ndarray | None:
         return None
     best = exact_problem(problem, n_clusters)
     return best.labels if best.gap == 0.0 else None
+
+
+def _check_memory(problem: Problem) -> None:
+    """Raise MemoryError if a search needs more memory than there is."""
+    n, n_stored = problem.n_nodes, problem.graph.n_stored
+    needed = EDGE_BYTES * n_stored + NODE_BYTES * n
+    if needed > LITTLE_MEMORY:
+        from firstcut.memory import check_memory
+
+        check_memory(
+            needed,
+            f"A search of a graph of {n} nodes and {n_stored} stored weights",
+            "Cut a graph of fewer neighbours, or leave its lightest edges out.",
+        )
 
 
 def _unless_given(

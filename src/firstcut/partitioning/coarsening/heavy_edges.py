@@ -23,6 +23,11 @@ PAIR = 2
 BLOCK_NODES = 32
 """Nodes that are visited in a row on large levels: memory is read faster, the order less random."""
 
+SCATTERED_NODES, WINDOW_NODES = 50_000, 1024
+"""Above that size so many nodes are visited one after another, but at random among themselves. In a
+row they would follow each other: where numbers tell who is near whom, groups become long, and cuts
+a tenth larger."""
+
 HEAVIEST = 1.5
 """Most that a group may weigh, in shares: less keeps the level even, more lets gathering follow the
 edges."""
@@ -33,7 +38,11 @@ at every edge."""
 
 
 def heavy_edges(
-    problem: Problem, rng: np.random.Generator, share: float, parts: np.ndarray | None
+    problem: Problem,
+    rng: np.random.Generator,
+    share: float,
+    parts: np.ndarray | None,
+    n_threads: int = 1,
 ) -> np.ndarray:
     """Gather nodes along heavy edges, in random order.
 
@@ -46,6 +55,8 @@ def heavy_edges(
         No group weighs more than one and a half of this.
     parts : ndarray of shape (n,), int32, or None
         Nodes of different parts are never gathered.
+    n_threads : int
+        Not used: who is free to be joined depends on all that came before.
 
     Returns
     -------
@@ -57,7 +68,7 @@ def heavy_edges(
     # No parts are one part that holds all nodes: the kernel needs no second case.
     if parts is None:
         parts = np.zeros(n, dtype=np.int32)
-    order = random_blocks(n, BLOCK_NODES if n > LARGE_NODES else 1, rng)
+    order = nearby_at_random(n, LARGE_NODES, rng)
     leader, size = np.empty((2, n), dtype=np.int32)
     # One division per node here, instead of two per edge in the kernel.
     inverse = 1.0 / problem.node_weights
@@ -72,9 +83,16 @@ def heavy_edges(
     return leader
 
 
-def random_blocks(n: int, block: int, rng: np.random.Generator) -> np.ndarray:
-    """Return n nodes in random order, but for blocks of so many that stay together."""
+def nearby_at_random(n: int, few: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n nodes in random order, but above ``few`` nodes those of near numbers together."""
+    if n <= few:
+        return rng.permutation(n).astype(np.int32)
+    block = BLOCK_NODES if n <= SCATTERED_NODES else WINDOW_NODES
     # Rounded up: the last block may reach beyond the nodes, and what does is taken off below.
     blocks = rng.permutation(-(-n // block)).astype(np.int32)
-    order = (blocks[:, None] * block + np.arange(block, dtype=np.int32)).reshape(-1)
+    inside = np.arange(block, dtype=np.int32)
+    # One order for all windows: there are too many of them for it to matter.
+    if n > SCATTERED_NODES:
+        rng.shuffle(inside)
+    order = (blocks[:, None] * block + inside).reshape(-1)
     return order[order < n]

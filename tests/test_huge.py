@@ -1,0 +1,339 @@
+"""Huge graphs: numbered anew, gathered in stretches, searched on a level; all laws still hold.
+
+What is huge is set down to hundreds of nodes here, so that the laws are checked in seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, knn_graph, points_graph, ring
+from hypothesis import given
+from hypothesis import strategies as st
+
+import firstcut
+from firstcut.cuts import Problem, as_problem
+from firstcut.graph import Graph
+from firstcut.kernels import order as kernels
+from firstcut.partitioning import first_stage, ordering, search
+from firstcut.partitioning.coarsening import COARSENING_RULES
+from firstcut.partitioning.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
+from firstcut.partitioning.efforts import EFFORTS, Progress
+from firstcut.partitioning.levels import smallest_level
+
+propagation = sys.modules["firstcut.partitioning.coarsening.label_propagation"]
+
+
+def shuffled(problem: Problem, seed: int = 0) -> Problem:
+    order = np.random.default_rng(seed).permutation(problem.n_nodes)
+    return problem.restrict(order)
+
+
+def matrix(problem: Problem) -> sp.csr_array:
+    found = problem.graph.matrix.copy()
+    found.sort_indices()
+    return found
+
+
+# -- numbering anew
+
+
+@given(graphs(min_nodes=2, max_nodes=14), st.integers(1, 6), st.integers(1, 3))
+def test_a_new_numbering_is_the_same_problem(S, block, n_threads):
+    problem = as_problem(S)
+    before = ordering.BLOCK_NODES
+    try:
+        ordering.BLOCK_NODES = block
+        found = ordering.numbered_anew(problem, n_threads)
+    finally:
+        ordering.BLOCK_NODES = before
+    n = problem.n_nodes
+    assert sorted(found.order.tolist()) == list(range(n))
+    np.testing.assert_array_equal(found.place[found.order], np.arange(n))
+    np.testing.assert_array_equal(
+        matrix(found.problem).toarray(), S[np.ix_(found.order, found.order)]
+    )
+    np.testing.assert_array_equal(found.problem.node_weights, problem.node_weights[found.order])
+    labels = np.arange(n) % 2
+    carried = found.carry(labels)
+    np.testing.assert_array_equal(found.carry_back(carried), labels)
+    assert found.problem.value(carried) == pytest.approx(problem.value(labels))
+
+
+@given(graphs(min_nodes=2, max_nodes=14), st.integers(1, 6))
+def test_numbering_compiled_and_interpreted_agree(S, block):
+    graph = as_problem(S).graph
+    found = []
+    for number in (kernels.number_nearby, kernels.number_nearby.py_func):
+        order, place = np.empty(len(S), dtype=np.int32), np.full(len(S), -1, dtype=np.int32)
+        is_read = np.zeros(len(S), dtype=np.uint8)
+        number(graph.indptr, graph.indices, block, order, place, is_read)
+        found.append(order)
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_rows_are_written_alike_by_any_number_of_threads(n_threads):
+    problem = as_problem(points_graph(2000))
+    alone, together = (ordering.numbered_anew(problem, n) for n in (1, n_threads))
+    for name in ("indptr", "indices", "weights"):
+        np.testing.assert_array_equal(
+            getattr(alone.problem.graph, name), getattr(together.problem.graph, name)
+        )
+
+
+def test_only_what_is_scattered_is_and_not_after_it_was_numbered_anew():
+    problem = ring(120_000)
+    assert not ordering.is_scattered(problem.graph)
+    mixed = shuffled(problem)
+    assert ordering.is_scattered(mixed.graph)
+    assert not ordering.is_scattered(ordering.numbered_anew(mixed).problem.graph)
+    empty = Graph(np.zeros(4, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0))
+    assert not ordering.is_scattered(empty)
+
+
+# -- gathering in stretches
+
+
+@pytest.mark.parametrize("n", [100, 3000, SCATTERED_NODES, SCATTERED_NODES + 1])
+@pytest.mark.parametrize("few", [50, 2000])
+def test_every_node_is_visited_once(n, few):
+    order = nearby_at_random(n, few, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+    assert not np.array_equal(order, np.arange(n))
+
+
+@pytest.fixture
+def short_stretches(monkeypatch):
+    monkeypatch.setattr(propagation, "STRETCH_NODES", 100)
+
+
+@pytest.mark.usefixtures("short_stretches")
+@pytest.mark.parametrize("parts", [None, (np.arange(950) % 2).astype(np.int32)])
+def test_no_group_reaches_from_one_stretch_into_another(parts):
+    problem = ring(950)
+    assert propagation._stretch(problem.graph) == 100
+    rule, leaders = COARSENING_RULES["label_propagation"], []
+    for n_threads in (1, 2, 5):
+        rng = np.random.default_rng(1)
+        leaders.append(rule(problem, rng, 20.0, parts, n_threads))
+        np.testing.assert_array_equal(leaders[0], leaders[-1])
+    leader, node = leaders[0], np.arange(950)
+    np.testing.assert_array_equal(leader[leader], leader)
+    np.testing.assert_array_equal(leader // 100, node // 100)
+    if parts is not None:
+        np.testing.assert_array_equal(parts[leader], parts)
+    assert np.unique(leader).size < 475
+
+
+@pytest.mark.usefixtures("short_stretches")
+def test_there_are_no_stretches_where_edges_lead_anywhere():
+    assert propagation._stretch(shuffled(ring(950)).graph) == 950
+    assert propagation._stretch(ring(250).graph) == 250  # nor where there would be two
+
+
+@pytest.mark.usefixtures("short_stretches")
+def test_every_stretch_is_visited_by_itself():
+    problem = ring(950)
+    degrees = np.diff(problem.graph.indptr)
+    order = propagation._visiting_order(degrees, 100, np.random.default_rng(0))
+    np.testing.assert_array_equal(order // 100, np.arange(950) // 100)
+    np.testing.assert_array_equal(np.sort(order), np.arange(950))
+
+
+# -- the search
+
+
+@pytest.fixture
+def hundreds_are_huge(monkeypatch):
+    monkeypatch.setattr(first_stage, "HUGE_NODES", 400)
+    monkeypatch.setattr(first_stage, "SEARCHED_NODES", 150)
+    monkeypatch.setattr(search, "NUMBERED_NODES", 300)
+    monkeypatch.setattr(search, "LONG_EDGES", 1000)
+    monkeypatch.setattr(search, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(ordering, "NEAR_NODES", 200)
+    monkeypatch.setattr(propagation, "STRETCH_NODES", 120)
+
+
+def made(problem: Problem, c: int, n_threads: int = 1) -> search._Search:
+    return search._Search(problem, c, [0], n_threads, time.monotonic(), None, False, None)
+
+
+huge = pytest.mark.usefixtures("hundreds_are_huge")
+
+
+@huge
+@pytest.mark.parametrize("cut", ["ratio", "normalized", "weights"])
+@pytest.mark.parametrize("order", ["random", "along a line"])
+def test_more_effort_is_never_worse_and_labels_are_complete(cut, order):
+    X = np.random.default_rng(2).normal(size=(1500, 2))
+    S = knn_graph(X[np.argsort(X[:, 0])] if order == "along a line" else X)
+    assert ordering.is_scattered(as_problem(S).graph) is (order == "random")
+    cut = np.linspace(0.5, 2.0, 1500) if cut == "weights" else cut
+    values = []
+    for effort in ("fast", "auto", "balanced"):
+        found = firstcut.partition(S, 6, cut, effort=effort, random_state=1)
+        assert np.unique(found.labels).tolist() == list(range(6))
+        assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+        values.append(found.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+@huge
+@pytest.mark.parametrize("effort", ["fast", "auto", "balanced"])
+def test_same_seed_same_labels_on_any_number_of_threads(effort):
+    S = points_graph(1200)
+    alone = firstcut.partition(S, 5, effort=effort, random_state=3, n_jobs=1).labels
+    for n_jobs in (2, 3):
+        found = firstcut.partition(S, 5, effort=effort, random_state=3, n_jobs=n_jobs).labels
+        np.testing.assert_array_equal(found, alone)
+
+
+@huge
+def test_a_level_is_searched_and_its_value_is_kept():
+    problem = as_problem(points_graph(1500))
+    one = made(problem, 6)
+    trials = first_stage.begin(one, "fast", ())
+    assert len(trials) == 1
+    level = one.level
+    low = level.steps[-1].problem
+    assert low.n_nodes <= max(150, 4 * smallest_level(1500, 6))
+    assert level.search.scaled is low
+    # A pass by either rule, a spectral solution, and children.
+    assert len(level.trials) > 2
+    labels = level.search.best.labels
+    for step in reversed(level.steps):
+        labels = labels[step.parent]
+    assert level.search.best.value == pytest.approx(problem.value(labels))
+    assert trials[0].value <= problem.value(labels) * (1 + 1e-12)
+    assert trials[0].value == pytest.approx(problem.value(trials[0].labels))
+
+
+@huge
+def test_auto_visits_at_most_half_as_many_edges_again():
+    assert EFFORTS["auto"].huge_share == 0.5
+    problem = as_problem(points_graph(9000))
+    one = made(problem, 3)
+    one.run(("fast",), ())
+    other = made(problem, 3)
+    other.run(("fast", "auto"), ())
+    first = one.work
+    assert other._first_work == first
+    assert first < other.budget("auto") <= 1.5 * first
+    # It ends with the batch that its budget ends in, and one way up.
+    batch = 4 * level_pass(other)
+    assert first < other.work <= 1.5 * first + batch + first
+
+
+def level_pass(found: search._Search) -> int:
+    return found.level.search.work // max(1, len(found.level.trials))
+
+
+@huge
+def test_given_partitions_are_never_made_worse_and_come_back_in_their_own_numbers():
+    S = points_graph(900)
+    good = firstcut.partition(S, 5, random_state=1)
+    again = firstcut.partition(S, 5, effort="fast", init=good.labels, random_state=0)
+    assert again.cut_value <= good.cut_value
+    own = 4 - good.labels
+    kept = firstcut.partition(S, 5, effort="fast", init=own, time_limit=0, random_state=0)
+    assert kept.cut_value <= firstcut.cut_value(S, own)
+
+
+@huge
+def test_time_limits_callbacks_and_fractions():
+    S = points_graph(900)
+    found = firstcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
+    assert np.unique(found.labels).size == 5
+    seen: list[Progress] = []
+    found = firstcut.partition(S, 5, effort="balanced", random_state=0, callback=seen.append)
+    values, seconds = [one.cut_value for one in seen], [one.seconds for one in seen]
+    assert values[0] == np.inf  # the first pass says that it goes on
+    assert values == sorted(values, reverse=True)
+    assert seconds == sorted(seconds)
+    for stage in EFFORTS["balanced"].stages:
+        fractions = [one.fraction for one in seen if one.stage == stage]
+        assert fractions == sorted(fractions)
+        assert fractions[-1] == 1.0
+    assert found.cut_value <= values[-1] * (1 + 1e-12)
+
+
+@huge
+def test_cannot_links_are_kept():
+    S = points_graph(700)
+    pairs = np.random.default_rng(0).integers(700, size=(15, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    labels = firstcut.partition(S, 4, cannot_link=pairs, effort="auto", random_state=0).labels
+    assert (labels[pairs[:, 0]] != labels[pairs[:, 1]]).all()
+
+
+# -- what degenerates
+
+
+def stars(n: int, n_hubs: int) -> sp.csr_array:
+    """Neighbours of points that are all equal: everybody's are the lowest numbers."""
+    rows = np.repeat(np.arange(n), n_hubs)
+    directed = sp.coo_array((np.ones(rows.size), (rows, np.tile(np.arange(n_hubs), n))), (n, n))
+    return sp.csr_array((directed + directed.T) / 2)
+
+
+@huge
+@pytest.mark.parametrize("effort", ["fast", "auto"])
+def test_points_that_are_all_equal(effort):
+    S = stars(3000, 10)
+    found = firstcut.partition(S, 5, effort=effort, random_state=0)
+    assert np.unique(found.labels).size == 5
+    assert found.cut_value == firstcut.cut_value(S, found.labels)
+
+
+@huge
+def test_half_of_the_points_equal_are_a_cluster():
+    S = sp.block_diag([stars(1500, 10), points_graph(1500)], format="csr")
+    found = firstcut.partition(S, 2, effort="fast", random_state=0)
+    assert found.cut_value == 0.0
+    assert np.unique(found.labels[:1500]).size == np.unique(found.labels[1500:]).size == 1
+
+
+@huge
+@pytest.mark.parametrize("c", [10, 200])
+@pytest.mark.parametrize("seed", [None, 0])
+def test_thousands_of_components_are_cut_at_nothing(c, seed):
+    pair = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    S = sp.csr_array(sp.kron(sp.eye_array(2000), pair))
+    if seed is not None:
+        order = np.random.default_rng(seed).permutation(4000)
+        S = sp.csr_array(S[order][:, order])
+    found = firstcut.partition(S, c, effort="auto", random_state=0)
+    assert found.cut_value == 0.0
+    # About even.
+    assert np.bincount(found.labels, minlength=c).min() >= 4000 // c - 2
+
+
+@huge
+def test_isolated_nodes_by_the_thousand():
+    S = sp.block_diag([points_graph(500), sp.csr_array((3000, 3000))], format="csr")
+    assert firstcut.partition(S, 9, "ratio", effort="auto", random_state=0).cut_value == 0.0
+
+
+@huge
+def test_a_row_is_not_read_again_for_every_block():
+    """A hub with all others: reading its row for every block would be the square of it."""
+    n, read = 4000, 0
+
+    class Counted(np.ndarray):
+        def __getitem__(self, key):
+            nonlocal read
+            read += 1
+            return super().__getitem__(key)
+
+    graph = as_problem(stars(n, 1), "ratio").graph
+    order, place = np.empty(n, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+    number = partial(kernels.number_nearby.py_func, graph.indptr)
+    number(graph.indices.view(Counted), 16, order, place, np.zeros(n, dtype=np.uint8))
+    assert sorted(order.tolist()) == list(range(n))
+    assert read <= 4 * graph.n_stored
