@@ -19,7 +19,8 @@ from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
 import firstcut
-from firstcut.affinity import AFFINITIES, affinity_of, neighbor_candidates, neighbor_index
+from firstcut.affinity import AFFINITIES, affinity_of
+from firstcut.affinity.neighbors import products as product_search
 from firstcut.affinity.pairwise_kernels import DEFAULTS
 from firstcut.graph import as_graph
 
@@ -186,16 +187,16 @@ def test_ties_do_not_depend_on_the_order_of_the_samples():
 
 
 @pytest.mark.parametrize("affinity", NEIGHBOR_GRAPHS.values(), ids=NEIGHBOR_GRAPHS)
-@pytest.mark.parametrize("n_features", [3, 12])
+@pytest.mark.parametrize("n_features", [3, 12, 40])
 def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, n_features))
     X[100:300] = rng.integers(0, 2, size=(200, n_features))
     X[300:400] = X[0]
     whole = affinity(X, 10, n_jobs=1)
-    monkeypatch.setattr(neighbor_candidates, "WORTHWHILE", 0)
+    monkeypatch.setattr(product_search, "WORTHWHILE", 0)
     for n_jobs, block in [(2, 2**22), (3, 500), (-1, 1)]:
-        monkeypatch.setattr(neighbor_index, "BLOCK", block)
+        monkeypatch.setattr(product_search, "BLOCK", block)
         again = affinity(X, 10, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.indptr, whole.indptr)
         np.testing.assert_array_equal(again.indices, whole.indices)
@@ -209,7 +210,7 @@ def test_duplicates_do_not_displace_the_sample_itself():
     assert S.sum() == pytest.approx(50)
 
 
-@pytest.mark.parametrize("n_features", [2, 12])
+@pytest.mark.parametrize("n_features", [2, 40])
 def test_memory_is_linear_in_the_samples(n_features):
     n = 20_000
     X = np.random.default_rng(0).normal(size=(n, n_features))
@@ -339,7 +340,7 @@ def samples_of_all_sizes(n_features: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("n_features", [2, 12])
+@pytest.mark.parametrize("n_features", [2, 12, 40])
 @pytest.mark.parametrize("name", [*NEIGHBOR_GRAPHS, "cosine"])
 def test_the_unit_of_the_samples_changes_nothing(name, n_features, container):
     affinity = AFFINITIES[name]
@@ -516,7 +517,7 @@ def test_rows_equal_their_definitions(X, data):
     np.testing.assert_allclose(rows.toarray(), expected, rtol=1e-9, atol=1e-300)
 
 
-@pytest.mark.parametrize("n_features", [2, 12])
+@pytest.mark.parametrize("n_features", [2, 12, 40])
 def test_samples_that_come_again_get_the_weights_they_had(n_features):
     X = np.random.default_rng(0).normal(size=(80, n_features))
     rows = AFFINITIES["adaptive_neighbors"].rows(X)(X)

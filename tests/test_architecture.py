@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits, make_blobs
 import firstcut
 from firstcut.validation import check_graph
 
-EVERYWHERE = {"validation", "threads", "results"}
+EVERYWHERE = {"validation", "threads", "results", "interrupts", "memory"}
 """Modules that know of none of the rooms and may be used in every one."""
 
 FOUNDATION = {"graph", "apart", "cuts"}
@@ -30,9 +30,11 @@ ROOMS = {
     "validation": set(),
     "results": set(),
     "threads": set(),
+    "memory": set(),
+    "interrupts": set(),
     "metrics": set(),
     "kernels": set(),
-    "graph": set(),
+    "graph": {"kernels"},
     "apart": set(),
     "cuts": {"graph", "apart"},
     "affinity": {"graph", "kernels"},
@@ -52,11 +54,14 @@ UPWARDS = {"firstcut.partitioning.partition": {"certification"}}
 
 THIRD_PARTIES = {
     "numba": {"kernels"},
+    "llvmlite": {"kernels"},
     "matplotlib": {"paper"},
     "jinja2": {"paper"},
     "pandas": {"paper"},
     "tqdm": {"paper"},
     "pyamg": {"relaxation"},
+    "torch": {"affinity"},
+    "triton": {"affinity"},
     "sklearn": {"affinity", "discretization", "metrics", "paper", "estimator"},
 }
 """The rooms that may import a package."""
@@ -163,22 +168,23 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_fit_passes_through_few_rooms_and_checks_its_graph_once(name):
+def test_a_fit_passes_through_few_rooms_and_trusts_its_own_graph(name):
     X, settings = FITS[name]
     model = firstcut.SpectralClustering(5, random_state=0, **settings)
     model.fit(X)  # imports and compiles
     with Visits() as visits:
         model.fit(X)
-    assert visits.validations == 1
+    # What firstcut made of neighbours is symmetric and positive by construction.
+    assert visits.validations == (1 if settings.get("affinity") == "rbf" else 0)
     assert len(visits.modules) <= 20, sorted(visits.modules)
 
 
-def test_auto_and_wide_embeddings_check_their_graph_once():
+def test_auto_and_wide_embeddings_trust_their_graph_too():
     for settings in ({"n_clusters": "auto"}, {"n_clusters": 3, "n_components": 6}):
         model = firstcut.SpectralClustering(random_state=0, solver="spectral", **settings)
         with Visits() as visits:
             model.fit(SMALL)
-        assert visits.validations == 1
+        assert visits.validations == 0
 
 
 PUBLIC_CALLS = {
@@ -250,11 +256,10 @@ def test_read_only_install_without_a_home(tmp_path):
         import sys
         sys.path.insert(0, {str(tmp_path)!r})
         import numpy as np, firstcut
-        from firstcut.kernels.sweep import sweep
         assert firstcut.__file__.startswith({str(package)!r})
         S = np.kron(np.eye(2), np.ones((3, 3))) + 0.1
         found = firstcut.discretize(firstcut.relax(S, 2, random_state=0), graph=S, random_state=0)
-        print(type(sweep._cache).__name__, found.cut_value)
+        print(found.cut_value)
         """
     )
     cleared = {"XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "PYTHONPATH"}
@@ -264,7 +269,6 @@ def test_read_only_install_without_a_home(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd="/"
     )
     assert done.returncode == 0, done.stderr
-    name, value = done.stdout.split()
-    assert name == "NullCache"
-    assert done.stderr.count("could not be kept in any folder") == 1
-    assert float(value) == pytest.approx(1 / 6)
+    assert done.stderr.count("could not be kept") == 1
+    assert f"{package}/kernels/__pycache__ or /proc/nowhere" in done.stderr
+    assert float(done.stdout) == pytest.approx(1 / 6)

@@ -115,7 +115,15 @@ NUMBERS = {
     "-1": -1.0,
     "NaN": np.nan,
 }
-SAMPLES = {"X": MATRICES, "n_neighbors": COUNTS, "n_jobs": without(COUNTS, "None", "-1")}
+SAMPLES = {
+    "X": MATRICES,
+    "n_neighbors": COUNTS,
+    "neighbors": NAMES,
+    "device": NAMES,
+    "random_state": SEEDS,
+    "n_jobs": without(COUNTS, "None", "-1"),
+    "callback": without(NOT_ARRAYS, "None", "a function"),
+}
 GIVEN = {"y_true": LABELLINGS, "labels": LABELLINGS}
 BAD = {
     firstcut.adaptive_neighbors_graph: (

@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.affinity import neighbor_candidates, neighbor_index
-from firstcut.affinity.neighbor_index import NeighborIndex
+from firstcut.affinity.neighbors import index as neighbor_index
+from firstcut.affinity.neighbors import products as product_search
+from firstcut.affinity.neighbors.index import NeighborIndex
 
 KINDS = [
     "general",
@@ -32,10 +33,20 @@ EXACT = ("offset", "two places", "lattice", "one point")
 """The kinds whose sums of squares are exact, in whatever order they are added up."""
 
 
+@pytest.fixture(autouse=True, scope="module", params=["tree", "products"])
+def _search(request):
+    """Ask the same of every search, whatever the number of features."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbor_index, "TREE_FEATURES", 10**6 if request.param == "tree" else 0)
+        patch.setattr(neighbor_index, "PROBED_FEATURES", 0)
+        yield
+
+
 @pytest.mark.parametrize("offset", [0.0, 0.3])
 def test_tree_and_products_give_the_same_lists(offset, monkeypatch):
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(100, 4)), rng.integers(0, 3, size=(150, 4))])
+    monkeypatch.setattr(neighbor_index, "TREE_FEATURES", 4)
     by_tree = NeighborIndex(X).nearest_others(7, offset)
     monkeypatch.setattr(neighbor_index, "TREE_FEATURES", 0)
     by_products = NeighborIndex(X).nearest_others(7, offset)
@@ -96,9 +107,9 @@ def assert_same_lists(X, queries, listed, expected, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeypatch):
     n = 503  # five blocks, not of one size
-    monkeypatch.setattr(neighbor_candidates, "SIDES", (100, 100, 2048))
-    monkeypatch.setattr(neighbor_candidates, "SHARE", 5)
-    monkeypatch.setattr(neighbor_candidates, "WORTHWHILE", 0)
+    monkeypatch.setattr(product_search, "SIDES", (100, 100, 2048))
+    monkeypatch.setattr(product_search, "SHARE", 5)
+    monkeypatch.setattr(product_search, "WORTHWHILE", 0)
     X = awkward(kind, n, n_features)
     found = NeighborIndex(X).nearest_others(10)
     expected = by_definition(X, 10)
@@ -112,7 +123,7 @@ def test_nothing_left_out_is_within_the_reach(kind, width):
     X = awkward(kind, 1100, 20)  # three blocks
     X = X - X.mean(axis=0)
     with ThreadPoolExecutor(3) as pool:
-        near = neighbor_candidates.nearest_by_blocks(X, width, pool.map)
+        near = product_search.nearest_by_blocks(X, width, pool.map)
     d = np.array([((X - x) ** 2).sum(axis=1) for x in X])
     np.put_along_axis(d, near.indices, np.inf, axis=1)
     assert (d.min(axis=1) > near.reach).all()
@@ -127,18 +138,18 @@ def test_small_blocks_change_nothing(seed, data):
     X = rng.integers(0, data.draw(st.sampled_from([2, 9, 1000])), size=(150, 9)) / 8
     k = data.draw(st.integers(1, 9))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbor_candidates, "WORTHWHILE", 0)
-        patch.setattr(neighbor_candidates, "SIDES", (8, 8, 1024))
-        patch.setattr(neighbor_candidates, "SHARE", data.draw(st.integers(1, 4)))
+        patch.setattr(product_search, "WORTHWHILE", 0)
+        patch.setattr(product_search, "SIDES", (8, 8, 1024))
+        patch.setattr(product_search, "SHARE", data.draw(st.integers(1, 4)))
         found = NeighborIndex(X, data.draw(st.integers(1, 3))).nearest_others(k)
     np.testing.assert_array_equal(found.indices.reshape(-1, k), by_definition(X, k))
 
 
 def test_long_lists_are_found_in_double_precision(monkeypatch):
     X = np.random.default_rng(0).integers(0, 50, size=(400, 12)).astype(float)
-    monkeypatch.setattr(neighbor_candidates, "WORTHWHILE", 0)
-    assert neighbor_candidates.suits(400, 12, 50)
-    assert not neighbor_candidates.suits(400, 12, 101)
+    monkeypatch.setattr(product_search, "WORTHWHILE", 0)
+    assert product_search.suits(400, 12, 50)
+    assert not product_search.suits(400, 12, 101)
     found = NeighborIndex(X).nearest_others(100)
     np.testing.assert_array_equal(found.indices.reshape(-1, 100), by_definition(X, 100))
 
@@ -152,7 +163,7 @@ def test_candidates_need_little_memory(in_order):
         X[:, 0] = np.linspace(-100, 100, n)
     tracemalloc.start()
     with ThreadPoolExecutor(2) as pool:
-        neighbor_candidates.nearest_by_blocks(X - X.mean(axis=0), width, pool.map)
+        product_search.nearest_by_blocks(X - X.mean(axis=0), width, pool.map)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     lists = n * width * (8 + 8 + 4)
@@ -232,7 +243,7 @@ def test_threads_blocks_batches_and_pickles_do_not_matter(n_features, monkeypatc
     indices, squared = index.nearest(new, 9)
     again = pickle.loads(pickle.dumps(index))
     for one in (again, NeighborIndex(X, 1), NeighborIndex(X, 3), NeighborIndex(X, -2)):
-        monkeypatch.setattr(neighbor_index, "BLOCK", 50)
+        monkeypatch.setattr(product_search, "BLOCK", 50)
         parts = [one.nearest(new[i : i + 7], 9) for i in range(0, 40, 7)]
         np.testing.assert_array_equal(np.vstack([part[0] for part in parts]), indices)
         np.testing.assert_array_equal(np.vstack([part[1] for part in parts]), squared)
@@ -294,7 +305,7 @@ def test_products_find_all_within_a_distance_and_few_beyond(away):
     X = np.random.default_rng(0).normal(size=(300, 12)) + away
     distances = np.square(X[:40, None] - X[None]).sum(axis=2)
     needed = np.sort(distances, axis=1)[:, 7]
-    counts, found = neighbor_candidates.ProductSearch(X, np.arange(300)).within(X[:40], needed)
+    counts, found = product_search.AllPairs(X, np.arange(300)).within(X[:40], needed)
     for row, listed in enumerate(np.split(found, np.cumsum(counts)[:-1])):
         assert {*np.flatnonzero(distances[row] < needed[row])} <= {*listed.tolist()}
         assert distances[row, listed].max() <= needed[row] * (1 + 1e-9)

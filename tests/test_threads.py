@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import firstcut
 from firstcut import threads
-from firstcut.threads import count_threads, single_threaded
+from firstcut.threads import count_threads, in_blocks, single_threaded
 
 N_THREADS = 8
 
@@ -253,3 +253,62 @@ def test_openmp_is_limited_in_the_call_that_loads_it():
 def test_n_jobs_is_a_number_of_threads(n_jobs):
     with pytest.raises((TypeError, ValueError), match="n_jobs="):
         count_threads(n_jobs)
+
+
+# -- blocks of rows
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize(("n_rows", "most_rows"), [(0, 3), (1, 3), (3, 3), (10, 3), (10, 0)])
+def test_blocks_cover_all_rows_once_and_in_order(n_rows, most_rows, n_threads):
+    parts = in_blocks(lambda start, stop: range(start, stop), n_rows, most_rows, n_threads)
+    assert [row for part in parts for row in part] == list(range(n_rows))
+    assert all(1 <= len(part) <= max(1, most_rows) for part in parts)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_in_a_block_cancels_those_that_wait(error):
+    begun, free = [], threading.Event()
+
+    def task(start, stop):
+        begun.append(start)
+        if start == 0:
+            raise error
+        free.wait(0.05)
+
+    with pytest.raises(error):
+        in_blocks(task, 1000, 1, 2)
+    free.set()
+    assert len(begun) < 20
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_ends_a_search_and_leaves_no_thread_behind():
+    code = textwrap.dedent(
+        """
+        import os, signal, threading
+        import numpy as np
+        import firstcut.affinity.neighbors.index as module
+        from firstcut.affinity.neighbors.index import NeighborIndex
+
+        X = np.random.default_rng(0).random((200_000, 2))
+        index = NeighborIndex(X, 2)
+        index._search
+        asked = []
+        list_nearest = module.list_nearest
+
+        def interrupted(*arguments):
+            asked.append(1)
+            if len(asked) == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+            return list_nearest(*arguments)
+
+        module.list_nearest = interrupted
+        try:
+            index.nearest_others(100)
+        except KeyboardInterrupt:
+            print(len(asked) < 30, threading.active_count())
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "1"]

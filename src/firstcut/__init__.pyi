@@ -26,6 +26,7 @@ from .relaxation.relax import lower_bound as lower_bound
 from .relaxation.relax import relax as relax
 from .relaxation.solvers import EIGENSOLVERS as EIGENSOLVERS
 from .results import Discretization as Discretization
+from .results import NeighborSearch as NeighborSearch
 from .results import Partition as Partition
 from .results import Relaxation as Relaxation
 

@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.validation import average_rounding, canonical_csr, check_graph
+from firstcut.threads import in_blocks
+from firstcut.validation import average_rounding, canonical_csr, check_graph, index_type
+
+ROWS = 2**15
+"""Rows of a graph that a thread works on at once."""
+
+BUCKET = 2**12
+"""Rows, at least, that the entries of a transpose are gathered for at once: they stay in cache."""
+
+MOST_PARTS = 256
+"""Buckets, about, at most: memory is slow to write to at too many places in turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,3 +131,84 @@ def as_graph(graph: Any) -> Graph:
         return graph
     matrix = check_graph(graph)
     return Graph(matrix.indptr, matrix.indices, matrix.data)
+
+
+def symmetric_graph(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    loops: np.ndarray | None = None,
+    *,
+    larger: bool = False,
+    n_threads: int = 1,
+) -> sp.csr_array:
+    """Return (S + Sᵀ) / 2 for the weights S of lists, or the larger of both directions.
+
+    Parameters
+    ----------
+    indptr : int64 ndarray of shape (n + 1,)
+        The neighbours listed for node i are ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : integer ndarray of shape (n_listed,)
+        Those nodes, none twice in a list. They are sorted in place.
+    weights : float64 ndarray of shape (n_listed,)
+        A weight for each, none negative; zeros are not stored. They are sorted in place.
+    loops : float64 ndarray of shape (n,), optional
+        Positive weights of nodes to themselves, if lists do not hold the node itself.
+    larger : bool, default=False
+        Whether the larger of S_ij and S_ji is taken instead of their mean.
+    n_threads : int, default=1
+        Threads; the graph does not depend on it.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric to the last bit, sorted and without stored zeros.
+    """
+    from firstcut.kernels.assemble import MEASURE, MERGE, SCATTER, SORT, assemble
+
+    n, n_listed = indptr.size - 1, weights.size
+    # Both directions of every edge and a self-loop per node must fit.
+    index = index_type(2 * n_listed + n)
+    lists = indptr, indices.astype(index, copy=False), weights, np.empty(n, dtype=np.int64)
+    own = np.empty(0) if loops is None else loops
+    # Chunks of rows to read from, and buckets of 2^shift rows to write to.
+    rows = max(ROWS, -(-n // MOST_PARTS))
+    shift = max((BUCKET - 1).bit_length(), (n // MOST_PARTS).bit_length())
+    places = np.zeros((-(-n // rows), ((n - 1) >> shift) + 1), dtype=np.int64)
+    nothing = np.empty(0, dtype=index), np.empty(0)
+    buckets: tuple[np.ndarray, ...] = places, nothing[0], *nothing
+    found_indptr = np.zeros(n + 1, dtype=np.int64)
+    found = found_indptr, *nothing
+
+    def of_rows(step: int) -> None:
+        def of_chunk(start: int, stop: int) -> None:
+            scratch = places[0, :0], *nothing
+            part = step, start // rows, start, stop, shift
+            assemble(*part, lists, buckets, found, own, larger, scratch)
+
+        in_blocks(of_chunk, n, rows, n_threads)
+
+    def of_buckets(step: int) -> None:
+        def of_bucket(start: int, stop: int) -> None:
+            bucket = start >> shift
+            size = places[-1, bucket] - (places[-1, bucket - 1] if bucket else 0)
+            ends = np.empty(stop - start, dtype=np.int64)
+            scratch = ends, np.empty(size, dtype=index), np.empty(size)
+            assemble(step, bucket, start, stop, shift, lists, buckets, found, own, larger, scratch)
+
+        in_blocks(of_bucket, n, 1 << shift, n_threads)
+
+    # 1. Rows of S by column, without zeros; and how many entries go from each chunk to each bucket.
+    of_rows(SORT)
+    # 2. Entries to the bucket of the node they point to: bucket by bucket, chunk after chunk.
+    ends = np.cumsum(places.T).reshape(places.T.shape).T
+    size = ends[-1, -1]
+    places[:] = ends - places
+    buckets = places, np.empty(size, dtype=index), np.empty(size, dtype=index), np.empty(size)
+    of_rows(SCATTER)
+    # 3. In every bucket the rows of the transpose, merged with those of S.
+    of_buckets(MEASURE)
+    np.cumsum(found_indptr, out=found_indptr)
+    found = found_indptr, np.empty(found_indptr[-1], dtype=index), np.empty(found_indptr[-1])
+    of_buckets(MERGE)
+    return sp.csr_array((found[2], found[1], found_indptr.astype(index)), shape=(n, n))

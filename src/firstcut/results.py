@@ -261,3 +261,43 @@ def _finite(name: str, value: Any) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
     return array
+
+
+@dataclass(frozen=True)
+class NeighborSearch:
+    """How neighbours were found: what the ``callback`` of a graph function receives.
+
+    Attributes
+    ----------
+    method : {"tree", "products", "approximate", "gpu"}
+        A k-d tree, products of all with all, the approximate search, or products on a GPU.
+    recall : float
+        The fraction of the nearest neighbours that were found. 1.0 of "tree" and "products", which
+        miss none by construction; of the others measured, on a sample of rows that were compared
+        with all samples.
+    seconds : float
+        What the search took.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> told = []
+    >>> X = [[0.0], [1.0], [3.0], [4.0]]
+    >>> _ = firstcut.nearest_neighbors_graph(X, 2, callback=told.append)
+    >>> told[0].method, told[0].recall
+    ('tree', 1.0)
+    """
+
+    method: str
+    recall: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        names = {
+            "tree": "a k-d tree, exact",
+            "products": "products of all with all, exact",
+            "approximate": f"approximate search, sampled recall {self.recall:.3f}",
+            "gpu": f"products on the GPU, sampled recall {self.recall:.3f}",
+        }
+        return f"Neighbours by {names[self.method]}, {self.seconds:.2f} s"

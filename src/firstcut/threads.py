@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -36,6 +37,28 @@ def count_threads(n_jobs: int | None) -> int:
     if isinstance(n_jobs, int) and not isinstance(n_jobs, bool) and n_jobs < 0:
         return max(1, available_cores() + 1 + n_jobs)
     return check_count("n_jobs", n_jobs)
+
+
+def in_blocks(
+    task: Callable[[int, int], Any], n_rows: int, most_rows: int, n_threads: int
+) -> list[Any]:
+    """Return ``task(start, stop)`` of one block of rows after another, on several threads.
+
+    Ctrl-C, or an error in one of them, waits for the blocks that are being worked on and cancels
+    the others: ``most_rows`` should take a fraction of a second.
+    """
+    step = max(1, most_rows)
+    starts = range(0, n_rows, step)
+    stops = [min(start + step, n_rows) for start in starts]
+    if n_threads == 1 or len(starts) < 2:
+        return [task(start, stop) for start, stop in zip(starts, stops, strict=True)]
+    from concurrent.futures import ThreadPoolExecutor  # which little data need not wait for
+
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        return list(pool.map(task, starts, stops))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def single_threaded() -> AbstractContextManager[None]:
@@ -139,11 +162,12 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 def _libraries(user_api: str) -> ThreadpoolController:
     """Return the loaded libraries of a kind, "blas" or "openmp"."""
-    # scikit-learn, which is loaded where it is first needed, brings an OpenMP library with it.
-    return _found(user_api, "sklearn" in sys.modules)
+    # What is loaded where it is first needed: scikit-learn brings an OpenMP library with it, and
+    # SciPy's linear algebra a BLAS other than NumPy's.
+    return _found(user_api, "sklearn" in sys.modules, "scipy.linalg" in sys.modules)
 
 
 @cache
-def _found(user_api: str, with_sklearn: bool) -> ThreadpoolController:
-    # Finding the loaded libraries takes milliseconds: once, and once more after scikit-learn.
+def _found(user_api: str, with_sklearn: bool, with_scipy_linalg: bool) -> ThreadpoolController:
+    # Finding the loaded libraries takes milliseconds: once, and once more after each of these.
     return ThreadpoolController().select(user_api=user_api)

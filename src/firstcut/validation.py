@@ -19,6 +19,9 @@ import scipy.sparse as sp
 SYMMETRY_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
 """Asymmetry, relative to the largest weight, that counts as rounding and is averaged away."""
 
+CHECKED = 2**17
+"""Coordinates of samples that are checked at once: they stay in the cache."""
+
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 """What ``random_state`` may be: a seed, a generator, or None for fresh entropy."""
 
@@ -74,6 +77,14 @@ def check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} must be True or False.")
     return bool(value)
+
+
+def check_callback(callback: object) -> None:
+    """Raise where ``callback`` is neither None nor to be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(
+            f"callback={callback!r} cannot be called; pass a function of one argument, or None."
+        )
 
 
 def check_number(
@@ -232,6 +243,11 @@ def check_init(
     return compact
 
 
+def index_type(count: int) -> type[np.int32] | type[np.int64]:
+    """Return the integers that so many things are counted with: 32 bits wherever they do."""
+    return np.int32 if count < np.iinfo(np.int32).max else np.int64
+
+
 def canonical_csr(X: Any) -> sp.csr_array:
     """Return CSR arrays with sorted indices and no duplicates, copied only where X has not.
 
@@ -290,8 +306,7 @@ def _real_csr(graph: Any) -> sp.csr_array:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     # 32 bits wherever they are enough: half the memory, and kernels compiled for the same types.
-    fits = max(matrix.nnz, shape[0]) < np.iinfo(np.int32).max
-    index = np.int32 if fits else np.int64
+    index = index_type(max(matrix.nnz, shape[0]))
     return sp.csr_array(
         (
             matrix.data,
@@ -375,7 +390,10 @@ def average_rounding(matrix: sp.csr_array, dtype: npt.DTypeLike = np.float64) ->
 
 
 def check_samples(X: Any) -> Any:
-    """Return samples as finite float64 in C order (or CSR), not changing the caller's."""
+    """Return finite samples in C order, float32 if they are so and else float64 (or float64 CSR).
+
+    The caller's are not changed, and those that are in this form already are not copied.
+    """
     refuse_masked("X", X)
     points: Any = X if sp.issparse(X) else as_plain("X", X)
     if points.ndim != 2:
@@ -392,19 +410,33 @@ def check_samples(X: Any) -> Any:
     if sp.issparse(points):
         points = canonical_csr(points.astype(np.float64, copy=False))
     else:
-        points = np.ascontiguousarray(as_floats("X", points))
+        single = points.dtype == np.float32
+        points = np.ascontiguousarray(points if single else as_floats("X", points))
     # Of a sparse matrix the stored values: the others are 0.
-    bad = ~np.isfinite(points.data if sp.issparse(points) else points)
-    count = int(np.count_nonzero(bad))
-    if count:
+    values = points.data if sp.issparse(points) else points.reshape(-1)
+    # Block by block, as the samples may be larger than the memory that is left.
+    if not all(
+        np.isfinite(values[start : start + CHECKED]).all()
+        for start in range(0, values.size, CHECKED)
+    ):
         # The place is worked out only for the error, which is why it may take memory.
-        rows, columns = points.tocoo().coords if sp.issparse(points) else np.indices(points.shape)
-        row, column = int(rows[bad][0]), int(columns[bad][0])
+        bad = np.flatnonzero(~np.isfinite(values))
+        count, first = bad.size, int(bad[0])
+        if sp.issparse(points):
+            row, column = (int(place[first]) for place in points.tocoo().coords)
+        else:
+            row, column = divmod(first, points.shape[1])
         raise ValueError(
             f"X has {count} NaN or infinite {'value' if count == 1 else 'values'}; the first is "
-            f"{points[row, column]} at ({row}, {column}). Drop those samples or fill the values in."
+            f"{values[first]} at ({row}, {column}). Drop those samples or fill the values in."
         )
     return points
+
+
+def is_on_gpu(X: Any) -> bool:
+    """Whether X is an array of PyTorch or CuPy that lies on a GPU."""
+    library = type(X).__module__.partition(".")[0]
+    return library == "cupy" or (library == "torch" and bool(getattr(X, "is_cuda", False)))
 
 
 def check_neighbors(

@@ -7,6 +7,7 @@ With d_ij the squared distance and d_i^(1) ≤ d_i^(2) ≤ … those of sample i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,14 +15,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
-from firstcut.affinity.neighbor_index import (
+from firstcut.affinity.neighbors.index import (
+    Neighborhoods,
     NeighborIndex,
-    averaged,
+    check_wanted,
+    checked_samples,
     graph_or_loop,
     rows_of,
     rows_or_ones,
 )
-from firstcut.validation import check_flag, check_neighbors, check_number, check_samples
+from firstcut.graph import ROWS, symmetric_graph
+from firstcut.results import NeighborSearch
+from firstcut.threads import in_blocks
+from firstcut.validation import RandomState, check_flag, check_neighbors, check_number
 
 
 def adaptive_neighbors_graph(
@@ -30,7 +36,11 @@ def adaptive_neighbors_graph(
     include_self: bool = True,
     offset: float = 0.0,
     *,
+    neighbors: str = "auto",
+    device: str = "auto",
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
+    callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
     """Return the graph of adaptive neighbours: weights that fall linearly to 0 at the (k+1)-th.
 
@@ -40,7 +50,7 @@ def adaptive_neighbors_graph(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features)
+    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
         The samples. They are not scaled; features in different units should be, beforehand.
     n_neighbors : int, default=10
         k, the number of samples that get a weight.
@@ -50,8 +60,20 @@ def adaptive_neighbors_graph(
     offset : float, default=0.0
         Added to the (k+1)-th squared distance. Every sample nearer than the sum gets a weight,
         so a positive offset can connect more than k and rows then sum to more than 1.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
+        samples and features are many. "auto" is exact wherever that is forecast to end within
+        seconds.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where: on the processor, or exactly on a GPU, which needs ``firstcut[gpu]``. "auto" is where
+        X lies, and a GPU if there is one and the processor would take long.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the approximate search and of the rows that recall is measured on.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
+    callback : callable, optional
+        Called once with a :class:`firstcut.NeighborSearch`: how neighbours were found, and what
+        part of them.
 
     Returns
     -------
@@ -81,39 +103,70 @@ def adaptive_neighbors_graph(
     """
     include_self = check_flag("include_self", include_self)
     offset = check_number("offset", offset)
-    points = check_samples(X)
+    wanted = check_wanted(neighbors, device, random_state, callback)
+    points = checked_samples(X)
     n = points.shape[0]
     # A sample that counts itself as the first of its k has its (k+1)-th at the k-th other.
     beyond = 0 if include_self else 1
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    index = NeighborIndex(points, n_jobs)
+    index = NeighborIndex(points, n_jobs, wanted)
     offset = index.scaled(offset)
     others = k + beyond  # the last of them sets the threshold
     near = index.nearest_others(others, offset)
-    del index  # and its tree, or its copy of the samples: what follows needs the memory
+    if callback is not None:
+        callback(near.told)
+    n_threads = index.n_threads
+    del index  # and its copies of the samples: what follows needs the memory
 
+    # Weights take the place of the distances, block by block.
+    loops = np.empty(n if include_self else 0)
+
+    def weigh(start: int, stop: int) -> None:
+        own = loops[start:stop] if include_self else None
+        _weigh(near, start, stop, others, k, offset, own)
+
+    in_blocks(weigh, n, ROWS, n_threads)
+    own = loops if include_self else None
+    return symmetric_graph(near.indptr, near.indices, near.squared, own, n_threads=n_threads)
+
+
+def _weigh(
+    near: Neighborhoods,
+    start: int,
+    stop: int,
+    others: int,
+    k: int,
+    offset: float,
+    loops: np.ndarray | None,
+) -> None:
+    """Replace the squared distances of the samples start..stop-1 by weights.
+
+    ``others`` is the rank of the neighbour that sets the threshold, and ``loops``, where samples
+    count among their own k nearest, becomes their weights to themselves.
+    """
+    begin, end = near.indptr[start], near.indptr[stop]
+    squared = near.squared[begin:end]
     # Lists are of different length where there is an offset; ``starts`` is where each begins.
-    starts = near.indptr[:-1]
-    counts = np.diff(near.indptr)
-    # t_i, and t_i − d_ij for everyone listed, which is never negative.
-    threshold = near.squared[starts + others - 1] + offset
-    gap = np.repeat(threshold, counts) - near.squared
-    rank = np.arange(gap.size) - np.repeat(starts, counts)
-    counted = rank < others - 1  # with the sample itself, where it counts, these are the k nearest
-    # The denominator. No list is empty, which reduceat would not sum to 0.
-    total = np.add.reduceat(np.where(counted, gap, 0.0), starts)
-    if include_self:
+    starts = near.indptr[start:stop] - begin
+    counts = np.diff(near.indptr[start : stop + 1])
+    # 1. t_i, and t_i − d_ij for everyone listed, which is never negative.
+    threshold = squared[starts + others - 1] + offset
+    gap = np.subtract(np.repeat(threshold, counts), squared, out=squared)
+    # 2. The denominator, over the k nearest; without an offset whoever comes after them is at the
+    #    threshold and adds 0. No list is empty, which reduceat would not sum to 0.
+    rank = np.arange(gap.size) - np.repeat(starts, counts) if offset > 0 else None
+    total = np.add.reduceat(gap if rank is None else np.where(rank < others - 1, gap, 0.0), starts)
+    if loops is not None:
         # The sample itself is at distance 0, and so its own t_i − d_ii is t_i.
         total += threshold
-    # Where the formula reads 0/0, its limit: 1/k for each of the k that count.
-    even = total == 0
-    with np.errstate(invalid="ignore"):
-        weights = np.where(np.repeat(even, counts), counted / k, gap / np.repeat(total, counts))
-    graph = near.directed(weights)
-    if include_self:
-        own = np.divide(threshold, total, out=np.full(n, 1 / k), where=~even)
-        graph = graph + sp.diags_array(own, format="csr")
-    return averaged(graph)
+    # 3. The weights. Where the formula reads 0/0, its limit: 1/k for each of the k that count.
+    even = np.flatnonzero(total == 0)
+    total[even] = 1.0
+    np.divide(gap, np.repeat(total, counts), out=gap)
+    gap[starts[even, None] + np.arange(others - 1)] = 1 / k
+    if loops is not None:
+        np.divide(threshold, total, out=loops)
+        loops[even] = 1 / k
 
 
 def adaptive_neighbors_rows(
@@ -163,4 +216,5 @@ ADAPTIVE_NEIGHBORS = Affinity(
     partial(rows_or_ones, adaptive_neighbors_rows),
     DEFAULTS,
     _limited,
+    searches=True,
 )

@@ -14,10 +14,18 @@ Limits = Callable[[int, dict[str, Any]], dict[str, Any]]
 """From a number of samples and parameters to the parameters that so many samples allow."""
 
 
+SEARCH_PARAMETERS = ("neighbors", "device", "random_state", "callback")
+"""Parameters of graph functions that say how neighbours are found, not which graph it is."""
+
+
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the parameters of a graph function beyond X, and their defaults."""
     _, *parameters = inspect.signature(function).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters}
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.name not in SEARCH_PARAMETERS
+    }
 
 
 def unlimited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +55,9 @@ class Affinity:
     takes : {"samples", "affinities", "distances"}
         What X is. If it is not samples, it is a matrix between them, and rows are made of the
         (n_new, n) matrix between new and old samples.
+    searches : bool
+        Whether ``graph`` looks for neighbours, and takes :data:`SEARCH_PARAMETERS` too. Its graphs
+        are symmetric and positive by construction.
 
     Examples
     --------
@@ -68,6 +79,7 @@ class Affinity:
     parameters: dict[str, Any]
     limited: Limits = unlimited
     takes: Literal["samples", "affinities", "distances"] = "samples"
+    searches: bool = False
 
     def __call__(self, X: Any, *args: Any, **parameters: Any) -> Any:
         """Return the graph of X."""

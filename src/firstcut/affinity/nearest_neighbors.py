@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,18 +10,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
-from firstcut.affinity.neighbor_index import (
+from firstcut.affinity.neighbors.index import (
     NeighborIndex,
-    averaged,
+    check_wanted,
+    checked_samples,
     graph_or_loop,
     rows_of,
     rows_or_ones,
 )
-from firstcut.validation import check_flag, check_neighbors, check_samples
+from firstcut.graph import symmetric_graph
+from firstcut.results import NeighborSearch
+from firstcut.validation import RandomState, check_flag, check_neighbors
 
 
 def nearest_neighbors_graph(
-    X: Any, n_neighbors: int = 10, include_self: bool = True, *, n_jobs: int | None = None
+    X: Any,
+    n_neighbors: int = 10,
+    include_self: bool = True,
+    *,
+    neighbors: str = "auto",
+    device: str = "auto",
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
     """Return the k-nearest-neighbour graph: 1 between mutual neighbours, ½ if only one is.
 
@@ -28,14 +40,26 @@ def nearest_neighbors_graph(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features)
+    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
         The samples.
     n_neighbors : int, default=10
         k, the number of neighbours of a sample.
     include_self : bool, default=True
         Whether a sample counts among its own k nearest; the graph then has self-loops.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
+        samples and features are many. "auto" is exact wherever that is forecast to end within
+        seconds.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where: on the processor, or exactly on a GPU, which needs ``firstcut[gpu]``. "auto" is where
+        X lies, and a GPU if there is one and the processor would take long.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the approximate search and of the rows that recall is measured on.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
+    callback : callable, optional
+        Called once with a :class:`firstcut.NeighborSearch`: how neighbours were found, and what
+        part of them.
 
     Returns
     -------
@@ -51,16 +75,22 @@ def nearest_neighbors_graph(
            [0. , 0.5, 0. ]])
     """
     include_self = check_flag("include_self", include_self)
-    points = check_samples(X)
+    wanted = check_wanted(neighbors, device, random_state, callback)
+    points = checked_samples(X)
     n = points.shape[0]
     # A sample that counts itself has one other less to find.
     beyond = -1 if include_self else 0
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    near = NeighborIndex(points, n_jobs).nearest_others(k + beyond)
-    graph = near.directed(np.ones(near.indices.size))
-    if include_self:
-        graph = graph + sp.eye_array(n, format="csr")
-    return averaged(graph)
+    index = NeighborIndex(points, n_jobs, wanted)
+    near = index.nearest_others(k + beyond)
+    if callback is not None:
+        callback(near.told)
+    n_threads = index.n_threads
+    del index  # and its copies of the samples: what follows needs the memory
+    # Weights take the place of the distances.
+    near.squared.fill(1.0)
+    loops = np.ones(n) if include_self else None
+    return symmetric_graph(near.indptr, near.indices, near.squared, loops, n_threads=n_threads)
 
 
 def nearest_neighbors_rows(
@@ -92,4 +122,5 @@ NEAREST_NEIGHBORS = Affinity(
     partial(rows_or_ones, nearest_neighbors_rows),
     DEFAULTS,
     _limited,
+    searches=True,
 )

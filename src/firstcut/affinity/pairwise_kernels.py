@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
+from firstcut.affinity.neighbors.searching import LITTLE_MEMORY
 from firstcut.validation import canonical_csr, refuse_masked
 
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
@@ -25,6 +26,9 @@ WITHOUT_PRODUCTS = ("laplacian", "chi2", "additive_chi2")
 
 WITHOUT_SQUARES = ("laplacian", "cosine")
 """Kernels of samples of any size: one adds up sizes of differences, one is of directions alone."""
+
+PAIR_BYTES = 28
+"""Bytes per pair of samples: the kernel, a copy while it is made, and the graph of it."""
 
 ROOM = 12
 """Powers of two between the largest coordinate and where its square overflows or loses digits."""
@@ -66,6 +70,15 @@ def _graph(metric: Any, X: Any, **parameters: Any) -> np.ndarray:
     X = X if sp.issparse(X) else np.asarray(X)
     # New samples may be as small as they like; of all samples there would be nothing left.
     _check_range(metric, X, "vanish")
+    n = X.shape[0] if X.ndim else 1
+    if PAIR_BYTES * n * n > LITTLE_MEMORY:
+        from firstcut.memory import check_memory
+
+        check_memory(
+            PAIR_BYTES * n * n,
+            f"affinity={metric!r} of {n} samples, which is between all pairs,",
+            "affinity='adaptive_neighbors' needs a small part of it.",
+        )
     return _kernel(metric, parameters, X, X)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
-from firstcut.affinity.neighbor_index import averaged, rows_of
+from firstcut.affinity.neighbors.index import rows_of
+from firstcut.graph import symmetric_graph
 from firstcut.validation import check_count, refuse_masked
 
 
@@ -50,7 +51,9 @@ def precomputed_neighbors_graph(X: Any, n_neighbors: int = 10) -> sp.csr_array:
             f"n_neighbors={k} is more than the {X.shape[0]} samples there are; choose between 1 "
             f"and {X.shape[0]}."
         )
-    return averaged(_weights(k, X))
+    joined = _weights(k, X)
+    indices = joined.indices.copy()  # which may be shared
+    return symmetric_graph(joined.indptr.astype(np.int64), indices, joined.data)
 
 
 def precomputed_neighbors_rows(X: Any, n_neighbors: int = 10) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,31 +10,55 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
-from firstcut.affinity.neighbor_index import (
-    Neighborhoods,
+from firstcut.affinity.neighbors.index import (
     NeighborIndex,
+    check_wanted,
+    checked_samples,
     graph_or_loop,
     rows_of,
     rows_or_ones,
 )
-from firstcut.validation import check_neighbors, check_samples
+from firstcut.graph import ROWS, symmetric_graph
+from firstcut.results import NeighborSearch
+from firstcut.threads import in_blocks
+from firstcut.validation import RandomState, check_neighbors
 
 
 def self_tuning_graph(
-    X: Any, n_neighbors: int = 10, scale_neighbor: int = 7, *, n_jobs: int | None = None
+    X: Any,
+    n_neighbors: int = 10,
+    scale_neighbor: int = 7,
+    *,
+    neighbors: str = "auto",
+    device: str = "auto",
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
     """Return the Gaussian k-nearest-neighbour graph whose width adapts to the density around.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features)
+    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
         The samples.
     n_neighbors : int, default=10
         k; two samples are joined if either is among the k nearest others of the other.
     scale_neighbor : int, default=7
         The distance to this neighbour is the scale σ_i of a sample.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
+        samples and features are many. "auto" is exact wherever that is forecast to end within
+        seconds.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where: on the processor, or exactly on a GPU, which needs ``firstcut[gpu]``. "auto" is where
+        X lies, and a GPU if there is one and the processor would take long.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the approximate search and of the rows that recall is measured on.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
+    callback : callable, optional
+        Called once with a :class:`firstcut.NeighborSearch`: how neighbours were found, and what
+        part of them.
 
     Returns
     -------
@@ -54,21 +79,34 @@ def self_tuning_graph(
            [0.368, 0.   , 0.135],
            [0.   , 0.135, 0.   ]])
     """
-    points = check_samples(X)
+    wanted = check_wanted(neighbors, device, random_state, callback)
+    points = checked_samples(X)
     n = points.shape[0]
     k = check_neighbors("n_neighbors", n_neighbors, n)
     s = check_neighbors("scale_neighbor", scale_neighbor, n)
     width = max(k, s)
-    near = NeighborIndex(points, n_jobs).nearest_others(width)
+    index = NeighborIndex(points, n_jobs, wanted)
+    near = index.nearest_others(width)
+    if callback is not None:
+        callback(near.told)
+    n_threads = index.n_threads
+    del index  # and its copies of the samples: what follows needs the memory
     indices, squared = near.indices.reshape(n, width), near.squared.reshape(n, width)
     # In the units of the index, as the squared distances are: in the quotient they cancel.
     scales = np.sqrt(squared[:, s - 1])
-    indices, squared = indices[:, :k], squared[:, :k]
-    weights = _gaussian(squared, scales[:, None], scales[indices])
-    listed = Neighborhoods(np.arange(0, n * k + 1, k), indices.reshape(-1), squared.reshape(-1))
-    graph = listed.directed(weights.reshape(-1))
+
+    # Weights take the place of the distances; beyond the k nearest they are 0, and not stored.
+    def weigh(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        others = scales[indices[rows, :k]]
+        squared[rows, :k] = _gaussian(squared[rows, :k], scales[rows, None], others)
+        squared[rows, k:] = 0.0
+
+    in_blocks(weigh, n, ROWS, n_threads)
     # An edge has the same weight from both of its ends, so the larger is the one there is.
-    return sp.csr_array(graph.maximum(graph.T.tocsr()))
+    return symmetric_graph(
+        near.indptr, near.indices, near.squared, larger=True, n_threads=n_threads
+    )
 
 
 def self_tuning_rows(
@@ -125,4 +163,5 @@ SELF_TUNING = Affinity(
     partial(rows_or_ones, self_tuning_rows),
     DEFAULTS,
     _limited,
+    searches=True,
 )

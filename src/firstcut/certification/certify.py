@@ -15,7 +15,13 @@ from firstcut.certification.proof import Proof, ProofProgress
 from firstcut.cuts import CutLike, Problem, as_problem
 from firstcut.partitioning.search import partition_problem
 from firstcut.results import Partition
-from firstcut.validation import RandomState, check_labels, check_number, number_by_appearance
+from firstcut.validation import (
+    RandomState,
+    check_callback,
+    check_labels,
+    check_number,
+    number_by_appearance,
+)
 
 SEARCH_SHARE = 0.1
 """The part of a time limit for a search that looks for better labels before the proof begins."""
@@ -133,14 +139,6 @@ def check_gap(gap: object) -> float:
             "of the cut value, such as 0.01 for one percent."
         )
     return found
-
-
-def check_callback(callback: object) -> None:
-    """Raise if ``callback`` is there and cannot be called."""
-    if callback is not None and not callable(callback):
-        raise TypeError(
-            f"callback={callback!r} cannot be called; pass a function of one argument, or None."
-        )
 
 
 def certify_labels(

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from firstcut.apart import Apart
-from firstcut.certification.certify import Tell, certify_labels, check_callback, check_gap
+from firstcut.certification.certify import Tell, certify_labels, check_gap
 from firstcut.cuts import Cut, Problem
 from firstcut.estimator.isolated import NoPlace, label_isolated
 from firstcut.graph import as_graph
 from firstcut.partitioning.links import Contraction, Links
-from firstcut.validation import check_number, number_by_appearance
+from firstcut.validation import check_callback, check_number, number_by_appearance
 
 
 def certify_fitted(

@@ -18,7 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from firstcut.affinity import AFFINITIES
 from firstcut.affinity.adaptive_neighbors import DEFAULTS as ADAPTIVE_DEFAULTS
-from firstcut.affinity.affinity import Affinity
+from firstcut.affinity.affinity import SEARCH_PARAMETERS, Affinity
+from firstcut.affinity.neighbors.searching import DEVICES, NEIGHBORS
 from firstcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
 from firstcut.affinity.pairwise_kernels import pairwise_kernel
 from firstcut.cuts import CUTS
@@ -39,7 +40,12 @@ DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effo
 AFFINITY_PARAMETERS = ("n_neighbors", *KERNEL_DEFAULTS, "n_jobs")
 """Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
 
-AFFINITY_DEFAULTS = {"n_neighbors": ADAPTIVE_DEFAULTS["n_neighbors"], **KERNEL_DEFAULTS}
+AFFINITY_DEFAULTS = {
+    "n_neighbors": ADAPTIVE_DEFAULTS["n_neighbors"],
+    **KERNEL_DEFAULTS,
+    "neighbors": "auto",
+    "device": "auto",
+}
 """What those mean that are said to have no effect, if they are given and the affinity has none."""
 
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -66,6 +72,8 @@ CONSTRAINTS: dict[str, Any] = {
     "refine": ["boolean", None],
     "effort": [StrOptions(set(EFFORTS)), None],
     "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
+    "neighbors": [StrOptions(set(NEIGHBORS))],
+    "device": [StrOptions(set(DEVICES))],
 }
 """What every parameter may be, in scikit-learn's terms; names come from the registries."""
 
@@ -127,16 +135,22 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
     name = parameters["affinity"]
     affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
     known = affinity.parameters
+    own_search = SEARCH_PARAMETERS if affinity.searches else ()
     # 1. Warn of parameters that it does not have. One that was given its default cannot be told
     #    from one that was not given.
     unused = [
         option
         for option, default in AFFINITY_DEFAULTS.items()
-        if option not in known and parameters[option] != default
+        if option not in (*known, *own_search) and parameters[option] != default
     ]
     if unused:
         told = ", ".join(f"{option}={parameters[option]!r}" for option in unused)
-        have = [other for other in AFFINITIES if unused[0] in AFFINITIES[other].parameters]
+        searched = unused[0] in SEARCH_PARAMETERS
+        have = [
+            other
+            for other, its in AFFINITIES.items()
+            if unused[0] in its.parameters or (searched and its.searches)
+        ]
         warnings.warn(
             f"{told} has no effect: affinity={name!r} does not have it. What has {unused[0]}: "
             f"{', '.join(map(repr, have))}.",

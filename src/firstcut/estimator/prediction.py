@@ -20,9 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity
-from firstcut.affinity.neighbor_index import NeighborIndex
+from firstcut.affinity.neighbors.index import NeighborIndex
 from firstcut.cuts import Cut, value_of_sums
 from firstcut.estimator.eigenpairs import FittedEigenpairs
+from firstcut.validation import is_on_gpu
 
 BLOCK = 2**22
 """Affinities of new samples held at once: 32 MiB, large enough for products to be fast."""
@@ -130,6 +131,10 @@ class Prediction:
         self.parameters = parameters
         # Of a matrix between samples it is the graph that new rows are compared with.
         self.known = X if affinity.takes == "samples" else matrix
+        if is_on_gpu(X):
+            from firstcut.affinity.neighbors.devices import on_host
+
+            self.known = on_host(X)
         self.clusters = clusters
         self.eigenpairs = eigenpairs
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -26,8 +27,8 @@ from firstcut.estimator.parameters import CONSTRAINTS, resolve, resolve_affinity
 from firstcut.estimator.prediction import Clusters, Prediction
 from firstcut.estimator.strategies import STRATEGIES, Outcome, Settings
 from firstcut.graph import Graph, as_graph
-from firstcut.results import Partition, Relaxation
-from firstcut.validation import number_by_appearance, refuse_masked
+from firstcut.results import NeighborSearch, Partition, Relaxation
+from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked
 
 if TYPE_CHECKING:
     from firstcut.certification.proof import ProofProgress
@@ -153,6 +154,12 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "fast" or a quarter of what the graph's eigenvectors would take. [multilevel]
     max_clusters : int, default=None
         Largest number that ``n_clusters="auto"`` considers; None means 20.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        How the neighbours of samples are found. "auto" is exact wherever that is forecast to end
+        within seconds; ``neighbors_recall_`` tells what part was found.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where neighbours are searched: "cuda" is exact, on a GPU, and needs ``firstcut[gpu]``.
+        "auto" is where X lies, and a GPU if there is one and the processor would take long.
 
     Attributes
     ----------
@@ -169,6 +176,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
         The graph.
+    neighbors_recall_ : float or None
+        The fraction of the nearest neighbours that the graph was made of: 1.0 of an exact search,
+        else measured on a sample of rows. None where the affinity looks for no neighbours.
     eigenvalues_ : ndarray
         The smallest eigenvalues of the graph's operator. Computed when first asked for.
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -232,6 +242,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         refine: bool | None = None,
         effort: str | None = None,
         max_clusters: int | None = None,
+        neighbors: str = "auto",
+        device: str = "auto",
     ) -> None:
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -254,6 +266,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.refine = refine
         self.effort = effort
         self.max_clusters = max_clusters
+        self.neighbors = neighbors
+        self.device = device
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -268,10 +282,11 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+        X : {array-like, sparse matrix, GPU tensor} of shape (n_samples, n_features) or \
                 (n_samples, n_samples)
-            Samples; affinities between them if ``affinity="precomputed"``; distances between them
-            if ``affinity="precomputed_nearest_neighbors"``.
+            Samples, which may be mapped from a file or lie on a GPU as a tensor of PyTorch or an
+            array of CuPy; affinities between them if ``affinity="precomputed"``; distances between
+            them if ``affinity="precomputed_nearest_neighbors"``.
         y : Ignored
             Present for API consistency.
         must_link : array-like of shape (m, 2), default=None
@@ -299,11 +314,12 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             links = read_links(must_link, cannot_link, X.shape[0], number, solver)
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
-        matrix = affinity.graph(X, **options)
-        graph = as_graph(matrix)
+        begin = perf_counter()
+        matrix, graph = self._graph(affinity, X, options, seed)
+        made = perf_counter()
         problem = Problem(graph, cut.node_weights(graph))
         nodes = graph.connected
-        self._report_graph(graph, nodes)
+        self._report_graph(graph, nodes, made - begin)
         core = problem.restrict(nodes)
 
         # From the graph to labels, and to those of the nodes without edges.
@@ -348,7 +364,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             found.relaxation,
             links,
         )
-        self._say(f"{n_clusters} clusters, cut value {self.cut_value_:.6g}")
+        self._say(
+            f"{n_clusters} clusters, cut value {self.cut_value_:.6g}: graph {made - begin:.2f} s, "
+            f"cut {perf_counter() - made:.2f} s"
+        )
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -477,20 +496,40 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
         # Before scikit-learn's own checks, which take what lies under a mask for data.
         refuse_masked("X", X)
+        if is_on_gpu(X):
+            return self._checked_on_gpu(X, reset)
         # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.
         if sp.issparse(X) and X.dtype.kind in "biu":
             X = X.astype(np.float64)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        n_samples = X.shape[0]
         if reset:
-            for name in ("n_clusters", "n_components"):
-                wanted = getattr(self, name)
-                if isinstance(wanted, Integral) and wanted > n_samples:
-                    raise ValueError(
-                        f"n_samples={n_samples} should be >= {name}={wanted}; ask for at most "
-                        f"{n_samples}, or pass more samples."
-                    )
+            self._check_counts(X.shape[0])
         return X
+
+    def _checked_on_gpu(self, X: Any, reset: bool) -> Any:
+        """Return samples on a GPU as a tensor there, or new ones on the host."""
+        from firstcut.affinity.neighbors.devices import check_gpu_samples, on_host
+
+        X = check_gpu_samples(X)
+        if not reset:
+            return self._checked(on_host(X), reset=False)
+        known = AFFINITIES.get(self.affinity) if isinstance(self.affinity, str) else None
+        if known is None or not known.searches:
+            return self._checked(on_host(X), reset=True)
+        self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        self._check_counts(X.shape[0])
+        return X
+
+    def _check_counts(self, n_samples: int) -> None:
+        """Raise where there are fewer samples than something is asked for of."""
+        for name in ("n_clusters", "n_components"):
+            wanted = getattr(self, name)
+            if isinstance(wanted, Integral) and int(wanted) > n_samples:
+                raise ValueError(
+                    f"n_samples={n_samples} should be >= {name}={wanted}; ask for at most "
+                    f"{n_samples}, or pass more samples."
+                )
 
     def _seed(self) -> int:
         """Return the integer that ``random_state`` stands for in this fit."""
@@ -532,9 +571,35 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         run = STRATEGIES[settings.solver].run
         return run(core, in_core, n_clusters, settings, seed, known, self._say)
 
-    def _report_graph(self, graph: Graph, nodes: np.ndarray) -> None:
+    def _graph(
+        self, affinity: Affinity, X: Any, options: dict[str, Any], seed: int
+    ) -> tuple[Any, Graph]:
+        """Return the graph of X, as a matrix and checked."""
+        self.neighbors_recall_: float | None = None
+        if not affinity.searches:
+            matrix = affinity.graph(X, **options)
+            return matrix, as_graph(matrix)
+
+        def listen(told: NeighborSearch) -> None:
+            self.neighbors_recall_ = told.recall
+            self._say(str(told))
+
+        matrix = affinity.graph(
+            X,
+            **options,
+            neighbors=self.neighbors,
+            device=self.device,
+            random_state=seed,
+            callback=listen,
+        )
+        # Symmetric and positive by construction: nothing is left to check.
+        return matrix, Graph(matrix.indptr, matrix.indices, matrix.data)
+
+    def _report_graph(self, graph: Graph, nodes: np.ndarray, seconds: float) -> None:
         """Tell how large the graph is, and warn of nodes that it does not join to any other."""
-        self._say(f"Graph of {nodes.size} nodes and {graph.n_stored} stored weights")
+        self._say(
+            f"Graph of {nodes.size} nodes and {graph.n_stored} stored weights, {seconds:.2f} s"
+        )
         count = graph.n_nodes - nodes.size
         if count:
             warnings.warn(

@@ -75,7 +75,12 @@ def graph_of(dataset: str, data: str | None) -> tuple[sp.csr_array, np.ndarray, 
     # scaled before the first rows are taken: the constant is that of the whole dataset
     X, y = (loaded.X / loaded.X.max())[:first], loaded.y[:first]
     graph = firstcut.adaptive_neighbors_graph(
-        X, n_neighbors=N_NEIGHBORS, include_self=True, offset=OFFSET
+        X,
+        n_neighbors=N_NEIGHBORS,
+        include_self=True,
+        offset=OFFSET,
+        neighbors="exact",
+        device="cpu",
     )
     return graph, y, X.shape[1]
 

@@ -1,6 +1,6 @@
 """From candidates to exact lists: distances recomputed, sorted, and cut off where they must end.
 
-It is the second step of the search in ``neighbor_index``, which runs it in several threads.
+It is the second step of ``products``, which runs it in several threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Asked(NamedTuple):
 
     Attributes
     ----------
-    queries : float64 ndarray or csr_array of shape (n_queries, n_features)
+    queries : float32 or float64 ndarray, or csr_array, of shape (n_queries, n_features)
         The rows that lists are made for.
     own : ndarray of shape (n_queries,)
         Which sample of the index each of them is, or -1: no row lists itself.
@@ -60,7 +60,7 @@ def settled(
 
     Parameters
     ----------
-    points : float64 ndarray or csr_array of shape (n, n_features)
+    points : float32 or float64 ndarray, or csr_array, of shape (n, n_features)
         The samples of the index.
     asked : Asked
         What is asked.
@@ -109,7 +109,8 @@ def _squared_distances(
     step = max(1, (SPARSE if sparse else CACHED) // queries.shape[1])
     for start in range(0, to.size, step):
         part = slice(start, start + step)
-        difference = queries[of[part]] - points[to[part]]
+        # In double precision, whatever the samples are in.
+        difference = queries[of[part]].astype(np.float64, copy=False) - points[to[part]]
         if sparse:
             squared[part] = difference.multiply(difference).sum(axis=1)
         else:

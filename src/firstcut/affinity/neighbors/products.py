@@ -1,6 +1,18 @@
-"""Candidates for the nearest samples by comparing all with all, in matrix products.
+"""Exact neighbours among many features, or sparse ones: products propose, differences decide.
 
-With h = |x|²/2, half the squared distance of x and y is one inner product,
+1. Products of all with all propose candidates and vouch that whatever they left out is farther than
+   some reach.
+2. The squared distances to the candidates are recomputed from coordinate differences, so that
+   equal samples are at distance exactly 0 (|x|² − 2xᵀy + |y|² cancels and says otherwise), and
+   sorted with ties broken by index.
+3. A row whose list goes beyond its reach asks again for everything within the distance it needs.
+
+Lists therefore do not depend on the number of threads, and no array is larger than the samples, the
+lists or a block of 32 MiB. The same three steps serve the samples among themselves and new samples
+among them.
+
+Candidates come from matrix products. With h = |x|²/2, half the squared distance of x and y is one
+inner product,
 
     |x − y|² / 2 = (−x, h(x), 1)ᵀ (y, 1, h(y)),
 
@@ -21,6 +33,8 @@ fast as the lists of scikit-learn's brute force alone, measured by ``benchmarks/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -28,11 +42,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
-from firstcut.threads import single_threaded
+from firstcut.affinity.neighbors.settled_lists import Asked, Settled, settled
+from firstcut.threads import available_cores, single_threaded
+from firstcut.validation import index_type
 
 Each = Callable[..., Iterator[Any]]
 """``map``, or that of a pool of threads."""
+
+BLOCK = 2**22
+"""Numbers that each thread holds at once while distances are computed: speed against memory."""
+
+SPARE = 4
+"""Candidates asked for beyond those needed, so that few rows have to ask twice."""
+
+FEW = 64
+"""Up to so many rows are not worth starting a thread, which takes as long as their lists."""
 
 SIDES = 512, 1024, 2048
 """Samples per block, usually, with many features, at most: products should be fast and cached."""
@@ -63,6 +89,104 @@ EXPONENT = 30
 
 
 class ProductSearch:
+    """Samples that are compared with all others.
+
+    Parameters
+    ----------
+    points : float32 or float64 ndarray, or csr_array, of shape (n, n_features)
+        Finite samples whose squared distances neither overflow nor vanish.
+    n_threads : int
+        Threads to use; nothing depends on it.
+    """
+
+    method, recall = "products", 1.0
+
+    def __init__(self, points: Any, n_threads: int) -> None:
+        self.points, self.n_threads = points, n_threads
+        self._uses_all_cores = n_threads >= available_cores()
+        self._without_copies: dict[int, AllPairs] = {}
+
+    def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
+        """List the ``count`` nearest others of every sample; see ``NeighborIndex``."""
+        own = np.arange(self.points.shape[0])
+        return self._lists(Asked(self.points, own, count, offset))
+
+    def nearest(self, queries: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ``count`` samples nearest to every query, and their squared distances."""
+        # In the form of the samples, dense or sparse, whatever form the new ones come in.
+        if sp.issparse(self.points):
+            queries = sp.csr_array(queries)
+        _, indices, squared = self._lists(Asked(queries, np.full(queries.shape[0], -1), count))
+        return indices.reshape(-1, count), squared.reshape(-1, count)
+
+    def _lists(self, asked: Asked) -> tuple[np.ndarray, ...]:
+        n, n_queries = self.points.shape[0], asked.queries.shape[0]
+        # Finding the libraries to limit takes milliseconds: only where products would use more.
+        limited = not self._uses_all_cores
+        limits = threadpool_limits(self.n_threads) if limited else nullcontext()
+        with limits, ThreadPoolExecutor(self.n_threads) as pool:
+            each: Each = pool.map if n_queries > FEW else map
+            # 1. Candidates of every row; one of them is the row itself, if it is in the index.
+            width = min(n, asked.length + 1 + SPARE)
+            found, reach = self._search.nearest(asked.queries, asked.length + 1, width, each)
+            # Nothing was left out, so no distance is beyond reach.
+            if width == n:
+                reach[:] = np.inf
+
+            # 2. Recompute, sort, and cut off.
+            def settle(rows: np.ndarray) -> Settled:
+                return settled(self.points, asked, rows, found[rows], reach[rows])
+
+            loads = np.full(n_queries, width * self.points.shape[1])
+            parts = list(each(settle, _blocks(loads)))
+
+            # 3. Everything that the rows which are not complete need, the longest lists first.
+            short = np.concatenate([part.rows[~part.complete] for part in parts])
+            if short.size:
+                needed = np.concatenate([part.needed[~part.complete] for part in parts])
+                # An offset admits copies without number; else only the first few can be listed.
+                search = self._search
+                if asked.offset == 0:
+                    search = self._among_first_copies(asked.length + 1)
+                # In descending order, as _blocks asks for, and so that no thread begins a long list
+                # last.
+                loads = search.loads(asked.queries[short], needed)
+                order = np.argsort(-loads, kind="stable")
+                short, needed = short[order], needed[order]
+
+                def settle_within(chosen: np.ndarray) -> Settled:
+                    rows = short[chosen]
+                    lengths, within = search.within(asked.queries[rows], needed[chosen])
+                    # Lists differ in length: a row's own sample, or -1, fills them up to a
+                    # rectangle. Within it the marked places are in the order of rows, as ``within``
+                    # is.
+                    padded = np.repeat(asked.own[rows, None], lengths.max(), axis=1)
+                    padded[np.arange(padded.shape[1]) < lengths[:, None]] = within
+                    # What is needed is all there, so that every list is complete this time.
+                    return settled(self.points, asked, rows, padded, np.full(rows.size, np.inf))
+
+                parts += each(settle_within, _blocks(loads[order]))
+        return _assembled(n_queries, n, parts)
+
+    @cached_property
+    def _search(self) -> AllPairs:
+        return AllPairs(self.points, np.arange(self.points.shape[0]))
+
+    def _among_first_copies(self, n_copies: int) -> AllPairs:
+        """Return a search of the samples but those that ``n_copies`` equal ones come before.
+
+        In any other, n equal samples would find each other, n² in all. It is kept for the next
+        block of new samples.
+        """
+        if n_copies not in self._without_copies:
+            among = _first_copies(self.points, n_copies)
+            everything = among.size == self.points.shape[0]
+            search = self._search if everything else AllPairs(self.points, among)
+            self._without_copies[n_copies] = search
+        return self._without_copies[n_copies]
+
+
+class AllPairs:
     """All of ``points[among]``, compared with whatever is asked.
 
     The products cancel: with x and y centred, |x|² − 2xᵀy + |y|² is wrong by up to about
@@ -70,7 +194,7 @@ class ProductSearch:
 
     Parameters
     ----------
-    points : float64 ndarray or csr_array of shape (n, n_features)
+    points : float32 or float64 ndarray, or csr_array, of shape (n, n_features)
         The samples. Sparse ones are not centred.
     among : ndarray of int
         Those to search.
@@ -82,7 +206,7 @@ class ProductSearch:
         self.points, self.among = points, among
         # Norms, and with them the errors of products, are smallest about the mean; but centring
         # would fill a sparse matrix.
-        self.mean = None if sp.issparse(points) else points.mean(axis=0)
+        self.mean = None if sp.issparse(points) else points.mean(axis=0, dtype=np.float64)
         centred = self._centred(points)
         self.others = centred if among.size == points.shape[0] else centred[among]
         self.norms = row_norms(self.others, squared=True)
@@ -309,3 +433,49 @@ class _Lists:
         place = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
         indices[rows, place] = others
         squared[rows, place] = 2.0 * halves
+
+
+def _assembled(n: int, n_samples: int, parts: list[Settled]) -> tuple[np.ndarray, ...]:
+    """Put the complete lists in the order of their rows."""
+    # A row that had to ask again stands in two parts, the first time with an empty list.
+    lengths = np.zeros(n, dtype=np.int64)
+    for part in parts:
+        lengths[part.rows] += part.lengths
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.empty(indptr[-1], dtype=index_type(n_samples))
+    squared = np.empty(indptr[-1])
+    for part in parts:
+        # Where each list begins in its part. An entry moves by as much as its list does: from there
+        # to where the list begins in the whole.
+        before = np.cumsum(part.lengths) - part.lengths
+        target = np.arange(part.indices.size) + np.repeat(indptr[part.rows] - before, part.lengths)
+        indices[target] = part.indices
+        squared[target] = part.squared
+    return indptr, indices, squared
+
+
+def _first_copies(points: Any, n_copies: int) -> np.ndarray:
+    """Return the samples, less those that at least ``n_copies`` equal samples come before."""
+    if sp.issparse(points):
+        # Rows of different length have no bytes to sort by. Leaving copies in is only slower.
+        return np.arange(points.shape[0])
+    # Adding 0.0 turns -0.0 into 0.0, so that equal samples have equal bytes.
+    rows = (points + 0.0).view(np.dtype((np.void, points.itemsize * points.shape[1]))).reshape(-1)
+    # Equal samples become neighbours, in the order of their indices as the sort is stable.
+    order = np.argsort(rows, kind="stable")
+    new = np.ones(rows.size, dtype=bool)
+    new[1:] = rows[order[1:]] != rows[order[:-1]]
+    first = np.flatnonzero(new)
+    # How many equal samples come before: the place in the order less that of the first copy.
+    copy = np.arange(rows.size) - np.repeat(first, np.diff(np.append(first, rows.size)))
+    return np.sort(order[copy < n_copies])
+
+
+def _blocks(loads: np.ndarray) -> Iterator[np.ndarray]:
+    """Split the positions of ``loads``, which must not increase, into runs of at most BLOCK."""
+    start = 0
+    while start < loads.size:
+        # The first load of a run is its largest. A row that is too large alone is a run by itself.
+        stop = start + max(1, BLOCK // int(loads[start]))
+        yield np.arange(start, min(stop, loads.size))
+        start = stop

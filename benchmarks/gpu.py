@@ -1,0 +1,164 @@
+"""Neighbours on a GPU, and from points on the host to labels, beside PyTorch's own operations.
+
+It needs a CUDA device and PyTorch; elsewhere it says so and writes nothing. Fashion-MNIST is read
+from the folder ``FIRSTCUT_FASHION`` where that is given.
+"""
+
+from __future__ import annotations
+
+import os
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+CASES = [
+    # points, features, clusters, repeats
+    (70_000, 784, 10, 5),
+    (1_000_000, 784, 50, 3),
+    (1_000_000, 32, 50, 3),
+    (10_000_000, 32, 50, 1),
+]
+QUICK_CASES = [(20_000, 64, 10, 2)]
+ONCE = 5_000_000
+"""From so many points on, the graph and the cut are made once, and no peer takes part."""
+
+COUNT = 10
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return rows of seconds, recall and memory, or nothing where there is no GPU."""
+    from firstcut.affinity.neighbors.devices import missing_gpu
+
+    missing = missing_gpu()
+    if missing is not None:
+        print(f"left out: {missing}", flush=True)
+        return {}
+    import torch
+
+    rows = []
+    for n, n_features, c, repeats in QUICK_CASES if quick else CASES:
+        X = _mixture(n, n_features)
+        rows.append({"data": "mixture", **_case(X, c, repeats)})
+        print(rows[-1], flush=True)
+    if "FIRSTCUT_FASHION" in os.environ and not quick:
+        from benchmarks.points_to_labels import points_of
+
+        rows.append({"data": "fashion", **_case(points_of("fashion", 70_000)[0], 10, 5)})
+        print(rows[-1], flush=True)
+    return {
+        "device": torch.cuda.get_device_name(),
+        "device_gib": round(torch.cuda.get_device_properties(0).total_memory / 2**30, 1),
+        "torch": torch.__version__,
+        "cores": os.cpu_count(),
+        "rows": rows,
+    }
+
+
+def _mixture(n: int, n_features: int) -> np.ndarray:
+    """Return a Gaussian mixture of 50 components on the host, float32."""
+    import torch
+
+    generator = torch.Generator("cuda").manual_seed(0)
+    centres = 0.6 * torch.randn(50, n_features, device="cuda", generator=generator)
+    X = np.empty((n, n_features), dtype=np.float32)
+    for start in range(0, n, 10**6):
+        size = min(10**6, n - start)
+        of = torch.randint(50, (size,), device="cuda", generator=generator)
+        noise = torch.randn(size, n_features, device="cuda", generator=generator)
+        X[start : start + size] = (centres[of] + noise).cpu().numpy()
+    return X
+
+
+def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
+    """Time the search on the device, a peer beside it, and the whole road."""
+    import torch
+
+    import firstcut
+
+    # What is compiled, or loaded, once.
+    firstcut.SpectralClustering(c, device="cuda", random_state=0).fit(X[:5000])
+    row: dict[str, Any] = {"n": X.shape[0], "n_features": X.shape[1], "n_clusters": c}
+    if X.shape[0] < ONCE:
+        row |= _beside_plain_torch(X, repeats)
+        whole, _ = _timed(
+            lambda: firstcut.SpectralClustering(c, device="cuda", random_state=0).fit(X), repeats
+        )
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    told: list[firstcut.NeighborSearch] = []
+    graph_seconds, graph = _timed(
+        lambda: firstcut.adaptive_neighbors_graph(X, device="cuda", callback=told.append), 1
+    )
+    cut_seconds, found = _timed(
+        lambda: firstcut.partition(graph, c, effort="auto", lower_bound=False, random_state=0), 1
+    )
+    if X.shape[0] >= ONCE:
+        row["neighbour_seconds"] = round(told[0].seconds, 3)
+        whole = round(graph_seconds + cut_seconds, 3)
+    return {
+        **row,
+        "recall": told[0].recall,
+        "device_peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2),
+        "points_to_labels_seconds": whole,
+        "of_which_graph_seconds": graph_seconds,
+        "of_which_cut_seconds": cut_seconds,
+        "cut_value": found.cut_value,
+    }
+
+
+def _beside_plain_torch(X: np.ndarray, repeats: int) -> dict[str, Any]:
+    """Time our search of samples that lie on the device, and PyTorch's own operations once."""
+    import torch
+
+    from firstcut.affinity.neighbors.gpu_search import nearest_on_gpu
+
+    points = torch.as_tensor(X, device="cuda")
+    seconds, found = _timed(lambda: nearest_on_gpu(points, COUNT), repeats)
+    _plain(points[:5000], 1000)
+    plain, recall = _peer(points, found)
+    return {
+        "neighbour_seconds": seconds,
+        "searched_again": found.n_again,
+        "plain_torch_seconds": plain,
+        "plain_torch_recall": recall,
+    }
+
+
+def _timed(work: Any, repeats: int) -> tuple[float, Any]:
+    """Return the median of wall seconds, and what came last."""
+    import torch
+
+    seconds = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        begin = perf_counter()
+        found = work()
+        torch.cuda.synchronize()
+        seconds.append(perf_counter() - begin)
+    return round(median(seconds), 3), found
+
+
+def _plain(points: Any, rows: int) -> Any:
+    """Return the nearest by half-precision products and top-k, as is usual in PyTorch."""
+    import torch
+
+    half = (points - points.mean(0)).half()
+    squares = half.float().square().sum(1)
+    found = []
+    for start in range(0, half.shape[0], rows):
+        near = squares - 2 * (half[start : start + rows] @ half.T)
+        near[torch.arange(near.shape[0]), start + torch.arange(near.shape[0])] = torch.inf
+        found.append(near.topk(COUNT, 1, largest=False).indices)
+    return torch.cat(found)
+
+
+def _peer(points: Any, found: Any) -> tuple[float, float]:
+    """Time PyTorch's own operations once, and return what part of our neighbours they found."""
+    rows = max(1, 2**32 // points.shape[0] // 2)
+    seconds, indices = _timed(lambda: _plain(points, rows), 1)
+    indices = indices.cpu().numpy()
+    sample = np.random.default_rng(0).choice(points.shape[0], 2000, replace=False)
+    same = [len(set(indices[i]) & set(found.indices[i])) for i in sample]
+    return seconds, float(np.mean(same)) / COUNT

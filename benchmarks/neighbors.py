@@ -1,0 +1,221 @@
+"""Neighbour searches of many features, each as a process of its own: time, memory and recall.
+
+Imports, compiled code that is kept on disk, building an index and asking it for every sample count
+alike, as they do for whoever makes one graph. FIRSTCUT_FASHION names the folder with the four
+files of Fashion-MNIST; without it the digits of scikit-learn and blobs are searched alone.
+Processor time is the fairer measure where other processes share the machine. (Linux only: the
+largest resident memory is read from /proc, as getrusage tells that of the parent.)
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+import firstcut
+
+COUNT = 10
+"""Neighbours of every sample, itself not counted."""
+
+JUDGED = 500
+"""Samples whose true neighbours are found, to judge the lists by."""
+
+SCALED_ROWS = 2_000
+"""Samples that the brute force of scikit-learn is asked for; its time is scaled to all."""
+
+TIME_LIMIT = 300
+"""Seconds after which a search is ended; its row then says so."""
+
+HEAD = """
+import json, re, sys, time
+begin, scale = time.perf_counter(), 1.0
+import numpy as np
+X = np.load(sys.argv[1])
+loaded = time.perf_counter(), time.process_time()
+k = {count}
+"""
+
+TAIL = """
+status = open("/proc/self/status").read()
+times = {"wall_s": (time.perf_counter() - loaded[0]) * scale,
+         "cpu_s": (time.process_time() - loaded[1]) * scale,
+         "process_s": time.perf_counter() - begin,
+         "peak_mib": int(re.search(r"VmHWM:\\s*(\\d+)", status)[1]) / 1024}
+np.save(sys.argv[2], found)
+print(json.dumps(times))
+"""
+
+HNSW = """
+import faiss
+index = faiss.IndexHNSWFlat(X.shape[1], {links})
+index.hnsw.efConstruction, index.hnsw.efSearch = {build}, {search}
+index.add(X)
+found = index.search(X, k + 1)[1]
+"""
+
+HNSWLIB = """
+import hnswlib
+index = hnswlib.Index("l2", X.shape[1])
+index.init_index(len(X), ef_construction={build}, M={links})
+index.set_ef({search})
+index.add_items(X)
+found = index.knn_query(X, k + 1)[0]
+"""
+
+SEARCHES = {
+    "ours, approximate": (
+        "firstcut",
+        "from firstcut.affinity.neighbors.approximate_search import approximate_neighbors\n"
+        "from firstcut.threads import count_threads\n"
+        "found = approximate_neighbors(X, k, count_threads(None), 0)[0]\n",
+    ),
+    "ours, exact": (
+        "firstcut",
+        "from firstcut.affinity.neighbors.index import NeighborIndex\n"
+        "found = NeighborIndex(X.astype(np.float64)).nearest_others(k).indices.reshape(-1, k)\n",
+    ),
+    "faiss HNSW, 16 links, 40 and 32": (
+        "faiss-cpu", HNSW.format(links=16, build=40, search=32),
+    ),
+    "faiss HNSW, 16 links, 40 and 64": (
+        "faiss-cpu", HNSW.format(links=16, build=40, search=64),
+    ),
+    "hnswlib, 16 links, 60 and 32": ("hnswlib", HNSWLIB.format(links=16, build=60, search=32)),
+    "hnswlib, 16 links, 100 and 64": ("hnswlib", HNSWLIB.format(links=16, build=100, search=64)),
+    "pynndescent": (
+        "pynndescent",
+        "from pynndescent import NNDescent\n"
+        "found = NNDescent(X, n_neighbors=k + 1, random_state=0).neighbor_graph[0]\n",
+    ),
+    "pynndescent, 20 of them": (
+        "pynndescent",
+        "from pynndescent import NNDescent\n"
+        "found = NNDescent(X, n_neighbors=20, random_state=0).neighbor_graph[0][:, : k + 1]\n",
+    ),
+    "scikit-learn, brute force": (
+        "scikit-learn",
+        "from sklearn.neighbors import NearestNeighbors\n"
+        f"asked = min({SCALED_ROWS}, len(X))\n"
+        "model = NearestNeighbors(n_neighbors=k + 1, algorithm='brute', n_jobs=-1).fit(X)\n"
+        "found, scale = model.kneighbors(X[:asked], return_distance=False), len(X) / asked\n",
+    ),
+}  # fmt: skip
+"""By name: the package that has to be installed, and the lines that a user would write."""
+
+WHEELS = {
+    "firstcut": "any platform",
+    "scikit-learn": "Linux (glibc, musl), macOS, Windows",
+    "faiss-cpu": "Linux x86-64 and ARM, macOS (Intel: an older version), Windows",
+    "hnswlib": "none: needs a C++ compiler",
+    "pynndescent": "any platform",
+}
+"""Where a package is installed without a compiler, for Python 3.12 in November 2026."""
+
+
+def samples(quick: bool) -> dict[str, np.ndarray]:
+    """Return what is searched, by name."""
+    found = {"digits": load_digits().data.astype(np.float32)}
+    if quick:
+        return found
+    rng = np.random.default_rng(0)
+    centers = 3 * rng.normal(size=(50, 32))
+    blobs = centers[rng.integers(0, 50, size=200_000)] + rng.normal(size=(200_000, 32))
+    found["blobs of 32 features"] = blobs.astype(np.float32)
+    folder = os.environ.get("FIRSTCUT_FASHION")
+    if folder:
+        parts = []
+        for name in ("train", "t10k"):
+            with gzip.open(Path(folder) / f"{name}-images-idx3-ubyte.gz") as file:
+                parts.append(np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784))
+        found["Fashion-MNIST"] = np.concatenate(parts).astype(np.float32)
+    return found
+
+
+def farthest_neighbors(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the squared distance of the last of the nearest others of some samples."""
+    farthest = []
+    X = X - X.mean(axis=0, dtype=np.float64)
+    halves = np.einsum("ij,ij->i", X, X) / 2
+    for row in rows:
+        values = halves - X @ X[row]
+        values[row] = np.inf
+        nearest = np.argpartition(values, COUNT + 5)[: COUNT + 6]
+        farthest.append(np.sort(((X[nearest] - X[row]) ** 2).sum(axis=1))[COUNT - 1])
+    return np.array(farthest)
+
+
+def recall(X: np.ndarray, rows: np.ndarray, farthest: np.ndarray, lists: np.ndarray) -> float:
+    """Return the share of listed others that are as near as the last true one."""
+    found = 0
+    for row, limit in zip(rows, farthest, strict=True):
+        # The sample itself, which most list, is not counted, wherever it stands.
+        listed = np.array(list(dict.fromkeys(j for j in lists[row].tolist() if j != row)))[:COUNT]
+        squared = ((X[listed].astype(np.float64) - X[row]) ** 2).sum(axis=1)
+        found += int((squared <= limit * (1 + 1e-9)).sum())
+    return found / (COUNT * len(rows))
+
+
+def installed_mib(package: str) -> float | None:
+    """Return the size of a package on disk, without what it depends on, or None if it is not."""
+    if package == "firstcut":  # which may be installed from where it is worked on
+        sources = Path(firstcut.__file__).parent.rglob("*.py")
+        return round(sum(path.stat().st_size for path in sources) / 2**20, 1)
+    try:
+        files = distribution(package).files or []
+    except PackageNotFoundError:
+        return None
+    return round(sum(file.size or 0 for file in files) / 2**20, 1)
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return a row per data and search; what is not installed or too slow says so."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        given, lists = Path(folder) / "X.npy", Path(folder) / "found.npy"
+        for data, X in samples(quick).items():
+            np.save(given, X)
+            rng = np.random.default_rng(1)
+            # Among the first, as the brute force of scikit-learn is asked for those alone.
+            judged = rng.permutation(min(len(X), SCALED_ROWS))[:JUDGED]
+            farthest = farthest_neighbors(X, judged)
+            for search, (package, lines) in SEARCHES.items():
+                row: dict[str, Any] = {"data": data, "shape": list(X.shape), "search": search}
+                rows.append(row)
+                row["package_mib"] = installed_mib(package)
+                row["wheels"] = WHEELS[package]
+                if row["package_mib"] is None:
+                    row["skipped"] = f"{package} is not installed"
+                    continue
+                code = HEAD.format(count=COUNT) + lines + TAIL
+                command = [sys.executable, "-c", code, str(given), str(lists)]
+                try:
+                    if package in ("firstcut", "pynndescent"):
+                        # Compiled code is kept on disk; the first run of all is not what counts.
+                        small = Path(folder) / "small.npy"
+                        np.save(small, X[:3000])
+                        warm = [*command[:3], str(small), str(lists)]
+                        subprocess.run(warm, capture_output=True, check=True, timeout=TIME_LIMIT)
+                    done = subprocess.run(
+                        command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+                    )
+                except subprocess.TimeoutExpired:
+                    row["skipped"] = f"more than {TIME_LIMIT} s"
+                    continue
+                if done.returncode:
+                    row["skipped"] = done.stderr.strip().splitlines()[-1]
+                    continue
+                measured = json.loads(done.stdout.splitlines()[-1])
+                row |= {name: round(value, 3) for name, value in measured.items()}
+                row["recall"] = round(recall(X, judged, farthest, np.load(lists)), 4)
+    skipped = None if os.environ.get("FIRSTCUT_FASHION") else "FIRSTCUT_FASHION is not set"
+    return {"rows": rows, "fashion_skipped": skipped}

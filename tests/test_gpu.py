@@ -1,0 +1,138 @@
+"""On a real GPU: the kernels against the tiles, and from samples on either side to labels.
+
+``make test-gpu`` runs these where there is one and writes ``benchmarks/results/gpu_tests.json``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_blobs
+
+from firstcut.affinity.neighbors.devices import missing_gpu
+
+_missing = missing_gpu()
+if _missing is not None:
+    pytest.skip(_missing, allow_module_level=True)
+
+import torch  # noqa: E402
+from test_gpu_search import KINDS, assert_nearest_in, samples  # noqa: E402
+
+import firstcut  # noqa: E402
+from firstcut.affinity.neighbors import gpu_search, gpu_tiles  # noqa: E402
+from firstcut.affinity.neighbors.devices import check_gpu_memory  # noqa: E402
+
+gpu_kernels = pytest.importorskip(
+    "firstcut.affinity.neighbors.gpu_kernels", reason="Triton is missing"
+)
+
+
+@pytest.mark.parametrize("n_features", [16, 32, 64, 832])
+@pytest.mark.parametrize(("m", "n"), [(256, 256), (512, 1024), (1280, 256)])
+def test_kernels_compute_what_tiles_do(m, n, n_features):
+    torch.manual_seed(m + n + n_features)
+    left, right = (torch.randn(size, n_features, device="cuda").half() for size in (m, n))
+    squares = [x.float().square().sum(1) for x in (left, right)]
+    squares[1][-7:] = torch.inf  # padding
+    arguments = left, squares[0], right, squares[1], 16, True
+    ours, right_ones = gpu_kernels.group_minima(*arguments), gpu_tiles.group_minima(*arguments)
+    for a, b in zip(ours, right_ones, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-3)
+    lists = []
+    for tiles in (gpu_kernels, gpu_tiles):
+        values = torch.full((m, 32), torch.inf, device="cuda")
+        groups = torch.full((m, 32), -1, dtype=torch.int32, device="cuda")
+        for first in (0, n // 16):
+            tiles.keep_nearest(values, groups, ours[0] + first, first)
+        order = values.sort(dim=1, stable=True).indices
+        lists.append((values.gather(1, order), groups.gather(1, order)))
+    torch.testing.assert_close(lists[0][0], lists[1][0], rtol=0, atol=0)
+    listed = lists[0][0] < torch.inf
+    assert bool((lists[0][1] == lists[1][1])[listed].all())
+    rows = torch.randint(m, (100,), device="cuda")
+    candidates = torch.randint(m, (100, 50), dtype=torch.int32, device="cuda")
+    for dtype, close in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
+        a, b = (
+            tiles.listed_distances(left, rows, candidates, dtype)
+            for tiles in (gpu_kernels, gpu_tiles)
+        )
+        torch.testing.assert_close(a, b, rtol=close, atol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(2, 3), (700, 5), (3000, 70)])
+def test_the_nearest_are_found_whatever_half_precision_sees(kind, shape):
+    X = samples(kind, *shape, np.random.default_rng(0))
+    assert_nearest_in(X, torch.from_numpy(X).cuda(), min(10, shape[0] - 1))
+
+
+def test_several_blocks(monkeypatch):
+    monkeypatch.setattr(gpu_search, "SIDE", 1024)
+    X = np.random.default_rng(1).normal(size=(5000, 30)).astype(np.float32)
+    assert_nearest_in(X, torch.from_numpy(X).cuda(), 10)
+
+
+def _graphs(X):
+    cupy = pytest.importorskip("cupy")
+    yield firstcut.adaptive_neighbors_graph(X, device="cpu")
+    yield firstcut.adaptive_neighbors_graph(X, device="cuda")
+    yield firstcut.adaptive_neighbors_graph(torch.from_numpy(X).cuda())
+    yield firstcut.adaptive_neighbors_graph(cupy.asarray(X))
+
+
+def test_graphs_are_those_of_the_processor_wherever_samples_lie():
+    X = make_blobs(4000, 40, centers=7, random_state=0)[0]
+    first, *others = _graphs(X)
+    for graph in others:
+        assert (abs(graph - first) > 1e-9).nnz == 0
+
+
+def test_labels_are_those_of_the_processor_wherever_samples_lie():
+    X = load_digits().data
+    fitted = [
+        firstcut.SpectralClustering(10, device=device, random_state=0).fit(samples)
+        for device, samples in (("cpu", X), ("cuda", X), ("auto", torch.from_numpy(X).cuda()))
+    ]
+    for model in fitted[1:]:
+        assert model.cut_value_ == pytest.approx(fitted[0].cut_value_, rel=1e-6)
+        assert model.neighbors_recall_ == 1.0
+        np.testing.assert_array_equal(model.predict(X[:50]), fitted[0].predict(X[:50]))
+
+
+def test_samples_on_the_gpu_are_not_copied_to_the_host(monkeypatch):
+    X = torch.randn(20_000, 64, device="cuda")
+    copied = []
+    for name in ("cpu", "numpy", "to"):
+        original = getattr(torch.Tensor, name)
+
+        def watched(self, *args, _original=original, **kwargs):
+            if self.is_cuda:
+                copied.append(self.numel() if _original.__name__ != "to" else 0)
+            return _original(self, *args, **kwargs)
+
+        monkeypatch.setattr(torch.Tensor, name, watched)
+    firstcut.SpectralClustering(5, random_state=0).fit(X)
+    assert copied
+    assert max(copied) < X.numel() / 2
+
+
+def test_too_little_memory_is_said_before_any_work():
+    with pytest.raises(MemoryError, match="on the GPU, but"):
+        check_gpu_memory(2**60)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_bad_samples_on_the_gpu_are_refused(bad):
+    X = torch.randn(100, 5, device="cuda")
+    X[17, 2] = bad
+    with pytest.raises(ValueError, match="row 17"):
+        firstcut.SpectralClustering(2).fit(X)
+    with pytest.raises(ValueError, match="two-dimensional"):
+        firstcut.adaptive_neighbors_graph(X[0])
+
+
+def test_lists_do_not_change_from_run_to_run():
+    X = torch.randn(30_000, 50, device="cuda")
+    first, second = (gpu_search.nearest_on_gpu(X, 10) for _ in range(2))
+    np.testing.assert_array_equal(first.indices, second.indices)
+    np.testing.assert_array_equal(first.squared, second.squared)
