@@ -3,10 +3,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench docs
+.PHONY: help demo test test-gpu fuzz lint bench docs
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
 # One stamp per set of extras: .venv/.plot, .venv/.paper, .venv/.test, .venv/.bench
 .venv/.%: pyproject.toml
@@ -19,6 +19,9 @@ demo: .venv/.plot  ## set up, then compare every method on real data (tables and
 
 test: .venv/.test  ## set up, then run the tests
 	$(BIN)/python -m pytest -q -n auto
+
+test-gpu:  ## run the tests that need a GPU with the PYTHON=python3 that has PyTorch, and record them
+	PYTHONPATH=src $(PYTHON) -m tests.gpu_record
 
 MINUTES ?= 10
 fuzz: .venv/.test  ## set up, then try random cases for MINUTES=10 and add the counts to docs/laws.md
@@ -36,3 +39,4 @@ docs: .venv/.paper  ## write docs/results.md from the records beside it, and sou
 	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md
 	$(BIN)/python docs/from_the_source.py
 	$(BIN)/python docs/draw_certificates.py
+	$(BIN)/python docs/draw_scale.py

@@ -4,8 +4,8 @@ Every row is a process of its own: the points are made or read, the clock starts
 imported and compiled code is loaded, and the clock stops when labels are there. Compiled code is on
 disk from an earlier process. Cuts are those of the exact graph of adaptive neighbours, whoever made
 the labels. Fashion-MNIST is read from the folder ``FIRSTCUT_FASHION`` (the four files of Debian's
-``dataset-fashion-mnist``) and left out where there is none. ncut-pytorch, which needs PyTorch, takes
-part where both are installed; its rows say so where they are not.
+``dataset-fashion-mnist``) and left out where there is none. ncut-pytorch, which needs PyTorch,
+takes part where both are installed; its rows say so where they are not.
 """
 
 from __future__ import annotations
