@@ -20,6 +20,10 @@ from threadpoolctl import ThreadpoolController
 from firstcut.validation import check_count
 
 
+LOADED_LATER = ("sklearn", "scipy.linalg", "torch")
+"""Packages that are loaded where they are first needed and bring a BLAS or OpenMP of their own."""
+
+
 def available_cores() -> int:
     """Return how many cores this process may use: affinity masks and container limits count."""
     from joblib import cpu_count  # 30 ms, which a small graph need not wait for
@@ -162,12 +166,10 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 def _libraries(user_api: str) -> ThreadpoolController:
     """Return the loaded libraries of a kind, "blas" or "openmp"."""
-    # What is loaded where it is first needed: scikit-learn brings an OpenMP library with it, and
-    # SciPy's linear algebra a BLAS other than NumPy's.
-    return _found(user_api, "sklearn" in sys.modules, "scipy.linalg" in sys.modules)
+    return _found(user_api, tuple(name in sys.modules for name in LOADED_LATER))
 
 
 @cache
-def _found(user_api: str, with_sklearn: bool, with_scipy_linalg: bool) -> ThreadpoolController:
+def _found(user_api: str, is_loaded: tuple[bool, ...]) -> ThreadpoolController:
     # Finding the loaded libraries takes milliseconds: once, and once more after each of these.
     return ThreadpoolController().select(user_api=user_api)
