@@ -19,7 +19,6 @@ from threadpoolctl import ThreadpoolController
 
 from firstcut.validation import check_count
 
-
 LOADED_LATER = ("sklearn", "scipy.linalg", "torch")
 """Packages that are loaded where they are first needed and bring a BLAS or OpenMP of their own."""
 

@@ -123,8 +123,10 @@ def memory_needed(n: int, n_features: int, count: int, itemsize: int) -> int:
     width = _width(count)
     side = min(SIDE, n + PADDING)
     lists = n * (8 * width + 12 * count)
-    blocks = 8 * side**2 // GROUP + 16 * min(ROWS, n) * width * GROUP + 3 * 8 * HELD
-    return n * n_features * (itemsize + 2) + lists + blocks
+    blocks = 8 * side**2 // GROUP + 16 * min(ROWS, n) * width * GROUP
+    # Measured on an H200: what is held at once is held up to eight times over.
+    held = 64 * min(HELD, n * max(n_features, SAMPLED_ROWS))
+    return n * n_features * (itemsize + 2) + lists + blocks + held
 
 
 @dataclass(frozen=True, eq=False)
