@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import firstcut
-from firstcut.discretization import options_of
+from firstcut.discretization import OPTIONS
 from firstcut.partitioning.coarsening import COARSENING_RULES
 
 ROOT = Path(__file__).parent.parent
@@ -60,7 +60,7 @@ def _affinity(name: str) -> tuple[str, ...]:
 
 
 def _discretizer(name: str) -> tuple[str, ...]:
-    return _summary(firstcut.DISCRETIZERS[name]), _options(options_of(name))
+    return _summary(firstcut.DISCRETIZERS[name]), _options(OPTIONS[name])
 
 
 def _effort(name: str) -> tuple[str, ...]:

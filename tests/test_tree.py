@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.affinity.neighbors import index as neighbor_index
-from firstcut.affinity.neighbors.index import NeighborIndex, TreeSearch
+from firstcut.affinity.neighbors import tree as tree_search
+from firstcut.affinity.neighbors.index import NeighborIndex
+from firstcut.affinity.neighbors.tree import TreeSearch
 from firstcut.kernels import tree as kernels
 from firstcut.kernels.tree import LANES, SAMPLED, grow, list_nearest
 
@@ -96,10 +97,10 @@ def test_blocks_threads_and_subtrees_do_not_matter(kind, monkeypatch):
     X = points_of(kind, 3000, 3)
     whole = TreeSearch(X, 1).nearest_others(6, 0.0)
     longer = TreeSearch(X, 1).nearest_others(2, 0.001) if kind == "normal" else None
-    monkeypatch.setattr(neighbor_index, "SUBTREE", 64)
-    monkeypatch.setattr(neighbor_index, "LISTED", 200)
-    monkeypatch.setattr(neighbor_index, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(neighbor_index, "COPIED", 100)
+    monkeypatch.setattr(tree_search, "SUBTREE", 64)
+    monkeypatch.setattr(tree_search, "LISTED", 200)
+    monkeypatch.setattr(tree_search, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(tree_search, "COPIED", 100)
     for n_threads in (1, 2, 5):
         search = TreeSearch(X, n_threads)
         for ours, theirs in zip(search.nearest_others(6, 0.0), whole, strict=True):
@@ -124,7 +125,7 @@ def test_compiled_equals_interpreted(X, data):
     compiled = lists()
     with pytest.MonkeyPatch.context() as patch:
         for name in ("grow", "list_nearest", "list_within"):
-            patch.setattr(neighbor_index, name, getattr(kernels, name).py_func)
+            patch.setattr(tree_search, name, getattr(kernels, name).py_func)
         for name in ("_select", "_before", "sort_pairs"):
             patch.setattr(kernels, name, getattr(kernels, name).py_func)
         interpreted = lists()

@@ -18,7 +18,6 @@ from firstcut.discretization.improved_rotation import improved_rotation
 from firstcut.discretization.kmeans import kmeans, kmeans_norm
 from firstcut.discretization.spectral_rotation import rotation
 from firstcut.results import Discretization
-from firstcut.validation import check_choice
 
 DISCRETIZERS: dict[str, Callable[..., Discretization]] = {
     "first_order": first_order,
@@ -31,12 +30,16 @@ DISCRETIZERS: dict[str, Callable[..., Discretization]] = {
 """Every method by name. Options, errors, documentation and contract tests read this dict."""
 
 
-def options_of(method: str) -> dict[str, Any]:
-    """Return the options of a discretizer and their defaults, as its signature has them."""
-    signature = inspect.signature(DISCRETIZERS[check_choice("method", method, DISCRETIZERS)])
+def _options(discretizer: Callable[..., Any]) -> dict[str, Any]:
     return {
         name: parameter.default
-        for name, parameter in signature.parameters.items()
+        for name, parameter in inspect.signature(discretizer).parameters.items()
         # The arguments that all discretizers share have no default; options all have one.
         if parameter.default is not inspect.Parameter.empty
     }
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    name: _options(discretizer) for name, discretizer in DISCRETIZERS.items()
+}
+"""The options of every discretizer and their defaults, as its signature has them."""

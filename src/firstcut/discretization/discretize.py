@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from firstcut.cuts import CutLike, as_problem
-from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.discretization import DISCRETIZERS, OPTIONS
 from firstcut.discretization.selection import Score
 from firstcut.graph import as_graph
 from firstcut.results import Discretization, Relaxation
 from firstcut.threads import single_threaded
-from firstcut.validation import RandomState, as_generator, check_count
+from firstcut.validation import RandomState, as_generator, check_choice, check_count
 
 COUNTS = ("n_init", "max_iter", "n_clusters")
 """Options that are whole numbers, in whichever methods have them."""
@@ -79,7 +79,7 @@ def discretize(
 
 def _checked(method: str, options: dict[str, Any], relaxation: Relaxation) -> dict[str, Any]:
     """Return the options if the method has them all, counts as whole numbers."""
-    known = options_of(method)
+    known = OPTIONS[check_choice("method", method, DISCRETIZERS)]
     for name, value in options.items():
         if name not in known:
             listed = ", ".join(map(repr, known)) or "none"

@@ -23,7 +23,7 @@ from firstcut.affinity.neighbors.searching import DEVICES, NEIGHBORS
 from firstcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
 from firstcut.affinity.pairwise_kernels import pairwise_kernel
 from firstcut.cuts import CUTS
-from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.discretization import DISCRETIZERS, OPTIONS
 from firstcut.estimator.strategies import STRATEGIES, Settings
 from firstcut.partitioning.efforts import EFFORTS
 from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
@@ -211,7 +211,7 @@ def _method(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the discretizer that ``assign_labels`` means, and its options."""
     asked = _or_default(parameters, "assign_labels")
     method = METHOD_ALIASES.get(asked, asked)
-    known = options_of(method)
+    known = OPTIONS[method]
     if "eta" not in known and parameters["eta"] is not None:
         raise ValueError(
             f"eta={parameters['eta']!r} is the weight of the first-order term, which "

@@ -582,7 +582,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         def listen(told: NeighborSearch) -> None:
             self.neighbors_recall_ = told.recall
-            self._say(str(told))
+            self._say(told)
 
         matrix = affinity.graph(
             X,
@@ -610,7 +610,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    def _say(self, line: str) -> None:
+    def _say(self, line: object) -> None:
         if self.verbose:
             sys.stdout.write(f"[SpectralClustering] {line}\n")
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from firstcut.cuts import Problem
-from firstcut.discretization import DISCRETIZERS, options_of
+from firstcut.discretization import DISCRETIZERS, OPTIONS
 from firstcut.partitioning.cluster_merging import merge_clusters
 from firstcut.partitioning.efforts import Progress
 from firstcut.partitioning.refinement import refine_problem
@@ -111,7 +111,7 @@ def spectral(
     # 2. Discretize. k-means makes any number of clusters of the columns it sees. A rotation makes
     #    as many as there are columns: where there are too few, zeros are added.
     seen, options = relaxation.leading(n_components), dict(settings.method_options)
-    if "n_clusters" in options_of(settings.method):
+    if "n_clusters" in OPTIONS[settings.method]:
         options["n_clusters"] = n_clusters
     elif n_components < n_clusters:
         seen = seen.padded(n_clusters)
