@@ -288,12 +288,12 @@ def test_ctrl_c_ends_a_search_and_leaves_no_thread_behind():
         """
         import os, signal, threading
         import numpy as np
-        import firstcut.affinity.neighbors.index as module
+        import firstcut.affinity.neighbors.tree as module
         from firstcut.affinity.neighbors.index import NeighborIndex
 
         X = np.random.default_rng(0).random((200_000, 2))
         index = NeighborIndex(X, 2)
-        index._search
+        index.exact
         asked = []
         list_nearest = module.list_nearest
 
