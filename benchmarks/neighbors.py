@@ -81,8 +81,9 @@ SEARCHES = {
     ),
     "ours, exact": (
         "firstcut",
-        "from firstcut.affinity.neighbors.index import NeighborIndex\n"
-        "found = NeighborIndex(X.astype(np.float64)).nearest_others(k).indices.reshape(-1, k)\n",
+        "from firstcut.affinity.neighbors.index import NeighborIndex, Wanted\n"
+        "index = NeighborIndex(X, wanted=Wanted('exact', 'cpu'))\n"
+        "found = index.nearest_others(k).indices.reshape(-1, k)\n",
     ),
     "faiss HNSW, 16 links, 40 and 32": (
         "faiss-cpu", HNSW.format(links=16, build=40, search=32),

@@ -149,7 +149,7 @@ def twice(total, terms, factor):
         raise ValueError("too large")
     return added(total, terms, factor)[0]
 
-@kernel(fastmath=True)
+@kernel
 def pair(both, scale):
     a, b = both
     for i in range(a.size):

@@ -32,16 +32,12 @@ from typing import Any
 from firstcut.kernels.compiled import compiled_on_call
 
 
-def kernel(function: Callable[..., Any] | None = None, *, fastmath: bool = False) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile ``function`` on its first call, without the interpreter lock, and keep the result.
 
     Division follows IEEE rules, as in NumPy: a zero divisor is the caller's to rule out, and the
-    loops can be vectorised. ``@kernel(fastmath=True)`` also lets sums be taken in any order. The
-    machine code is cached beside the source or in the user's cache folder (see ``code_files``).
-    Where neither can be written (a read-only install without a home directory) it lives as long as
-    the process, and a warning says so.
+    loops can be vectorised. The machine code is cached beside the source or in the user's cache
+    folder (see ``code_files``). Where neither can be written (a read-only install without a home
+    directory) it lives as long as the process, and a warning says so.
     """
-    options = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
-    if function is None:
-        return lambda function: compiled_on_call(function, options)
-    return compiled_on_call(function, options)
+    return compiled_on_call(function, {"nogil": True, "error_model": "numpy"})
