@@ -1,8 +1,7 @@
 """Draw seconds from points to labels against their number, and renew the tables of ``scale.md``.
 
-Reads ``points_to_labels.json``, ``neighbors.json``, ``gpu.json`` and ``startup.json`` of
-``benchmarks/results``. The figure goes to ``docs/scale.svg``, and every table behind its mark into
-``scale.md``.
+Reads ``points_to_labels.json`` and ``gpu.json`` of ``benchmarks/results``. The figure goes to
+``docs/scale.svg``, and every table behind its mark into ``scale.md``.
 """
 
 from __future__ import annotations

@@ -55,6 +55,7 @@ def samples(kind: str, n: int, n_features: int, rng: np.random.Generator) -> np.
         "half equal": np.where(np.arange(n)[:, None] % 2, X, 1.0),
         "large": X * 1e30,
         "small": X * 1e-30,
+        "largest": np.clip(X * 3e38, -3.4e38, 3.4e38).astype(np.float32),
     }[kind]
 
 
@@ -70,6 +71,7 @@ KINDS = [
     "half equal",
     "large",
     "small",
+    "largest",
 ]
 
 
@@ -116,6 +118,14 @@ def test_without_the_third_step_lists_would_be_wrong(monkeypatch):
     found = gpu_search.nearest_on_gpu(torch.from_numpy(X), 10)
     # And the recall, which is computed from differences to all samples, says so.
     assert found.recall < 1.0
+
+
+def test_what_is_no_number_is_in_doubt():
+    half = gpu_search._Halves(gpu_search._Samples(torch.randn(300, 4, dtype=torch.float64)))
+    rows, nothing = torch.arange(3), torch.tensor([torch.nan, 1.0, 0.0], dtype=torch.float64)
+    far = torch.full((3,), torch.inf)
+    assert half.doubts(rows, nothing, far, far).tolist() == [True, False, False]
+    assert half.doubts(rows, nothing, far * torch.nan, far).tolist() == [True, True, False]
 
 
 def test_the_minimum_of_a_tile_is_a_bound_as_rounding_says():

@@ -10,9 +10,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
 import firstcut
-from firstcut.affinity.neighbors import choice as listed_search
-from firstcut.affinity.neighbors import devices
-from firstcut.affinity.neighbors import forecast as approximate_choice
+from firstcut.affinity.neighbors import choice, devices, forecast
 from firstcut.affinity.neighbors import index as neighbor_index
 from firstcut.affinity.neighbors.index import NeighborIndex
 from firstcut.affinity.neighbors.searching import Wanted
@@ -67,8 +65,8 @@ def test_auto_is_exact_while_that_ends_soon_and_else_approximate(monkeypatch):
     _, soon = told_of(firstcut.adaptive_neighbors_graph, X, device="cpu")
     assert soon.method == "products"
     for constant in ("EXACT_SECONDS", "SAMPLE", "FEATURE", "NEIGHBOR"):
-        monkeypatch.setattr(approximate_choice, constant, 0.0)
-    monkeypatch.setattr(listed_search, "EXACT_SECONDS", 0.0)
+        monkeypatch.setattr(forecast, constant, 0.0)
+    monkeypatch.setattr(choice, "EXACT_SECONDS", 0.0)
     _, late = told_of(firstcut.adaptive_neighbors_graph, X, device="cpu")
     assert late.method == "approximate"
 

@@ -16,6 +16,9 @@ CGROUPS = (
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 """Where Linux tells of control groups; inside a container the root is the container's own."""
 
+LITTLE_MEMORY = 2**28
+"""Bytes that are taken without asking whether there are so many."""
+
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 

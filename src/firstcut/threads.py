@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -55,13 +55,26 @@ def in_blocks(
     stops = [min(start + step, n_rows) for start in starts]
     if n_threads == 1 or len(starts) < 2:
         return [task(start, stop) for start, stop in zip(starts, stops, strict=True)]
-    from concurrent.futures import ThreadPoolExecutor  # which little data need not wait for
+    with Threads(n_threads) as each:
+        return each(task, starts, stops)
 
-    pool = ThreadPoolExecutor(n_threads)
-    try:
-        return list(pool.map(task, starts, stops))
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+class Threads:
+    """Threads for the tasks of one call; what has not begun when something is raised never does."""
+
+    def __init__(self, n_threads: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # which little data need not wait for
+
+        self._pool = ThreadPoolExecutor(n_threads)
+
+    def __enter__(self) -> Callable[..., list[Any]]:
+        return self._each
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def _each(self, task: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        return list(self._pool.map(task, *arguments))
 
 
 def single_threaded() -> AbstractContextManager[None]:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
-from firstcut.affinity.neighbors.searching import LITTLE_MEMORY
+from firstcut.memory import LITTLE_MEMORY, check_memory
 from firstcut.validation import canonical_csr, refuse_masked
 
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
@@ -72,8 +72,6 @@ def _graph(metric: Any, X: Any, **parameters: Any) -> np.ndarray:
     _check_range(metric, X, "vanish")
     n = X.shape[0] if X.ndim else 1
     if PAIR_BYTES * n * n > LITTLE_MEMORY:
-        from firstcut.memory import check_memory
-
         check_memory(
             PAIR_BYTES * n * n,
             f"affinity={metric!r} of {n} samples, which is between all pairs,",

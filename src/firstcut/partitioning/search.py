@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from firstcut.cuts import Problem
+from firstcut.memory import LITTLE_MEMORY, check_memory
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.first_stage import begin
@@ -54,9 +55,6 @@ THREADED_EDGES = 30_000
 
 EDGE_BYTES, NODE_BYTES = 36, 60
 """Bytes that a search takes for a stored weight, three times what a graph does, and for a node."""
-
-LITTLE_MEMORY = 2**28
-"""Bytes that are taken without asking whether there are so many."""
 
 LONG_EDGES = 5_000_000
 """Stored edges from which on a loop over them takes so long that Ctrl-C should not wait for it."""
@@ -493,8 +491,6 @@ def _check_memory(problem: Problem) -> None:
     n, n_stored = problem.n_nodes, problem.graph.n_stored
     needed = EDGE_BYTES * n_stored + NODE_BYTES * n
     if needed > LITTLE_MEMORY:
-        from firstcut.memory import check_memory
-
         check_memory(
             needed,
             f"A search of a graph of {n} nodes and {n_stored} stored weights",

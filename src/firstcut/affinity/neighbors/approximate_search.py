@@ -16,9 +16,9 @@ import numpy as np
 
 from firstcut.affinity.neighbors.approximate_coordinates import Coordinates, coordinates_of
 from firstcut.affinity.neighbors.approximate_lists import Lists, lists_of, nearness
-from firstcut.affinity.neighbors.approximate_truth import Each, Threads, empty_pool, probe_scratch
+from firstcut.affinity.neighbors.approximate_truth import Each, empty_pool, probe_scratch
 from firstcut.kernels.probe import hash_rows, probe, settle
-from firstcut.threads import single_threaded
+from firstcut.threads import Threads, single_threaded
 
 RECALL = 0.975
 """The share of true neighbours that is aimed at, measured on samples whose neighbours are known."""

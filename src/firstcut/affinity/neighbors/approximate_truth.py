@@ -5,14 +5,13 @@ A search that may miss neighbours is steered, and judged, by the samples whose n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from firstcut.kernels.probe import probe, settle
-from firstcut.threads import single_threaded
+from firstcut.threads import Threads, single_threaded
 
 Each = Callable[..., list[Any]]
 """Calls a function for every task, in several threads, and returns the results in order."""
@@ -41,22 +40,6 @@ class PrecisionLost(ArithmeticError):
             "The nearest samples are so much nearer to each other than to the rest that products "
             "of coordinates cannot tell them apart in double precision. Search exactly."
         )
-
-
-class Threads:
-    """Threads for the tasks of one call; what has not begun when something is raised never does."""
-
-    def __init__(self, n_threads: int) -> None:
-        self._pool = ThreadPoolExecutor(n_threads)
-
-    def __enter__(self) -> Each:
-        return self._each
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def _each(self, function: Callable[..., Any], tasks: Iterable[Any]) -> list[Any]:
-        return list(self._pool.map(function, tasks))
 
 
 class Truth(NamedTuple):

@@ -145,8 +145,7 @@ class _Samples:
         self.points = points
         self.n, self.n_features = points.shape
         self.device = points.device
-        # Any shift will do, so that it is no matter that the mean is rounded.
-        self.shift = points.mean(0, dtype=torch.float64).to(points.dtype)
+        self.shift = points.mean(0, dtype=torch.float64)
         self.tiles: Any = gpu_tiles
         if self.device.type == "cuda" and _has_triton():
             from firstcut.affinity.neighbors import gpu_kernels
@@ -155,7 +154,7 @@ class _Samples:
 
     def centred(self, part: Any) -> Any:
         """Return some samples in double precision, about the mean."""
-        return (self.points[part] - self.shift).double()
+        return self.points[part].double() - self.shift
 
     def ranked(self, rows: Any, candidates: Any, count: int) -> tuple[Any, Any]:
         """Return the nearest of the candidates by differences, ties by index; -1 is none."""
@@ -272,7 +271,7 @@ class _Halves:
             halves = halves.double()
             self.norms[part] = halves.norm(dim=1)
             self.squares[part] = halves.square().sum(1).float()
-            # The shift was subtracted in the precision of the samples, and rounded there.
+            # And a little for the shift, which rounds in double precision.
             self.radius[part] = (scaled - halves).norm(dim=1) + 2.0**-22 * scaled.norm(dim=1)
         self.largest_radius = self.radius.max()
         self.n_features = padded
@@ -294,8 +293,8 @@ class _Halves:
         terms = (self.n_features + 16) * SINGLE_SUM
         by_groups = group_value.double() + norms**2 - terms * (norms + other + moved) ** 2
         by_samples = torch.as_tensor(left_out, device=rows.device).double() * (1 - terms)
-        # What is at distance 0 cannot be farther than anything.
-        return (torch.minimum(by_groups, by_samples) <= need) & (squared > 0)
+        # What is at distance 0 cannot be farther than anything; what is no number is in doubt.
+        return ~((torch.minimum(by_groups, by_samples) > need) | (squared == 0))
 
 
 def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[tuple[Any, _Lists]]:
@@ -326,7 +325,7 @@ def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[tuple[Any
         indices, squared = samples.ranked(chosen, listed, count)
         need = squared[:, -1]
         room = (samples.n_features + 16) * DOUBLE_SUM * (2 * norms.sqrt() + need.sqrt()) ** 2
-        doubtful = (values[:, -1] - room <= need) & (need > 0) & (width < n - 1)
+        doubtful = ~((values[:, -1] - room > need) | (need == 0)) & (width < n - 1)
         yield chosen, _Lists(indices, squared, doubtful)
         samples.wait()
 

@@ -17,7 +17,6 @@ import scipy.sparse as sp
 from firstcut.affinity.neighbors.searching import (
     DEVICES,
     FEWEST_FEATURES,
-    LITTLE_MEMORY,
     NEIGHBORS,
     PAIR_SECONDS,
     PROBED_FEATURES,
@@ -27,6 +26,7 @@ from firstcut.affinity.neighbors.searching import (
     Wanted,
 )
 from firstcut.affinity.neighbors.tree import TreeSearch
+from firstcut.memory import LITTLE_MEMORY, check_memory
 from firstcut.results import NeighborSearch
 from firstcut.threads import count_threads
 from firstcut.validation import (
@@ -61,9 +61,6 @@ still have squares, and as far from it as ``FAR`` needs."""
 
 FAR = 2.0**480
 """From here all samples are equally far to the last bit, and squared distances do not overflow."""
-
-PLAIN = (("auto", "auto"), ("exact", "auto"), ("auto", "cpu"), ("exact", "cpu"))
-"""What is wanted where nothing but the size of the data decides."""
 
 CACHED = 2**17
 """Coordinates that are looked at together: they stay in the cache."""
@@ -234,8 +231,6 @@ class NeighborIndex:
         # Lists, their transpose and the union of both; and the samples once more, in another order.
         needed = n * (ENTRY_BYTES * count + 8 * min(n_features, MOST_COPIED))
         if needed > LITTLE_MEMORY:
-            from firstcut.memory import check_memory
-
             check_memory(
                 needed,
                 f"A graph of {n} samples with {count} neighbours each",
@@ -246,9 +241,10 @@ class NeighborIndex:
         """Return the search of the samples' own neighbours: the one place where it is chosen."""
         samples = self._tensor if self._tensor is not None else self.points
         n, n_features = samples.shape
-        if self._wanted[:2] in PLAIN and self._tensor is None:
+        neighbors, device, _ = self._wanted
+        if neighbors != "approximate" and device != "cuda" and self._tensor is None:
             few = not sp.issparse(samples) and n_features <= FEWEST_FEATURES
-            if few or self._wanted[:2] == ("exact", "cpu") or n * n * n_features <= SOON:
+            if few or (neighbors, device) == ("exact", "cpu") or n * n * n_features <= SOON:
                 return self.exact
         from firstcut.affinity.neighbors.choice import chosen_search
 

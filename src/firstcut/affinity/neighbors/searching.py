@@ -13,7 +13,7 @@ DEVICES = ("auto", "cpu", "cuda")
 """Where they may be searched; "auto" is where the samples are, or a GPU where it takes long."""
 
 FEWEST_FEATURES = 4
-"""Up to so many features nothing is faster than a k-d tree, however many samples there are."""
+"""Up to so many features a k-d tree is taken, however many samples there are."""
 
 TREE_FEATURES = 8
 """Up to so many features a k-d tree is faster than products of all with all."""
@@ -29,9 +29,6 @@ core of an AMD EPYC (Zen 4) with AVX-512."""
 
 SAFE_EXPONENT = 250
 """Coordinates that are 0 or from 2⁻²⁵⁰ to 2²⁵⁰ are squared as they are; others are scaled first."""
-
-LITTLE_MEMORY = 2**28
-"""Bytes that are taken without asking whether there are so many."""
 
 
 class Wanted(NamedTuple):
