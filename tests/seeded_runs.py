@@ -30,6 +30,7 @@ METHODS = (
     "kmeans",
     "kmeans_norm",
     "rotation",
+    "unscaled_rotation",
     "improved_rotation",
     "cluster_qr",
 )

@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits, load_wine
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import firstcut
+from firstcut.discretization.alternation import random_labels
 
 
 @given(
@@ -34,6 +35,9 @@ def test_monotone_complete_and_never_worse_than_its_start(S, c, cut, seed):
     assert found.cut_value <= firstcut.cut_value(S, init, weights)
     assert np.all(np.diff(found.history) <= 0)
     assert found.cut_value >= firstcut.lower_bound(S, c, weights) - 1e-9
+    # no move of a single node lowers it
+    refined = firstcut.refine(S, found.labels, weights)
+    assert refined.cut_value >= found.cut_value * (1 - 1e-9)
 
 
 @settings(max_examples=150)
@@ -91,3 +95,15 @@ def test_words_of_the_errors():
         firstcut.direct_cut(S, 2.0)
     with pytest.raises(ValueError, match="init has 1 clusters where 2 are wanted"):
         firstcut.direct_cut(S, 2, init=[0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_its_climb_is_worth_more_than_its_moves(cut):
+    """Else labels would have stuck, and the moves at the end have done the work."""
+    graph = firstcut.adaptive_neighbors_graph(load_digits().data)
+    climbed, moved = [], []
+    for seed in range(5):
+        labels = random_labels(graph.shape[0], 10, np.random.default_rng(seed))
+        climbed.append(firstcut.direct_cut(graph, 10, cut, init=labels).cut_value)
+        moved.append(firstcut.refine(graph, labels, cut).cut_value)
+    assert np.mean(climbed) < 0.85 * np.mean(moved)

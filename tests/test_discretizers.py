@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import graphs, knn_graph
@@ -11,6 +14,7 @@ from sklearn.datasets import load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
 import firstcut
+from firstcut.discretization.alternation import Sweeper, random_labels
 from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.discretization.selection import best_of
 from firstcut.kernels.sweep import cluster_sums, sweep
@@ -126,6 +130,51 @@ def test_words_of_the_errors(wine_graph):
         firstcut.discretize(relaxation, graph=np.ones((2, 2)))
     with pytest.raises(ValueError, match="random_state=-1 is not a seed"):
         firstcut.discretize(relaxation, random_state=-1)
+
+
+@given(n=st.integers(1, 30), c=st.integers(1, 30), seed=st.integers(0, 99))
+def test_random_labels_leave_no_cluster_empty(n, c, seed):
+    c = min(c, n)
+    drawn = random_labels(n, c, np.random.default_rng(seed))
+    assert sorted(set(drawn.tolist())) == list(range(c))
+
+
+def test_random_labels_are_uniform_where_none_is_empty():
+    """Every labelling of three rows by two clusters, the two of one cluster alone repaired."""
+    rng = np.random.default_rng(0)
+    drawn = [tuple(random_labels(3, 2, rng).tolist()) for _ in range(12_000)]
+    counts = Counter(drawn)
+    # 1/8 each, and a third of the 1/8 of (0, 0, 0) or of (1, 1, 1)
+    assert len(counts) == 6
+    for count in counts.values():
+        assert count / 12_000 == pytest.approx(1 / 8 + 1 / 24, abs=0.015)
+
+
+@settings(max_examples=30)
+@given(S=graphs(min_nodes=3), c=st.integers(2, 6), seed=st.integers(0, 99))
+def test_unscaled_rotation_takes_signs_for_a_start(S, c, seed):
+    """Eigenvectors with other signs are the same start as these signs on the diagonal of R."""
+    c = min(c, len(S))
+    relaxation = firstcut.relax(S, c, random_state=0)
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=c)
+    flipped = replace(relaxation, eigenvectors=relaxation.eigenvectors * signs)
+    # one round, as later rotations are not unique where clusters are empty
+    options = {"method": "unscaled_rotation", "max_iter": 1}
+    turned = firstcut.discretize(relaxation, rotation=np.diag(signs), **options)
+    np.testing.assert_array_equal(turned.labels, firstcut.discretize(flipped, **options).labels)
+
+
+@settings(max_examples=30)
+@given(S=graphs(min_nodes=3), c=st.integers(1, 6), seed=st.integers(0, 99))
+def test_improved_rotation_solves_the_labels_of_every_rotation(S, c, seed):
+    c = min(c, len(S))
+    relaxation = firstcut.relax(S, c, random_state=0)
+    sweeper = Sweeper(relaxation, 0.0)
+    labels = random_labels(len(S), c, np.random.default_rng(seed))
+    options = {"init": labels, "max_iter": 1}
+    found = firstcut.discretize(relaxation, "improved_rotation", **options).labels
+    moves, _ = sweeper.sweep(found.copy(), sweeper.rotation(labels))
+    assert moves == 0
 
 
 @given(labels=st.lists(st.integers(0, 4), min_size=5, max_size=12), seed=st.integers(0, 99))

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import firstcut
+from firstcut.discretization.adaptive_eta import LADDER
+from firstcut.discretization.alternation import alternate, inverse_of_largest
 from firstcut.discretization.first_order import PAPER_ETAS
 from firstcut.paper.data.printed import tables
 
@@ -122,18 +124,40 @@ def test_max_iter_ends_a_run(iris):
     assert (found.n_iter, found.converged) == (1, False)
 
 
-def test_eta_zero_is_improved_rotation(iris):
-    _, relaxation = iris
-    first = firstcut.discretize(relaxation, eta=0.0, random_state=4)
-    improved = firstcut.discretize(relaxation, "improved_rotation", random_state=4)
-    np.testing.assert_array_equal(first.labels, improved.labels)
+def test_adaptive_falls_with_every_round_and_keeps_the_better_start(iris):
+    graph, relaxation = iris
+    best = firstcut.partition(graph, 3, random_state=0)
+    for init in (None, best.labels, np.arange(150) % 3):
+        options = {"eta": "adaptive", "graph": graph, "n_init": 1, "random_state": 2}
+        found = firstcut.discretize(relaxation, init=init, **options)
+        assert found.loss == found.cut_value == found.history[-1]
+        assert found.converged
+        # strictly, but for the last round, which finds nothing
+        assert np.all(np.diff(found.history[:-1]) < 0)
+        assert found.history[-1] == found.history[-2]
+        if init is not None:
+            assert found.cut_value <= firstcut.cut_value(graph, init)
 
 
-@pytest.mark.parametrize("eta", ["auto", PAPER_ETAS, [1e-3]])
+@settings(max_examples=25)
+@given(S=graphs(min_nodes=2), c=st.integers(1, 5), seed=st.integers(0, 99))
+def test_no_eta_of_the_ladder_lowers_the_cut_where_adaptive_ends(S, c, seed):
+    c = min(c, len(S))
+    relaxation = firstcut.relax(S, c, random_state=0)
+    found = firstcut.discretize(relaxation, eta="adaptive", graph=S, random_state=seed)
+    scale = inverse_of_largest(relaxation)
+    for factor in LADDER:
+        once = alternate(relaxation, factor * scale, found.labels, None, max_iter=1)
+        assert firstcut.cut_value(S, once.labels) >= found.cut_value
+
+
+@pytest.mark.parametrize("eta", ["auto", "adaptive", PAPER_ETAS, [1e-3]])
 def test_several_etas_need_the_graph(iris, eta):
     graph, relaxation = iris
     with pytest.raises(ValueError, match="pass the graph"):
         firstcut.discretize(relaxation, eta=eta)
+    if eta == "adaptive":
+        return
     found = firstcut.discretize(relaxation, eta=eta, graph=graph, random_state=0)
     alone = firstcut.discretize(relaxation, eta=1e-3, graph=graph, random_state=0)
     assert found.cut_value <= alone.cut_value
@@ -152,7 +176,7 @@ def test_auto_is_never_worse_than_the_papers_grid(iris):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"eta": "big"}, "eta='big' is not known; pass a number, several, or 'auto'"),
+        ({"eta": "big"}, "eta='big' is not known; pass a number, several, 'auto' or 'adaptive'"),
         ({"eta": -1.0}, "finite numbers >= 0"),
         ({"eta": np.nan}, "finite numbers >= 0"),
         ({"init": np.zeros(150)}, "init has 1 clusters where 3 are wanted"),

@@ -16,7 +16,7 @@ from firstcut.discretization.cluster_qr import cluster_qr
 from firstcut.discretization.first_order import first_order
 from firstcut.discretization.improved_rotation import improved_rotation
 from firstcut.discretization.kmeans import kmeans, kmeans_norm
-from firstcut.discretization.spectral_rotation import rotation
+from firstcut.discretization.spectral_rotation import rotation, unscaled_rotation
 from firstcut.results import Discretization
 
 DISCRETIZERS: dict[str, Callable[..., Discretization]] = {
@@ -24,6 +24,7 @@ DISCRETIZERS: dict[str, Callable[..., Discretization]] = {
     "kmeans": kmeans,
     "kmeans_norm": kmeans_norm,
     "rotation": rotation,
+    "unscaled_rotation": unscaled_rotation,
     "improved_rotation": improved_rotation,
     "cluster_qr": cluster_qr,
 }

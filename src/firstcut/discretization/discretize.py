@@ -36,7 +36,7 @@ def discretize(
         What :func:`firstcut.relax` returns, or eigenpairs from elsewhere.
     method : str, default="first_order"
         A name in ``firstcut.DISCRETIZERS``: "first_order", "kmeans", "kmeans_norm", "rotation",
-        "improved_rotation" or "cluster_qr".
+        "unscaled_rotation", "improved_rotation" or "cluster_qr".
     graph : Graph, sparse matrix or array-like of shape (n, n), optional
         With it, the candidates (starts, values of eta) are judged by their true cut value, which
         is returned too. Without it they are judged by the method's own loss.
@@ -45,9 +45,9 @@ def discretize(
     random_state : int, Generator, RandomState or None, default=None
         Seed of the starts.
     **options : dict
-        What the method takes: ``n_init`` and ``max_iter`` (all but "cluster_qr"), ``init`` and
-        ``rotation`` ("first_order", "improved_rotation"), ``eta`` ("first_order"),
-        ``n_clusters`` ("kmeans", "kmeans_norm").
+        What the method takes: ``n_init`` and ``max_iter`` (all but "cluster_qr"), ``init``
+        ("first_order", "improved_rotation"), ``rotation`` (these and "unscaled_rotation"), ``eta``
+        ("first_order"), ``n_clusters`` ("kmeans", "kmeans_norm").
 
     Returns
     -------

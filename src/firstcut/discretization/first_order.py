@@ -10,13 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstcut.discretization.alternation import alternate, starts
+from firstcut.discretization.adaptive_eta import adaptive
+from firstcut.discretization.alternation import alternate, inverse_of_largest, starts
 from firstcut.discretization.selection import Score, best_of
 from firstcut.results import Discretization, Relaxation
 from firstcut.validation import as_plain, check_number
 
 PAPER_ETAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """The grid the paper searches."""
+
+ETA_NAMES = AUTOMATIC, ADAPTIVE = "auto", "adaptive"
+"""Names that ``eta`` takes: a ladder to choose from in the end, and a choice at every sweep."""
 
 SCALED_ETAS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """What ``eta="auto"`` adds to it, in units of 1/λ_c."""
@@ -43,9 +47,10 @@ def first_order(
         Draws the starts.
     score : callable or None
         Labels to true cut value; None judges the starts by the method's own loss.
-    eta : float, sequence of floats or "auto", default=1e-3
+    eta : float, sequence of floats, "auto" or "adaptive", default=1e-3
         Weight of the gradient term. Several are tried on the same starts and judged by the true
         cut value. "auto" is a ladder: the paper's 1e-3 … 10, and 0.1 … 0.9 times 1/λ_c.
+        "adaptive" chooses anew at every sweep, by the true cut value after it.
     init : array of shape (n,), optional
         Labels to start from.
     rotation : array of shape (c, c), optional
@@ -62,13 +67,16 @@ def first_order(
     Discretization
     """
     etas = _etas(eta, relaxation)
-    if score is None and (eta == "auto" if isinstance(eta, str) else np.ndim(eta) > 0):
+    if score is None and (isinstance(eta, str) or np.ndim(eta) > 0):
         raise ValueError(
             f"eta={eta!r} asks for a choice between several values, which is made by the true cut "
             "value: pass the graph, discretize(..., graph=S), or a single number."
         )
     # The same starts for every η: what differs between them is η alone.
     begin = starts(relaxation, init, rotation, n_init, random_state)
+    if isinstance(eta, str) and eta == ADAPTIVE:
+        assert score is not None
+        return best_of(adaptive(relaxation, begin, max_iter, score), score)
     return best_of(
         (
             alternate(relaxation, value, labels, first, max_iter)
@@ -80,16 +88,18 @@ def first_order(
 
 
 def _etas(eta: float | Sequence[float] | str, relaxation: Relaxation) -> list[float]:
-    """Return the numbers that ``eta`` stands for."""
+    """Return the numbers that ``eta`` stands for; none if it is chosen while iterating."""
     if isinstance(eta, str):
-        if eta != "auto":
-            raise ValueError(f"eta={eta!r} is not known; pass a number, several, or 'auto'.")
-        # 0 where components are enough for clusters, and then there is no scale; the inverse of a
-        # tiny λ_c may overflow.
-        largest = float(relaxation.eigenvalues.max())
-        scaled = [factor / largest for factor in SCALED_ETAS] if largest > 0 else []
+        if eta == ADAPTIVE:
+            return []
+        if eta != AUTOMATIC:
+            raise ValueError(
+                f"eta={eta!r} is not known; pass a number, several, {AUTOMATIC!r} or {ADAPTIVE!r}."
+            )
+        scale = inverse_of_largest(relaxation)
+        scaled = [factor * scale for factor in SCALED_ETAS] if scale else []
         # A set, as a value on both ladders need not run twice; sorted, as the first one wins a tie.
-        return sorted({*PAPER_ETAS, *(value for value in scaled if np.isfinite(value))})
+        return sorted({*PAPER_ETAS, *scaled})
     values = np.atleast_1d(as_plain("eta", eta))
     try:
         if values.ndim > 1 or values.size == 0:
@@ -97,5 +107,5 @@ def _etas(eta: float | Sequence[float] | str, relaxation: Relaxation) -> list[fl
         return [check_number("eta", value) for value in values]
     except ValueError:
         raise ValueError(
-            f"eta={eta!r} must be one or more finite numbers >= 0, or 'auto'."
+            f"eta={eta!r} must be one or more finite numbers >= 0, {AUTOMATIC!r} or {ADAPTIVE!r}."
         ) from None

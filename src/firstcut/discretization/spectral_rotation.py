@@ -1,13 +1,16 @@
-"""Spectral rotation (SR): rotate the unit rows until they lie along the axes.
+"""Spectral rotation (SR): rotate the rows of F until they lie along the axes.
 
-Reference: S. Yu, J. Shi, "Multiclass spectral clustering", ICCV 2003.
+``rotation`` does it to the rows scaled to length 1, as its reference has it: S. Yu, J. Shi,
+"Multiclass spectral clustering", ICCV 2003. ``unscaled_rotation`` takes the rows as they are and
+begins with R = I, which makes its result depend on the signs of the eigenvectors, and these mean
+nothing. It is what the tables of the first-order paper call SR.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from firstcut.discretization.alternation import nearest_orthogonal
+from firstcut.discretization.alternation import check_rotation, nearest_orthogonal
 from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.discretization.selection import Score, best_of
 from firstcut.discretization.unit_rows import unit_rows
@@ -44,6 +47,44 @@ def rotation(
     rows = unit_rows(relaxation.eigenvectors)
     firsts = random_state.integers(rows.shape[0], size=n_init)
     return best_of((_run(rows, _start(rows, int(i)), max_iter) for i in firsts), score)
+
+
+def unscaled_rotation(
+    relaxation: Relaxation,
+    *,
+    random_state: np.random.Generator,
+    score: Score | None,
+    rotation: np.ndarray | None = None,
+    n_init: int = 1,
+    max_iter: int = 100,
+) -> Discretization:
+    """Discretize by minimising ‖F R − Y‖² over rotations R and labels Y, from R = I.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+        The relaxed solution.
+    random_state : Generator
+        Draws the signs of further starts.
+    score : callable or None
+        Labels to true cut value; None judges the starts by the method's own loss.
+    rotation : array of shape (c, c), optional
+        The rotation to start from, by default the identity.
+    n_init : int, default=1
+        Number of starts. The others change signs of the first one's rows at random, which is what
+        other signs of the eigenvectors would do.
+    max_iter : int, default=100
+        Most iterations of one run.
+
+    Returns
+    -------
+    Discretization
+    """
+    rows = relaxation.eigenvectors
+    c = rows.shape[1]
+    first = np.eye(c) if rotation is None else check_rotation(rotation, c)
+    signs = [np.ones(c), *random_state.choice((-1.0, 1.0), size=(n_init - 1, c))]
+    return best_of((_run(rows, sign[:, None] * first, max_iter) for sign in signs), score)
 
 
 def _start(rows: np.ndarray, first: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from firstcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
 from firstcut.affinity.pairwise_kernels import pairwise_kernel
 from firstcut.cuts import CUTS
 from firstcut.discretization import DISCRETIZERS, OPTIONS
+from firstcut.discretization.first_order import ETA_NAMES
 from firstcut.estimator.strategies import STRATEGIES, Settings
 from firstcut.partitioning.efforts import EFFORTS
 from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
@@ -67,7 +68,7 @@ CONSTRAINTS: dict[str, Any] = {
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
     "cut": [StrOptions(set(CUTS)), "array-like"],
-    "eta": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), "array-like", None],
+    "eta": [Interval(Real, 0, None, closed="left"), StrOptions({*ETA_NAMES}), "array-like", None],
     "solver": [StrOptions({"auto", *STRATEGIES})],
     "refine": ["boolean", None],
     "effort": [StrOptions(set(EFFORTS)), None],

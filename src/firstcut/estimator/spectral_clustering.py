@@ -123,7 +123,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         [spectral]
     assign_labels : str, default=None
         How eigenvectors become labels: "first_order", "kmeans", "kmeans_norm", "rotation",
-        "improved_rotation", "cluster_qr", or "discretize", scikit-learn's name of "rotation".
+        "unscaled_rotation", "improved_rotation", "cluster_qr", or "discretize", scikit-learn's name
+        of "rotation".
         None means "first_order". [spectral]
     degree : float, default=3
         Degree of the polynomial kernel.
@@ -139,9 +140,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Whether to tell on standard output what is being done.
     cut : {"normalized", "ratio"} or array-like of shape (n_samples,), default="normalized"
         The objective: how nodes are weighed, by degree, equally, or as given.
-    eta : float, sequence of floats or "auto", default=None
+    eta : float, sequence of floats, "auto" or "adaptive", default=None
         Weight of the first-order term of "first_order"; of several, or the ladder "auto", the
-        smallest cut value decides. None means "auto". [spectral]
+        smallest cut value decides, with "adaptive" at every sweep. None means "auto". [spectral]
     solver : {"auto", "spectral", "multilevel"}, default="auto"
         "multilevel" is :func:`firstcut.partition`; "spectral" is relax, discretize and refine.
         "auto" is multilevel unless a parameter marked [spectral] is given, that is, not None.
