@@ -3,7 +3,9 @@
 The first-order criterion weighs eigenvector j by 1 − ηλ_j, so η lives on the scale of 1/λ_c. Which
 weight helps depends on the labels: far from a solution another than close to it. So each round
 makes one sweep for every η of a short ladder, from the same labels, and goes on from the one of
-smallest cut value; where none is smaller than before it ends. The value falls with every round.
+smallest cut value. Where none is smaller than before, the best of them is followed to its fixed
+point, as the cut may rise for a while on the way to a smaller one; if that is none smaller either,
+the run ends. So the value falls with every round.
 """
 
 from __future__ import annotations
@@ -70,16 +72,30 @@ def _run(
     history = [value]
     converged = False
     while len(history) < max_iter and not converged:
-        # 2. One sweep for every η, from the same labels.
+        # 2. One sweep for every η, from the same labels; what moves nothing is no candidate.
         tried = []
         for sweeper in ladder:
             moved = best.copy()
             if sweeper.sweep(moved, sweeper.rotation(best))[0]:
-                tried.append((moved, score(moved), sweeper.eta))
-        # 3. Go on from the smallest cut, the first of equal ones; end if it is none smaller.
-        found = min(tried, key=lambda one: one[1], default=None)
-        converged = found is None or not found[1] < value
-        if found is not None and not converged:
-            best, value, eta = found
+                tried.append((score(moved), sweeper, moved))
+        converged = not tried
+        if tried:
+            # 3. Of these the smallest cut, the first of equal ones; if it is none smaller than
+            #    before, what becomes of it.
+            found, sweeper, moved = min(tried, key=lambda one: one[0])
+            if not found < value:
+                found = score(_follow(sweeper, moved, max_iter))
+            # 4. Go on from there, or end.
+            converged = not found < value
+            if not converged:
+                best, value, eta = moved, found, sweeper.eta
         history.append(value)
     return Discretization(best, len(history), converged, value, np.array(history), eta=eta)
+
+
+def _follow(sweeper: Sweeper, labels: np.ndarray, max_iter: int) -> np.ndarray:
+    """Alternate with one η until nothing moves; ``labels`` are changed in place and returned."""
+    for _ in range(max_iter):
+        if sweeper.sweep(labels, sweeper.rotation(labels))[0] == 0:
+            break
+    return labels
