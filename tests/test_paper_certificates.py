@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import firstcut
 from firstcut.paper.data import printed
 from firstcut.paper.report.certified import PROVEN, certificates, gap, unreachable
-from firstcut.paper.report.findings import checks, differences
+from firstcut.paper.report.findings import checks
 from firstcut.paper.report.page_contents import contents
+from firstcut.paper.report.reasons import UNREACHABLE, reasons
 from firstcut.paper.report.settings import settings
 from firstcut.paper.report.tables import TABLES
 from firstcut.paper.runs import small_graphs
@@ -178,8 +179,9 @@ def test_a_printed_value_below_the_bound_is_unreachable_unless_it_was_cut_off():
     assert below
     assert sorted(one.paper for one in unreachable(records)) == sorted(below)
     assert outcome(records, NOTHING_PRINTED_BELOW) == (len(low) - len(below), len(low))
-    (difference,) = differences(records)
-    assert difference.reason.startswith("Below the certified bound of 0.016000")
+    (reason,) = reasons(records)
+    assert reason.text == UNREACHABLE
+    assert [place.detail for place in reason.places] == ["at least 0.016000"]
     page = contents(records)
     (item,) = [item for item in page.items if item.content.name == "objective"]
     text = item.flaws[-1].text

@@ -112,3 +112,37 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path):
     assert set(told) <= set(seeds)
     assert seeds == list(range(len(seeds)))  # every run continued where the last one ended
     assert len(told) == len(set(told))
+
+
+def shared_record(**more):
+    runs = {
+        "values": [0.5, 0.6],
+        "accuracies": [0.9, 0.8],
+        "nmis": [0.7, 0.6],
+        "partitions": ["ab", "cd"],
+    }
+    return {**record(), "experiment": "evidence", **runs, **more}
+
+
+def test_a_record_of_many_runs_is_read_whole(tmp_path):
+    store = Store(tmp_path)
+    store.append(shared_record())
+    (found,) = list(store)
+    assert found["partitions"] == ["ab", "cd"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"partitions": ["ab"]}, "'partitions' has the length 1"),
+        ({"partitions": ["ab", 3]}, "'partitions' is not made of texts"),
+        ({"partitions": "abcd"}, "'partitions' is not of type list"),
+        ({"nmis": [0.7]}, "'nmis' has the shape"),
+    ],
+)
+def test_a_record_of_many_runs_names_the_partition_of_each(tmp_path, more, told):
+    store = Store(tmp_path)
+    store.append(shared_record(**more))
+    with pytest.raises(ValueError, match=r"Line 2 of .* is not a record") as error:
+        list(store)
+    assert told in str(error.value)

@@ -8,22 +8,37 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import firstcut
+from firstcut.paper.data import printed
 from firstcut.paper.report.figures import FIGURES
 from firstcut.paper.report.tables import TABLES
-from firstcut.paper.runs import measure, progress
+from firstcut.paper.runs import measure, progress, repeated
 from firstcut.paper.runs.experiments import (
     EXPERIMENTS,
     EXPERIMENTS_OF_FIGURE,
     EXPERIMENTS_OF_TABLE,
+    TINY,
+    Cell,
     Scope,
     cells,
 )
-from firstcut.paper.runs.methods import columns
+from firstcut.paper.runs.labellers import hash_of
+from firstcut.paper.runs.methods import FIXED, columns
+from firstcut.paper.runs.protocol import problem
 from firstcut.paper.runs.records import Store, key_of
+from firstcut.paper.runs.repeated import (
+    any_labels,
+    for_many_seeds,
+    for_many_signs,
+    options_of,
+    signs,
+)
 from firstcut.paper.runs.running import run
 
 SMALL = Scope(("wine",), n_seeds=1, n_batches=1, batch=3)
@@ -64,9 +79,71 @@ def test_the_paper_is_all_there():
     assert graphs == 10_000
 
 
-def test_every_method_has_the_same_number_of_starts():
-    starts = {column.parameters.get("n_init") for column in columns("accuracy") if column.printed}
+def test_every_method_that_starts_at_random_has_the_same_number_of_starts():
+    starts = {
+        column.parameters.get("n_init")
+        for column in columns("accuracy")
+        if column.printed and column.method not in FIXED
+    }
     assert starts == {10}
+
+
+def test_a_table_is_run_alone():
+    """The tiny table needs the first rows of USPS, and nothing of the other datasets."""
+    listed = cells(EXPERIMENTS_OF_TABLE["tiny"], Scope())
+    assert {cell.dataset for cell in listed} == set(TINY)
+    assert cells(EXPERIMENTS_OF_TABLE["tiny"], Scope(("wine",))) == []
+    listed = cells(EXPERIMENTS_OF_TABLE["objective"], Scope(("wine",)))
+    assert {cell.dataset for cell in listed} == {"wine"}
+
+
+def test_what_uses_no_randomness_is_run_once():
+    for cell in cells(EXPERIMENTS, Scope()):
+        assert cell.seed == 0 or cell.method not in FIXED
+
+
+@pytest.mark.parametrize(("c", "most"), [(2, 4), (3, 100), (10, 16), (40, 128)])
+def test_signs_are_all_or_drawn_and_none_twice(c, most):
+    found = signs(c, most, seed=0)
+    assert len(found) == min(2**c, most) == len(np.unique(found, axis=0))
+    assert set(np.unique(found)) == {-1, 1}
+    assert (found[0] == 1).all()
+    np.testing.assert_array_equal(found, signs(c, most, seed=0))
+
+
+def test_any_labels_leave_no_cluster_empty():
+    for seed in range(20):
+        assert set(any_labels(6, 5, seed)) == set(range(5))
+
+
+def test_runs_that_share_a_record_are_those_that_have_their_own():
+    """Seed by seed: the value, accuracy, NMI and partition of a run are its own."""
+    shared = problem("wine", "ratio", None)
+    parameters = {"n_init": 2, "judge": "loss", "runs": 3}
+    found = for_many_seeds(shared, "kmeans", parameters)
+    for seed in range(3):
+        cell = Cell("objective", "wine", "ratio", "kmeans", options_of(parameters), seed)
+        alone = measure.measure(cell)
+        assert found["partitions"][seed] == alone["labels"]
+        assert found["values"][seed] == pytest.approx(alone["value"], rel=1e-5)
+        assert found["accuracies"][seed] == pytest.approx(alone["accuracy"], rel=1e-5)
+        assert found["nmis"][seed] == pytest.approx(alone["nmi"], rel=1e-5)
+
+
+def test_other_signs_are_eigenvectors_of_other_signs():
+    """What is run for a choice of signs is what the method gives for eigenvectors that have it."""
+    shared = problem("wine", "ratio", None)
+    found = for_many_signs(shared, "unscaled_rotation", {"judge": "loss", "signs": 8}, 0)
+    assert found["choices"] == 8
+    for row, partition in zip(signs(3, 8, 0), found["partitions"], strict=True):
+        turned = replace(
+            shared.relaxation,
+            eigenvectors=shared.relaxation.eigenvectors * row,
+            operator_product=None,
+        )
+        assert turned.node_weights is shared.relaxation.node_weights
+        alone = firstcut.discretize(turned, "unscaled_rotation", random_state=0)
+        assert partition == hash_of(alone.labels)
 
 
 def test_any_number_of_processes_gives_the_same_records(tmp_path):
@@ -270,3 +347,15 @@ RECORDS = Path(__file__).parents[1] / "docs" / "results"
 def test_the_records_of_the_documentation_are_those_of_a_full_run():
     """A changed name or parameter would leave them unread, and hours to be run again."""
     assert Store(RECORDS).keys() == {cell.key for cell in cells(EXPERIMENTS, Scope())}
+
+
+def test_of_many_signs_the_first_are_kept_and_those_at_the_printed_value(monkeypatch):
+    shared = problem("wine", "normalized", None)
+    parameters = {"judge": "loss", "signs": 8}
+    every = for_many_signs(shared, "unscaled_rotation", parameters, 0)
+    monkeypatch.setattr(repeated, "N_KEPT", 2)
+    found = for_many_signs(shared, "unscaled_rotation", parameters, 0)
+    assert found["tried"] == every["tried"] == 8
+    paper = printed.value("objective", "wine", "normalized", "SR")
+    there = [value for value in every["values"][2:] if printed.is_printed(value, paper)]
+    assert found["values"] == every["values"][:2] + there

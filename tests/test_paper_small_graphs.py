@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import graphs
+from hypothesis import given
+from hypothesis import strategies as st
 
 import firstcut
 from firstcut.cuts import indicator
 from firstcut.paper.data import printed
 from firstcut.paper.report.flaws_of_the_paper import FLAWS
-from firstcut.paper.runs import small_graphs
+from firstcut.paper.runs import implication, small_graphs
 from firstcut.paper.runs.protocol import Problem
-from firstcut.paper.runs.theorems import first_theorem, second_theorem
+from firstcut.paper.runs.repeated import any_labels
+from firstcut.paper.runs.theorems import corollary, first_theorem, gradient_term, second_theorem
 
 
 @pytest.mark.parametrize("n_nodes", [3, 5, 7])
@@ -98,4 +102,64 @@ def test_the_theorems_hold_where_everything_is_known(cut):
         measured = second_theorem(problem, best, nearest)
         assert measured["rho2_best"] <= measured["limit"]
         first = first_theorem(problem, best)
-        assert 1.0 - 1e-12 <= first["value"] <= first["limit"] <= 4.0
+        assert 1.0 - 1e-12 <= first["value"] <= first["our_limit"] + 1e-12
+        assert first["our_limit"] <= first["limit"] <= 4.0
+        assert first["our_limit"] <= 2.0
+        assert first["sigma"] == pytest.approx(1.0, abs=1e-12)  # both spans hold √b
+        assert measured["rho2_best"] <= measured["trivial"]
+
+
+@given(graphs(min_nodes=5, max_nodes=9, connected=True), st.integers(2, 4), st.integers(0, 99))
+def test_what_is_said_of_the_gradient_holds_for_every_partition(graph, c, seed):
+    """The cut is Σλ + ⟨Δ, ∇⟩ + ⟨Δ, A Δ⟩, and the middle term is at most λ_c ‖Δ‖², never above 0."""
+    labels = any_labels(len(graph), c, seed)
+    for cut in ("ratio", "normalized"):
+        relaxation = firstcut.relax(graph, c, cut, random_state=0)
+        problem = Problem("small", cut, graph, relaxation, labels, 0.0)
+        found = gradient_term(problem, labels, labels)
+        whole = relaxation.eigenvalues.sum() + found["inner"] + found["second"]
+        assert whole == pytest.approx(firstcut.cut_value(graph, labels, cut), abs=1e-9)
+        assert found["inner"] <= 1e-9
+        assert found["share"] <= 1.0 + 1e-6
+        assert found["share"] == found["share_best"]
+        if c == 2 and found["distance"] > 1e-6:
+            expected = -relaxation.eigenvalues[1] * found["distance"]
+            assert found["inner"] == pytest.approx(expected, abs=1e-9)
+
+
+@given(graphs(min_nodes=6, max_nodes=9, connected=True), st.integers(2, 4))
+def test_the_corollary_is_never_broken(graph, c):
+    relaxation = firstcut.relax(graph, c, "ratio", random_state=0)
+    problem = Problem("small", "ratio", graph, relaxation, np.zeros(len(graph), dtype=int), 0.0)
+    found = corollary(problem, [any_labels(len(graph), c, seed) for seed in range(30)])
+    assert found["broken"] == 0
+    assert 0 <= found["met"] <= found["met_ours"] <= found["pairs"]
+    assert found["pairs"] == found["different"] * (found["different"] - 1)
+
+
+@pytest.mark.parametrize(("n_nodes", "c", "expected"), [(4, 2, 7), (5, 3, 25), (6, 3, 90)])
+def test_every_partition_is_there_once(n_nodes, c, expected):
+    rows = implication.partitions(n_nodes, c)
+    assert len(rows) == len({tuple(row) for row in rows}) == expected  # Stirling's numbers
+    assert {len(set(row)) for row in rows.tolist()} == {c}
+
+
+def test_the_terms_of_all_partitions_are_those_of_each():
+    (graph,) = small_graphs.random_graphs(1, 6, seed=4)
+    rows = implication.partitions(6, 3)
+    goals = np.array([indicator(row, np.ones(6)) for row in rows])
+    relaxation = firstcut.relax(graph, 3, "ratio", random_state=0)
+    problem = Problem("small", "ratio", graph, relaxation, np.zeros(6, dtype=int), 0.0)
+    for row, cut, distance, inner in zip(rows, *implication.terms(graph, goals), strict=True):
+        found = gradient_term(problem, row, row)
+        assert cut == pytest.approx(firstcut.cut_value(graph, row, "ratio"))
+        assert distance**2 == pytest.approx(found["distance"], abs=1e-9)
+        assert inner == pytest.approx(found["inner"], abs=1e-9)
+
+
+def test_with_two_clusters_no_pair_is_both_nearer_and_of_a_smaller_term():
+    found = implication.implied(7, 2, 10, seed=0)
+    assert found["both_pairs"] == 0
+    three = implication.implied(7, 3, 10, seed=0)
+    assert 0 < three["fails"] < three["pairs"]
+    assert three["near_pairs"] < three["pairs"]

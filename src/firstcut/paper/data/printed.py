@@ -80,6 +80,17 @@ def numbered(title: str, number: str | None) -> str:
     return title if number is None else f"{title} (the paper’s {number})"
 
 
+def is_printed(ours: float, paper: float) -> bool:
+    """Return whether a number of ours, rounded or cut off to the digits printed, is the paper's.
+
+    >>> is_printed(0.09707, 0.0970), is_printed(0.09707, 0.0971), is_printed(0.09707, 0.0972)
+    (True, True, False)
+    """
+    # the paper rounds most numbers and cuts others off: half a unit below, a whole one above
+    unit = 10.0**-DIGITS
+    return -0.5001 * unit <= ours - paper < unit
+
+
 def value(table: str, dataset: str, cut: str, column: str | None) -> float | None:
     """Return the printed number, or None where the paper has none.
 

@@ -14,7 +14,11 @@ from firstcut.paper.data.printed import CUT_TITLES, dataset_labels, split_name
 from firstcut.paper.runs.methods import (
     CERTIFIED,
     ETA_GRID,
+    FIXED,
     N_INIT,
+    N_MANY,
+    N_SIGNS,
+    N_SINGLE,
     PARTITION,
     RANDOM_METHODS,
     RELAXED,
@@ -23,6 +27,8 @@ from firstcut.paper.runs.methods import (
     by_cut,
     columns,
     identity_starts,
+    many_seeds,
+    sign_choices,
     single_starts,
 )
 from firstcut.paper.runs.records import key_of
@@ -45,8 +51,15 @@ N_BATCHES = 20
 TIME_LIMIT = 300.0
 """Seconds for the proof of a certificate: several times what sets of a few hundred samples take."""
 
-SINGLE_STARTS = "spread"
-"""The experiment of single starts. The records have called it so from the beginning."""
+EVIDENCE, TINY_EVIDENCE = "evidence", "tiny evidence"
+"""The experiments of many runs, from which the reasons of differences are read; apart for the tiny
+datasets, so that a table needs no run of what is not in it."""
+
+IMPLICATION = "implication"
+"""The experiment on random graphs in three clusters: does what the gradient promises hold?"""
+
+THREE = (6, 7, 8)
+"""Sizes of those graphs: eight nodes have 966 partitions into three, half a million pairs."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +82,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scope:
-    """How much to run: which datasets, how many seeds and random graphs, how long a proof."""
+    """How much to run: which datasets, how many seeds, graphs, runs and signs, how long a proof."""
 
     datasets: tuple[str, ...] = tuple(dataset_labels())
     n_seeds: int = N_SEEDS
     n_batches: int = N_BATCHES
     batch: int = BATCH
     time_limit: float = TIME_LIMIT
+    n_single: int = N_SINGLE
+    n_many: int = N_MANY
+    n_signs: int = N_SIGNS
 
     def among(self, names: Iterable[str]) -> list[str]:
         """Return those of ``names`` that are in scope."""
@@ -83,7 +99,14 @@ class Scope:
 
 
 QUICK = Scope(
-    ("wine", "iris", "breast_cancer", "digits"), n_seeds=2, n_batches=1, batch=10, time_limit=1.0
+    ("wine", "iris", "breast_cancer", "digits"),
+    n_seeds=2,
+    n_batches=1,
+    batch=10,
+    time_limit=1.0,
+    n_single=5,
+    n_many=3,
+    n_signs=8,
 )
 """Everything in small, in less than a minute, on the datasets that come with scikit-learn."""
 
@@ -95,8 +118,7 @@ def _values(
     for name in names:
         for cut in CUT_TITLES:
             for column in found:
-                fixed = column.method in ("relax", "exact_partition")  # these use no randomness
-                for seed in range(1 if fixed else n_seeds):
+                for seed in range(1 if column.method in FIXED else n_seeds):
                     yield Cell(experiment, name, cut, column.method, column.parameters, seed)
 
 
@@ -124,18 +146,39 @@ def _restarts(scope: Scope) -> Iterator[Cell]:
     return _values("restarts", scope.datasets, by_cut(), scope.n_seeds)
 
 
-def _single_starts(scope: Scope) -> Iterator[Cell]:
-    # one record holds all single starts of a method, so there is one seed
-    names = [*scope.datasets, *scope.among(TINY)]
-    return _values(SINGLE_STARTS, names, [*single_starts(), *identity_starts()], n_seeds=1)
+def _many_runs(experiment: str, names: Iterable[str], scope: Scope) -> Iterator[Cell]:
+    """Yield where runs of ours end, and how often there; one record holds all runs of a method."""
+    columns = [
+        *single_starts(scope.n_single),
+        *many_seeds(scope.n_many),
+        *identity_starts(scope.n_single),
+        sign_choices(scope.n_signs),
+    ]
+    return _values(experiment, names, columns, n_seeds=1)
+
+
+def _evidence(scope: Scope) -> Iterator[Cell]:
+    return _many_runs(EVIDENCE, scope.datasets, scope)
+
+
+def _tiny_evidence(scope: Scope) -> Iterator[Cell]:
+    return _many_runs(TINY_EVIDENCE, scope.among(TINY), scope)
 
 
 def _theorems(scope: Scope) -> Iterator[Cell]:
     for name in scope.datasets:
         for method in ("kmeans", "improved_rotation"):
             yield Cell("theorems", name, "ratio", "theorem 1", {"labels": method}, 0)
+        yield Cell("theorems", name, "ratio", "corollary 1", {"runs": scope.n_single}, 0)
         for cut in CUT_TITLES:
             yield Cell("theorems", name, cut, "theorem 2", dict(PARTITION.parameters), 0)
+            yield Cell("theorems", name, cut, "gradient", dict(PARTITION.parameters), 0)
+
+
+def _implication(scope: Scope) -> Iterator[Cell]:
+    for n in THREE:
+        parameters = {"clusters": 3, "graphs": min(scope.batch, 200)}
+        yield Cell(IMPLICATION, f"random:{n}", "ratio", "enumeration", parameters, 0)
 
 
 def _random(scope: Scope) -> Iterator[Cell]:
@@ -174,8 +217,10 @@ EXPERIMENTS = {
     "objective": _objective,
     "certificates": _certificates,
     "restarts": _restarts,
-    SINGLE_STARTS: _single_starts,
+    EVIDENCE: _evidence,
+    TINY_EVIDENCE: _tiny_evidence,
     "theorems": _theorems,
+    IMPLICATION: _implication,
     "sensitivity": _sensitivity,
     "convergence": _convergence,
     "random": _random,
@@ -184,21 +229,29 @@ EXPERIMENTS = {
 
 EXPERIMENTS_OF_TABLE = {
     "datasets": ("datasets",),
-    "tiny": ("tiny", SINGLE_STARTS),
-    "objective": ("objective", SINGLE_STARTS),
+    "tiny": ("tiny", TINY_EVIDENCE),
+    "objective": ("objective", EVIDENCE),
     "certificates": ("certificates",),
-    "accuracy": ("objective", SINGLE_STARTS),
-    "nmi": ("objective", SINGLE_STARTS),
-    "restarts": ("objective", "restarts", SINGLE_STARTS),
+    "accuracy": ("objective", EVIDENCE),
+    "nmi": ("objective", EVIDENCE),
+    "seeds": (EVIDENCE, TINY_EVIDENCE),
+    "identity": (EVIDENCE, TINY_EVIDENCE),
+    "signs": (EVIDENCE, TINY_EVIDENCE),
+    "traces": ("objective", EVIDENCE),
+    "restarts": ("objective", "restarts", EVIDENCE),
     "seconds": ("objective",),
     "theorem1": ("theorems",),
+    "corollary1": ("theorems",),
     "theorem2": ("theorems",),
+    "gradient": ("theorems",),
+    "implication": (IMPLICATION,),
 }
-"""The experiments that a table reads, single starts for the reasons of its differences."""
+"""The experiments that a table reads, the evidence for the reasons of its differences."""
 
 EXPERIMENTS_OF_FIGURE = {
     "closest": ("random",),
     "motivation": ("motivation",),
+    "bounds": ("certificates", "objective"),
     "sensitivity": ("sensitivity",),
     "convergence": ("convergence",),
 }

@@ -1,8 +1,9 @@
 """The methods that are compared, as columns of the tables.
 
-Every method of the paper has the same number of starts. A method that does not know the cut keeps
-its best start by its own loss ("judge": "loss"); first order keeps its best start and η by the cut
-value ("judge": "cut"), which is how the paper says to choose η.
+Every method of the paper that starts at random has the same number of starts. A method that does
+not know the cut keeps its best start by its own loss ("judge": "loss"); first order keeps its best
+start and η by the cut value ("judge": "cut"), which is how the paper says to choose η. The paper's
+SR rotates F as it is, from the identity: given the eigenvectors there is nothing random in it.
 
 Methods and parameters are part of a record's key: another number here is another run, and records
 that were made with the old one are no longer read for these columns.
@@ -19,6 +20,13 @@ N_INIT = 10
 
 N_SINGLE = 50
 """Single starts of every method: enough to tell a value that one start in ten ends at."""
+
+N_MANY = 40
+"""Seeds by which it is told how often a run reaches a printed value; the tables have ten."""
+
+N_SIGNS = 2**14
+"""Choices of the eigenvectors' signs: all of them up to 14 clusters, as many drawn ones above. One
+in a thousand may be the one that the paper's solver happened to return."""
 
 ETA_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """The paper's search for η."""
@@ -50,20 +58,22 @@ RELAXED = Column("OPT_r", "relax", {}, "OPT_r")
 OPTIMUM = Column("OPT", "exact_partition", {}, "OPT")
 
 # The paper's methods, in the order of its columns.
-HEURISTICS = (
-    _heuristic("KM", "kmeans"),
-    _heuristic("KM-norm", "kmeans_norm"),
-    _heuristic("SR", "rotation"),
-    _heuristic("ISR", "improved_rotation"),
-)
+KMEANS = _heuristic("KM", "kmeans")
+KMEANS_NORM = _heuristic("KM-norm", "kmeans_norm")
+ROTATION = Column("SR", "unscaled_rotation", {"judge": "loss"}, "SR")
+IMPROVED = _heuristic("ISR", "improved_rotation")
 DIRECT = Column("DNC", "direct_cut", {"n_init": N_INIT}, "DNC")
 FIRST_ORDER = Column(
     "first order", "first_order", {"n_init": N_INIT, "judge": "cut", "eta": list(ETA_GRID)}, "Ours"
 )
 
-# Ours alone.
+# Ours alone. Yu and Shi rotate the unit rows of F, which the paper's numbers for SR do not fit.
+UNIT_ROWS = Column("SR, unit rows", "rotation", {"n_init": N_INIT, "judge": "loss"})
 AUTOMATIC = Column(
     "first order, η auto", "first_order", {"n_init": N_INIT, "judge": "cut", "eta": "auto"}
+)
+ADAPTIVE = Column(
+    "first order, η adaptive", "first_order", {"n_init": N_INIT, "judge": "cut", "eta": "adaptive"}
 )
 REFINED = Column("first order + refine", "first_order+refine", dict(FIRST_ORDER.parameters))
 PARTITION = Column("partition", "partition", {"effort": "balanced"})
@@ -71,8 +81,26 @@ PARTITION = Column("partition", "partition", {"effort": "balanced"})
 # Ours with a proof: the labels that are certified are the best we have, whatever they take.
 CERTIFIED = Column("certify", "certify", {"effort": "thorough"})
 
-METHODS = (*HEURISTICS, DIRECT, FIRST_ORDER, AUTOMATIC, REFINED, PARTITION)
-"""The methods of all tables of values, in their order; those of the paper first."""
+HEURISTICS = (KMEANS, KMEANS_NORM, UNIT_ROWS, IMPROVED)
+"""Those that start at random and do not know the cut."""
+
+METHODS = (
+    KMEANS,
+    KMEANS_NORM,
+    ROTATION,
+    UNIT_ROWS,
+    IMPROVED,
+    DIRECT,
+    FIRST_ORDER,
+    AUTOMATIC,
+    ADAPTIVE,
+    REFINED,
+    PARTITION,
+)
+"""The methods of all tables of values, in their order; SR on unit rows beside the paper's SR."""
+
+FIXED = ("relax", "exact_partition", "unscaled_rotation")
+"""Methods that use no randomness, and are run once."""
 
 RANDOM_METHODS = (
     (Column("closest", "closest", {}), 20),
@@ -98,21 +126,34 @@ def by_cut() -> list[Column]:
     ]
 
 
-def single_starts() -> list[Column]:
-    """Return the methods of the paper with one start each, as many times over as N_SINGLE says."""
+def single_starts(runs: int = N_SINGLE) -> list[Column]:
+    """Return the methods with random starts, one start at a time, for so many seeds."""
     return [
-        Column(column.label, column.method, {**column.parameters, "n_init": 1, "starts": N_SINGLE})
+        Column(column.label, column.method, {**column.parameters, "n_init": 1, "runs": runs})
         for column in (*HEURISTICS, FIRST_ORDER)
     ]
 
 
-def identity_starts() -> list[Column]:
-    """Return those that alternate, begun with the identity as rotation: as the authors do it.
+def many_seeds(runs: int = N_MANY) -> list[Column]:
+    """Return the methods of the paper that start at random, as in the tables, for so many seeds."""
+    return [
+        Column(column.label, column.method, {**column.parameters, "runs": runs})
+        for column in (KMEANS, KMEANS_NORM, IMPROVED, FIRST_ORDER)
+    ]
 
-    The paper's algorithm, and ours, begin by solving for the rotation.
+
+def identity_starts(runs: int = N_SINGLE) -> list[Column]:
+    """Return those that alternate, one start at a time, begun with the identity as rotation.
+
+    The paper's algorithm begins by solving for it; the program of its authors with the identity.
     """
     return [
         Column(column.label, column.method, {**column.parameters, "rotation": "identity"})
-        for column in single_starts()
-        if column.method in ("improved_rotation", "first_order")
+        for column in single_starts(runs)
+        if column.method in (IMPROVED.method, FIRST_ORDER.method)
     ]
+
+
+def sign_choices(most: int = N_SIGNS) -> Column:
+    """Return the paper's SR over choices of signs, of which the seed draws those that are tried."""
+    return Column(ROTATION.label, ROTATION.method, {**ROTATION.parameters, "signs": most})

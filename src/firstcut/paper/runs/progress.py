@@ -12,11 +12,14 @@ from math import ceil, inf
 from typing import Any, TextIO
 
 from firstcut.paper.optional_packages import needed_for
-from firstcut.paper.runs.experiments import Cell
+from firstcut.paper.runs.experiments import IMPLICATION, Cell
 from firstcut.paper.runs.protocol import expected_size
 
 RANDOM_COSTS = {"closest": 0.04, "first_order": 20.0, "fast": 13.0, "balanced": 120.0}
 """What a random graph costs, about, in milliseconds, by method or effort."""
+
+IMPLIED_COST = 20.0
+"""What a random graph in three clusters costs, about, in milliseconds."""
 
 COSTS = {
     "direct_cut": (30.0, 0.3),
@@ -24,6 +27,7 @@ COSTS = {
     "first_order+refine": (40.0, 0.16),
     "partition": (350.0, 0.15),
     "theorem 2": (400.0, 0.2),
+    "gradient": (400.0, 0.2),
     "certify": (400.0, 50.0),
 }
 """What another cell costs, about, in milliseconds: once, and per sample. Read off the seconds in
@@ -38,15 +42,23 @@ LIVE_SECONDS, LINE_SECONDS = 0.1, 15.0
 
 def cost(cell: Cell) -> float:
     """Return what a cell costs, about, in milliseconds."""
+    if cell.experiment == IMPLICATION:
+        return IMPLIED_COST * float(cell.parameters["graphs"])
     if cell.experiment == "random":
         kind = cell.parameters.get("effort", cell.method)
         return RANDOM_COSTS[kind] * float(cell.parameters["graphs"])
     once, each = COSTS.get(cell.method, OTHER_COST)
-    # the costs are those of ten starts; a record of single starts tells how many it has
-    starts = float(cell.parameters.get("starts", 10)) / 10
-    found = starts * (once + each * expected_size(cell.dataset))
+    found = _n_runs(cell) * (once + each * expected_size(cell.dataset))
     # what ends at a time limit costs no more, but for what goes before
     return min(found, once + 1000.0 * float(cell.parameters.get("time_limit", inf)))
+
+
+def _n_runs(cell: Cell) -> float:
+    """Return how many runs of ten starts a cell is worth."""
+    parameters = cell.parameters
+    runs = float(parameters.get("runs", parameters.get("signs", 1)))
+    single = parameters.get("n_init") == 1 or "signs" in parameters or cell.method == "corollary 1"
+    return runs / 10 if single else runs
 
 
 def _whole_cost(cell: Cell) -> int:

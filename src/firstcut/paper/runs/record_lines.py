@@ -31,14 +31,34 @@ OFTEN: dict[str, Shape] = dict.fromkeys(
 )
 """Numbers that many records have and none must."""
 
+RUNS: dict[str, Shape] = dict.fromkeys(("values", "accuracies", "nmis"), ("runs",))
+"""What a record of many runs holds of each, besides the hash of its partition."""
+
 MEASURED: dict[str, dict[str, Shape]] = {
     "datasets": {"shape": (3,), "stored": (), "components": ()},
-    "spread": {"values": ("starts",), "accuracies": ("starts",), "nmis": ("starts",)},
+    "evidence": RUNS,
+    "tiny evidence": RUNS,
     "certificates": {"bound": (), "relaxed": (), "seconds": ()},
     "convergence": {"history": ("iterations",)},
     "random": {"misses": ()},
-    "theorem 1": {"j_kmeans": (), "j_isr": (), "limit": ()},
-    "theorem 2": dict.fromkeys(("rho2_best", "rho2_closest", "ratio", "constant", "limit"), ()),
+    "theorem 1": dict.fromkeys(("j_kmeans", "j_isr", "limit", "our_limit", "sigma"), ()),
+    "corollary 1": dict.fromkeys(
+        ("different", "pairs", "met", "met_ours", "broken", "swapped"), ()
+    ),
+    "theorem 2": dict.fromkeys(
+        ("rho2_best", "rho2_closest", "ratio", "constant", "limit", "trivial"), ()
+    ),
+    "gradient": dict.fromkeys(
+        (
+            "lambda_c",
+            *("distance", "inner", "share", "second"),
+            *("distance_best", "inner_best", "share_best", "second_best"),
+        ),
+        (),
+    ),
+    "implication": dict.fromkeys(
+        ("pairs", "fails", "near_pairs", "near_fails", "both_pairs", "both_fails"), ()
+    ),
     "relax": {"largest": ()},
     "motivation": {
         "eigenvalues": (2,),
@@ -101,6 +121,11 @@ def _check_record(record: dict[str, Any]) -> None:
     sizes: dict[int | str, int] = {}
     for name, shape in shapes.items():
         _check_numbers(record, name, shape, sizes)
+    if MEASURED.get(record["experiment"], {}).keys() >= RUNS.keys():
+        _check_hashes(record, sizes)
+        if "signs" in record["parameters"]:
+            for name in ("choices", "tried"):
+                _check_numbers(record, name, (), sizes)
     if record["experiment"] == "random":
         _check_field(record, "misses", int)
         _check_field(record["parameters"], "graphs", int)
@@ -128,6 +153,15 @@ def _check_field(holder: dict[str, Any], name: str, kind: type) -> None:
     # True is an int to Python
     if not isinstance(holder[name], kind) or isinstance(holder[name], bool):
         raise ValueError(f"{name!r} is not of type {kind.__name__}")
+
+
+def _check_hashes(record: dict[str, Any], sizes: dict[int | str, int]) -> None:
+    """Refuse a record of many runs that does not name the partition of each."""
+    _check_field(record, "partitions", list)
+    if not all(isinstance(name, str) for name in record["partitions"]):
+        raise ValueError("'partitions' is not made of texts")
+    if len(record["partitions"]) != sizes["runs"]:
+        raise ValueError(f"'partitions' has the length {len(record['partitions'])}")
 
 
 def _check_numbers(

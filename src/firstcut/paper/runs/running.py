@@ -6,7 +6,7 @@ seed alone, so any number of processes gives the same records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -41,6 +41,7 @@ def run(
     data: str | None = None,
     n_jobs: int = 1,
     progress: bool = True,
+    tell: Callable[[str], None] | None = None,
 ) -> Summary:
     """Run the cells that have no record yet.
 
@@ -55,6 +56,8 @@ def run(
         Number of processes.
     progress : bool, default=True
         Whether to tell on the standard error how far it is.
+    tell : callable, optional
+        Is called with a line for every dataset that is left out, before anything is run.
 
     Returns
     -------
@@ -82,6 +85,9 @@ def run(
     _leave_out(waiting, data, summary)
     left_out = {*summary.missing, *summary.damaged}
     waiting = [cell for cell in waiting if split_name(cell.dataset)[0] not in left_out]
+    if tell is not None:
+        for name, why in {**summary.missing, **summary.damaged}.items():
+            tell(f"Left out {name}: {why}")
     if waiting:
         store.prepare()
     # 3. measure the rest, and write every record as soon as it is there
