@@ -11,6 +11,12 @@ import pytest
 import firstcut
 from firstcut.cli import main
 from firstcut.paper.optional_packages import needed_for
+from firstcut.paper.runs.experiments import (
+    EXPERIMENTS_OF_FIGURE,
+    EXPERIMENTS_OF_TABLE,
+    Scope,
+    cells,
+)
 
 
 def test_version(capsys):
@@ -40,13 +46,63 @@ def test_help(command, capsys):
         (["run", "--all", "--time-limit", "-1"], "time_limit=-1.0 must be at least 0"),
         (["table", "nothing"], "table='nothing' is not known"),
         (["table", "tiny", "--format", "pdf"], "format='pdf' is not known"),
-        (["figure", "closest"], "There are no records for the figure 'closest'"),
-        (["report"], "There are no records in"),
     ],
 )
 def test_errors_say_what_to_do(command, words, tmp_path, capsys):
     assert main(["paper", *command, "--out", str(tmp_path)]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["table", "tiny"], "make them with 'firstcut paper run --table tiny --out"),
+        (["figure", "closest"], "make them with 'firstcut paper run --figure closest --out"),
+        (["report"], "make some with 'firstcut paper run --quick --out"),
+        (["run", "--table", "datasets", "--datasets", "jaffe"], "Nothing to run: no dataset is"),
+    ],
+)
+def test_where_nothing_comes_of_it_the_status_is_1(command, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main(["paper", *command, "--out", str(tmp_path)]) == 1
+    assert words in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.*"))
+
+
+@pytest.mark.skipif(
+    bool(cells(EXPERIMENTS_OF_TABLE["tiny"], Scope(("iris",)))), reason="tiny runs on iris too"
+)
+def test_a_table_that_has_nothing_to_run_on_the_datasets_named_says_which_it_needs(
+    tmp_path, capsys
+):
+    run = ["paper", "run", "--table", "tiny", "--datasets", "iris", "--out", str(tmp_path)]
+    assert main(run) == 1
+    error = capsys.readouterr().err
+    assert "Nothing to run for the table 'tiny': it needs usps, and the datasets asked" in error
+    assert error.endswith("firstcut: Nothing to run.\n")
+    # what else is asked for is run all the same
+    assert main([*run[:3], "datasets", *run[3:], "--jobs", "1"]) == 0
+    assert "for the table 'tiny'" in capsys.readouterr().err
+
+
+def test_help_lists_every_output_and_what_it_needs(capsys):
+    for action, registries in (
+        ("run", (EXPERIMENTS_OF_TABLE, EXPERIMENTS_OF_FIGURE)),
+        ("table", (EXPERIMENTS_OF_TABLE,)),
+        ("figure", (EXPERIMENTS_OF_FIGURE,)),
+    ):
+        with pytest.raises(SystemExit):
+            main(["paper", action, "--help"])
+        lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        for registry in registries:
+            for name, experiments in registry.items():
+                (at,) = (i for i, line in enumerate(lines) if line.split()[:1] == [name])
+                assert lines[at + 1].startswith(f"experiments {', '.join(experiments)}; ")
+        assert any(line.startswith("status: 0 done; 1 nothing") for line in lines)
+    with pytest.raises(SystemExit):
+        main(["paper", "report", "--help"])
+    assert "'firstcut[paper]'" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,12 @@
 """The command line: ``firstcut paper run``, ``table``, ``figure`` and ``report``.
 
 Commands import what they need when they run, so that ``--help`` and a mistyped name are answered
-at once. What a user can mend, files and disks included, is one line on the standard error and
-status 2; Ctrl-C is a line and status 130.
+at once. What went wrong is a line on the standard error, and the status says what kind it is:
+
+- 0: done.
+- 1: nothing came of it: nothing to run, no records for what is asked for, or runs that failed.
+- 2: what a user can mend: an unknown name, a file that cannot be read or written.
+- 130: Ctrl-C.
 """
 
 from __future__ import annotations
@@ -10,19 +14,32 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from firstcut import __version__
+
+if TYPE_CHECKING:
+    from firstcut.paper.runs.experiments import Scope
 
 DEFAULT_OUT = "paper-results"
 """Folder of records, tables and figures unless another is named."""
 
+NOTHING = 1
+"""The status where nothing came of it."""
 
 INTERRUPTED = 130
 """What shells say of Ctrl-C: 128 and the number of the signal."""
+
+STATUSES = (
+    "status: 0 done; 1 nothing came of it (nothing to run, no records, or runs that failed); 2 "
+    "what is asked for is not known, or cannot be read or written; 130 interrupted"
+)
+"""What --help says of the exit status."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,8 +83,26 @@ def _let_go_of_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _nothing(what: str) -> int:
+    """Say that nothing came of it, and return the status for that."""
+    _tell(what)
+    return NOTHING
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, without the usage."""
+    """A parser whose errors are one line, without the usage, and whose help ends with lists.
+
+    ``foot`` is called for them when help is asked for, as they take a moment to make.
+    """
+
+    foot: Callable[[], list[str]] | None = None
+
+    def format_help(self) -> str:
+        """Return the help, the lists at its foot as they are and paragraphs filled."""
+        blocks = [super().format_help().rstrip("\n")]
+        for block in [*(self.foot() if self.foot else []), STATUSES]:
+            blocks.append(block if "\n" in block else textwrap.fill(block, 78))
+        return "\n\n".join(blocks) + "\n"
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see '{self.prog} --help'.\n")
@@ -86,7 +121,8 @@ def _parser() -> argparse.ArgumentParser:
         "run",
         help="run experiments and record their results",
         description="Run experiments, appending one record per run to OUT/records. Runs that have "
-        "a record are not run again, so a run that was interrupted goes on where it ended.",
+        "a record are not run again, so a run that was interrupted goes on where it ended. "
+        "Datasets that are not there are named first, and left out.",
     )
     run.add_argument("--table", nargs="+", default=[], metavar="NAME", help="what these need")
     run.add_argument("--figure", nargs="+", default=[], metavar="NAME", help="what these need")
@@ -96,46 +132,79 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="every experiment in small, on scikit-learn's data alone",
     )
-    run.add_argument("--datasets", nargs="+", metavar="NAME", help="only these datasets")
-    run.add_argument("--seeds", type=int, metavar="N", help="seeds per method (10; quick: 2)")
+    run.add_argument(
+        "--datasets", nargs="+", metavar="NAME", help="only these (default: the paper's)"
+    )
+    run.add_argument("--seeds", type=int, metavar="N", help="per method (default: 10; quick: 2)")
     run.add_argument(
         "--time-limit",
         type=float,
         metavar="SECONDS",
-        help="for the proof of each certificate (300; quick: 1)",
+        help="for the proof of each certificate (default: 300; quick: 1)",
     )
-    run.add_argument("--jobs", type=int, metavar="N", help="processes (one per core)")
-    run.add_argument("--data", metavar="DIR", help="folder of datasets, before FIRSTCUT_DATA")
+    run.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    run.add_argument(
+        "--data", metavar="DIR", help="folder of datasets, searched before FIRSTCUT_DATA's"
+    )
     _add_out(run)
     run.set_defaults(command=_run)
+    run.foot = partial(_foot, "run")
 
     table = actions.add_parser("table", help="show a table, from the records")
-    table.add_argument("name", metavar="NAME")
-    table.add_argument("--format", default="terminal", help="terminal, markdown, csv or latex")
-    table.add_argument("--to", type=Path, metavar="FILE", help="write it there")
+    table.add_argument("name", metavar="NAME", help="one of the tables below")
+    table.add_argument(
+        "--format", default="terminal", help="terminal, markdown, csv or latex (default: terminal)"
+    )
+    table.add_argument(
+        "--to", type=Path, metavar="FILE", help="write it there (default: standard output)"
+    )
     _add_out(table)
     table.set_defaults(command=_table)
+    table.foot = partial(_foot, "table")
 
     figure = actions.add_parser("figure", help="draw a figure, from the records (PNG and SVG)")
-    figure.add_argument("name", metavar="NAME")
-    figure.add_argument("--to", type=Path, metavar="DIR", help="folder for it (OUT)")
+    figure.add_argument("name", metavar="NAME", help="one of the figures below")
+    figure.add_argument("--to", type=Path, metavar="DIR", help="folder for it (default: OUT)")
     _add_out(figure)
     figure.set_defaults(command=_figure)
+    figure.foot = partial(_foot, "figure")
 
-    report = actions.add_parser("report", help="put everything on one page, from the records")
-    report.add_argument("--to", type=Path, metavar="FILE", help="the page (OUT/report.html)")
+    report = actions.add_parser(
+        "report",
+        help="put everything on one page, from the records",
+        description="Put every table and figure that has records on one page, ours beside the "
+        "paper's numbers.",
+    )
     report.add_argument(
-        "--markdown", type=Path, metavar="FILE", help="also a Markdown page, its figures in OUT"
+        "--to", type=Path, metavar="FILE", help="the page (default: OUT/report.html)"
+    )
+    report.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="also a Markdown page, its tables and figures in OUT (default: none)",
     )
     _add_out(report)
     report.set_defaults(command=_report)
+    report.foot = partial(_foot, "report")
     return parser
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out", type=Path, default=Path(DEFAULT_OUT), metavar="DIR", help=f"({DEFAULT_OUT})"
+        "--out",
+        type=Path,
+        default=Path(DEFAULT_OUT),
+        metavar="DIR",
+        help=f"folder of the records (default: {DEFAULT_OUT})",
     )
+
+
+def _foot(action: str) -> list[str]:
+    """Return what the help of an action ends with."""
+    from firstcut.paper.report.outputs import foot
+
+    return foot(action)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -160,21 +229,23 @@ def _run(options: argparse.Namespace) -> int:
         scope = replace(scope, n_seeds=check_count("seeds", options.seeds))
     if options.time_limit is not None:
         scope = replace(scope, time_limit=check_number("time_limit", options.time_limit))
-    # 2. what to run
-    wanted = cells(_experiments(options), scope)
+    # 2. what to run; what has nothing within that scope is named
+    experiments = _experiments(options)
+    wanted = cells(experiments, scope)
     n_jobs = available_cores() if options.jobs is None else check_count("jobs", options.jobs)
+    for what in _without_cells(options, scope):
+        _tell(what)
+    if not wanted:
+        return _nothing("Nothing to run.")
     # 3. run it; a lost worker is no error of the user, so its status is 1
     try:
-        summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs)
+        summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs, tell=_tell)
     except WorkerLostError as error:
-        _tell(error)
-        return 1
+        return _nothing(str(error))
     print(
         f"{summary.finished} run, {summary.resumed} there already; records in "
         f"{options.out / 'records'}"
     )
-    for name, why in {**summary.missing, **summary.damaged}.items():
-        _tell(f"Left out {name}: {why}")
     for failure in summary.failed:
         _tell(f"Failed: {failure}")
     if summary.interrupted:
@@ -182,11 +253,34 @@ def _run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if summary.stopped:
         _tell(summary.stopped)
-    # who asks for everything gets what there is, but what is named must be there
-    wanting = summary.missing if options.datasets else {}
-    if summary.stopped or summary.damaged or wanting:
+    if summary.stopped or summary.damaged:
         return 2
-    return 1 if summary.failed else 0
+    if summary.missing and not (summary.finished or summary.resumed or summary.failed):
+        return _nothing("Nothing to run: no dataset is there of those that are asked for.")
+    # who asks for everything gets what there is, but what is named must be there
+    if summary.missing and options.datasets:
+        return 2
+    return NOTHING if summary.failed else 0
+
+
+def _without_cells(options: argparse.Namespace, scope: Scope) -> list[str]:
+    """Return, for every table and figure named that has nothing to run in a scope, why."""
+    from firstcut.paper.report.outputs import needs
+    from firstcut.paper.runs.experiments import (
+        EXPERIMENTS_OF_FIGURE,
+        EXPERIMENTS_OF_TABLE,
+        cells,
+    )
+
+    asked = ", ".join(scope.datasets)
+    named = [("table", name, EXPERIMENTS_OF_TABLE[name]) for name in options.table]
+    named += [("figure", name, EXPERIMENTS_OF_FIGURE[name]) for name in options.figure]
+    return [
+        f"Nothing to run for the {kind} {name!r}: it needs {needs(experiments)}, and the datasets "
+        f"asked for are {asked}."
+        for kind, name, experiments in named
+        if not cells(experiments, scope)
+    ]
 
 
 def _experiments(options: argparse.Namespace) -> list[str]:
@@ -225,10 +319,7 @@ def _table(options: argparse.Namespace) -> int:
     write = FORMATS[check_choice("format", options.format, FORMATS)]
     table = build(_records(options.out))
     if table.is_empty:
-        raise ValueError(
-            f"There are no records for the table {options.name!r} in {options.out / 'records'}; "
-            f"make them with 'firstcut paper run --table {options.name} --out {options.out}'."
-        )
+        return _no_records(options, "table")
     text = write(table)
     if options.to is None:
         print(text)
@@ -238,26 +329,33 @@ def _table(options: argparse.Namespace) -> int:
 
 
 def _records(out: Path) -> list[dict[str, Any]]:
-    """Return the records of a folder; there must be some."""
+    """Return the records of a folder, none where it is not there."""
     from firstcut.paper.runs.records import Store
 
-    records = list(Store(out))
-    if not records:
-        raise ValueError(
-            f"There are no records in {out / 'records'}; make some with 'firstcut paper run "
-            f"--quick --out {out}'."
-        )
-    return records
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out} is not a folder; name the one of the records.")
+    return list(Store(out))
+
+
+def _no_records(options: argparse.Namespace, kind: str) -> int:
+    """Say that there is nothing to make a table or figure of, and how to make it."""
+    return _nothing(
+        f"There are no records for the {kind} {options.name!r} in {options.out / 'records'}; "
+        f"make them with 'firstcut paper run --{kind} {options.name} --out {options.out}'."
+    )
 
 
 def _figure(options: argparse.Namespace) -> int:
     from firstcut.paper.report.drawing import save
     from firstcut.paper.report.figures import FIGURES
-    from firstcut.paper.runs.records import Store
+    from firstcut.paper.runs.experiments import EXPERIMENTS_OF_FIGURE
     from firstcut.validation import check_choice
 
     figure = FIGURES[check_choice("figure", options.name, FIGURES)]
-    for path in save(figure, list(Store(options.out)), options.to or options.out):
+    records = _records(options.out)
+    if not {*EXPERIMENTS_OF_FIGURE[options.name]} <= {record["experiment"] for record in records}:
+        return _no_records(options, "figure")
+    for path in save(figure, records, options.to or options.out):
         print(path)
     return 0
 
@@ -265,13 +363,20 @@ def _figure(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from firstcut.paper.report.html_page import write_html
     from firstcut.paper.report.markdown_page import write_markdown
+    from firstcut.paper.report.page_contents import contents
 
     records = _records(options.out)
+    found = contents(records)
+    if not found.items:
+        return _nothing(
+            f"There are no records in {options.out / 'records'} for any table or figure; make some "
+            f"with 'firstcut paper run --quick --out {options.out}'."
+        )
     page = options.to or options.out / "report.html"
-    write_html(records, page)
+    write_html(records, page, found)
     print(page)
     if options.markdown is not None:
-        write_markdown(records, options.markdown, options.out)
+        write_markdown(records, options.markdown, options.out, found)
         print(options.markdown)
     return 0
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firstcut.paper.optional_packages import needed_for
-from firstcut.paper.report.table import Entry, Section, Table
+from firstcut.paper.report.table import Entry, Section, Table, number_text
 
 
 def shown(entry: Entry, digits: int) -> str:
@@ -26,6 +26,22 @@ def shown_paper(entry: Entry, digits: int) -> str:
     if entry.paper is None:
         return ""
     return f"{entry.paper:,}" if digits == 0 else f"{entry.paper:.{digits}f}"
+
+
+def shown_range(entry: Entry, digits: int) -> str:
+    """Return from where to where ours is over the seeds, nothing where that is one number."""
+    if not entry.ours:
+        return ""
+
+    def text(value: float) -> str:
+        return f"{value:.{digits}f}" if entry.text is None else number_text(value)
+
+    low, high = text(min(entry.ours)), text(max(entry.ours))
+    return "" if low == high else f"{low}–{high}"
+
+
+MARKS = {"same": "=", "near": "≈", "better": "▲", "worse": "▼"}
+"""A sign for every verdict: nobody needs to see colours."""
 
 
 def terminal(table: Table) -> str:
@@ -126,12 +142,17 @@ LETTERS = str.maketrans(
         "ρ": r"$\rho$",
         "Δ": r"$\Delta$",
         "λ": r"$\lambda$",
-        "²": r"$^2$",
+        "×": r"$\times$",
+        "−": r"$-$",
         "†": r"$^\dagger$",
         "–": "--",
     }
 )
 """Letters that LaTeX does not have in every font; what is special to it, pandas escapes."""
+
+
+RAISED = {letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "-"}
+"""What is written above the line, and what it stands for."""
 
 
 def latex(table: Table) -> str:
@@ -166,7 +187,12 @@ def _latex_section(table: Table, section: Section) -> str:
 
 def _in_letters(text: Any) -> str:
     """Return text with the letters that LaTeX must be told by name."""
-    return str(text).translate(LETTERS)
+    raised = re.sub(
+        f"[{''.join(RAISED)}]+",
+        lambda found: "$^{" + "".join(map(RAISED.__getitem__, found[0])) + "}$",
+        str(text),
+    )
+    return raised.translate(LETTERS)
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {

@@ -5,14 +5,15 @@ What is shown is made here; how it looks is in ``templates/page.html`` and ``tem
 
 from __future__ import annotations
 
-import tempfile
+import re
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from firstcut.paper.data.whole_files import write_whole
-from firstcut.paper.report.drawing import Figure, save
-from firstcut.paper.report.formats import shown, shown_paper
-from firstcut.paper.report.page_contents import contents
+from firstcut.paper.report.drawing import PALETTE, Figure, svg_panels
+from firstcut.paper.report.formats import MARKS, shown, shown_paper, shown_range
+from firstcut.paper.report.page_contents import Contents, contents
 from firstcut.paper.report.settings import REFERENCE
 from firstcut.paper.report.table import Entry, Table
 from firstcut.paper.report.templating import template
@@ -23,8 +24,8 @@ from firstcut.paper.runs.records import Record
 class ShownEntry:
     """An entry as the page shows it.
 
-    ``verdict`` colours it; ``seeds`` is what is told when the pointer rests on it; ``change`` is
-    ours relative to the paper's, where that is worth telling.
+    ``verdict`` colours and marks it; ``seeds`` is the range over the seeds, where they differ;
+    ``change`` is ours relative to the paper's, where that is worth telling.
     """
 
     ours: str
@@ -44,7 +45,7 @@ class ShownBlock:
     rows: list[tuple[str, list[ShownEntry]]]
 
 
-def write_html(records: list[Record], path: Path) -> None:
+def write_html(records: list[Record], path: Path, found: Contents | None = None) -> None:
     """Write the page.
 
     Parameters
@@ -52,15 +53,19 @@ def write_html(records: list[Record], path: Path) -> None:
     records : list of records
     path : Path
         The file; its folder is made if need be.
+    found : Contents, optional
+        The contents of the records, where they are known already.
     """
     page = template("page.html")
-    found = contents(records)
+    found = found or contents(records)
     html = page.render(
         reference=REFERENCE,
+        palette=PALETTE,
+        marks=MARKS,
         page=found,
         blocks={item.table.name: _blocks(item.table) for item in found.items if item.table},
         drawings={
-            item.figure.name: _drawing(item.figure, records) for item in found.items if item.figure
+            item.figure.name: _drawings(item.figure, records) for item in found.items if item.figure
         },
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,28 +95,39 @@ def _blocks(table: Table) -> list[ShownBlock]:
 
 
 def _entry(table: Table, entry: Entry, best: bool) -> ShownEntry:
-    digits, ours = table.digits, entry.ours
     verdict = entry.verdict(larger_is_better=table.best == "large")
-    seeds = ""
-    if len(ours) > 1:
-        seeds = f"{len(ours)} seeds, {min(ours):.{digits}f} to {max(ours):.{digits}f}"
     change = ""
     # not where numbers agree or nearly do: the page would be full of zeros
     if verdict in ("better", "worse") and entry.difference is not None:
-        change = f"{entry.difference:+.0%}"
+        change = f"{entry.difference:+.0%}".replace("-", "−")
     return ShownEntry(
-        shown(entry, digits), best, verdict, seeds, shown_paper(entry, digits), change
+        shown(entry, table.digits),
+        best,
+        verdict,
+        shown_range(entry, table.digits),
+        shown_paper(entry, table.digits),
+        change,
     )
 
 
-def _drawing(figure: Figure, records: list[Record]) -> str:
-    """Return a figure as SVG to stand inside the page."""
-    with tempfile.TemporaryDirectory() as folder:
-        files = save(figure, records, Path(folder))
-        svg = next(path for path in files if path.suffix == ".svg").read_text(encoding="utf-8")
-    # the XML declaration before it has no place inside a page
-    svg = svg[svg.index("<svg") :]
-    # names inside a drawing must be the only ones of their kind on the whole page
-    for before in ('id="', "url(#", 'xlink:href="#'):
-        svg = svg.replace(before, f"{before}{figure.name}-")
-    return svg
+NOT_IN_A_PAGE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+"""What a drawing has to say about itself as a file, and its rules, which are the page's."""
+
+
+def _drawings(figure: Figure, records: list[Record]) -> list[str]:
+    """Return the panels of a figure as SVG to stand inside the page, in the page's colours."""
+    found = []
+    for number, (title, svg) in enumerate(svg_panels(figure, records)):
+        # 1. from the root on: the XML declaration before it has no place inside a page, nor has a
+        # size of its own
+        box = re.search(r'viewBox="[^"]*"', svg)
+        assert box is not None
+        inside = NOT_IN_A_PAGE.sub("", svg[svg.index(">", box.end()) + 1 :])
+        # 2. names inside a drawing must be the only ones of their kind on the whole page
+        for before in ('id="', "url(#", 'xlink:href="#'):
+            inside = inside.replace(before, f"{before}{figure.name}-{number}-")
+        # 3. colours by name, so that they change with the page's
+        for name, (light, _) in PALETTE.items():
+            inside = inside.replace(light, f"var(--{name})")
+        found.append(f'<svg role="img" aria-label="{escape(title)}" {box[0]}>{inside}')
+    return found

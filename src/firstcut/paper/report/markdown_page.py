@@ -13,8 +13,8 @@ from urllib.parse import quote
 from firstcut.paper.data.datasets import ENVIRONMENT
 from firstcut.paper.data.whole_files import write_whole
 from firstcut.paper.report.drawing import save
-from firstcut.paper.report.formats import FORMATS, escaped, markdown
-from firstcut.paper.report.page_contents import contents
+from firstcut.paper.report.formats import FORMATS, MARKS, escaped, markdown
+from firstcut.paper.report.page_contents import Contents, contents
 from firstcut.paper.report.settings import REFERENCE
 from firstcut.paper.report.templating import template
 from firstcut.paper.runs.records import Record
@@ -23,7 +23,9 @@ ENDINGS = {"csv": "csv", "latex": "tex"}
 """Formats in which the tables lie beside the page, and how their files end."""
 
 
-def write_markdown(records: list[Record], path: Path, folder: Path) -> None:
+def write_markdown(
+    records: list[Record], path: Path, folder: Path, found: Contents | None = None
+) -> None:
     """Write the page, and tables and figures beside the records.
 
     Parameters
@@ -33,9 +35,11 @@ def write_markdown(records: list[Record], path: Path, folder: Path) -> None:
         The page.
     folder : Path
         The folder of the records; tables (CSV, LaTeX) and figures (PNG, SVG) go there.
+    found : Contents, optional
+        The contents of the records, where they are known already.
     """
     page = template("page.md")
-    found = contents(records)
+    found = found or contents(records)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     for item in found.items:
@@ -48,6 +52,7 @@ def write_markdown(records: list[Record], path: Path, folder: Path) -> None:
     text = page.render(
         reference=REFERENCE,
         page=found,
+        marks=MARKS,
         markdown=markdown,
         escaped=escaped,
         # links from the page to the files, with / on every system

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from firstcut.paper.report.drawing import BLUE, INK, ORANGE, SOFT, TEAL, Figure, canvas, needed
+from firstcut.paper.report.drawing import (
+    BLUE,
+    INK,
+    ORANGE,
+    RULE,
+    SOFT,
+    TEAL,
+    Figure,
+    Panel,
+    needed,
+)
 from firstcut.paper.runs.experiments import NODES
 from firstcut.paper.runs.methods import RANDOM_METHODS, Column
 from firstcut.paper.runs.records import Record
 
+LOOKS = (
+    ("closest discrete solution", INK, "o"),
+    ("first order", BLUE, "s"),
+    ("partition, fast", TEAL, "^"),
+    ("partition, balanced", ORANGE, "D"),
+)
+"""Name, colour and mark of each of the methods that are tried on random graphs."""
 
-def draw(records: list[Record]) -> Any:
-    """Draw how often the optimum is missed on random graphs, by the number of nodes."""
+
+def panels(records: list[Record]) -> list[Panel]:
+    """Return the one panel: how often the optimum is missed, by the number of nodes."""
     found = needed(records, "closest", "random")
-    figure = canvas(6.4, 3.6)
-    axes = figure.add_subplot()
-    colors = (INK, BLUE, TEAL, ORANGE)
-    names = ("closest discrete solution", "first order", "partition, fast", "partition, balanced")
-    for (column, _), color, name in zip(RANDOM_METHODS, colors, names, strict=True):
-        missed = _missed(found, column)
+    return [partial(_draw, records=found)]
+
+
+def _draw(axes: Any, records: list[Record]) -> None:
+    # the paper has 3 to 5 nodes
+    axes.axvspan(2.7, 5.5, color=RULE, alpha=0.15, lw=0)
+    axes.text(
+        4.1,
+        0.98,
+        "sizes in the paper",
+        color=SOFT,
+        ha="center",
+        va="top",
+        transform=axes.get_xaxis_transform(),
+    )
+    for (column, _), (name, color, mark) in zip(RANDOM_METHODS, LOOKS, strict=True):
+        missed = _missed(records, column)
         if not missed:
             continue
         sizes, rates, counts = zip(*missed, strict=True)
@@ -28,25 +58,14 @@ def draw(records: list[Record]) -> Any:
         error = 196.0 * np.sqrt(rate * (1.0 - rate) / np.array(counts))  # 1.96 deviations, in %
         label = f"{name} ({max(counts):,} graphs each)"
         axes.errorbar(
-            sizes, rates, yerr=error, marker="o", markersize=4, color=color, label=label, capsize=2
+            sizes, rates, yerr=error, marker=mark, ms=4, color=color, label=label, capsize=2
         )
-    # the paper has 3 to 5 nodes
-    axes.axvspan(2.7, 5.5, color=SOFT, alpha=0.12, lw=0)
-    axes.text(
-        4.1,
-        1.0,
-        "sizes in the paper",
-        color=SOFT,
-        ha="center",
-        va="top",
-        transform=axes.get_xaxis_transform(),
-    )
     axes.set_xlabel("nodes")
     axes.set_ylabel("optimum missed, % of graphs")
     axes.set_xlim(2.7, 10.3)
     axes.set_ylim(bottom=-1)
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 0.93))
-    return figure
+    # above the panel, where it hides nothing
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), borderpad=0, labelspacing=0.3)
 
 
 def _missed(records: list[Record], column: Column) -> list[tuple[int, float, int]]:
@@ -74,6 +93,6 @@ CLOSEST = Figure(
     "How often a method misses the smallest ratio cut of a random graph (complete, "
     "weights uniform on [0, 1], c = 2). The closest discrete solution is found exactly, over all "
     "bipartitions and rotations. Bars: 95% intervals.",
-    draw,
+    panels,
     "Figure 1",
 )

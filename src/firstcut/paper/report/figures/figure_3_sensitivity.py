@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
+from math import log10
 from statistics import median
 from typing import Any
 
 from firstcut.paper.data.printed import CUT_TITLES, row_label
-from firstcut.paper.report.drawing import BLUE, ORANGE, Figure, canvas, needed
+from firstcut.paper.report.drawing import BLUE, ORANGE, Figure, Panel, needed
 from firstcut.paper.report.record_selection import datasets_of, select
+from firstcut.paper.report.table import power_of_ten
 from firstcut.paper.runs.methods import RELAXED, WIDE_ETAS
 from firstcut.paper.runs.records import Record
 
 
-def draw(records: list[Record]) -> Any:
-    """Draw the cut value over η, with 1/λ_c marked: a column per dataset, a row per cut."""
+def panels(records: list[Record]) -> list[Panel]:
+    """Return a panel per dataset and cut: the cut value over η, with 1/λ_c marked."""
     found = needed(records, "sensitivity", "sensitivity")
-    names = datasets_of(found)
-    figure = canvas(2.6 * max(len(names), 2), 4.6)
-    grid = figure.subplots(2, len(names), squeeze=False, sharex=True)
-    for column, name in enumerate(names):
-        for row, (cut, title) in enumerate(CUT_TITLES.items()):
-            axes = grid[row, column]
-            _draw_panel(axes, [r for r in found if r["dataset"] == name and r["cut"] == cut])
-            # a name may have dollars in it, and is no formula
-            axes.set_title(f"{row_label(name)}, {title}", parse_math=False)
-            if row == 1:
-                axes.set_xlabel("η")
-            if column == 0:
-                axes.set_ylabel("cut value")
-    return figure
+    return [
+        partial(
+            _draw,
+            records=[r for r in found if r["dataset"] == name and r["cut"] == cut],
+            title=f"{row_label(name)}, {title}",
+        )
+        for name in datasets_of(found)
+        for cut, title in CUT_TITLES.items()
+    ]
 
 
-def _draw_panel(axes: Any, records: list[Record]) -> None:
+def _draw(axes: Any, records: list[Record], title: str) -> None:
     """Draw median and range over the seeds for every η, and where 1/λ_c is."""
     values = {
         eta: [r["value"] for r in records if r["parameters"].get("eta") == eta] for eta in WIDE_ETAS
@@ -47,16 +45,20 @@ def _draw_panel(axes: Any, records: list[Record]) -> None:
         scale = 1.0 / record["largest"]
         axes.axvline(scale, color=ORANGE, lw=1, ls="--")
         axes.annotate(
-            r"$1/\lambda_c$",
+            "1/λ_c",
             # at the top of the panel, the text a little to the right and below
             (scale, 1),
             (3, -9),
             textcoords="offset points",
             xycoords=("data", "axes fraction"),
             color=ORANGE,
-            fontsize=8,
         )
     axes.set_xscale("log")
+    # digits above the line instead of a formula, which every program sets in its own way
+    axes.xaxis.set_major_formatter(lambda eta, _: power_of_ten(round(log10(eta))))
+    axes.set_xlabel("η")
+    axes.set_ylabel("cut value")
+    axes.set_title(title, parse_math=False)  # a name may have dollars in it, and is no formula
 
 
 SENSITIVITY = Figure(
@@ -64,6 +66,7 @@ SENSITIVITY = Figure(
     "Sensitivity to η",
     "Cut value of first order over η, ten starts chosen by cut value; median and "
     "range over the seeds. At 1/λ_c the weight of the last eigenvector changes sign.",
-    draw,
+    panels,
     "Figure 3",
+    in_row=2,
 )
