@@ -108,5 +108,5 @@ def flaws_proven(records: list[Record]) -> list[Flaw]:
         )
         if listed:
             text = f"No labels on our graph have these printed values, proven: {listed}."
-            flaws.append(Flaw("below the bound", (table,), text))
+            flaws.append(Flaw(f"below the bound in {table}", (table,), text))
     return flaws

@@ -5,16 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from firstcut.paper.report.certified import flaws_proven
+from firstcut.paper.report.claims import claims
 from firstcut.paper.report.drawing import Figure
 from firstcut.paper.report.figures import FIGURES
-from firstcut.paper.report.findings import Check, Difference, checks, differences
-from firstcut.paper.report.flaws_of_the_paper import Flaw, flaws_of
+from firstcut.paper.report.findings import Check, checks
+from firstcut.paper.report.flaws_measured import flaws_measured
+from firstcut.paper.report.flaws_of_the_paper import FLAWS, Flaw
+from firstcut.paper.report.flaws_of_the_theory import flaws_of_the_theory
+from firstcut.paper.report.reasons import Difference, Reason, reasons
 from firstcut.paper.report.record_selection import select
 from firstcut.paper.report.settings import environments, settings
+from firstcut.paper.report.summary import summary
 from firstcut.paper.report.table import Table
 from firstcut.paper.report.tables import TABLES
+from firstcut.paper.report.tallies import Tally, tallies
 from firstcut.paper.runs.experiments import EXPERIMENTS_OF_FIGURE
 from firstcut.paper.runs.records import Record
+
+__all__ = [
+    "Check",
+    "Contents",
+    "Difference",
+    "Flaw",
+    "Item",
+    "Reason",
+    "Tally",
+    "all_flaws",
+    "contents",
+]
 
 ORDER = (
     "datasets",
@@ -23,13 +41,21 @@ ORDER = (
     "tiny",
     "objective",
     "certificates",
+    "bounds",
     "accuracy",
     "nmi",
+    "traces",
+    "seeds",
+    "identity",
+    "signs",
     "restarts",
     "sensitivity",
     "convergence",
     "theorem1",
+    "corollary1",
     "theorem2",
+    "gradient",
+    "implication",
     "seconds",
 )
 """Tables and figures in the order of the page: the paper's, and ours where they explain them."""
@@ -37,10 +63,20 @@ ORDER = (
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure, and what is wrong in the paper's."""
+    """A table or a figure, and what is wrong in the paper's.
+
+    Attributes
+    ----------
+    content : Table or Figure
+    flaws : list of Flaw
+        Those to be told here: each is told once on the page, where it shows first.
+    see : list of Flaw
+        Those that show here too and are told elsewhere.
+    """
 
     content: Table | Figure
     flaws: list[Flaw]
+    see: list[Flaw]
 
     @property
     def table(self) -> Table | None:
@@ -57,23 +93,49 @@ class Item:
 class Contents:
     """All that a page shows, without how."""
 
+    summary: list[str]
     checks: list[Check]
+    tallies: list[Tally]
     items: list[Item]
-    differences: list[Difference]
+    reasons: list[Reason]
     settings: list[tuple[str, str]]
     environments: list[str]
 
 
 def contents(records: list[Record]) -> Contents:
     """Return what there is to show of some records."""
-    proven = flaws_proven(records)
+    counts, why = tallies(records), reasons(records)
     return Contents(
-        checks(records),
-        [Item(content, flaws_of(content.name, proven)) for content in _shown(records)],
-        differences(records),
+        summary(records, counts, why),
+        [*checks(records), *claims(records)],
+        counts,
+        _items(_shown(records), all_flaws(records)),
+        why,
         settings(records),
         environments(records),
     )
+
+
+def all_flaws(records: list[Record]) -> list[Flaw]:
+    """Return every flaw that the paper itself, the records or the certificates show."""
+    return [
+        *FLAWS,
+        *flaws_measured(records),
+        *flaws_of_the_theory(records),
+        *flaws_proven(records),
+    ]
+
+
+def _items(shown: list[Table | Figure], flaws: list[Flaw]) -> list[Item]:
+    """Return tables and figures with their flaws, each told where it shows first."""
+    told: set[str] = set()
+    items = []
+    for content in shown:
+        here = [flaw for flaw in flaws if content.name in flaw.where]
+        new = [flaw for flaw in here if flaw.name not in told]
+        items.append(Item(content, new, [flaw for flaw in here if flaw.name in told]))
+        told |= {flaw.name for flaw in new}
+    return items
 
 
 def _shown(records: list[Record]) -> list[Table | Figure]:
@@ -85,6 +147,6 @@ def _shown(records: list[Record]) -> list[Table | Figure]:
             if not table.is_empty:
                 found.append(table)
         # a figure is drawn later, by the page, and only if it has something to show
-        elif any(select(records, experiment) for experiment in EXPERIMENTS_OF_FIGURE[name]):
+        elif all(select(records, experiment) for experiment in EXPERIMENTS_OF_FIGURE[name]):
             found.append(FIGURES[name])
     return found

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from firstcut.paper.data.printed import dataset_labels, split_name
-from firstcut.paper.runs.experiments import SINGLE_STARTS
+from firstcut.paper.runs.experiments import EVIDENCE, TINY_EVIDENCE
 from firstcut.paper.runs.methods import Column
 from firstcut.paper.runs.records import Record
+from firstcut.paper.runs.repeated import options_of
 
 
 def select(
@@ -56,12 +57,37 @@ def numbers(records: list[Record], dataset: str, cut: str, field: str) -> tuple[
     )
 
 
-def each_single_start(records: Iterable[Record], column: Column) -> list[Record]:
-    """Return single starts, many of which share a record, as if each had its own."""
+def many_runs(records: Iterable[Record], column: Column) -> list[Record]:
+    """Return the records of many runs of a method with some options, however many they are."""
+    wanted = options_of(column.parameters)
     return [
-        {**record, "seed": seed, "value": value, "accuracy": accuracy, "nmi": nmi}
-        for record in select(records, SINGLE_STARTS, column)
-        for seed, (value, accuracy, nmi) in enumerate(
-            zip(record["values"], record["accuracies"], record["nmis"], strict=True)
+        record
+        for record in records
+        if record["experiment"] in (EVIDENCE, TINY_EVIDENCE)
+        and record["method"] == column.method
+        and options_of(record["parameters"]) == wanted
+    ]
+
+
+def each_run(records: Iterable[Record], column: Column) -> list[Record]:
+    """Return runs of a method, many of which share a record, as if each had its own."""
+    return [
+        {
+            **record,
+            "seed": seed,
+            "value": value,
+            "accuracy": accuracy,
+            "nmi": nmi,
+            "labels": partition,
+        }
+        for record in many_runs(records, column)
+        for seed, (value, accuracy, nmi, partition) in enumerate(
+            zip(
+                record["values"],
+                record["accuracies"],
+                record["nmis"],
+                record["partitions"],
+                strict=True,
+            )
         )
     ]

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from firstcut.paper.runs.methods import CERTIFIED, ETA_GRID, N_INIT, PARTITION
+from statistics import median
+
+from firstcut.paper.data import printed
+from firstcut.paper.report.record_selection import numbers, select
+from firstcut.paper.report.table import number_text
+from firstcut.paper.runs.methods import (
+    CERTIFIED,
+    ETA_GRID,
+    N_INIT,
+    PARTITION,
+    ROTATION,
+    UNIT_ROWS,
+    Column,
+)
 from firstcut.paper.runs.protocol import N_NEIGHBORS, OFFSET
 from firstcut.paper.runs.records import Record
 
@@ -22,17 +35,30 @@ def settings(records: list[Record]) -> list[tuple[str, str]]:
         (
             "Graph",
             f"Adaptive neighbours with k = {N_NEIGHBORS}, the sample itself among them, "
-            f"{OFFSET:g} added to the (k+1)-th squared distance; X divided by its largest entry "
-            "(SEGMENT is z-scored in its file). Not all of this is in the paper’s text; the rest "
-            "was inferred from its tables.",
+            f"{number_text(OFFSET)} added to the (k+1)-th squared distance; X divided by its "
+            "largest entry (SEGMENT is z-scored in its file). Not all of this is in the paper’s "
+            "text; the rest was inferred from its tables.",
         ),
         ("Relaxed solution", "One per dataset and cut, shared by all methods."),
         (
             "Starts",
-            f"{N_INIT} for every method of the paper. KM, KM-norm, SR and ISR keep the best by "
-            "their own loss, as they do not know the cut; DNC and first order by the cut value. "
-            "first order runs its starts for every η. partition has no starts to set; its effort "
-            f"is “{PARTITION.parameters['effort']}”.",
+            f"{N_INIT} for every method that starts at random, from labels drawn uniformly where "
+            "it starts from labels. KM, KM-norm and ISR keep the best by their own loss, as they "
+            "do not know the cut; DNC and first order by the cut value. first order runs its "
+            "starts for every η. partition has no starts to set; its effort is "
+            f"“{PARTITION.parameters['effort']}”.",
+        ),
+        (
+            "SR",
+            "The column SR rotates the eigenvectors as they are, from the identity, and has no "
+            f"starts: it has {_n_met(records, ROTATION)} of the printed cut values of SR. Yu and "
+            "Shi’s rotation of the unit rows, the column “SR, unit rows”, has "
+            f"{_n_met(records, UNIT_ROWS)}.",
+        ),
+        (
+            "DNC",
+            "The paper ran the program of its authors, ours is written from its idea; under the "
+            "ratio cut the paper has no DNC.",
         ),
         (
             "η",
@@ -41,7 +67,9 @@ def settings(records: list[Record]) -> list[tuple[str, str]]:
         ),
         (
             "Seeds",
-            f"{len(seeds)}; a cell shows the median. The paper shows one number and no spread.",
+            f"{len(seeds)} in the tables, of which a cell shows the median; how often other seeds, "
+            "single starts and signs give a printed number is counted over more runs. The paper "
+            "shows one number and no spread.",
         ),
         (
             "Measures",
@@ -49,6 +77,18 @@ def settings(records: list[Record]) -> list[tuple[str, str]]:
         ),
         *_certificates(records),
     ]
+
+
+def _n_met(records: list[Record], column: Column) -> int:
+    """Return how many of the cut values that the paper prints for SR a column has."""
+    met = 0
+    for table in ("tiny", "objective"):
+        found = select(records, table, column)
+        for name, cut in {(record["dataset"], record["cut"]) for record in found}:
+            paper = printed.value(table, name, cut, ROTATION.printed)
+            ours = numbers(found, name, cut, "value")
+            met += paper is not None and printed.is_printed(median(ours), paper)
+    return met
 
 
 def _certificates(records: list[Record]) -> list[tuple[str, str]]:

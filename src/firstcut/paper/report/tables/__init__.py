@@ -6,14 +6,19 @@ from collections.abc import Callable
 
 from firstcut.paper.report.table import Table
 from firstcut.paper.report.tables.certificates import certified
+from firstcut.paper.report.tables.gradient import gradient, implication
+from firstcut.paper.report.tables.identity import identity
 from firstcut.paper.report.tables.restarts import restarts
 from firstcut.paper.report.tables.seconds import seconds
+from firstcut.paper.report.tables.seeds import seeds
+from firstcut.paper.report.tables.signs import signs
 from firstcut.paper.report.tables.table_1_tiny import tiny
 from firstcut.paper.report.tables.table_2_objective import objective
 from firstcut.paper.report.tables.table_3_datasets import datasets
 from firstcut.paper.report.tables.table_4_accuracy import accuracy
 from firstcut.paper.report.tables.table_5_nmi import nmi
-from firstcut.paper.report.tables.theorems import theorem1, theorem2
+from firstcut.paper.report.tables.theorems import corollary1, theorem1, theorem2
+from firstcut.paper.report.tables.traces import traced
 from firstcut.paper.runs.records import Record
 
 TABLES: dict[str, Callable[[list[Record]], Table]] = {
@@ -23,9 +28,16 @@ TABLES: dict[str, Callable[[list[Record]], Table]] = {
     "certificates": certified,
     "accuracy": accuracy,
     "nmi": nmi,
+    "traces": traced,
+    "seeds": seeds,
+    "identity": identity,
+    "signs": signs,
     "restarts": restarts,
     "theorem1": theorem1,
+    "corollary1": corollary1,
     "theorem2": theorem2,
+    "gradient": gradient,
+    "implication": implication,
     "seconds": seconds,
 }
 """Every table by name."""

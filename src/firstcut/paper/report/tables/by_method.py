@@ -6,9 +6,13 @@ from collections.abc import Iterable
 
 from firstcut.paper.data import printed
 from firstcut.paper.report.record_selection import datasets_of, numbers, select
-from firstcut.paper.report.table import Entry, Section
+from firstcut.paper.report.table import Entry, Row, Section
 from firstcut.paper.runs.methods import Column
 from firstcut.paper.runs.records import Record
+
+NOT_PRINTED = " (not in the paper)"
+"""What the head of a column says whose method is the paper's, but whose numbers are ours alone: the
+paper leaves DNC out under the ratio cut."""
 
 
 def sections_by_method(
@@ -37,24 +41,32 @@ def sections_by_method(
     chosen = [(column, select(records, experiment, column)) for column in columns]
     present = [(column, found) for column, found in chosen if found]
     datasets = datasets_of(select(records, experiment))
-    return tuple(
-        Section(
-            title,
-            tuple(column.label for column, _ in present),
-            tuple(
-                (
-                    printed.row_label(dataset),
-                    tuple(
-                        Entry(
-                            numbers(found, dataset, cut, field),
-                            # None for tables and columns that the paper does not have
-                            printed.value(name, dataset, cut, column.printed),
-                        )
-                        for column, found in present
-                    ),
-                )
-                for dataset in datasets
-            ),
+    sections = []
+    for cut, title in printed.CUT_TITLES.items():
+        rows = tuple(
+            (
+                printed.row_label(dataset),
+                tuple(
+                    Entry(
+                        numbers(found, dataset, cut, field),
+                        # None for tables and columns that the paper does not have
+                        printed.value(name, dataset, cut, column.printed),
+                    )
+                    for column, found in present
+                ),
+            )
+            for dataset in datasets
         )
-        for cut, title in printed.CUT_TITLES.items()
+        sections.append(Section(title, _heads([column for column, _ in present], rows), rows))
+    return tuple(sections)
+
+
+def _heads(columns: list[Column], rows: tuple[Row, ...]) -> tuple[str, ...]:
+    """Return the labels; a method of the paper that it does not print in this block says so."""
+    in_paper = [any(row[i].paper is not None for _, row in rows) for i in range(len(columns))]
+    return tuple(
+        column.label + NOT_PRINTED
+        if any(in_paper) and column.printed is not None and not there
+        else column.label
+        for column, there in zip(columns, in_paper, strict=True)
     )

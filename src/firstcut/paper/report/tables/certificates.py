@@ -10,7 +10,7 @@ from firstcut.paper.report.certified import (
     is_proven,
     values_printed,
 )
-from firstcut.paper.report.table import Entry, Row, Section, Table
+from firstcut.paper.report.table import Entry, Row, Section, Table, number_text
 from firstcut.paper.runs.methods import RELAXED
 from firstcut.paper.runs.records import Record
 
@@ -58,5 +58,5 @@ def _row(record: Record) -> Row:
         Entry((left,), text=f"{left:.4%}"),
         Entry(text="proven" if is_proven(record) else "open"),
         Entry(text=f"{min(values):.{printed.DIGITS}f}" if values else None),
-        Entry((seconds,), text=f"{seconds:.3g}"),
+        Entry((seconds,), text=number_text(seconds)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firstcut.paper.data import printed
-from firstcut.paper.report.record_selection import datasets_of, each_single_start, numbers, select
+from firstcut.paper.report.record_selection import datasets_of, each_run, numbers, select
 from firstcut.paper.report.table import Entry, Section, Table
 from firstcut.paper.runs.methods import HEURISTICS, N_SINGLE, by_cut, single_starts
 from firstcut.paper.runs.records import Record
@@ -15,7 +15,7 @@ def restarts(records: list[Record]) -> Table:
     # single starts were also run of first order, which the other two do not have: not strict
     for single, ten, judged in zip(single_starts(), HEURISTICS, by_cut(), strict=False):
         columns += [
-            (f"{ten.label}, 1 start", each_single_start(records, single)),
+            (f"{ten.label}, 1 start", each_run(records, single)),
             (f"{ten.label}, 10 by loss", select(records, "objective", ten)),
             (f"{ten.label}, 10 by cut", select(records, "restarts", judged)),
         ]

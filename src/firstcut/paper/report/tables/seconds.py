@@ -1,4 +1,4 @@
-"""A table of ours: how long every method takes."""
+"""A table of ours: how much every method computes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from firstcut.paper.runs.records import Record
 
 
 def seconds(records: list[Record]) -> Table:
-    """Return seconds per run, all starts included, the graph and its relaxation not."""
+    """Return CPU seconds per run, all starts included, the graph and its relaxation not."""
     return Table(
         "seconds",
-        "Seconds per run, all starts and all η included",
+        "CPU seconds per run, all starts and all η included",
         sections_by_method("seconds", records, "objective", "seconds", columns("objective")),
         short="Seconds",
         digits=3,

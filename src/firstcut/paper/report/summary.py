@@ -1,0 +1,94 @@
+"""Three sentences for who reads no more: what was reproduced, what was not, what is new."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from firstcut.paper.data import printed
+from firstcut.paper.report.certified import certificates, is_proven
+from firstcut.paper.report.flaws_of_the_paper import rows_printed
+from firstcut.paper.report.reasons import (
+    ALL_BETTER,
+    ALL_WORSE,
+    ALONE,
+    AMONG,
+    CROSSED,
+    NO_PARTITION,
+    UNREACHABLE,
+    Reason,
+)
+from firstcut.paper.report.record_selection import numbers, select
+from firstcut.paper.report.tallies import Tally
+from firstcut.paper.runs.methods import DIRECT, METHODS, OPTIMUM, PARTITION, RELAXED
+from firstcut.paper.runs.records import Record
+
+UNEXPLAINED = (UNREACHABLE, CROSSED, NO_PARTITION, ALONE, AMONG, ALL_BETTER, ALL_WORSE)
+"""Reasons that do not lead to a run or partition of ours with the printed numbers."""
+
+
+def summary(records: list[Record], tallies: list[Tally], reasons: list[Reason]) -> list[str]:
+    """Return the sentences, as far as there are records for them."""
+    found = (_reproduced(tallies), _not_reproduced(tallies, reasons), _added(records))
+    return [sentence for sentence in found if sentence]
+
+
+def _reproduced(tallies: list[Tally]) -> str:
+    of = sum(tally.of for tally in tallies)
+    if not of:
+        return ""
+    same, near = sum(tally.same for tally in tallies), sum(tally.near for tally in tallies)
+    bounds = [tally for tally in tallies if tally.column in (OPTIMUM.label, RELAXED.label)]
+    optima = ", ".join(f"{tally.same} of {tally.of} {tally.column}" for tally in bounds)
+    told = f", among them {optima}" if optima else ""
+    return (
+        f"Of {of} numbers in the paper's tables of values, ours are the same to the digits printed "
+        f"in {same}{told}, and within 2% in {near} more."
+    )
+
+
+def _not_reproduced(tallies: list[Tally], reasons: list[Reason]) -> str:
+    if not any(tally.of for tally in tallies):
+        return ""
+    listed = sum(len(reason.places) for reason in reasons)
+    if not listed:
+        return "None differs by more than 2%."
+    left = [place for one in reasons if one.text.startswith(UNEXPLAINED) for place in one.places]
+    others = sum(place.column == DIRECT.label for place in left)
+    told = f", {others} of them of DNC, for which the paper ran another program" if others else ""
+    better = sum(tally.better for tally in tallies)
+    return (
+        f"{listed} differ by more than 2%, ours being better in {better}: {listed - len(left)} of "
+        "the printed numbers belong to runs of ours with other seeds, starts, signs of the "
+        "eigenvectors or partitions of the same value, and no such run is on record for "
+        f"{len(left)}{told}."
+    )
+
+
+def _added(records: list[Record]) -> str:
+    below = []
+    found = {table: select(records, table, PARTITION) for table in ("tiny", "objective")}
+    for table, name, cut in rows_printed():
+        ours = numbers(found[table], name, cut, "value")
+        values = [
+            value
+            for column in METHODS
+            if (value := printed.value(table, name, cut, column.printed)) is not None
+        ]
+        if ours:
+            below.append(1.0 - median(ours) / min(values))
+    if not below:
+        return ""
+    # less than a printed digit is no difference
+    smaller = [share for share in below if share > 0.001]
+    by = f", by {median(smaller):.0%} in the median" if smaller else ""
+    proofs = certificates(records)
+    proven = sum(is_proven(record) for record in proofs)
+    told = (
+        f"; {proven} of {len(proofs)} cuts are proven to be the smallest there are"
+        if proofs
+        else ""
+    )
+    return (
+        f"firstcut.partition cuts below the smallest printed value in {len(smaller)} of "
+        f"{len(below)} cells{by}{told}."
+    )
