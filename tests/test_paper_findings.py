@@ -268,8 +268,8 @@ def test_differences_and_tallies_count_the_same_cells():
     listed = sum(len(reason.places) for reason in reasons(records))
     assert listed == sum(tally.better + tally.worse for tally in tallies(records))
     sentences = summary(records, tallies(records), reasons(records))
-    assert sentences[0].startswith("Of 6 numbers")
-    assert sentences[1].startswith(f"{listed} differ by more than 2%")
+    assert sentences[0].startswith("Of the 6 numbers")
+    assert sentences[1].startswith(f"The other {listed} differ by more")
     assert summary([], [], []) == []
 
 

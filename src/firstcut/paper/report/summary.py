@@ -37,12 +37,16 @@ def _reproduced(tallies: list[Tally]) -> str:
     if not of:
         return ""
     same, near = sum(tally.same for tally in tallies), sum(tally.near for tally in tallies)
-    bounds = [tally for tally in tallies if tally.column in (OPTIMUM.label, RELAXED.label)]
-    optima = ", ".join(f"{tally.same} of {tally.of} {tally.column}" for tally in bounds)
+    optima = ", ".join(
+        f"{tally.same} of {tally.of} {kind} optima"
+        for kind, column in (("enumerated", OPTIMUM), ("relaxed", RELAXED))
+        for tally in tallies
+        if tally.column == column.label
+    )
     told = f", among them {optima}" if optima else ""
     return (
-        f"Of {of} numbers in the paper's tables of values, ours are the same to the digits printed "
-        f"in {same}{told}, and within 2% in {near} more."
+        f"Of the {of} numbers in the paper's tables of cut values, accuracy and NMI, ours are the "
+        f"same to the digits printed in {same}{told}, and within 2% in {near} more."
     )
 
 
@@ -57,10 +61,10 @@ def _not_reproduced(tallies: list[Tally], reasons: list[Reason]) -> str:
     told = f", {others} of them of DNC, for which the paper ran another program" if others else ""
     better = sum(tally.better for tally in tallies)
     return (
-        f"{listed} differ by more than 2%, ours being better in {better}: {listed - len(left)} of "
-        "the printed numbers belong to runs of ours with other seeds, starts, signs of the "
-        "eigenvectors or partitions of the same value, and no such run is on record for "
-        f"{len(left)}{told}."
+        f"The other {listed} differ by more, ours being better in {better}: "
+        f"{listed - len(left)} of the printed numbers come up in runs of ours with other seeds, "
+        "starts or signs of the eigenvectors, or with another partition of the same value, and "
+        f"{len(left)} in none, or by chance{told}."
     )
 
 
@@ -84,11 +88,11 @@ def _added(records: list[Record]) -> str:
     proofs = certificates(records)
     proven = sum(is_proven(record) for record in proofs)
     told = (
-        f"; {proven} of {len(proofs)} cuts are proven to be the smallest there are"
+        f"; {proven} of its {len(proofs)} cuts are proven to be the smallest there are"
         if proofs
         else ""
     )
     return (
-        f"firstcut.partition cuts below the smallest printed value in {len(smaller)} of "
-        f"{len(below)} cells{by}{told}."
+        "firstcut adds a search for the cut itself, which is below the smallest printed value in "
+        f"{len(smaller)} of {len(below)} cells{by}{told}."
     )
