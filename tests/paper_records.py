@@ -19,7 +19,7 @@ def measured_on_wine():
     """A small run of every experiment on WINE, made once."""
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        scope = Scope(("wine",), n_seeds=2, n_batches=1, batch=5, time_limit=2.0)
+        scope = Scope(("wine",), n_seeds=2, n_batches=1, batch=5, time_limit=2.0, n_searched=20)
         summary = run(cells(EXPERIMENTS, scope), store, progress=False)
         assert not summary.failed
         return list(store)

@@ -48,6 +48,7 @@ from firstcut.paper.runs.methods import (
     ROTATION,
     identity_starts,
     many_seeds,
+    searched_starts,
     sign_choices,
     single_starts,
 )
@@ -133,6 +134,17 @@ def test_signs_are_a_reason_for_sr_alone_and_only_if_they_give_the_number():
     assert text == why.OTHER_SIGNS
     assert detail.startswith("1 of 2 choices of signs")
     assert reason_of([one(KMEANS, 0.03, 0.6, 0.3), hit])[0] == why.ALL_WORSE
+
+
+def test_thousands_of_starts_are_a_reason_only_if_all_three_numbers_match():
+    table = one(KMEANS, 0.03, 0.6, 0.3)
+    nothing = many(searched_starts(), KMEANS, [ELSEWHERE], tried=4096)
+    assert reason_of([table, nothing])[0] == why.ALL_WORSE
+    chance = many(searched_starts(), KMEANS, [ELSEWHERE, (0.0154, 0.6, 0.3)], tried=4096)
+    assert reason_of([table, chance]) == (why.BY_CHANCE, "1 of 4,096 single starts")
+    whole = many(searched_starts(), KMEANS, [ELSEWHERE, (0.0154, 0.7135, 0.4195)], tried=4096)
+    assert reason_of([table, whole]) == (why.FOUND_BY_SEARCH, "1 of 4,096 single starts")
+    assert reason_of([table, whole], "nmi") == (why.SAME_RUN, "1 of 4,096 single starts")
 
 
 def test_a_run_with_all_three_numbers_is_told_to_be_no_chance():
@@ -387,7 +399,7 @@ def test_iterations_are_counted_until_the_loss_falls_no_more():
 def measured(tmp_path_factory):
     """A small run of every experiment on WINE."""
     store = Store(tmp_path_factory.mktemp("records"))
-    small = {"n_single": 3, "n_many": 2, "n_signs": 4}
+    small = {"n_single": 3, "n_many": 2, "n_signs": 4, "n_searched": 4}
     scope = Scope(("wine",), n_seeds=2, n_batches=1, batch=5, time_limit=2.0, **small)
     done = run(cells(EXPERIMENTS, scope), store, progress=False)
     assert not done.failed
@@ -415,6 +427,7 @@ def test_fewer_runs_than_usual_are_read_too(measured):
         "table",
         "single start",
         "seeds",
+        "searched",
     }
     assert len([run for run in found.of("wine", "ratio", "SR") if run.kind == "signs"]) == 4
 

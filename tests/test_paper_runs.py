@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +42,7 @@ from firstcut.paper.runs.repeated import (
 )
 from firstcut.paper.runs.running import run
 
-SMALL = Scope(("wine",), n_seeds=1, n_batches=1, batch=3)
+SMALL = Scope(("wine",), n_seeds=1, n_batches=1, batch=3, n_searched=20)
 
 
 def stripped(store):
@@ -359,3 +360,21 @@ def test_of_many_signs_the_first_are_kept_and_those_at_the_printed_value(monkeyp
     paper = printed.value("objective", "wine", "normalized", "SR")
     there = [value for value in every["values"][2:] if printed.is_printed(value, paper)]
     assert found["values"] == every["values"][:2] + there
+
+
+def test_searched_runs_are_told_once_for_every_partition():
+    """The first run and those at the printed value, as if each were on record by itself."""
+    shared = problem("wine", "ratio", None)
+    single = {"judge": "loss", "n_init": 1, "runs": 12}
+    every = for_many_seeds(shared, "kmeans_norm", single)
+    found = for_many_seeds(shared, "kmeans_norm", {**single, "kept": "printed"})
+    paper = printed.value("objective", "wine", "ratio", "KM-norm")
+    kept = [
+        partition
+        for i, (value, partition) in enumerate(
+            zip(every["values"], every["partitions"], strict=True)
+        )
+        if i == 0 or printed.is_printed(value, paper)
+    ]
+    assert found["tried"] == 12
+    assert dict(zip(found["partitions"], found["counts"], strict=True)) == Counter(kept)

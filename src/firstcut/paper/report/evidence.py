@@ -18,15 +18,17 @@ from firstcut.paper.runs.methods import (
     by_cut,
     identity_starts,
     many_seeds,
+    searched_starts,
     sign_choices,
     single_starts,
 )
 from firstcut.paper.runs.records import Record
 
 TABLE, SINGLE, SEEDS = "table", "single start", "seeds"
-IDENTITY, SIGNS = "identity", "signs"
+IDENTITY, SIGNS, SEARCHED = "identity", "signs", "searched"
 """Kinds of runs: as in a table, one start, as in a table for more seeds, one start that begins with
-the identity as rotation, SR for other signs."""
+the identity as rotation, SR for other signs, one start of thousands that is on record for its cut
+value."""
 
 MEASURES = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": "nmi"}
 """The tables of values and the measure that each shows."""
@@ -64,8 +66,9 @@ class Evidence:
     """The runs on record, by dataset and cut."""
 
     runs: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
-    tried: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Choices of signs that SR was run for; not all of these runs are kept on record."""
+    tried: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """By dataset, cut and method: single starts that were searched, or signs that SR was run for;
+    not all of these runs are on record."""
 
     def of(self, dataset: str, cut: str, column: str | None = None) -> list[Run]:
         """Return the runs of a dataset and a cut, and of a method."""
@@ -99,8 +102,9 @@ def evidence(records: list[Record]) -> Evidence:
                 str(record["labels"]),
             )
             found.runs.setdefault(place, []).append(run)
-    for record in many_runs(records, sign_choices()):
-        found.tried[record["dataset"], record["cut"]] = int(record["tried"])
+    for column in (sign_choices(), *searched_starts()):
+        for record in many_runs(records, column):
+            found.tried[record["dataset"], record["cut"], column.label] = int(record["tried"])
     return found
 
 
@@ -116,6 +120,7 @@ def _repeated(records: list[Record]) -> Iterable[tuple[str, str, Record]]:
         SEEDS: many_seeds(),
         IDENTITY: identity_starts(),
         SIGNS: [sign_choices()],
+        SEARCHED: searched_starts(),
     }
     for kind, columns in listed.items():
         for column in columns:

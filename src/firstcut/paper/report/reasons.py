@@ -14,6 +14,7 @@ from firstcut.paper.report.certified import Unreachable, unreachable
 from firstcut.paper.report.evidence import (
     IDENTITY,
     MEASURES,
+    SEARCHED,
     SEEDS,
     SIGNS,
     SINGLE,
@@ -68,6 +69,14 @@ SEVERAL = (
 NO_PARTITION = (
     "The cut values agree, but no partition on record that has this value to the digits printed "
     "has the printed accuracy or NMI."
+)
+FOUND_BY_SEARCH = (
+    "Among thousands of single starts of ours some have the printed cut value, accuracy and NMI, "
+    "all three."
+)
+BY_CHANCE = (
+    "Among thousands of single starts of ours some have the printed cut value, none of them with "
+    "the printed accuracy and NMI, so that they do may be chance."
 )
 ALONE = (
     "Runs of ours give this number, but none gives the printed cut value, accuracy and NMI "
@@ -202,9 +211,20 @@ def _reason(cell: _Cell, found: Evidence) -> tuple[str, str]:
             return ALONE, f"{there} of {len(numbers)} {noun}"
         if there:
             # of the choices of signs only those at the printed value are all on record
-            of = found.tried[cell.dataset, cell.cut] if text == OTHER_SIGNS else len(numbers)
+            of = _tried(cell, found) if text == OTHER_SIGNS else len(numbers)
             return text, f"{there:,} of {of:,} {noun}{_confirmed(cell)}"
-    return _by_range(cell, runs)
+    searched = _numbers(runs, cell.measure, SEARCHED) if cell.measure == "value" else []
+    there = sum(_is_there(number, cell) for number in searched)
+    if there:
+        whole = cell.trace is not None and cell.trace.kind == SAME_METHOD
+        detail = f"{there:,} of {_tried(cell, found):,} single starts"
+        return (FOUND_BY_SEARCH if whole else BY_CHANCE), detail
+    return _by_range(cell, [run for run in runs if run.kind != SEARCHED])
+
+
+def _tried(cell: _Cell, found: Evidence) -> int:
+    """Return how many choices of signs or single starts were searched for a cell."""
+    return found.tried[cell.dataset, cell.cut, cell.column]
 
 
 def _confirmed(cell: _Cell) -> str:
@@ -221,12 +241,10 @@ def _by_partition(cell: _Cell, found: Evidence) -> tuple[str, str] | None:
     if trace is not None and trace.kind == SAME_METHOD:
         runs = found.of(cell.dataset, cell.cut, cell.column)
         own = [run for run in trace.whole if run.column == cell.column]
-        signs = sum(run.kind == SIGNS for run in own)
-        if signs:
-            return (
-                SAME_RUN,
-                f"{signs:,} of {found.tried[cell.dataset, cell.cut]:,} choices of signs",
-            )
+        for kind, noun in ((SIGNS, "choices of signs"), (SEARCHED, "single starts")):
+            there = sum(run.kind == kind for run in own)
+            if there:
+                return SAME_RUN, f"{there:,} of {_tried(cell, found):,} {noun}"
         return SAME_RUN, f"{len(own)} of {len(runs)} runs"
     if trace is not None and trace.kind == OTHER_METHOD:
         return OTHER_COLUMN, ", ".join(sorted({run.column for run in trace.whole}))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from firstcut.paper.data.printed import dataset_labels, split_name
-from firstcut.paper.runs.experiments import EVIDENCE, TINY_EVIDENCE
+from firstcut.paper.runs.experiments import EVIDENCE, SEARCH, TINY_EVIDENCE
 from firstcut.paper.runs.methods import Column
 from firstcut.paper.runs.records import Record
 from firstcut.paper.runs.repeated import options_of
@@ -63,7 +63,7 @@ def many_runs(records: Iterable[Record], column: Column) -> list[Record]:
     return [
         record
         for record in records
-        if record["experiment"] in (EVIDENCE, TINY_EVIDENCE)
+        if record["experiment"] in (EVIDENCE, TINY_EVIDENCE, SEARCH)
         and record["method"] == column.method
         and options_of(record["parameters"]) == wanted
     ]
@@ -81,13 +81,14 @@ def each_run(records: Iterable[Record], column: Column) -> list[Record]:
             "labels": partition,
         }
         for record in many_runs(records, column)
-        for seed, (value, accuracy, nmi, partition) in enumerate(
-            zip(
-                record["values"],
-                record["accuracies"],
-                record["nmis"],
-                record["partitions"],
-                strict=True,
-            )
-        )
+        for seed, (value, accuracy, nmi, partition) in enumerate(_listed(record))
     ]
+
+
+def _listed(record: Record) -> Iterator[tuple[float, float, float, str]]:
+    """Yield value, accuracy, NMI and partition of every run that is on record."""
+    names = ("values", "accuracies", "nmis", "partitions")
+    # runs that were searched are told once for every partition they end at
+    counts = record.get("counts", [1] * len(record["values"]))
+    for count, run in zip(counts, zip(*(record[name] for name in names), strict=True), strict=True):
+        yield from [run] * int(count)

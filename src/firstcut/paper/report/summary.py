@@ -12,6 +12,7 @@ from firstcut.paper.report.reasons import (
     ALL_WORSE,
     ALONE,
     AMONG,
+    BY_CHANCE,
     CROSSED,
     NO_PARTITION,
     UNREACHABLE,
@@ -22,7 +23,16 @@ from firstcut.paper.report.tallies import Tally
 from firstcut.paper.runs.methods import DIRECT, METHODS, OPTIMUM, PARTITION, RELAXED
 from firstcut.paper.runs.records import Record
 
-UNEXPLAINED = (UNREACHABLE, CROSSED, NO_PARTITION, ALONE, AMONG, ALL_BETTER, ALL_WORSE)
+UNEXPLAINED = (
+    UNREACHABLE,
+    CROSSED,
+    NO_PARTITION,
+    ALONE,
+    BY_CHANCE,
+    AMONG,
+    ALL_BETTER,
+    ALL_WORSE,
+)
 """Reasons that do not lead to a run or partition of ours with the printed numbers."""
 
 

@@ -17,20 +17,24 @@ from firstcut.paper.runs.methods import (
     FIXED,
     N_INIT,
     N_MANY,
+    N_SEARCHED,
     N_SIGNS,
     N_SINGLE,
     PARTITION,
     RANDOM_METHODS,
     RELAXED,
+    SEARCHED_SAMPLES,
     WIDE_ETAS,
     Column,
     by_cut,
     columns,
     identity_starts,
     many_seeds,
+    searched_starts,
     sign_choices,
     single_starts,
 )
+from firstcut.paper.runs.protocol import expected_size
 from firstcut.paper.runs.records import key_of
 
 N_SEEDS = 10
@@ -54,6 +58,9 @@ TIME_LIMIT = 300.0
 EVIDENCE, TINY_EVIDENCE = "evidence", "tiny evidence"
 """The experiments of many runs, from which the reasons of differences are read; apart for the tiny
 datasets, so that a table needs no run of what is not in it."""
+
+SEARCH = "search"
+"""The experiment of single starts by the thousand: more evidence, which takes longer."""
 
 IMPLICATION = "implication"
 """The experiment on random graphs in three clusters: does what the gradient promises hold?"""
@@ -92,6 +99,7 @@ class Scope:
     n_single: int = N_SINGLE
     n_many: int = N_MANY
     n_signs: int = N_SIGNS
+    n_searched: int = N_SEARCHED
 
     def among(self, names: Iterable[str]) -> list[str]:
         """Return those of ``names`` that are in scope."""
@@ -107,6 +115,7 @@ QUICK = Scope(
     n_single=5,
     n_many=3,
     n_signs=8,
+    n_searched=5,
 )
 """Everything in small, in less than a minute, on the datasets that come with scikit-learn."""
 
@@ -159,6 +168,12 @@ def _many_runs(experiment: str, names: Iterable[str], scope: Scope) -> Iterator[
 
 def _evidence(scope: Scope) -> Iterator[Cell]:
     return _many_runs(EVIDENCE, scope.datasets, scope)
+
+
+def _search(scope: Scope) -> Iterator[Cell]:
+    for name in scope.datasets:
+        runs = min(scope.n_searched, SEARCHED_SAMPLES // expected_size(name))
+        yield from _values(SEARCH, [name], searched_starts(runs), n_seeds=1)
 
 
 def _tiny_evidence(scope: Scope) -> Iterator[Cell]:
@@ -218,6 +233,7 @@ EXPERIMENTS = {
     "certificates": _certificates,
     "restarts": _restarts,
     EVIDENCE: _evidence,
+    SEARCH: _search,
     TINY_EVIDENCE: _tiny_evidence,
     "theorems": _theorems,
     IMPLICATION: _implication,
@@ -237,7 +253,7 @@ EXPERIMENTS_OF_TABLE = {
     "seeds": (EVIDENCE, TINY_EVIDENCE),
     "identity": (EVIDENCE, TINY_EVIDENCE),
     "signs": (EVIDENCE, TINY_EVIDENCE),
-    "traces": ("objective", EVIDENCE),
+    "traces": ("objective", EVIDENCE, SEARCH),
     "restarts": ("objective", "restarts", EVIDENCE),
     "seconds": ("objective",),
     "theorem1": ("theorems",),

@@ -14,6 +14,7 @@ from firstcut.paper.runs.certificates import certificate
 from firstcut.paper.runs.experiments import (
     EVIDENCE,
     IMPLICATION,
+    SEARCH,
     TINY_EVIDENCE,
     Cell,
 )
@@ -214,6 +215,7 @@ SPECIAL: dict[str, Callable[[Cell, str | None], Record]] = {
     "convergence": _converging,
     EVIDENCE: _many_runs,
     TINY_EVIDENCE: _many_runs,
+    SEARCH: _many_runs,
     IMPLICATION: _implied,
     "random": _random,
     "motivation": _example,

@@ -38,6 +38,7 @@ MEASURED: dict[str, dict[str, Shape]] = {
     "datasets": {"shape": (3,), "stored": (), "components": ()},
     "evidence": RUNS,
     "tiny evidence": RUNS,
+    "search": RUNS,
     "certificates": {"bound": (), "relaxed": (), "seconds": ()},
     "convergence": {"history": ("iterations",)},
     "random": {"misses": ()},
@@ -124,8 +125,11 @@ def _check_record(record: dict[str, Any]) -> None:
     if MEASURED.get(record["experiment"], {}).keys() >= RUNS.keys():
         _check_hashes(record, sizes)
         if "signs" in record["parameters"]:
-            for name in ("choices", "tried"):
-                _check_numbers(record, name, (), sizes)
+            _check_numbers(record, "choices", (), sizes)
+        if "kept" in record["parameters"]:
+            _check_numbers(record, "counts", ("runs",), sizes)
+        if not {"signs", "kept"}.isdisjoint(record["parameters"]):
+            _check_numbers(record, "tried", (), sizes)
     if record["experiment"] == "random":
         _check_field(record, "misses", int)
         _check_field(record["parameters"], "graphs", int)

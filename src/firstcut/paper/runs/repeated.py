@@ -11,7 +11,8 @@ them. (The order of the columns does not matter: it numbers the clusters.)
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -22,7 +23,7 @@ import firstcut
 from firstcut.paper.data.printed import is_printed, split_name
 from firstcut.paper.data.printed import value as printed_value
 from firstcut.paper.runs.labellers import LABELLERS, hash_of
-from firstcut.paper.runs.methods import ROTATION
+from firstcut.paper.runs.methods import PRINTED_AS
 from firstcut.paper.runs.protocol import Problem
 from firstcut.paper.runs.records import Record
 
@@ -38,9 +39,14 @@ SHORT = 6
 
 
 def for_many_seeds(shared: Problem, method: str, parameters: Mapping[str, Any]) -> Record:
-    """Return what a method gives for the seeds 0, 1, …, as many as ``parameters["runs"]``."""
+    """Return what a method gives for the seeds 0, 1, …, as many as ``parameters["runs"]``.
+
+    With ``parameters["kept"]`` the first run is on record, and those at the printed cut value.
+    """
     options = options_of(parameters)
     identity = options.get("rotation") == "identity"
+    most = 1 if options.pop("kept", None) else parameters["runs"]
+    is_kept = _keeper(shared, method, most)
     begin = time.process_time()
     found = []
     for seed in range(parameters["runs"]):
@@ -48,8 +54,11 @@ def for_many_seeds(shared: Problem, method: str, parameters: Mapping[str, Any]) 
             # random labels too: a rotation alone fixes the start, and all would be the same one
             options["rotation"] = np.eye(shared.n_clusters)
             options["init"] = any_labels(shared.graph.shape[0], shared.n_clusters, seed)
-        found.append(LABELLERS[method](shared, seed, **options)[0])
-    return _record(shared, found, time.process_time() - begin)
+        labels = LABELLERS[method](shared, seed, **options)[0]
+        if is_kept(seed, labels):
+            found.append(labels)
+    record = _record(shared, found, parameters["runs"], time.process_time() - begin)
+    return _grouped(record) if "kept" in parameters else record
 
 
 def any_labels(n_nodes: int, n_clusters: int, seed: int) -> np.ndarray:
@@ -65,26 +74,34 @@ def for_many_signs(
 ) -> Record:
     """Return what a method gives for choices of signs, the first of which changes none.
 
-    ``choices`` is how many there are, and ``tried`` how many of them were; if these are not all,
-    they were drawn.
+    ``choices`` is how many there are; if not all were tried, those that were are drawn.
     """
     options = options_of(parameters)
     chosen = signs(shared.n_clusters, parameters["signs"], seed)
-    table = "objective" if split_name(shared.dataset)[1] is None else "tiny"
-    paper = printed_value(table, shared.dataset, shared.cut, ROTATION.printed)
+    is_kept = _keeper(shared, method, N_KEPT)
     begin = time.process_time()
     found = []
     for number, row in enumerate(chosen):
         turned = replace(shared, relaxation=with_signs(shared.relaxation, row))
         labels = LABELLERS[method](turned, seed, **options)[0]
-        if number < N_KEPT or (
+        if is_kept(number, labels):
+            found.append(labels)
+    record = _record(shared, found, len(chosen), time.process_time() - begin)
+    return {**record, "choices": 2**shared.n_clusters}
+
+
+def _keeper(shared: Problem, method: str, first: int) -> Callable[[int, np.ndarray], bool]:
+    """Return which runs are put on record: the first ones, and those at the printed cut value."""
+    table = "objective" if split_name(shared.dataset)[1] is None else "tiny"
+    paper = printed_value(table, shared.dataset, shared.cut, PRINTED_AS.get(method))
+
+    def is_kept(number: int, labels: np.ndarray) -> bool:
+        return number < first or (
             paper is not None
             and is_printed(firstcut.cut_value(shared.graph, labels, shared.cut), paper)
-        ):
-            found.append(labels)
-    seconds = time.process_time() - begin
-    record = _record(shared, found, seconds * len(found) / len(chosen))
-    return {**record, "choices": 2**shared.n_clusters, "tried": len(chosen)}
+        )
+
+    return is_kept
 
 
 def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,9 +137,8 @@ def with_signs(relaxation: firstcut.Relaxation, row: np.ndarray) -> firstcut.Rel
     )
 
 
-def _record(shared: Problem, found: Iterable[np.ndarray], seconds: float) -> Record:
-    """Return the record of many runs; ``seconds`` are those of all."""
-    listed = list(found)
+def _record(shared: Problem, listed: list[np.ndarray], tried: int, seconds: float) -> Record:
+    """Return the record of many runs; ``seconds`` are those of all that were tried."""
     # many runs end at the same partition, which is measured once
     hashes = [hash_of(labels) for labels in listed]
     measured = {
@@ -137,12 +153,24 @@ def _record(shared: Problem, found: Iterable[np.ndarray], seconds: float) -> Rec
     return {
         "value": float(np.median(values)),
         # of one run
-        "seconds": seconds / len(listed),
+        "seconds": seconds / tried,
+        "tried": tried,
         "values": [_short(value) for value in values],
         "accuracies": [_short(value) for value in accuracies],
         "nmis": [_short(value) for value in nmis],
         "partitions": hashes,
     }
+
+
+def _grouped(record: Record) -> Record:
+    """Return a record with every partition once, and how many runs ended there."""
+    counts: Counter[str] = Counter(record["partitions"])
+    first = [record["partitions"].index(name) for name in counts]
+    once = {
+        name: [record[name][i] for i in first]
+        for name in ("values", "accuracies", "nmis", "partitions")
+    }
+    return {**record, **once, "counts": list(counts.values())}
 
 
 def _short(value: float) -> float:
