@@ -194,8 +194,8 @@ def starts(
 def random_labels(n: int, n_clusters: int, random_state: np.random.Generator) -> np.ndarray:
     """Return labels drawn uniformly, every row for itself; empty clusters take a random row each.
 
-    So sizes differ as chance has it. Clusters of equal size would be a narrower choice: runs that
-    begin there never end in some partitions that uniform labels lead to.
+    So sizes differ as chance has it. Clusters of equal size would be a narrower choice, in which
+    no start has a small cluster beside a large one.
     """
     labels = random_state.integers(n_clusters, size=n)
     count = np.bincount(labels, minlength=n_clusters)

@@ -33,6 +33,7 @@ class Index(Protocol):
 
 
 def on_gpu(samples: Any, seed: int) -> Lists:
+    """Return the lists of the exact search on a GPU."""
     from firstcut.affinity.neighbors.gpu_search import memory_needed, nearest_on_gpu
 
     def listed(count: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -45,6 +46,8 @@ def on_gpu(samples: Any, seed: int) -> Lists:
 
 
 def approximately(index: Index, seed: int) -> Lists:
+    """Return the lists of the approximate search, with their recall on drawn samples."""
+
     def listed(count: int) -> tuple[np.ndarray, np.ndarray, float] | None:
         from firstcut.affinity.neighbors.approximate_search import approximate_neighbors
         from firstcut.affinity.neighbors.approximate_truth import PrecisionLost, sampled_recall

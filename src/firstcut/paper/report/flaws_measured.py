@@ -193,7 +193,7 @@ def _signs_found(known: _Known) -> str:
         f"With the signs that we happen to have it is the printed value in {as_they_are} of "
         f"{len(traced)} cells of Table II, with some choice in {len(some)}, which may be chance "
         f"where thousands were tried; in {len(whole)} of these accuracy and NMI are the printed "
-        "ones too, which is none."
+        "ones too."
     )
 
 

@@ -63,7 +63,7 @@ def settings(records: list[Record]) -> list[tuple[str, str]]:
         (
             "η",
             f"Searched over {grid} and chosen by the cut value, as the paper says; “η auto” adds "
-            "0.1, 0.3, 0.5, 0.7 and 0.9 times 1/λ_c.",
+            "0.1, 0.3, 0.5, 0.7 and 0.9 times 1/λ_c, and “η adaptive” chooses anew at every sweep.",
         ),
         (
             "Seeds",
