@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -30,7 +31,15 @@ def counts(kind: str = "") -> list[int]:
 
 @pytest.fixture(autouse=True)
 def three_threads():
-    """Three threads everywhere, so that one is another number on any machine."""
+    """Three threads everywhere, so that one is another number on any machine.
+
+    A search that an earlier test interrupted may still be ending in a thread of its own. Whoever
+    is inside then would set BLAS back to what it was before these three.
+    """
+    deadline = time.monotonic() + 60
+    while threads._blas.inside and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not threads._blas.inside, "a search of an earlier test has not ended"
     with threadpool_limits(3):
         assert set(counts()) == {3}
         yield
