@@ -16,19 +16,22 @@ from hypothesis import strategies as st
 from paper_records import as_printed, measured_on_wine
 
 import firstcut
+from firstcut.page_design.numbers import number_text
+from firstcut.page_design.palette import PALETTE
 from firstcut.paper.data import printed
-from firstcut.paper.report.drawing import PALETTE, save, svg_panels
+from firstcut.paper.report.drawing import save, svg_panels
 from firstcut.paper.report.figures import FIGURES
 from firstcut.paper.report.formats import MARKS, escaped
 from firstcut.paper.report.html_page import write_html
 from firstcut.paper.report.markdown_page import write_markdown
 from firstcut.paper.report.page_contents import contents
-from firstcut.paper.report.table import number_text
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-TEMPLATES = Path(firstcut.__file__).parent / "paper" / "report" / "templates"
+TEMPLATES = tuple(
+    Path(firstcut.__file__).parent / room / "templates" for room in ("page_design", "paper/report")
+)
 COLOR = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 TELEPHONE = 390
 
@@ -76,7 +79,7 @@ def test_text_and_lines_stand_out_from_what_is_behind_them(scheme):
 def test_the_palette_is_the_only_place_with_colours(records):
     colors = [color for pair in PALETTE.values() for color in pair]
     assert len(colors) == len(set(colors))
-    for path in TEMPLATES.iterdir():
+    for path in (path for folder in TEMPLATES for path in folder.iterdir()):
         assert not COLOR.findall(path.read_text(encoding="utf-8")), path.name
     light = {light for light, _ in PALETTE.values()}
     for figure in FIGURES.values():
@@ -98,7 +101,7 @@ def test_inside_the_page_figures_have_its_colours_and_alone_their_own(records, h
 # -- structure
 
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "hr", "img", "input", "link", "source"}
 
 
 class Outline(HTMLParser):

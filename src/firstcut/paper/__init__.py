@@ -9,5 +9,6 @@ Three rooms, each of which imports only from those above it here:
 ==========  ========================================================================
 
 Runs write records; tables, figures and pages only read them. The packages that only this part
-needs (matplotlib, jinja2, pandas, tqdm) are imported when they are used, see ``optional_packages``.
+needs (matplotlib, jinja2, pandas, tqdm) are imported when they are used, see
+``firstcut.optional_packages``.
 """

@@ -5,8 +5,6 @@
 ``sources``      where each dataset comes from
 ``openml``       a dataset fetched from OpenML, and kept once it was checked
 ``readers``      .npz, .mat and .csv files
-``mat_files``    the arrays of a MATLAB file, however damaged it is
-``whole_files``  files that are there whole or not at all
 ``printed``      the numbers in the paper (``printed.json``)
 ===============  =============================================================
 """

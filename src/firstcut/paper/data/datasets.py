@@ -18,6 +18,7 @@ from firstcut.paper.data import openml
 from firstcut.paper.data.printed import dataset_labels, dataset_shape
 from firstcut.paper.data.readers import READERS, as_samples, read
 from firstcut.paper.data.sources import BUNDLED, OPENML, WHERE
+from firstcut.short_reprs import one_line
 from firstcut.validation import check_choice
 
 ENVIRONMENT = "FIRSTCUT_DATA"
@@ -45,6 +46,21 @@ class Dataset:
     def n_classes(self) -> int:
         """Number of classes c."""
         return int(self.y.max()) + 1
+
+    def __repr__(self) -> str:
+        n_samples, n_features = self.X.shape
+        return one_line(
+            self,
+            self.name,
+            n_samples=n_samples,
+            n_features=n_features,
+            n_classes=self.n_classes,
+        )
+
+    def _repr_html_(self) -> str:
+        from firstcut.notebook import dataset_html  # which only notebooks need
+
+        return dataset_html(self)
 
 
 def names() -> list[str]:

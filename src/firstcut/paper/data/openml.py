@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.files.whole_files import written_whole
 from firstcut.paper.data.readers import Samples, as_samples
 from firstcut.paper.data.sources import OpenML
-from firstcut.paper.data.whole_files import written_whole
 
 SILENT_SECONDS = 30.0
 """How long OpenML may be silent: long enough for a slow line, short enough to wait for in vain."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.paper.data.mat_files import load_mat
+from firstcut.files.mat_files import load_mat
 
 SAMPLE_NAMES = ("x", "fea", "data")
 """What the samples are called, in lower case."""

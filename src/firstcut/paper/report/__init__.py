@@ -22,6 +22,7 @@
 ``page_contents``        what is on a page, in which order
 ``html_page``            the page in colours, one file that needs nothing else
 ``markdown_page``        the page of the documentation, with its tables and figures beside it
-``templating``           the files in ``templates``, which say how the two pages look
 =======================  ==================================================================
+
+How the two pages look is in ``templates`` and in ``firstcut.page_design``.
 """

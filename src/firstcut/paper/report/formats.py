@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from firstcut.paper.optional_packages import needed_for
-from firstcut.paper.report.table import Entry, Section, Table, number_text
+from firstcut.optional_packages import needed_for
+from firstcut.page_design.numbers import number_text
+from firstcut.paper.report.table import Entry, Section, Table
 
 
 def shown(entry: Entry, digits: int) -> str:
@@ -115,7 +116,7 @@ CSV_COLUMNS = ("table", "section", "row", "column", "ours", "smallest", "largest
 
 def comma_separated(table: Table) -> str:
     """Return a table as CSV, one line per entry. Needs pandas."""
-    with needed_for("Tables in CSV", "pandas"):
+    with needed_for("Tables in CSV", "pandas", "paper"):
         import pandas as pd
 
     # the long form: a line per entry and not per row, so a column holds one kind of thing
@@ -162,9 +163,9 @@ def latex(table: Table) -> str:
 
 
 def _latex_section(table: Table, section: Section) -> str:
-    with needed_for("Tables in LaTeX", "pandas"):
+    with needed_for("Tables in LaTeX", "pandas", "paper"):
         import pandas as pd
-    with needed_for("Tables in LaTeX", "jinja2"):
+    with needed_for("Tables in LaTeX", "jinja2", "paper"):
         import jinja2  # noqa: F401  (pandas writes LaTeX with it)
 
     # two tables of the same shape, what is written and how; the first column is the label

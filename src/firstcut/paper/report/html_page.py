@@ -1,22 +1,23 @@
 """Everything on one page: an HTML file that needs nothing else, ours beside the paper's.
 
-What is shown is made here; how it looks is in ``templates/page.html`` and ``templates/style.css``.
+What is shown is made here; how it looks is in ``templates/page.html`` and
+``firstcut.page_design``.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
-from firstcut.paper.data.whole_files import write_whole
-from firstcut.paper.report.drawing import PALETTE, Figure, svg_panels
+from firstcut.files.whole_files import write_whole
+from firstcut.page_design.figures import inline_svg
+from firstcut.page_design.palette import PALETTE
+from firstcut.page_design.templating import template
+from firstcut.paper.report.drawing import EXTRA, Figure, svg_panels
 from firstcut.paper.report.formats import MARKS, shown, shown_paper, shown_range
 from firstcut.paper.report.page_contents import Contents, contents
-from firstcut.paper.report.settings import REFERENCE
+from firstcut.paper.report.settings import ABBREVIATIONS, REFERENCE
 from firstcut.paper.report.table import Entry, Table
-from firstcut.paper.report.templating import template
 from firstcut.paper.runs.records import Record
 
 
@@ -56,10 +57,11 @@ def write_html(records: list[Record], path: Path, found: Contents | None = None)
     found : Contents, optional
         The contents of the records, where they are known already.
     """
-    page = template("page.html")
+    page = template("firstcut.paper.report", "page.html", EXTRA)
     found = found or contents(records)
     html = page.render(
         reference=REFERENCE,
+        abbreviations=ABBREVIATIONS,
         palette=PALETTE,
         marks=MARKS,
         page=found,
@@ -110,24 +112,9 @@ def _entry(table: Table, entry: Entry, best: bool) -> ShownEntry:
     )
 
 
-NOT_IN_A_PAGE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
-"""What a drawing has to say about itself as a file, and its rules, which are the page's."""
-
-
 def _drawings(figure: Figure, records: list[Record]) -> list[str]:
     """Return the panels of a figure as SVG to stand inside the page, in the page's colours."""
-    found = []
-    for number, (title, svg) in enumerate(svg_panels(figure, records)):
-        # 1. from the root on: the XML declaration before it has no place inside a page, nor has a
-        # size of its own
-        box = re.search(r'viewBox="[^"]*"', svg)
-        assert box is not None
-        inside = NOT_IN_A_PAGE.sub("", svg[svg.index(">", box.end()) + 1 :])
-        # 2. names inside a drawing must be the only ones of their kind on the whole page
-        for before in ('id="', "url(#", 'xlink:href="#'):
-            inside = inside.replace(before, f"{before}{figure.name}-{number}-")
-        # 3. colours by name, so that they change with the page's
-        for name, (light, _) in PALETTE.items():
-            inside = inside.replace(light, f"var(--{name})")
-        found.append(f'<svg role="img" aria-label="{escape(title)}" {box[0]}>{inside}')
-    return found
+    return [
+        inline_svg(svg, f"{figure.name}-{number}", title)
+        for number, (title, svg) in enumerate(svg_panels(figure, records))
+    ]

@@ -10,13 +10,13 @@ import shlex
 from pathlib import Path
 from urllib.parse import quote
 
+from firstcut.files.whole_files import write_whole
+from firstcut.page_design.templating import template
 from firstcut.paper.data.datasets import ENVIRONMENT
-from firstcut.paper.data.whole_files import write_whole
-from firstcut.paper.report.drawing import save
+from firstcut.paper.report.drawing import EXTRA, save
 from firstcut.paper.report.formats import FORMATS, MARKS, escaped, markdown
 from firstcut.paper.report.page_contents import Contents, contents
-from firstcut.paper.report.settings import REFERENCE
-from firstcut.paper.report.templating import template
+from firstcut.paper.report.settings import ABBREVIATIONS, REFERENCE
 from firstcut.paper.runs.records import Record
 
 ENDINGS = {"csv": "csv", "latex": "tex"}
@@ -38,7 +38,7 @@ def write_markdown(
     found : Contents, optional
         The contents of the records, where they are known already.
     """
-    page = template("page.md")
+    page = template("firstcut.paper.report", "page.md", EXTRA)
     found = found or contents(records)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,6 +51,7 @@ def write_markdown(
                 write_whole(folder / f"{item.table.name}.{ending}", text)
     text = page.render(
         reference=REFERENCE,
+        abbreviations=ABBREVIATIONS,
         page=found,
         marks=MARKS,
         markdown=markdown,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from firstcut.optional_packages import install_command
 from firstcut.paper.data.datasets import ENVIRONMENT, names
 from firstcut.paper.data.printed import dataset_labels, split_name
 from firstcut.paper.data.sources import BUNDLED, OPENML
-from firstcut.paper.optional_packages import INSTALL
 from firstcut.paper.report.figures import FIGURES
 from firstcut.paper.report.tables import TABLES
 from firstcut.paper.runs.experiments import (
@@ -47,7 +47,7 @@ def foot(action: str) -> list[str]:
         "figure": [figures],
         "report": [],
     }
-    return [*lists[action], f"packages: {PACKAGES[action]} {INSTALL} brings them."]
+    return [*lists[action], f"packages: {PACKAGES[action]} {install_command('paper')} brings them."]
 
 
 def datasets_needed(experiments: Iterable[str]) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import median
 
+from firstcut.page_design.numbers import number_text
 from firstcut.paper.data import printed
 from firstcut.paper.report.record_selection import numbers, select
-from firstcut.paper.report.table import number_text
 from firstcut.paper.runs.methods import (
     CERTIFIED,
     ETA_GRID,
@@ -25,6 +25,15 @@ REFERENCE = (
     "figure, run again with firstcut, beside the numbers printed."
 )
 """What the pages are about."""
+
+ABBREVIATIONS = (
+    "KM: k-means on the eigenvectors. KM-norm: the same on rows of length 1. SR: spectral "
+    "rotation. ISR: improved spectral rotation. DNC: direct normalized cut. First order: the "
+    "paper’s method. OPT: the optimum, of all partitions. OPT_r: the optimum of the relaxed "
+    "problem, the sum of the c smallest eigenvalues. NMI: normalized mutual information. "
+    "partition: firstcut’s search."
+)
+"""What the columns of the tables are called in full."""
 
 
 def settings(records: list[Record]) -> list[tuple[str, str]]:

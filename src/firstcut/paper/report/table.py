@@ -6,7 +6,6 @@ A number of ours is the median over the seeds; the smallest and the largest go w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from statistics import median
 
 from firstcut.paper.data import printed
@@ -18,44 +17,6 @@ that matter would drown among those that do not."""
 
 BOUNDS = (OPTIMUM.label, RELAXED.label)
 """Columns that no method can beat, and that therefore do not count for the best of a row."""
-
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""Digits of an exponent as they are written above the line."""
-
-
-def power_of_ten(exponent: int) -> str:
-    """Return a power of ten as text.
-
-    >>> power_of_ten(-3)
-    '10⁻³'
-    """
-    return f"10{str(exponent).translate(SUPERSCRIPTS)}"
-
-
-def number_text(value: float) -> str:
-    """Return a number of any size as text: the one format where decimals are not fixed.
-
-    Three significant digits, but never more than three decimals, and all digits before the point; a
-    whole number without decimals; a power of ten below a thousandth and from a million on.
-
-    >>> [number_text(value) for value in (0, 0.00201, 0.0654, 0.9996, 7.834, 20, 299.4, 10416.7)]
-    ['0', '0.002', '0.065', '1.00', '7.83', '20', '299', '10,417']
-    >>> number_text(1.3156e10), number_text(-0.00042)
-    ('1.32 × 10¹⁰', '−4.20 × 10⁻⁴')
-    """
-    if not isfinite(value):
-        return str(value)
-    if value == 0:
-        return "0"
-    # rounded first, so that 0.9996 has the digits of 1
-    digits, _, tens = f"{abs(value):.2e}".partition("e")
-    exponent = int(tens)
-    if -3 <= exponent < 6:
-        decimals = 0 if value == round(value) else min(max(2 - exponent, 0), 3)
-        text = f"{abs(value):,.{decimals}f}"
-    else:
-        text = f"{digits} × {power_of_ten(exponent)}"
-    return f"−{text}" if value < 0 else text
 
 
 @dataclass(frozen=True)

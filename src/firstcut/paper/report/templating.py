@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firstcut.paper.optional_packages import needed_for
+from firstcut.optional_packages import needed_for
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def template(name: str) -> Template:
     """Return a template; what is put into an .html one is escaped, and a name must be known."""
-    with needed_for("Pages", "jinja2"):
+    with needed_for("Pages", "jinja2", "paper"):
         from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(

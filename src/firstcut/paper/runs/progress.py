@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from math import ceil, inf
 from typing import Any, TextIO
 
-from firstcut.paper.optional_packages import needed_for
+from firstcut.optional_packages import needed_for
 from firstcut.paper.runs.experiments import IMPLICATION, Cell
 from firstcut.paper.runs.protocol import expected_size
+from firstcut.progress import LineByLine
 
 RANDOM_COSTS = {"closest": 0.04, "first_order": 20.0, "fast": 13.0, "balanced": 120.0}
 """What a random graph costs, about, in milliseconds, by method or effort."""
@@ -78,7 +79,7 @@ class Progress:
     """
 
     def __init__(self, cells: Iterable[Cell], stream: TextIO | None = None) -> None:
-        with needed_for("Progress bars", "tqdm"):
+        with needed_for("Progress bars", "tqdm", "paper"):
             from tqdm import tqdm
 
         costs = [_whole_cost(cell) for cell in cells]
@@ -88,7 +89,7 @@ class Progress:
         self._bar: Any = tqdm(
             total=sum(costs),
             # a log has no cursor to move: there the bar is a line now and then
-            file=file if live else _Log(file),
+            file=file if live else LineByLine(file),
             mininterval=LIVE_SECONDS if live else LINE_SECONDS,
             delay=0.0 if live else LINE_SECONDS,
             miniters=0,  # time alone decides when to tell
@@ -108,19 +109,3 @@ class Progress:
     def close(self) -> None:
         """Take the bar away."""
         self._bar.close()
-
-
-class _Log:
-    """A file to which a bar is written line by line, where tqdm would draw one over the other."""
-
-    def __init__(self, file: TextIO) -> None:
-        self.file, self.encoding = file, file.encoding
-
-    def write(self, text: str) -> None:
-        """Write a line; what only moves the cursor or wipes the bar away is left out."""
-        if text.strip():
-            self.file.write(text.strip() + "\n")
-
-    def flush(self) -> None:
-        """Let it be seen at once."""
-        self.file.flush()

@@ -7,9 +7,10 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from firstcut.page_design.palette import BLUE, INK, ORANGE, RULE
 from firstcut.paper.data.printed import CUT_TITLES, row_label
 from firstcut.paper.report.certified import certificates, is_tiny, values_printed
-from firstcut.paper.report.drawing import BLUE, INK, ORANGE, RULE, Figure, Panel, needed
+from firstcut.paper.report.drawing import Figure, Panel, needed
 from firstcut.paper.report.record_selection import numbers, select
 from firstcut.paper.runs.methods import FIRST_ORDER, PARTITION
 from firstcut.paper.runs.records import Record

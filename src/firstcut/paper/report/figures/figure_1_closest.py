@@ -7,17 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from firstcut.paper.report.drawing import (
-    BLUE,
-    INK,
-    ORANGE,
-    RULE,
-    SOFT,
-    TEAL,
-    Figure,
-    Panel,
-    needed,
-)
+from firstcut.page_design.palette import BLUE, INK, ORANGE, RULE, SOFT, TEAL
+from firstcut.paper.report.drawing import Figure, Panel, needed
 from firstcut.paper.runs.experiments import NODES
 from firstcut.paper.runs.methods import RANDOM_METHODS, Column
 from firstcut.paper.runs.records import Record

@@ -7,10 +7,11 @@ from math import log10
 from statistics import median
 from typing import Any
 
+from firstcut.page_design.numbers import power_of_ten
+from firstcut.page_design.palette import BLUE, ORANGE
 from firstcut.paper.data.printed import CUT_TITLES, row_label
-from firstcut.paper.report.drawing import BLUE, ORANGE, Figure, Panel, needed
+from firstcut.paper.report.drawing import Figure, Panel, needed
 from firstcut.paper.report.record_selection import datasets_of, select
-from firstcut.paper.report.table import power_of_ten
 from firstcut.paper.runs.methods import RELAXED, WIDE_ETAS
 from firstcut.paper.runs.records import Record
 

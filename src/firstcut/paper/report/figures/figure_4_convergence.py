@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from firstcut.page_design.palette import BLUE, ORANGE
 from firstcut.paper.data.printed import CUT_TITLES, row_label
-from firstcut.paper.report.drawing import BLUE, ORANGE, Figure, Panel, needed
+from firstcut.paper.report.drawing import Figure, Panel, needed
 from firstcut.paper.report.record_selection import datasets_of
 from firstcut.paper.runs.records import Record
 

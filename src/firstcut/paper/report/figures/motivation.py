@@ -11,16 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from firstcut.paper.report.drawing import (
-    BLUE,
-    INK,
-    ORANGE,
-    PAGE,
-    RULE,
-    Figure,
-    Panel,
-    needed,
-)
+from firstcut.page_design.palette import BLUE, INK, ORANGE, PAGE, RULE
+from firstcut.paper.report.drawing import Figure, Panel, needed
 from firstcut.paper.runs.records import Record
 from firstcut.paper.runs.small_graphs import PRINTED_CLOSEST
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firstcut.page_design.numbers import number_text
 from firstcut.paper.data import printed
 from firstcut.paper.report.certified import (
     PROVEN,
@@ -10,7 +11,7 @@ from firstcut.paper.report.certified import (
     is_proven,
     values_printed,
 )
-from firstcut.paper.report.table import Entry, Row, Section, Table, number_text
+from firstcut.paper.report.table import Entry, Row, Section, Table
 from firstcut.paper.runs.methods import RELAXED
 from firstcut.paper.runs.records import Record
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from statistics import median
 
+from firstcut.page_design.numbers import number_text
 from firstcut.paper.data import printed
 from firstcut.paper.report.certified import is_tiny
 from firstcut.paper.report.record_selection import in_order, many_runs
-from firstcut.paper.report.table import Entry, Row, Section, Table, number_text
+from firstcut.paper.report.table import Entry, Row, Section, Table
 from firstcut.paper.runs.methods import ROTATION, sign_choices
 from firstcut.paper.runs.records import Record
 from firstcut.paper.runs.repeated import N_KEPT

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from firstcut.page_design.numbers import number_text
 from firstcut.paper.data import printed
 from firstcut.paper.report.record_selection import in_order, select
-from firstcut.paper.report.table import Entry, Row, Section, Table, number_text
+from firstcut.paper.report.table import Entry, Row, Section, Table
 from firstcut.paper.runs.methods import Column
 from firstcut.paper.runs.records import Record
 

@@ -1,16 +1,24 @@
-"""Packages that only the reproduction needs: imported when used, and missed with one message."""
+"""Packages that only some parts need: imported when used, and missed with one message."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-INSTALL = "pip install 'firstcut[paper]'"
-"""The command that brings every optional package of this part at once."""
+
+def install_command(extra: str) -> str:
+    """Return the command that brings every optional package of a part at once.
+
+    Examples
+    --------
+    >>> install_command("plot")
+    "pip install 'firstcut[plot]'"
+    """
+    return f"pip install 'firstcut[{extra}]'"
 
 
 @contextmanager
-def needed_for(purpose: str, package: str) -> Iterator[None]:
+def needed_for(purpose: str, package: str, extra: str | None = None) -> Iterator[None]:
     """Return a context for the import of an optional package.
 
     Parameters
@@ -19,6 +27,9 @@ def needed_for(purpose: str, package: str) -> Iterator[None]:
         What needs it, in the plural and at the beginning of a sentence.
     package : str
         The name to import it by.
+    extra : str or None, default=None
+        The extra of this package that brings it; None where it is in none, and is installed by its
+        own name.
 
     Raises
     ------
@@ -27,12 +38,12 @@ def needed_for(purpose: str, package: str) -> Iterator[None]:
 
     Examples
     --------
-    >>> with needed_for("Miracles", "no_such_package"):
+    >>> with needed_for("Miracles", "no_such_package", "plot"):
     ...     import no_such_package
     Traceback (most recent call last):
     ...
     ImportError: Miracles need no_such_package, which is not installed; pip install \
-'firstcut[paper]' brings it.
+'firstcut[plot]' brings it.
     """
     try:
         yield
@@ -40,6 +51,7 @@ def needed_for(purpose: str, package: str) -> Iterator[None]:
         # a package that is there but misses a part of its own is another trouble, told as it is
         if error.name is None or error.name.partition(".")[0] != package:
             raise
+        command = f"pip install {package}" if extra is None else install_command(extra)
         raise ImportError(
-            f"{purpose} need {package}, which is not installed; {INSTALL} brings it."
+            f"{purpose} need {package}, which is not installed; {command} brings it."
         ) from None
