@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from imports import PUBLIC
 
 import firstcut
 from firstcut.metrics import scores
@@ -106,7 +107,8 @@ LINKS = {
 NAMES = {**NOT_ARRAYS, "an unknown name": "first-order", "0": 0}
 
 
-GRAPH_AND_CUT = {"graph": MATRICES, "cut": WEIGHTS}
+SYMMETRIZE = without(NAMES, "None")
+GRAPH_AND_CUT = {"graph": MATRICES, "cut": WEIGHTS, "symmetrize": SYMMETRIZE}
 FLAGS = {**NOT_ARRAYS, "0": 0, "1": 1, "an array": np.array([True, False])}
 NUMBERS = {
     **without(NOT_ARRAYS, "a number"),
@@ -140,7 +142,7 @@ BAD = {
     ),
     firstcut.cut_value: (
         {"graph": GRAPH, "labels": LABELS},
-        {**GRAPH_AND_CUT, "labels": LABELLINGS},
+        {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},
     ),
     firstcut.node_weights: ({"graph": GRAPH}, GRAPH_AND_CUT),
     firstcut.operator: ({"graph": GRAPH}, GRAPH_AND_CUT),
@@ -179,6 +181,7 @@ BAD = {
             "relaxation": {**MATRICES, "a graph": GRAPH},
             "method": NAMES,
             "graph": without(MATRICES, "None"),
+            "symmetrize": SYMMETRIZE,
             "random_state": SEEDS,
             "eta": {**without(NOT_ARRAYS, "a number"), **NOT_NUMBERS, "NaN": np.nan, "-1": -1.0},
             "init": without(LABELLINGS, "None"),
@@ -198,7 +201,10 @@ BAD = {
             "random_state": SEEDS,
         },
     ),
-    firstcut.refine: ({"graph": GRAPH, "labels": LABELS}, {**GRAPH_AND_CUT, "labels": LABELLINGS}),
+    firstcut.refine: (
+        {"graph": GRAPH, "labels": LABELS},
+        {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},
+    ),
     firstcut.exact_partition: (
         {"graph": GRAPH, "n_clusters": 3},
         {
@@ -213,6 +219,7 @@ BAD = {
         {
             **GRAPH_AND_CUT,
             "labels": LABELLINGS,
+            "isolated": NAMES,
             "gap": {**without(NUMBERS, "a number"), "1": 1, "percent": 5.0, "infinity": np.inf},
             "time_limit": without(NUMBERS, "None"),
             "must_link": {**LINKS, "apart in the labels": [(0, 11)]},
@@ -226,6 +233,7 @@ BAD = {
         {
             **GRAPH_AND_CUT,
             "n_clusters": COUNTS,
+            "isolated": NAMES,
             "effort": NAMES,
             "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
             "must_link": LINKS,
@@ -264,7 +272,7 @@ def test_bad_values_are_refused_by_name(function, right, name, value):
 
 def test_every_public_function_is_in_the_table():
     elsewhere = {"cut_path"}  # its argument may be samples, a graph or a relaxation
-    functions = {name for name in firstcut.__all__ if inspect.isfunction(getattr(firstcut, name))}
+    functions = {name for name in PUBLIC if inspect.isfunction(getattr(firstcut, name))}
     assert functions - elsewhere <= {function.__name__ for function in BAD}
 
 

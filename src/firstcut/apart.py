@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.short_reprs import fields_in_one_line
+
 
 @dataclass(frozen=True, eq=False)
 class Apart:
@@ -28,6 +30,8 @@ class Apart:
     indptr: np.ndarray
     indices: np.ndarray
     colouring: np.ndarray | None = None
+
+    __repr__ = fields_in_one_line
 
     @classmethod
     def of(cls, pairs: np.ndarray, n_nodes: int) -> Apart:

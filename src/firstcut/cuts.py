@@ -20,8 +20,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from firstcut.apart import Apart
+from firstcut.distance_check import warn_of_distances
 from firstcut.graph import Graph, as_graph
+from firstcut.short_reprs import fields_in_one_line
 from firstcut.validation import as_floats, check_choice, check_labels, refuse_masked
+
+ISOLATED = ("error", "ignore")
+"""What nodes without edges may be under a cut that does not weigh them: refused, or left out."""
 
 CutLike = str | npt.ArrayLike
 """What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node."""
@@ -51,7 +56,8 @@ class Problem:
     ----------
     graph : Graph
     node_weights : ndarray of shape (n,)
-        The weights b, positive.
+        The weights b, positive; 0 only of nodes without edges, where these are to be ignored. Such
+        a problem has values, and is restricted to its other nodes before it is cut.
     apart : Apart or None
         Pairs of nodes that must be in different clusters, where there are any.
     """
@@ -59,6 +65,8 @@ class Problem:
     graph: Graph
     node_weights: np.ndarray
     apart: Apart | None = None
+
+    __repr__ = fields_in_one_line
 
     @property
     def n_nodes(self) -> int:
@@ -169,6 +177,8 @@ class Cut:
     constant: float | np.ndarray
     per_degree: float
 
+    __repr__ = fields_in_one_line
+
     def node_weights(self, graph: Graph) -> np.ndarray:
         """Return the weights b of the nodes; 0 where a node has no edges and only those weigh."""
         # Degrees are not even computed where they do not count. The array given is copied.
@@ -220,15 +230,47 @@ def as_cut(cut: CutLike, n_nodes: int) -> Cut:
     return Cut("given", constant=weights, per_degree=0.0)
 
 
-def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
+def given_graph(graph: Any, symmetrize: str | None = None) -> Graph:
+    """Check a graph that a user passed, and warn where it looks like distances.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        A :class:`Graph` is not checked again.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph.
+
+    Returns
+    -------
+    Graph
+    """
+    found = as_graph(graph, symmetrize)
+    if found is not graph:
+        warn_of_distances(found.matrix)
+    return found
+
+
+def as_problem(
+    graph: Any,
+    cut: CutLike = "normalized",
+    *,
+    symmetrize: str | None = None,
+    isolated: str = "error",
+) -> Problem:
     """Check a graph and a cut, and return them as one problem.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
         Symmetric, finite, non-negative affinities; a :class:`Graph` is not checked again.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges where the cut does not weigh them: an error, or a weight
+        of 0.
 
     Returns
     -------
@@ -248,17 +290,20 @@ def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
     >>> as_problem([[0, 2, 0], [2, 0, 1], [0, 1, 0]]).node_weights
     array([2., 3., 1.])
     """
-    graph = as_graph(graph)
+    isolated = check_choice("isolated", isolated, ISOLATED)
+    graph = given_graph(graph, symmetrize)
     resolved = as_cut(cut, graph.n_nodes)
     # Degrees that overflow are told below, by the affinities that do.
     with np.errstate(over="ignore"):
         weights = resolved.node_weights(graph)
-    isolated = np.flatnonzero(weights <= 0)
-    if isolated.size:
+    if isolated == "error" and not weights.min() > 0:
+        lonely = np.flatnonzero(weights <= 0)
+        first = lonely[0] if graph.names is None else repr(graph.names[lonely[0]])
         raise ValueError(
-            f"The {resolved.name} cut is undefined on isolated nodes, and {isolated.size} of "
-            f"{graph.n_nodes} nodes have no edges (the first is node {isolated[0]}). Drop them, "
-            "connect them, or use cut='ratio'."
+            f"The {resolved.name} cut is undefined on isolated nodes, and {lonely.size} of "
+            f"{graph.n_nodes} nodes have no edges (the first is node {first}). Drop them, connect "
+            "them, use cut='ratio', or let partition, refine, certify and cut_value leave them out "
+            "of the cut with isolated='ignore'."
         )
     problem = Problem(graph, weights)
     if not _is_ordinary(graph, weights):
@@ -266,17 +311,30 @@ def as_problem(graph: Any, cut: CutLike = "normalized") -> Problem:
     return problem
 
 
-def cut_value(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> float:
+def cut_value(
+    graph: Any,
+    labels: npt.ArrayLike,
+    cut: CutLike = "normalized",
+    *,
+    symmetrize: str | None = None,
+    isolated: str = "error",
+) -> float:
     """Return Σ_k boundary(C_k) / b(C_k), the quantity that everything here minimises.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     labels : array-like of shape (n,)
         The cluster of every node; any values will do.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
+        they add nothing to the value.
 
     Returns
     -------
@@ -290,19 +348,24 @@ def cut_value(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") ->
     >>> firstcut.cut_value(S, [0, 0, 1], cut="ratio")
     1.5
     """
-    problem = as_problem(graph, cut)
+    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     return problem.value(check_labels(labels, problem.n_nodes))
 
 
-def node_weights(graph: Any, cut: CutLike = "normalized") -> np.ndarray:
+def node_weights(
+    graph: Any, cut: CutLike = "normalized", *, symmetrize: str | None = None
+) -> np.ndarray:
     """Return the node weights b that a cut means on a graph.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -315,18 +378,23 @@ def node_weights(graph: Any, cut: CutLike = "normalized") -> np.ndarray:
     >>> firstcut.node_weights([[0, 2, 0], [2, 0, 1], [0, 1, 0]], cut="normalized")
     array([2., 3., 1.])
     """
-    return as_problem(graph, cut).node_weights
+    return as_problem(graph, cut, symmetrize=symmetrize).node_weights
 
 
-def operator(graph: Any, cut: CutLike = "normalized") -> sp.csr_array:
+def operator(
+    graph: Any, cut: CutLike = "normalized", *, symmetrize: str | None = None
+) -> sp.csr_array:
     """Return A = B^-½ (diag(d) − S) B^-½, whose smallest eigenpairs relax the cut.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -340,7 +408,7 @@ def operator(graph: Any, cut: CutLike = "normalized") -> sp.csr_array:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return as_problem(graph, cut).operator()
+    return as_problem(graph, cut, symmetrize=symmetrize).operator()
 
 
 def value_of_sums(boundary: np.ndarray, cluster_weights: np.ndarray) -> float:
@@ -390,7 +458,9 @@ def _is_ordinary(graph: Graph, node_weights: np.ndarray) -> bool:
     """Whether the numbers are so far from the ends that nothing can overflow or underflow."""
     if graph.n_stored == 0:
         return float(node_weights.sum()) < ORDINARY
-    heaviest, lightest = float(node_weights.max()), float(node_weights.min())
+    heaviest = float(node_weights.max())
+    # Nodes that weigh nothing have no edges, and no term.
+    lightest = float(np.min(node_weights, where=node_weights > 0, initial=heaviest))
     # More than all affinities together, and than any cluster's term.
     total = graph.n_stored * float(graph.weights.max())
     most = max(total, graph.n_nodes * (total / lightest), graph.n_nodes * heaviest)
@@ -414,8 +484,10 @@ def _check_range(problem: Problem, cut: Cut) -> None:
             f"The node weights add up to {weight:.6g}, and {LARGEST:g} is the most that is "
             f"supported. Multiply them {down}"
         )
+    terms = np.zeros(problem.n_nodes)
     with np.errstate(over="ignore", under="ignore"):
-        terms = graph.outward / node_weights
+        # Nodes that weigh nothing have no edges, and no term.
+        np.divide(graph.outward, node_weights, out=terms, where=node_weights > 0)
     most = problem.n_nodes * float(terms.max())
     node = int(np.argmax(terms))
     words = f"its edges add up to {graph.outward[node]:.6g} and it weighs {node_weights[node]:.6g}"

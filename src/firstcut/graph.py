@@ -15,8 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from firstcut.short_reprs import one_line
 from firstcut.threads import in_blocks
-from firstcut.validation import average_rounding, canonical_csr, check_graph, index_type
+from firstcut.validation import (
+    average_rounding,
+    canonical_csr,
+    check_graph,
+    check_symmetrize,
+    index_type,
+)
 
 ROWS = 2**15
 """Rows of a graph that a thread works on at once."""
@@ -41,11 +48,15 @@ class Graph:
         The affinities S in CSR form: the neighbours of node i are
         ``indices[indptr[i]:indptr[i + 1]]``, with these weights. Columns are sorted in the graph
         that a user passed, and in any order in one made by contraction.
+    names : tuple or None
+        The names of the nodes, in their order, where the graph that was passed has names. Graphs
+        that are made of this one have none.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     weights: np.ndarray
+    names: tuple[Any, ...] | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -108,14 +119,21 @@ class Graph:
         inside.sort_indices()
         return Graph(inside.indptr, inside.indices, inside.data)
 
+    def __repr__(self) -> str:
+        return one_line(self, n_nodes=self.n_nodes, n_stored=self.n_stored)
 
-def as_graph(graph: Any) -> Graph:
-    """Check an affinity matrix and return it as a :class:`Graph`.
+
+def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
+    """Check an affinity matrix, or a graph of another library, and return it as a :class:`Graph`.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array, or array-like of shape (n, n)
-        Symmetric, finite, non-negative affinities; self-loops allowed.
+    graph : Graph, sparse matrix or array, array-like of shape (n, n), or graph of a library
+        Symmetric, finite, non-negative affinities; self-loops allowed. The libraries are those of
+        :mod:`firstcut.graph_inputs`.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -126,11 +144,20 @@ def as_graph(graph: Any) -> Graph:
     >>> from firstcut.graph import as_graph
     >>> as_graph([[0.0, 2.0], [2.0, 1.0]]).degrees
     array([2., 3.])
+    >>> as_graph([[0, 2], [1, 0]], symmetrize="max").weights
+    array([2., 2.])
     """
+    symmetrize = check_symmetrize(symmetrize)
     if isinstance(graph, Graph):
         return graph
-    matrix = check_graph(graph)
-    return Graph(matrix.indptr, matrix.indices, matrix.data)
+    names, is_directed = None, False
+    if not (isinstance(graph, np.ndarray) or sp.issparse(graph)):
+        from firstcut.graph_inputs import as_matrix, is_foreign  # which few calls need
+
+        if is_foreign(graph):
+            graph, names, is_directed = as_matrix(graph)
+    matrix = check_graph(graph, symmetrize, names, is_directed)
+    return Graph(matrix.indptr, matrix.indices, matrix.data, names)
 
 
 def symmetric_graph(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -21,6 +23,9 @@ SYMMETRY_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
 
 CHECKED = 2**17
 """Coordinates of samples that are checked at once: they stay in the cache."""
+
+SYMMETRIZE = ("mean", "max")
+"""Ways to make an undirected graph of a directed one: (S + Sᵀ) / 2, or the larger of both."""
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 """What ``random_state`` may be: a seed, a generator, or None for fresh entropy."""
@@ -77,6 +82,15 @@ def check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} must be True or False.")
     return bool(value)
+
+
+def is_true(answer: object) -> bool:
+    """Say whether an answer is True itself, as Python or NumPy has it, and not only something.
+
+    A callback that returns it stops the work: ``list.append`` returns None, and functions that
+    return what they have counted or written do not mean to stop anything.
+    """
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def check_callback(callback: object) -> None:
@@ -263,7 +277,17 @@ def canonical_csr(X: Any) -> sp.csr_array:
     return found.astype(X.dtype) if not exact and found.nnz == X.nnz else found
 
 
-def check_graph(graph: Any) -> sp.csr_array:
+def check_symmetrize(symmetrize: object) -> str | None:
+    """Return ``symmetrize`` if it is None or one of :data:`SYMMETRIZE`."""
+    return None if symmetrize is None else check_choice("symmetrize", symmetrize, SYMMETRIZE)
+
+
+def check_graph(
+    graph: Any,
+    symmetrize: str | None = None,
+    names: Sequence[Any] | None = None,
+    is_directed: bool = False,
+) -> sp.csr_array:
     """Return a matrix of affinities as symmetric float64 CSR, or say why it is refused.
 
     Parameters
@@ -271,6 +295,12 @@ def check_graph(graph: Any) -> sp.csr_array:
     graph : sparse matrix or array-like of shape (n, n)
         Symmetric (up to rounding, which is averaged away), finite, non-negative affinities;
         self-loops allowed.
+    symmetrize : {"mean", "max"} or None, default=None
+        What becomes of a matrix that is not symmetric; with None it is refused.
+    names : sequence, optional
+        The names of the nodes, for the error.
+    is_directed : bool, default=False
+        Whether the matrix was read from a directed graph, for the error.
 
     Returns
     -------
@@ -283,16 +313,26 @@ def check_graph(graph: Any) -> sp.csr_array:
         graph = as_plain("graph", graph)
     matrix = _real_csr(graph)
     check_weights(matrix)
-    return average_rounding(matrix, graph.dtype)
+    if symmetrize is not None:
+        return symmetrized(matrix, symmetrize)
+    return average_rounding(matrix, graph.dtype, names, is_directed)
 
 
 def _real_csr(graph: Any) -> sp.csr_array:
     """Return canonical CSR arrays of real numbers for any square matrix."""
     shape = graph.shape
     if len(shape) != 2 or shape[0] != shape[1]:
+        remedy = "Build one from points with firstcut.adaptive_neighbors_graph(X)."
+        if len(shape) == 0:
+            remedy = (
+                "Pass a matrix, or a graph of networkx, igraph, torch_geometric, pandas, polars or "
+                "anndata."
+            )
+        elif shape[0] == 2 and graph.dtype.kind in "iu":
+            remedy = "Pass (edge_index, None) if it lists the edges."
         raise ValueError(
             f"The graph must be a square matrix of affinities between nodes, but its shape is "
-            f"{shape}. Build one from points with firstcut.adaptive_neighbors_graph(X)."
+            f"{shape}. {remedy}"
         )
     if shape[0] == 0:
         raise ValueError("The graph has no nodes; it must have at least one.")
@@ -357,19 +397,47 @@ def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> 
     )
 
 
-def average_rounding(matrix: sp.csr_array, dtype: npt.DTypeLike = np.float64) -> sp.csr_array:
+def symmetrized(matrix: sp.csr_array, how: str) -> sp.csr_array:
+    """Return canonical CSR arrays made symmetric, in float64: the mean or the larger of S and Sᵀ.
+
+    What is symmetric already is not copied.
+    """
+    transpose = matrix.T.tocsr()
+    if _equal(matrix, transpose):
+        return matrix.astype(np.float64, copy=False)
+    matrix, transpose = matrix.astype(np.float64), transpose.astype(np.float64)
+    # Halved before they are added, as a sum could overflow.
+    both = matrix * 0.5 + transpose * 0.5 if how == "mean" else matrix.maximum(transpose)
+    found = sp.csr_array(both)
+    found.sort_indices()
+    return found
+
+
+def _equal(matrix: sp.csr_array, other: sp.csr_array) -> bool:
+    """Whether two canonical matrices are equal to the last bit."""
+    return (
+        np.array_equal(matrix.indptr, other.indptr)
+        and np.array_equal(matrix.indices, other.indices)
+        and np.array_equal(matrix.data, other.data)
+    )
+
+
+def average_rounding(
+    matrix: sp.csr_array,
+    dtype: npt.DTypeLike = np.float64,
+    names: Sequence[Any] | None = None,
+    is_directed: bool = False,
+) -> sp.csr_array:
     """Return the matrix in float64 if it is symmetric, up to rounding, which is averaged away.
 
     ``dtype`` is what the weights were given in: single precision is held to a larger tolerance.
+    ``names`` and ``is_directed`` are for the error only.
     """
     relative = SYMMETRY_TOLERANCE.get(np.dtype(dtype), SYMMETRY_TOLERANCE[np.dtype(np.float64)])
     # It comes sorted, as the matrix does, so that patterns can be compared entry by entry.
     transpose = matrix.T.tocsr()
-    same_pattern = np.array_equal(matrix.indptr, transpose.indptr) and np.array_equal(
-        matrix.indices, transpose.indices
-    )
     # The usual case: nothing to average, and nothing to copy if it is float64.
-    if same_pattern and np.array_equal(matrix.data, transpose.data):
+    if _equal(matrix, transpose):
         return matrix.astype(np.float64, copy=False)
     matrix, transpose = matrix.astype(np.float64), transpose.astype(np.float64)
     difference = abs(matrix - transpose)
@@ -377,11 +445,13 @@ def average_rounding(matrix: sp.csr_array, dtype: npt.DTypeLike = np.float64) ->
     largest = float(matrix.data.max())
     if asymmetry > relative * largest:
         # argmax counts over the matrix as if it were stored in full, row by row.
-        row, column = divmod(int(difference.argmax()), matrix.shape[0])
+        i, j = divmod(int(difference.argmax()), matrix.shape[0])
+        u, v = (repr(k if names is None else names[k]) for k in (i, j))
         raise ValueError(
-            f"The graph is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ "
-            f"by {asymmetry:.6g}, the largest weight being {largest:.6g}. "
-            "Pass (S + S.T) / 2 if that is what you mean."
+            f"The graph is {'directed' if is_directed else 'not symmetric'}: entries ({u}, {v}) "
+            f"and ({v}, {u}) differ by {asymmetry:.6g}, the largest weight being {largest:.6g}. "
+            "Pass symmetrize='mean' to cut (S + S.T) / 2, or symmetrize='max' to cut the larger of "
+            "both directions, if that is what you mean."
         )
     # Halved before they are added, as a sum could overflow.
     half = matrix * 0.5 + transpose * 0.5
@@ -468,3 +538,12 @@ def number_by_appearance(labels: np.ndarray) -> np.ndarray:
     rank = np.empty(first.size, dtype=np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
     return rank[inverse.reshape(-1)]
+
+
+def warn_caller(message: str) -> None:
+    """Warn of the line that called into this package, by way of scikit-learn or not."""
+    # Level 1 would be this function and level 2 its caller, where the walk up the stack begins.
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("firstcut", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)

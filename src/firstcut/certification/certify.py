@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from firstcut.apart import Apart
 from firstcut.certification.proof import Proof, ProofProgress
 from firstcut.cuts import CutLike, Problem, as_problem
+from firstcut.partitioning.efforts import Progress
 from firstcut.partitioning.search import partition_problem
+from firstcut.progress import ProofReading, check_listener, listening
 from firstcut.results import Partition
 from firstcut.validation import (
     RandomState,
-    check_callback,
     check_labels,
     check_number,
     number_by_appearance,
@@ -41,15 +43,18 @@ def certify(
     time_limit: float | None = None,
     must_link: npt.ArrayLike | None = None,
     cannot_link: npt.ArrayLike | None = None,
-    callback: Tell | None = None,
+    callback: Tell | str | None = None,
     random_state: RandomState = None,
+    symmetrize: str | None = None,
+    isolated: str = "error",
 ) -> Partition:
     """Prove how small the cut into as many clusters could be, and find a smaller one if there is.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities; self-loops allowed, connected or not.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities; self-loops allowed, connected or not. Libraries: as for
+        :func:`firstcut.partition`.
     labels : array-like of shape (n,)
         The partition, by whatever tool it was made; any labels will do.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
@@ -64,11 +69,21 @@ def certify(
         Pairs of node numbers that are in one cluster, and in different ones, as for
         :func:`firstcut.partition`: the proof is of the partitions that keep to them, as ``labels``
         must.
-    callback : callable, optional
-        Called with a :class:`firstcut.ProofProgress` after every round of the proof.
+    callback : callable or "tqdm", optional
+        Called with a :class:`firstcut.ProofProgress` after every round of the proof, and of the
+        search for better labels before it. Where it returns True, and nothing else that counts as
+        true, the proof stops and returns what it has, whose bound holds. ``"tqdm"`` is a progress
+        bar on the standard error for what takes more than a second.
     random_state : int, Generator, RandomState or None
         Seed of the search for better labels. With an integer, and without a time limit, the result
         is the same every time.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
+        they take no part. Value and bound are then of the nodes with edges, in as many clusters as
+        ``labels`` has them in.
 
     Returns
     -------
@@ -99,16 +114,12 @@ def certify(
     gap = check_gap(gap)
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
-    check_callback(callback)
-    problem = as_problem(graph, cut)
-    own = check_labels(labels, problem.n_nodes)
+    check_listener(callback)
+    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
+    names, own = problem.graph.names, check_labels(labels, problem.n_nodes)
     contraction = None
     if must_link is not None or cannot_link is not None:
-        from firstcut.partitioning.links import (  # which few calls need
-            Contraction,
-            check_links,
-            with_apart,
-        )
+        from firstcut.partitioning.links import Contraction, check_links  # which few calls need
 
         links = check_links(must_link, cannot_link, problem.n_nodes)
         if links is not None:
@@ -117,17 +128,64 @@ def certify(
                 contraction = Contraction.of(problem, links.groups)
                 problem, own = contraction.problem, contraction.carry(own)
             if links.apart is not None:
-                problem = with_apart(problem, links.apart, int(own.max()) + 1)
-    found = certify_labels(
-        problem,
-        own,
-        gap=gap,
-        time_limit=time_limit,
-        callback=callback,
-        random_state=random_state,
-        began=began,
-    )
-    return found if contraction is None else contraction.expanded(found)
+                problem = replace(problem, apart=Apart.of(links.apart, links.n_groups))
+
+    def proven(problem: Problem, labels: np.ndarray) -> Partition:
+        if problem.apart is not None:
+            from firstcut.partitioning.links import with_apart
+
+            problem = with_apart(problem, problem.apart.pairs, int(labels.max()) + 1)
+        return certify_labels(
+            problem,
+            labels,
+            gap=gap,
+            time_limit=time_limit,
+            callback=callback,
+            random_state=random_state,
+            began=began,
+        )
+
+    if problem.node_weights.min() > 0:
+        found = proven(problem, own)
+    else:
+        found = _certify_core(problem, own, proven)
+    return (found if contraction is None else contraction.expanded(found)).named(names)
+
+
+def _certify_core(
+    whole: Problem, labels: np.ndarray, proven: Callable[[Problem, np.ndarray], Partition]
+) -> Partition:
+    """Certify the labels, 0..c-1, of the nodes that weigh something, and keep the others with them.
+
+    ``proven`` certifies a problem in which all nodes weigh something.
+    """
+    from firstcut.isolated import NoPlace, label_isolated  # which few calls need
+    from firstcut.partitioning.core import of_all
+
+    # 1. The clusters that hold such nodes, numbered without gaps.
+    nodes = np.flatnonzero(whole.node_weights > 0)
+    if nodes.size == 0:
+        return Partition(number_by_appearance(labels), 0.0, 0.0)
+    clusters, own = np.unique(labels[nodes], return_inverse=True)
+    core = whole.restrict(nodes)
+    if core.apart is not None and len(core.apart.pairs) == 0:
+        core = replace(core, apart=None)
+    before = core.value(own)
+    found = proven(core, own)
+    if not found.cut_value < before:
+        return of_all(whole, replace(found, cut_value=before), labels)
+    # 2. Better labels: clusters of other nodes alone stay, and each of the rest joins one anew.
+    alone = np.flatnonzero(~np.isin(labels, clusters))
+    better = np.empty_like(labels)
+    better[nodes] = found.labels
+    better[alone] = clusters.size + np.unique(labels[alone], return_inverse=True)[1].reshape(-1)
+    placed = np.union1d(nodes, alone)
+    try:
+        everywhere = label_isolated(whole, placed, better[placed], int(labels.max()) + 1)
+    except NoPlace:
+        # What was found shows how small the value could be, but not that it can be so small.
+        return of_all(whole, replace(found, cut_value=before), labels)
+    return of_all(whole, found, everywhere)
 
 
 def check_gap(gap: object) -> float:
@@ -147,26 +205,40 @@ def certify_labels(
     *,
     gap: float = 0.0,
     time_limit: float | None = None,
-    callback: Tell | None = None,
+    callback: Tell | str | None = None,
     random_state: RandomState = None,
     began: float | None = None,
 ) -> Partition:
     """Look for better labels of a problem than those given, 0..c-1, and certify what is found."""
     began = time.monotonic() if began is None else began
     n_clusters = int(labels.max()) + 1
-    found = partition_problem(
-        replace(problem, apart=None),
-        n_clusters,
-        given=[labels],
-        apart=None if problem.apart is None else problem.apart.pairs,
-        time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
-        lower_bound=False,
-        random_state=random_state,
-        began=began,
-    )
-    deadline = math.inf if time_limit is None else began + time_limit
-    return certify_problem(
-        problem, n_clusters, found, gap=gap, deadline=deadline, callback=callback, began=began
+    with listening(callback, "certify", lambda: ProofReading(time_limit)) as listener:
+        found = partition_problem(
+            replace(problem, apart=None),
+            n_clusters,
+            given=[labels],
+            apart=None if problem.apart is None else problem.apart.pairs,
+            time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
+            lower_bound=False,
+            random_state=random_state,
+            callback=None if listener is None else before_proof(listener, problem.value(labels)),
+            began=began,
+        )
+        deadline = math.inf if time_limit is None else began + time_limit
+        if listener is not None and listener.has_stopped:
+            deadline = -math.inf
+        return certify_problem(
+            problem, n_clusters, found, gap=gap, deadline=deadline, callback=listener, began=began
+        )
+
+
+def before_proof(tell: Tell, value: float = math.inf) -> Callable[[Progress], object]:
+    """Return what tells of a search as of a proof that has proven nothing yet.
+
+    ``value`` is that of the labels that are known.
+    """
+    return lambda progress: tell(
+        ProofProgress(0.0, min(value, progress.cut_value), 1, progress.seconds)
     )
 
 
@@ -199,13 +271,13 @@ def certify_problem(
             return value
         return max(float(np.ldexp(proof.bound, -up)) - (SMALLEST if up else 0.0), 0.0)
 
-    def tell(proof: Proof) -> None:
-        if callback is not None:
-            seconds, value = time.monotonic() - began, problem.value(proof.labels)
-            callback(ProofProgress(proven(value), value, proof.n_open, seconds))
+    def tell(proof: Proof) -> object:
+        assert callback is not None
+        seconds, value = time.monotonic() - began, problem.value(proof.labels)
+        return callback(ProofProgress(proven(value), value, proof.n_open, seconds))
 
     try:
-        proof.run(deadline, tell)
+        proof.run(deadline, None if callback is None else tell)
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise

@@ -6,10 +6,11 @@ import math
 import time
 from typing import Any
 
-from firstcut.certification.certify import certify_problem
+from firstcut.certification.certify import Tell, before_proof, certify_problem
 from firstcut.cuts import CutLike, Problem, as_problem
 from firstcut.partitioning.exact import exact_problem, too_many
 from firstcut.partitioning.search import partition_problem
+from firstcut.progress import Listener, ProofReading, check_listener, listening
 from firstcut.results import Partition
 from firstcut.validation import check_count, check_n_clusters, check_number, number_by_appearance
 
@@ -27,6 +28,8 @@ def exact_partition(
     *,
     max_partitions: int = 2**28,
     time_limit: float | None = None,
+    callback: Tell | str | None = None,
+    symmetrize: str | None = None,
 ) -> Partition:
     """Return the partition with the smallest cut value there is, proven.
 
@@ -34,8 +37,9 @@ def exact_partition(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities; self-loops allowed.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities; self-loops allowed. Libraries: as for
+        :func:`firstcut.partition`.
     n_clusters : int
         Number of clusters c, none of them empty.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
@@ -49,6 +53,13 @@ def exact_partition(
     time_limit : float, optional
         Seconds in which the proof by relaxations must end, else an error is raised; going through
         all partitions is not limited by it. Any of both can be interrupted.
+    callback : callable or "tqdm", optional
+        Called with a :class:`firstcut.ProofProgress` as :func:`firstcut.certify` calls it; where
+        partitions are gone through it is not. Where it returns True the proof stops, and unless it
+        is done an error is raised as at a time limit. ``"tqdm"`` is a progress bar.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -75,16 +86,24 @@ def exact_partition(
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
     max_partitions = check_count("max_partitions", max_partitions)
-    problem = as_problem(graph, cut)
+    check_listener(callback)
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     words = too_many(problem.n_nodes, n_clusters, max_partitions)
     if words is None:
-        return exact_problem(problem, n_clusters)
-    return _proven(problem, n_clusters, words, time_limit, began)
+        return exact_problem(problem, n_clusters).named(problem.graph.names)
+    with listening(callback, "exact_partition", lambda: ProofReading(time_limit)) as listener:
+        proven = _proven(problem, n_clusters, words, time_limit, began, listener)
+    return proven.named(problem.graph.names)
 
 
 def _proven(
-    problem: Problem, n_clusters: int, words: str, time_limit: float | None, began: float
+    problem: Problem,
+    n_clusters: int,
+    words: str,
+    time_limit: float | None,
+    began: float,
+    listener: Listener | None,
 ) -> Partition:
     """Search, and prove what was found; ``words`` say why partitions are not gone through."""
     limit = math.inf if time_limit is None else time_limit
@@ -94,15 +113,24 @@ def _proven(
         time_limit=None if time_limit is None else SEARCH_SHARE * limit,
         lower_bound=False,
         random_state=0,
+        callback=None if listener is None else before_proof(listener),
         began=began,
     )
-    proven = certify_problem(problem, n_clusters, found, deadline=began + limit, began=began)
+    is_stopped = listener is not None and listener.has_stopped
+    deadline = -math.inf if is_stopped else began + limit
+    proven = certify_problem(
+        problem, n_clusters, found, deadline=deadline, callback=listener, began=began
+    )
     assert proven.gap is not None
     if proven.gap < OPTIMAL:
         return Partition(number_by_appearance(proven.labels), proven.cut_value, proven.lower_bound)
-    end = "made no more progress" if time_limit is None else f"did not end in {time_limit:g} s"
+    if listener is not None and listener.has_stopped:
+        end, remedy = "was stopped by callback", "let it go on."
+    elif time_limit is None:
+        end, remedy = "made no more progress", "leave it."
+    else:
+        end, remedy = f"did not end in {time_limit:g} s", "raise time_limit."
     raise RuntimeError(
         f"{words} A proof by relaxations {end}: the best cut found, {proven.cut_value:.6g}, has a "
-        f"gap of {proven.gap:.2g}. Let firstcut.certify return it with its bound, "
-        + ("or leave it." if time_limit is None else "or raise time_limit.")
+        f"gap of {proven.gap:.2g}. Let firstcut.certify return it with its bound, or {remedy}"
     )

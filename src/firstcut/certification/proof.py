@@ -13,7 +13,9 @@ from firstcut.certification.root_bounds import RisingBound, root_bounds
 from firstcut.certification.rounding import Best
 from firstcut.cuts import Problem
 from firstcut.partitioning.links import with_apart
+from firstcut.short_reprs import one_line
 from firstcut.threads import single_threaded
+from firstcut.validation import is_true
 
 PROVEN = 1e-7
 """Part of the value below it at which a bound counts as having reached it."""
@@ -53,6 +55,9 @@ class ProofProgress(NamedTuple):
     cut_value: float
     n_open: int
     seconds: float
+
+    def __repr__(self) -> str:
+        return one_line(self, **self._asdict())
 
 
 class Proof:
@@ -138,7 +143,8 @@ class Proof:
     def run(self, deadline: float = np.inf, tell: Callable[[Proof], object] | None = None) -> None:
         """Go on until ``deadline``, on the monotonic clock, or the end.
 
-        ``tell`` is called with the proof after every round.
+        ``tell`` is called with the proof after every round; where it returns True, that was the
+        last.
         """
         until = self._until(deadline)
         while not self.is_over and time.monotonic() <= deadline:
@@ -159,8 +165,8 @@ class Proof:
                 self._has_more = (more and not self._is_slow()) or time.monotonic() > deadline
             if self._made:
                 self.bound = max(self.bound, self._made[-1].bound)
-            if tell is not None:
-                tell(self)
+            if tell is not None and is_true(tell(self)):
+                return
 
     def _until(self, deadline: float) -> float:
         """Return the time at which the bound that is being raised must end."""

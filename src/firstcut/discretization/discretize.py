@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from firstcut.cuts import CutLike, as_problem
+from firstcut.cuts import CutLike, as_problem, given_graph
 from firstcut.discretization import DISCRETIZERS, OPTIONS
 from firstcut.discretization.selection import Score
-from firstcut.graph import as_graph
 from firstcut.results import Discretization, Relaxation
 from firstcut.threads import single_threaded
-from firstcut.validation import RandomState, as_generator, check_choice, check_count
+from firstcut.validation import (
+    RandomState,
+    as_generator,
+    check_choice,
+    check_count,
+    check_symmetrize,
+)
 
 COUNTS = ("n_init", "max_iter", "n_clusters")
 """Options that are whole numbers, in whichever methods have them."""
@@ -26,6 +31,7 @@ def discretize(
     graph: Any = None,
     cut: CutLike | None = None,
     random_state: RandomState = None,
+    symmetrize: str | None = None,
     **options: Any,
 ) -> Discretization:
     """Turn a relaxed solution into labels.
@@ -37,13 +43,16 @@ def discretize(
     method : str, default="first_order"
         A name in ``firstcut.DISCRETIZERS``: "first_order", "kmeans", "kmeans_norm", "rotation",
         "unscaled_rotation", "improved_rotation" or "cluster_qr".
-    graph : Graph, sparse matrix or array-like of shape (n, n), optional
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library, optional
         With it, the candidates (starts, values of eta) are judged by their true cut value, which
         is returned too. Without it they are judged by the method's own loss.
     cut : {"ratio", "normalized"} or array-like of shape (n,), optional
         The cut by which they are judged; by default the one that was relaxed.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the starts.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
     **options : dict
         What the method takes: ``n_init`` and ``max_iter`` (all but "cluster_qr"), ``init``
         ("first_order", "improved_rotation"), ``rotation`` (these and "unscaled_rotation"), ``eta``
@@ -70,7 +79,7 @@ def discretize(
             "firstcut.relax(S, n_clusters), or eigenpairs as firstcut.Relaxation(...)."
         )
     options = _checked(method, options, relaxation)
-    score = _score(relaxation, graph, cut)
+    score = _score(relaxation, graph, cut, check_symmetrize(symmetrize))
     rng = as_generator(random_state)
     # At a tie the last bit decides, and several BLAS threads round it differently.
     with single_threaded():
@@ -95,13 +104,15 @@ def _checked(method: str, options: dict[str, Any], relaxation: Relaxation) -> di
     return options
 
 
-def _score(relaxation: Relaxation, graph: Any, cut: CutLike | None) -> Score | None:
+def _score(
+    relaxation: Relaxation, graph: Any, cut: CutLike | None, symmetrize: str | None
+) -> Score | None:
     """Return the function from labels to true cut value, or None without a graph."""
     if graph is None:
         if cut is not None:
             raise ValueError("cut says by what to judge, which needs the graph: pass graph=S too.")
         return None
-    graph = as_graph(graph)
+    graph = given_graph(graph, symmetrize)
     if graph.n_nodes != relaxation.n_nodes:
         raise ValueError(
             f"The graph has {graph.n_nodes} nodes and the relaxation {relaxation.n_nodes}; pass "

@@ -8,18 +8,21 @@ by which a number is chosen; none of these needs a partition. The partitions hel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from firstcut.cuts import Problem
+from firstcut.partitioning.efforts import EFFORTS
 from firstcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
-from firstcut.partitioning.path_search import path_partitions
+from firstcut.partitioning.path_search import PathProgress, path_partitions
+from firstcut.progress import PATH_STAGES, Foresight, listening
 from firstcut.relaxation.relax import relax_problem
-from firstcut.results import Partition, Relaxation
+from firstcut.results import Columns, Partition, Relaxation
+from firstcut.short_reprs import fields_in_one_line, one_line, some
 from firstcut.validation import RandomState, as_generator, check_count
 
 
@@ -39,6 +42,8 @@ class Computed:
 
     relaxation: Relaxation
     partitions: Sequence[Partition]
+
+    __repr__ = fields_in_one_line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,6 +73,8 @@ class CutPath:
         ``reason``, ``runners_up`` and ``is_weak``.
     source : PathSource
         Where the eigenpairs and the partitions are from.
+    nodes : tuple or None
+        The names of the nodes, where the graph has names.
 
     Examples
     --------
@@ -82,6 +89,7 @@ class CutPath:
     n_components: int
     choice: Choice
     source: PathSource
+    nodes: tuple[Any, ...] | None = None
 
     @property
     def relaxation(self) -> Relaxation:
@@ -155,29 +163,49 @@ class CutPath:
         if found.size == 0:
             raise KeyError(f"{n_clusters} is not among the numbers of clusters, {list(self)}.")
         i = int(found[0])
-        return Partition(self.labels[i], float(self.cut_values[i]), float(self.lower_bounds[i]))
+        value, bound = float(self.cut_values[i]), float(self.lower_bounds[i])
+        return Partition(self.labels[i], value, bound, self.nodes)
 
-    def table(self) -> dict[str, np.ndarray]:
+    def table(self) -> Columns:
         """Return the columns of the evidence by name; ``pandas.DataFrame`` takes it as it is."""
-        return {
-            "n_clusters": self.n_clusters,
-            "evidence": self.evidence,
-            "eigengap": self.eigengaps,
-            "cut_value": self.cut_values,
-            "lower_bound": self.lower_bounds,
-            "gap": self.gaps,
-        }
+        return Columns(
+            n_clusters=self.n_clusters,
+            evidence=self.evidence,
+            eigengap=self.eigengaps,
+            cut_value=self.cut_values,
+            lower_bound=self.lower_bounds,
+            gap=self.gaps,
+        )
+
+    def plot(self, kind: str = "evidence", **options: Any) -> Any:
+        """Draw the path; needs ``firstcut[plot]``.
+
+        Parameters
+        ----------
+        kind : {"evidence", "cut_values"}, default="evidence"
+            A picture of paths in :data:`firstcut.plot.PICTURES`.
+        **options
+            Further arguments of the picture, such as ``ax``.
+
+        Returns
+        -------
+        Axes
+        """
+        from firstcut.plot.pictures import draw  # which few paths need
+
+        return draw(kind, ("path",), self, **options)
 
     def __str__(self) -> str:
-        columns = self.table()
-        lines = ["  ".join(f"{name:>11}" for name in columns)]
-        for row in zip(*columns.values(), strict=True):
-            lines.append("  ".join([f"{row[0]:>11}", *(f"{value:>11.4g}" for value in row[1:])]))
-        return "\n".join([*lines, self.reason])
+        return f"{self.table()}\n{self.reason}"
 
     def __repr__(self) -> str:
         # Without the partitions, which may not be there yet.
-        return f"CutPath(n_clusters={list(self)}, best={self.best})"
+        return one_line(self, n_clusters=some(self), best=self.best)
+
+    def _repr_html_(self) -> str:
+        from firstcut.notebook import path_html  # which only notebooks need
+
+        return path_html(self)
 
 
 def said(choice: Choice) -> str:
@@ -204,6 +232,8 @@ def cut_path_problem(
     *,
     effort: str,
     random_state: RandomState,
+    callback: Callable[[PathProgress], object] | str | None = None,
+    began: float | None = None,
 ) -> CutPath:
     """Cut a problem into many numbers of clusters, with a single relaxation.
 
@@ -216,6 +246,10 @@ def cut_path_problem(
         A name in :data:`firstcut.EFFORTS`: how long to search for the partitions.
     random_state : int, Generator, RandomState or None
         Seed of the start vectors and of the search.
+    callback : callable, "tqdm" or None
+        Hears of the search for the partitions, see :func:`path_partitions`.
+    began : float, optional
+        The time, on the monotonic clock, from which progress counts.
 
     Returns
     -------
@@ -231,9 +265,14 @@ def cut_path_problem(
     relaxation = relax_problem(problem, pairs_of_path(numbers[-1], n), random_state=seed)
     # 2. Choose a number by the eigenpairs, and search for the partitions.
     choice = choice_of(problem, numbers, relaxation, seed)
-    found = path_partitions(problem, numbers, effort=effort, seed=seed)
+    stages = EFFORTS[effort].stages
+    with listening(callback, "cut_path", lambda: Foresight(stages, PATH_STAGES)) as listener:
+        found = path_partitions(
+            problem, numbers, effort=effort, seed=seed, callback=listener, began=began
+        )
     n_components, _ = problem.graph.components
-    return CutPath(np.array(numbers), n_components, choice, Computed(relaxation, found))
+    contents = Computed(relaxation, found)
+    return CutPath(np.array(numbers), n_components, choice, contents, problem.graph.names)
 
 
 def pairs_of_path(most: int, n_nodes: int) -> int:

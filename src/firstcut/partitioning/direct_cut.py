@@ -55,13 +55,14 @@ def direct_cut(
     n_init: int | None = None,
     max_iter: int = 300,
     random_state: RandomState = None,
+    symmetrize: str | None = None,
 ) -> Discretization:
     """Cut a graph by re-weighted optimisation of the discrete problem itself.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     n_clusters : int
         Number of clusters, from 1 to n.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
@@ -74,6 +75,9 @@ def direct_cut(
         Most rounds of one run.
     random_state : int, Generator, RandomState or None
         Seed of the starts.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -95,7 +99,7 @@ def direct_cut(
     >>> firstcut.direct_cut(S, 2, cut="ratio", init=[0, 0, 1, 1]).cut_value
     1.0
     """
-    problem = as_problem(graph, cut)
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
     n = problem.n_nodes
     c = check_n_clusters(n_clusters, n)
     max_iter = check_count("max_iter", max_iter)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from firstcut.short_reprs import one_line
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -59,6 +61,15 @@ class Effort:
     idle_populations: int = 0
     coarsening: tuple[str, ...] = ("label_propagation", "heavy_edges")
 
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            stages=self.stages,
+            edges=self.edges or None,
+            passes=self.passes or None,
+            idle_populations=self.idle_populations or None,
+        )
+
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort(
@@ -105,12 +116,13 @@ class Progress(NamedTuple):
     Attributes
     ----------
     stage : str
-        The effort whose part of the search is running.
+        The effort whose part of the search is running; "tight" while what was found is certified.
     fraction : float
-        How much of that part is done, from 0 to 1; an estimate for "thorough".
+        How much of that part is done, from 0 to 1; an estimate for "thorough". For "tight" it is
+        the bound, as a part of the value.
     cut_value : float
-        The smallest value so far; infinite in the first pass over a huge graph, before there is
-        any.
+        The smallest value so far; infinite before there is any, as in the first pass over a huge
+        graph, or while pairs that are to be apart are left out first.
     seconds : float
         Since the call began.
 
@@ -122,9 +134,18 @@ class Progress(NamedTuple):
     >>> _ = firstcut.partition(S, 2, effort="fast", random_state=0, callback=seen.append)
     >>> [(progress.stage, progress.cut_value) for progress in seen]
     [('fast', 0.4)]
+
+    A callback that returns True stops the search:
+
+    >>> found = firstcut.partition(S, 2, random_state=0, callback=lambda told: told.seconds > 60)
+    >>> found.cut_value
+    0.4
     """
 
     stage: str
     fraction: float
     cut_value: float
     seconds: float
+
+    def __repr__(self) -> str:
+        return one_line(self, **self._asdict())

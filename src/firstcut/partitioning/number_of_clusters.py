@@ -43,6 +43,7 @@ from firstcut.partitioning.refinement import refine_problem
 from firstcut.partitioning.valleys import has_depth, valley_evidence
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Relaxation
+from firstcut.short_reprs import one_line, some
 from firstcut.threads import single_threaded
 from firstcut.validation import RandomState, as_generator
 
@@ -135,6 +136,15 @@ class Choice:
     reason: str
     runners_up: tuple[int, ...]
     is_weak: bool
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            n_clusters=self.n_clusters,
+            numbers=some(self.numbers),
+            is_weak=self.is_weak,
+            runners_up=some(self.runners_up),
+        )
 
 
 def pairs_needed(most: int, n_nodes: int) -> int:

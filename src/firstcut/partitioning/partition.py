@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from firstcut.cuts import CutLike, as_problem
+from firstcut.apart import Apart
+from firstcut.cuts import CutLike, Problem, as_problem
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.search import partition_problem
+from firstcut.progress import SEARCH_STAGES, Foresight, Listener, check_listener, listening
 from firstcut.results import Partition
 from firstcut.threads import count_threads
 from firstcut.validation import (
     RandomState,
-    check_callback,
     check_choice,
     check_init,
     check_n_clusters,
@@ -30,7 +32,7 @@ TIGHT_SHARE = 0.5
 
 def partition(
     graph: Any,
-    n_clusters: int,
+    n_clusters: int | str,
     cut: CutLike = "normalized",
     *,
     effort: str = "balanced",
@@ -41,17 +43,24 @@ def partition(
     lower_bound: bool | str | None = None,
     on_interrupt: str = "raise",
     random_state: RandomState = None,
-    callback: Callable[[Progress], object] | None = None,
+    callback: Callable[[Progress], object] | str | None = None,
     n_jobs: int | None = None,
+    symmetrize: str | None = None,
+    isolated: str = "error",
 ) -> Partition:
     """Partition a graph into ``n_clusters`` clusters with the smallest cut that can be found.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities; self-loops allowed, connected or not.
-    n_clusters : int
-        Number of clusters, from 1 to n.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities; self-loops allowed, connected or not. Libraries: graphs
+        of networkx and igraph, ``(edge_index, edge_weight)`` as torch_geometric has them, edge
+        lists in data frames of pandas and polars, and an AnnData with ``obsp["connectivities"]``;
+        :mod:`firstcut.graph_inputs` says how each is read.
+    n_clusters : int or "auto"
+        Number of clusters, from 1 to n. ``"auto"`` takes the number, from 1 to 20, that the
+        eigenpairs of the graph speak for, as :class:`firstcut.SpectralClustering` does, and warns
+        where they hardly do.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
@@ -84,16 +93,28 @@ def partition(
         does not wait for the loop that is running, which ends in a thread of its own.
     random_state : int, Generator, RandomState or None
         Seed. With an integer the labels are the same every time, on any number of threads.
-    callback : callable, optional
+    callback : callable or "tqdm", optional
         Called with a :class:`Progress` after every batch of passes, and on large graphs also
-        between the levels of the first.
+        between the levels of the first. Where it returns True, and nothing else that counts as
+        true, the search stops as at a time limit: the first pass is always made, the best so far
+        is returned, and the lower bound is None unless it was there already. ``"tqdm"`` is a
+        progress bar on the standard error for what takes more than a second.
     n_jobs : int, optional
         Threads; -1 is one per available core. By default as many as there are cores, at most 8,
         where the graph is large enough to gain by them.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
+        the others are cut, into as many clusters as there are to be if they are enough, and then
+        each of these joins one of them. Value and bound are of the nodes with edges.
 
     Returns
     -------
     Partition
+        Its labels are in the order of the nodes; :meth:`firstcut.Partition.by_node` has them by
+        name where the graph has names of nodes.
 
     Examples
     --------
@@ -110,19 +131,37 @@ def partition(
     >>> labels = found.labels
     >>> bool(labels[0] == labels[3]), bool(labels[1] == labels[3])
     (True, False)
+
+    A node without edges beside them:
+
+    >>> S = [[0, 2, 0, 0, 0], [2, 0, 1, 0, 0], [0, 1, 0, 2, 0], [0, 0, 2, 0, 0], [0, 0, 0, 0, 0]]
+    >>> firstcut.partition(S, 2, isolated="ignore", random_state=0).cut_value
+    0.4
     """
     # The limit counts from here: to check a large graph takes time as well.
     began = time.monotonic()
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
     bound = _check_lower_bound(lower_bound)
-    check_callback(callback)
-    problem = as_problem(graph, cut)
-    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    check_listener(callback)
     effort = check_choice("effort", effort, EFFORTS)
     on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
-    given, apart, contraction = _given(init, problem.n_nodes, n_clusters), None, None
+    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
+    names, deadline = problem.graph.names, math.inf if time_limit is None else began + time_limit
+    if isinstance(n_clusters, str):
+        if n_clusters != "auto":
+            raise TypeError(f"n_clusters={n_clusters!r} must be a whole number or 'auto'.")
+        if init is not None:
+            raise ValueError(
+                "init and n_clusters='auto' contradict each other: init has a number of clusters "
+                "already. Pass that number as n_clusters, or leave init out."
+            )
+        from firstcut.partitioning.auto_number import auto_number  # which few calls need
+
+        n_clusters = auto_number(problem, random_state, deadline)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    given, contraction = _given(init, problem.n_nodes, n_clusters), None
     if must_link is not None or cannot_link is not None:
         from firstcut.partitioning.links import Contraction, check_links  # which few calls need
 
@@ -132,37 +171,71 @@ def partition(
                 links.check_init(labels, name)
             # A partition that was given shows that there is one.
             links.check_n_clusters(n_clusters, is_shown=bool(given))
-            apart = links.apart
             if links.n_groups < problem.n_nodes:
                 contraction = Contraction.of(problem, links.groups)
                 problem = contraction.problem
                 given = [contraction.carry(labels) for labels in given]
-    found = partition_problem(
-        problem,
-        n_clusters,
-        effort=effort,
-        given=given,
-        apart=apart,
-        time_limit=TIGHT_SHARE * time_limit if bound == "tight" and time_limit else time_limit,
-        lower_bound=False if isinstance(bound, str) else bound,
-        on_interrupt=on_interrupt,
-        random_state=random_state,
-        callback=callback,
-        n_jobs=n_jobs,
-        began=began,
-    )
-    if bound == "tight":
+            if links.apart is not None:
+                problem = replace(problem, apart=Apart.of(links.apart, links.n_groups))
+
+    def search(problem: Problem, n_clusters: int, given: list[np.ndarray]) -> Partition:
+        pairs = None if problem.apart is None else problem.apart.pairs
+        problem = replace(problem, apart=None)
+        found = partition_problem(
+            problem,
+            n_clusters,
+            effort=effort,
+            given=given,
+            apart=pairs,
+            time_limit=TIGHT_SHARE * time_limit if bound == "tight" and time_limit else time_limit,
+            lower_bound=False if isinstance(bound, str) else bound,
+            on_interrupt=on_interrupt,
+            random_state=random_state,
+            callback=listener,
+            n_jobs=n_jobs,
+            began=began,
+        )
+        if bound != "tight" or (listener is not None and listener.has_stopped):
+            return found
         from firstcut.certification.certify import certify_problem  # which few calls need
 
-        if apart is not None:
+        if pairs is not None and len(pairs):
             from firstcut.partitioning.links import with_apart
 
-            problem = with_apart(problem, apart, n_clusters)
-        deadline = math.inf if time_limit is None else began + time_limit
-        found = certify_problem(
-            problem, n_clusters, found, deadline=deadline, began=began, on_interrupt=on_interrupt
+            problem = with_apart(problem, pairs, n_clusters)
+        return certify_problem(
+            problem,
+            n_clusters,
+            found,
+            deadline=deadline,
+            callback=None if listener is None else _tight_stage(listener),
+            began=began,
+            on_interrupt=on_interrupt,
         )
-    return found if contraction is None else contraction.expanded(found)
+
+    stages = (*EFFORTS[effort].stages, *(("tight",) if bound == "tight" else ()))
+    with listening(
+        callback, "partition", lambda: Foresight(stages, SEARCH_STAGES, time_limit)
+    ) as listener:
+        if problem.node_weights.min() > 0:
+            found = search(problem, n_clusters, given)
+        else:
+            from firstcut.partitioning.core import cut_core  # which few calls need
+
+            named = [(name, labels) for (name, _), labels in zip(_named(init), given, strict=True)]
+            found = cut_core(problem, n_clusters, named, search)
+    return (found if contraction is None else contraction.expanded(found)).named(names)
+
+
+def _tight_stage(listener: Listener) -> Callable[[Any], bool]:
+    """Return what tells a proof's progress as that of one more stage, "tight"."""
+
+    def tell(proof: Any) -> bool:
+        # The bound rises to the value: that part of it is done.
+        done = proof.lower_bound / proof.cut_value if proof.n_open else 1.0
+        return listener(Progress("tight", done, proof.cut_value, proof.seconds))
+
+    return tell
 
 
 def _check_lower_bound(value: object) -> bool | str | None:

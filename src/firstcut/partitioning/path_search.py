@@ -22,8 +22,10 @@ into k clusters that step 4 takes at worst is no worse than that into the next l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +42,8 @@ from firstcut.partitioning.passes import CYCLE_NODES, fresh, improve, uncoarsen
 from firstcut.partitioning.refinement import State, refine_problem
 from firstcut.partitioning.search import partition_problem
 from firstcut.results import Partition
-from firstcut.validation import number_by_appearance
+from firstcut.short_reprs import one_line
+from firstcut.validation import is_true, number_by_appearance
 
 NEAR = 0.25
 """Part of a number within which the next one is near: a partition into so many clusters tells much
@@ -76,6 +79,42 @@ SWEEPS: dict[str, Sweeps] = {
 and three networks, so that no value of a path is 2% above that of a search for its number alone."""
 
 
+class PathProgress(NamedTuple):
+    """What the ``callback`` of a path receives.
+
+    Attributes
+    ----------
+    stage : str
+        The effort whose part of the search is running.
+    fraction : float
+        How much of that part is done, from 0 to 1, in steps that it may take at most.
+    n_clusters : int
+        The number of clusters that was searched for last.
+    cut_value : float
+        The smallest value of so many clusters so far.
+    seconds : float
+        Since the call began.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
+    >>> seen = []
+    >>> _ = firstcut.cut_path(S, [1, 2], affinity="precomputed", callback=seen.append)
+    >>> [(progress.n_clusters, progress.cut_value) for progress in seen][:2]
+    [(1, 0.0), (2, 0.4)]
+    """
+
+    stage: str
+    fraction: float
+    n_clusters: int
+    cut_value: float
+    seconds: float
+
+    def __repr__(self) -> str:
+        return one_line(self, **self._asdict())
+
+
 def path_partitions(
     problem: Problem,
     numbers: Sequence[int],
@@ -84,6 +123,8 @@ def path_partitions(
     seed: int,
     given: Mapping[int, np.ndarray] | None = None,
     n_jobs: int | None = None,
+    callback: Callable[[PathProgress], object] | None = None,
+    began: float | None = None,
 ) -> list[Partition]:
     """Cut a problem into every one of many numbers of clusters.
 
@@ -101,6 +142,11 @@ def path_partitions(
         Partitions that take part, by their numbers of clusters.
     n_jobs : int, optional
         Threads of the fits.
+    callback : callable, optional
+        Called after every search for one number. Where it returns True, numbers without a
+        partition get that of a single pass, and nothing more is searched for.
+    began : float, optional
+        The time, on the monotonic clock, from which progress counts.
 
     Returns
     -------
@@ -108,8 +154,9 @@ def path_partitions(
         One for every number, without lower bounds. Values never fall as the number grows, but for
         the last digits, and no move of one node lowers any of them.
     """
-    path = _Path(problem, numbers, seed, n_jobs)
+    path = _Path(problem, numbers, seed, n_jobs, callback, began)
     for stage in EFFORTS[effort].stages:
+        path.begin(stage)
         # 1. and 2. Search for single numbers: in the first stage for all of them.
         path.fit(stage)
         if stage == EFFORTS[effort].stages[0]:
@@ -117,6 +164,7 @@ def path_partitions(
                 path.consider(k, labels)
         # 3. Sweep.
         path.sweep(SWEEPS[stage])
+        path.end()
     # 4. Merge down.
     return path.finished()
 
@@ -128,10 +176,18 @@ class _Path:
     ----------
     best : dict of int to ndarray
         The labels of the best partition so far, by number.
+    is_stopped : bool
+        Whether the callback has asked to stop.
     """
 
     def __init__(
-        self, problem: Problem, numbers: Sequence[int], seed: int, n_jobs: int | None
+        self,
+        problem: Problem,
+        numbers: Sequence[int],
+        seed: int,
+        n_jobs: int | None,
+        callback: Callable[[PathProgress], object] | None,
+        began: float | None,
     ) -> None:
         self.best: dict[int, np.ndarray] = {}
         self._problem = problem
@@ -144,6 +200,35 @@ class _Path:
         self._seed = seed
         self._n_jobs = n_jobs
         self._n_tasks = 0
+        self.is_stopped = False
+        self._callback = callback
+        self._began = time.monotonic() if began is None else began
+        # What was done last, and how many steps of how many a stage has made.
+        self._stage, self._last, self._done, self._most = "", numbers[0], 0, 0
+
+    def begin(self, stage: str) -> None:
+        """Count the steps that a stage may take: its fits, and its sweeps over all numbers."""
+        n_fits = len(self._ends() if self.best else self._numbers)
+        self._stage, self._done = stage, 0
+        self._most = n_fits + SWEEPS[stage].rounds * len(self._open)
+
+    def end(self) -> None:
+        """Tell that a stage is done, unless it was stopped."""
+        if not self.is_stopped:
+            self._tell(1.0)
+
+    def _step(self, k: int) -> None:
+        """Tell that one more step is done."""
+        self._last, self._done = k, self._done + 1
+        if self._done < self._most:  # the last is told as the end
+            self._tell(self._done / self._most)
+
+    def _tell(self, fraction: float) -> None:
+        if self._callback is None:
+            return
+        k, seconds = self._last, time.monotonic() - self._began
+        told = PathProgress(self._stage, fraction, k, self._values[k], seconds)
+        self.is_stopped |= is_true(self._callback(told))
 
     def consider(self, k: int, labels: np.ndarray) -> None:
         """Keep a partition if it is the best into so many clusters."""
@@ -155,9 +240,12 @@ class _Path:
         """Search for every number by itself or, in later stages, for the ends of every run."""
         is_first = not self.best
         for k in self._numbers if is_first else self._ends():
+            if self.is_stopped and not is_first:
+                break
             if is_first and k not in self._open:
                 uncut = self._problem.uncut_labels(k)
                 self.consider(k, np.arange(self._problem.n_nodes) if uncut is None else uncut)
+                self._step(k)
                 continue
             found = partition_problem(
                 self._problem,
@@ -166,11 +254,15 @@ class _Path:
                 lower_bound=False,
                 random_state=self._seed,
                 n_jobs=self._n_jobs,
+                # No time for more than the pass that is always made.
+                time_limit=0.0 if self.is_stopped else None,
             )
             self.consider(k, found.labels)
             # Small problems come with a proof: no sweep can lower those.
             if found.lower_bound is not None and found.cut_value <= found.lower_bound:
                 self._open.remove(k)
+            if not self.is_stopped:
+                self._step(k)
 
     def _ends(self) -> list[int]:
         """Return the open numbers that have no near one below them, or none above, or are small."""
@@ -190,7 +282,10 @@ class _Path:
             before = work
             # Downwards first: what the largest number has found goes down by merging.
             for k in self._open if number % 2 else self._open[::-1]:
+                if self.is_stopped:
+                    return
                 work += self._improve(k, plan.newcomers)
+                self._step(k)
             # By the edges of the last round: a round is begun only if it can be ended.
             if 2 * work - before > plan.edges * len(self._open):
                 break

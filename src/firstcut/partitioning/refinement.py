@@ -30,17 +30,31 @@ VISIBLE = 1e-10
 """Part of the cut value that the move of a heavy node must gain: far above the rounding of sums."""
 
 
-def refine(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> Partition:
+def refine(
+    graph: Any,
+    labels: npt.ArrayLike,
+    cut: CutLike = "normalized",
+    *,
+    symmetrize: str | None = None,
+    isolated: str = "error",
+) -> Partition:
     """Improve a partition by moving nodes until no single move makes its cut smaller.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     labels : array-like of shape (n,)
         The partition to start from, by whatever tool it was made; any labels will do.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
+        they stay where they are. The others are moved between the clusters that hold some of them,
+        and from none of these the last; the value is theirs.
 
     Returns
     -------
@@ -62,8 +76,13 @@ def refine(graph: Any, labels: npt.ArrayLike, cut: CutLike = "normalized") -> Pa
     >>> firstcut.refine(S, [0, 0, 1, 1, 1, 1], cut="ratio").labels
     array([0, 0, 0, 1, 1, 1])
     """
-    problem = as_problem(graph, cut)
-    return refine_problem(problem, check_labels(labels, problem.n_nodes))
+    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
+    own = check_labels(labels, problem.n_nodes)
+    if problem.node_weights.min() > 0:
+        found = refine_problem(problem, own)
+    else:
+        found = _refine_core(problem, own)
+    return found.named(problem.graph.names)
 
 
 def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
@@ -80,6 +99,18 @@ def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
     after = problem.value(refined)
     # An equal value may be that of other labels, which no move improves; those given, one may.
     return Partition(refined, after) if after <= before else Partition(labels, before)
+
+
+def _refine_core(whole: Problem, labels: np.ndarray) -> Partition:
+    """Move single nodes that weigh something; the others stay where they are."""
+    nodes = np.flatnonzero(whole.node_weights > 0)
+    if nodes.size == 0:
+        return Partition(labels, 0.0)
+    # The clusters that hold any of them, and these numbered without gaps.
+    clusters, own = np.unique(labels[nodes], return_inverse=True)
+    moved = labels.copy()
+    moved[nodes] = clusters[refine_problem(whole.restrict(nodes), own.reshape(-1)).labels]
+    return Partition(moved, whole.value(moved))
 
 
 class State:

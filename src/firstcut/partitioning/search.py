@@ -24,11 +24,11 @@ from firstcut.partitioning.first_stage import begin
 from firstcut.partitioning.interface import Level
 from firstcut.partitioning.levels import BLOCK_EDGES, Coarsening
 from firstcut.partitioning.passes import Trial
-from firstcut.partitioning.spectral_start import eigenproblem_work
+from firstcut.partitioning.spectral_start import eigenproblem_work, most_products
 from firstcut.relaxation.relax import relax_problem
 from firstcut.results import Partition, Relaxation
 from firstcut.threads import count_threads
-from firstcut.validation import RandomState, as_generator, number_by_appearance
+from firstcut.validation import RandomState, as_generator, is_true, number_by_appearance
 
 if TYPE_CHECKING:
     from firstcut.interrupts import Waiting
@@ -256,8 +256,12 @@ class _Search:
     @property
     def is_late(self) -> bool:
         """Whether the time limit has passed, or the search was stopped."""
-        stopped = self._stopped or (self._above is not None and self._above._stopped)
-        return stopped or self.seconds_left <= 0.0
+        return self.is_stopped or self.seconds_left <= 0.0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the search was stopped, or the one that it is a level of."""
+        return self._stopped or (self._above is not None and self._above.is_stopped)
 
     def never_late(self) -> bool:
         """Say that there is time left, for what is always done, and report that it goes on.
@@ -292,19 +296,29 @@ class _Search:
     def relax(self) -> Relaxation | None:
         """Return the relaxed solution of the whole problem, solved once; None if it took too long.
 
-        An attempt that fails is not repeated: there is less time now.
+        An attempt that fails is not repeated: there is less time now. As a start it need not have
+        converged.
         """
         if self._unsolved:
             self._unsolved = False
-            if time.monotonic() + self.foreseen(self._eigenproblem_work) > self._deadline:
-                return None
-            try:
-                self._relaxation = relax_problem(
-                    self._problem, self.n_clusters, random_state=0, deadline=self._deadline
-                )
-            except TimeoutError:  # which is what None says
-                self._relaxation = None
+            self._relaxation = self._solved(most_products(self.n_clusters))
         return self._relaxation
+
+    def _relax_for_bound(self) -> None:
+        """Let the relaxed solution converge, if there is time: a bound needs that."""
+        found = self.relax()
+        if found is not None and not found.converged:
+            self._relaxation = self._solved(None)
+
+    def _solved(self, most: int | None) -> Relaxation | None:
+        """Return the relaxed solution after so many products, or None if it takes too long."""
+        if time.monotonic() + self.foreseen(self._eigenproblem_work) > self._deadline:
+            return None
+        c, end = self.n_clusters, self._deadline
+        try:
+            return relax_problem(self._problem, c, random_state=0, max_iter=most, deadline=end)
+        except TimeoutError:  # which is what None says
+            return None
 
     @property
     def bound(self) -> float | None:
@@ -361,6 +375,13 @@ class _Search:
         from firstcut.partitioning.repair import respecting  # which few searches need
 
         left = self._deadline - self._began
+
+        def hear(_: Progress) -> None:
+            # Of what keeps to the pairs there is nothing yet.
+            self._tell(stages[0], 0.0, math.inf)
+            if self.is_stopped:
+                free.stop()
+
         free = _Search(
             replace(self._problem, apart=None),
             self.n_clusters,
@@ -369,7 +390,7 @@ class _Search:
             self._began,
             None if left == math.inf else FREE_SHARE * left,
             False,
-            None,
+            None if self._callback is None else hear,
         )
         try:
             free.run(stages, ())
@@ -413,10 +434,16 @@ class _Search:
         # What a level has found, is refined on the way up before it counts.
         self._value, self._told = min(self._value, value), time.monotonic()
         progress = Progress(stage, self._fraction, self._value, self._told - self._began)
+
+        def ask() -> None:
+            # Between two batches: no task that is under way is cut short by an answer.
+            if is_true(callback(progress)):
+                self.stop()
+
         if self._waiting is None:
-            callback(progress)
+            ask()
         else:
-            self._waiting.call(lambda: callback(progress))
+            self._waiting.call(ask)
 
     def run_beside(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
         """Run the whole in another thread, which an interrupt need not wait for."""
@@ -455,9 +482,10 @@ class _Search:
             from firstcut.partitioning.later_stages import go_on  # which few fits need
 
             go_on(self, others, trials, parents)
-        # Where no edge is cut there is nothing to bound.
-        if self._lower_bound and self.best is not None and self.best.value > 0.0:
-            self.relax()
+        # Where no edge is cut there is nothing to bound, and who has stopped it waits no longer.
+        is_cut = self.best is not None and self.best.value > 0.0
+        if self._lower_bound and is_cut and not self.is_stopped:
+            self._relax_for_bound()
 
     def coarsening(self, rule: str) -> Coarsening:
         """Return how hierarchies are made by a rule."""

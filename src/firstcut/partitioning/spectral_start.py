@@ -54,6 +54,10 @@ EDGES_PER_CUBE = 1 / 60
 FIRST_STEPS, STEPS_PER_CLUSTER = 240, 6
 """Products that other eigenproblems take, for any number of clusters and for each."""
 
+OVERRUN = 3
+"""Times the products foreseen that are made: on images and other graphs with hardly any edges
+between clusters eigenpairs converge slowly, and rough ones are as good a start."""
+
 SETUP, PRODUCT, UPDATE, ORTHOGONAL = 2.0, 0.06, 1.0, 0.1
 """Edges that could be visited in the time of making a level's operator, for every stored edge; of a
 product with one vector, for every stored edge and for every node; and of making k vectors
@@ -99,7 +103,16 @@ def eigenproblem_work(problem: Problem, n_clusters: int) -> float:
         return EDGES_PER_CUBE * float(n) ** 3
     # A product visits the edges, and is made orthogonal to about twice the vectors wanted.
     step = 0.15 * problem.graph.n_stored + n * (0.25 * c + 1.5)
-    return (FIRST_STEPS + STEPS_PER_CLUSTER * c) * step
+    return _products(c) * step
+
+
+def most_products(n_clusters: int) -> int:
+    """Return how many products eigenpairs that prove nothing are worth."""
+    return OVERRUN * _products(n_clusters)
+
+
+def _products(n_clusters: int) -> int:
+    return FIRST_STEPS + STEPS_PER_CLUSTER * n_clusters
 
 
 def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> float:

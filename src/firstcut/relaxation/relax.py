@@ -60,13 +60,15 @@ def relax(
     solver: str = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
+    symmetrize: str | None = None,
 ) -> Relaxation:
     """Solve the relaxed cut problem: the ``n_clusters`` smallest eigenpairs of A.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities; it may be disconnected.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities; it may be disconnected. Libraries: as for
+        :func:`firstcut.partition`.
     n_clusters : int
         How many eigenpairs, c; any number from 1 to n.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
@@ -83,6 +85,9 @@ def relax(
         Cap on the products with A, or its inverse, of iterative solvers. When it is reached the
         best pairs so far are returned, with ``converged=False``. By default the solver's own:
         10,000, or 300 products with a block of vectors for "lobpcg" and "amg".
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -97,7 +102,7 @@ def relax(
     (array([0., 1.]), 'dense')
     """
     solver = check_solver(solver)
-    problem = as_problem(graph, cut)
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     if max_iter is not None:
         max_iter = check_count("max_iter", max_iter)
@@ -113,19 +118,25 @@ def lower_bound(
     n_clusters: int,
     cut: CutLike = "normalized",
     random_state: RandomState = None,
+    *,
+    symmetrize: str | None = None,
 ) -> float:
     """Return a number that no partition into ``n_clusters`` clusters has a smaller cut value than.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities; it may be disconnected.
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities; it may be disconnected. Libraries: as for
+        :func:`firstcut.partition`.
     n_clusters : int
         The number of clusters, from 1 to n.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     random_state : int, Generator, RandomState or None
         Seeds the start vectors of iterative solvers.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
 
     Returns
     -------
@@ -140,7 +151,7 @@ def lower_bound(
     >>> round(firstcut.lower_bound(S, 2), 6)
     1.0
     """
-    problem = as_problem(graph, cut)
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     return relax_problem(problem, n_clusters, random_state=random_state).lower_bound
 

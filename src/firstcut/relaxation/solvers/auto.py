@@ -73,6 +73,10 @@ FACTOR_COST_PER_NODE = 5000.0
 FACTOR_COST_PER_CUBE = 0.9
 """Cost of the operations in a full block, whose number is the cube of a level's width."""
 
+CROWDED = 16.0
+"""Stored entries of a row from which the factor has more entries, and costs more, than its levels
+say: by the square of how many times as many there are, as on images."""
+
 FIRST_SOLVES = 20
 """Solves that shift-invert needs for any number of eigenpairs."""
 
@@ -152,8 +156,9 @@ def forecast(matrix: sp.csr_array, count: int) -> Forecast:
     widths = level_widths(matrix).astype(np.float64)
     width = float(np.sum(widths**2) / np.sum(widths))  # of the level that a node is in, on average
     # 2. Shift-invert: entries of the factor, the cost of making it, and that of all solves.
-    entries = ENTRIES_PER_NODE * n + ENTRIES_PER_SQUARE * width**2
-    factorize = FACTOR_COST_PER_NODE * n + FACTOR_COST_PER_CUBE * width**3
+    crowding = max(1.0, matrix.nnz / (CROWDED * n)) ** 2
+    entries = crowding * (ENTRIES_PER_NODE * n + ENTRIES_PER_SQUARE * width**2)
+    factorize = crowding * (FACTOR_COST_PER_NODE * n + FACTOR_COST_PER_CUBE * width**3)
     solves = (SOLVES_PER_PAIR * count + FIRST_SOLVES) * SOLVE_COST_PER_ENTRY * entries
     # 3. Lanczos: the cost of a step, and how many steps.
     step = STEP_COST_PER_ENTRY * matrix.nnz + n * (

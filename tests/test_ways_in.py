@@ -1,0 +1,683 @@
+"""Graphs of other libraries, directed graphs, nodes without edges: one graph by every door."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import subprocess
+import sys
+import textwrap
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, knn_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from imports import PUBLIC
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import kneighbors_graph
+
+import firstcut
+from firstcut.graph import Graph, as_graph
+from firstcut.graph_inputs import as_matrix, is_foreign
+
+nx = pytest.importorskip("networkx")
+igraph = pytest.importorskip("igraph")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+PATH = sp.csr_array(np.diag([3.0, 1.0, 3.0], 1) + np.diag([3.0, 1.0, 3.0], -1))
+"""Two pairs of nodes that belong together."""
+
+
+def edges_of(S):
+    """The edges of a matrix, each once, and their weights."""
+    upper = sp.triu(sp.csr_array(S)).tocoo()
+    return np.stack(upper.coords).astype(np.int64), upper.data
+
+
+def networkx_of(S, names):
+    rows, weights = edges_of(S)
+    graph = nx.Graph()
+    graph.add_nodes_from(names)
+    ends = ((names[i], names[j]) for i, j in rows.T)
+    graph.add_weighted_edges_from((u, v, w) for (u, v), w in zip(ends, weights, strict=True))
+    return graph
+
+
+def igraph_of(S, names):
+    rows, weights = edges_of(S)
+    found = igraph.Graph(n=len(names), edges=rows.T.tolist())
+    found.es["weight"] = weights.tolist()
+    found.vs["name"] = list(names)
+    return found
+
+
+def edge_index_of(S, names, array=np.asarray):
+    full = sp.coo_array(S)
+    return array(np.stack(full.coords).astype(np.int64)), array(full.data), len(names)
+
+
+def tensors_of(S, names):
+    torch = pytest.importorskip("torch")
+    return edge_index_of(S, names, torch.tensor)
+
+
+def data_of(S, names):
+    edge_index, edge_attr, num_nodes = edge_index_of(S, names)
+    return SimpleNamespace(
+        edge_index=edge_index, edge_attr=edge_attr[:, None], num_nodes=num_nodes, x=np.ones(3)
+    )
+
+
+def torch_geometric_of(S, names):
+    data = pytest.importorskip("torch_geometric.data")
+    edge_index, edge_attr, num_nodes = tensors_of(S, names)
+    return data.Data(edge_index=edge_index, edge_attr=edge_attr[:, None], num_nodes=num_nodes)
+
+
+def anndata_of(S, names):
+    anndata = pytest.importorskip("anndata")
+    found = anndata.AnnData(np.ones((len(names), 1)))
+    found.obs_names = [str(name) for name in names]
+    found.obsp["connectivities"] = sp.csr_matrix(S)
+    return found
+
+
+def table_of(S, names):
+    rows, weights = edges_of(S)
+    named = np.array(names, dtype=object)[rows]
+    return pd.DataFrame({"source": named[0], "target": named[1], "weight": weights})
+
+
+DOORS = {
+    "networkx": networkx_of,
+    "igraph": igraph_of,
+    "edge_index": edge_index_of,
+    "tensors": tensors_of,
+    "data": data_of,
+    "torch_geometric": torch_geometric_of,
+    "AnnData": anndata_of,
+    "frame, square": lambda S, names: pd.DataFrame(S, index=names, columns=names),
+    "edge list": table_of,
+    "edge list, polars": lambda S, names: pl.from_pandas(table_of(S, names)),
+    "edge list by position": lambda S, names: table_of(S, names).set_axis(list("abc"), axis=1),
+    "edge list, both directions": lambda S, names: both_directions(table_of(S, names)),
+}
+NAMELESS = {"edge_index", "tensors", "data", "torch_geometric"}
+
+
+def both_directions(table):
+    other = table[table.source != table.target].rename(
+        columns={"source": "target", "target": "source"}
+    )
+    return pd.concat([table, other])[["source", "target", "weight"]]
+
+
+def same(a: Graph, b: Graph) -> bool:
+    arrays = (a.indptr, b.indptr), (a.indices, b.indices), (a.weights, b.weights)
+    return all(np.array_equal(x, y) for x, y in arrays)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@given(S=graphs(min_nodes=4))
+def test_a_graph_is_the_same_by_every_door(door, S):
+    names = [f"n{i:02}" for i in range(len(S))]
+    given = DOORS[door](S, names)
+    assert is_foreign(given)
+    found = as_graph(given)
+    assert same(found, as_graph(S))
+    assert found.names == (None if door in NAMELESS else tuple(names))
+
+
+@given(S=graphs(), isolated=st.integers(1, 3))
+def test_nodes_without_edges_are_there_where_a_graph_can_tell(S, isolated):
+    n = len(S) + isolated
+    wider = np.zeros((n, n))
+    wider[:-isolated, :-isolated] = S
+    names = [f"n{i:02}" for i in range(n)]
+    for door in ("networkx", "igraph", "edge_index", "data", "AnnData", "frame, square"):
+        assert same(as_graph(DOORS[door](wider, names)), as_graph(wider))
+
+
+@given(S=graphs(), seed=st.integers(0, 2**32 - 1))
+def test_labels_keep_the_order_of_nodes(S, seed):
+    order = np.random.default_rng(seed).permutation(len(S))
+    names = [f"n{i}" for i in order]
+    graph = networkx_of(S[order][:, order], names)
+    found = firstcut.partition(graph, 2, "ratio", effort="fast", random_state=0)
+    assert found.nodes == tuple(graph)
+    assert found.by_node() == {node: found.labels[i] for i, node in enumerate(graph)}
+    labels = [found.by_node()[f"n{i}"] for i in range(len(S))]
+    assert firstcut.cut_value(S, labels, "ratio") == pytest.approx(found.cut_value, abs=1e-12)
+
+
+def test_every_verb_that_returns_a_partition_names_its_nodes():
+    graph = nx.relabel_nodes(nx.path_graph(6), dict(enumerate("abcdef")))
+    labels = [0, 0, 0, 1, 1, 1]
+    for found in (
+        firstcut.partition(graph, 2, random_state=0),
+        firstcut.partition(graph, 2, must_link=[(0, 1)], random_state=0),
+        firstcut.refine(graph, labels),
+        firstcut.certify(graph, labels, random_state=0),
+        firstcut.certify(graph, labels, cannot_link=[(0, 5)], random_state=0),
+        firstcut.exact_partition(graph, 2),
+    ):
+        assert found.by_node() == dict.fromkeys("abc", 0) | dict.fromkeys("def", 1)
+    assert firstcut.relax(graph, 2).n_nodes == firstcut.node_weights(graph).size == 6
+
+
+def test_without_names_there_is_no_answer_by_name():
+    with pytest.raises(ValueError, match=r"no names of nodes.*labels\[i\]"):
+        firstcut.partition(PATH, 2, random_state=0).by_node()
+    twice = igraph.Graph([(0, 1), (1, 2)])
+    twice.vs["name"] = ["a", "b", "a"]
+    with pytest.raises(ValueError, match="1 nodes share the name of another, such as 'a'"):
+        firstcut.refine(twice, [0, 0, 1]).by_node()
+
+
+def test_parallel_edges_add_up_and_self_loops_count_once():
+    expected = np.array([[2.0, 4.0], [4.0, 0.0]])
+    multigraph = nx.MultiGraph()
+    multigraph.add_weighted_edges_from([(0, 1, 1.0), (1, 0, 3.0), (0, 0, 2.0)])
+    of_igraph = igraph.Graph([(0, 1), (1, 0), (0, 0)])
+    of_igraph.es["weight"] = [1.0, 3.0, 2.0]
+    index = np.array([[0, 1, 0], [1, 0, 0]])
+    listed = pd.DataFrame({"source": [0, 0], "target": [1, 0], "weight": [4.0, 2.0]})
+    for graph in (multigraph, of_igraph, (index, [4.0, 4.0, 2.0]), listed):
+        assert np.array_equal(as_graph(graph).matrix.toarray(), expected)
+
+
+def test_without_weights_every_edge_is_one():
+    ends = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    one = pd.DataFrame({"source": [0, 1], "target": [1, 2]})
+    for graph in (nx.path_graph(3), igraph.Graph([(0, 1), (1, 2)]), (ends, None), one):
+        assert np.array_equal(as_graph(graph).degrees, [1.0, 2.0, 1.0])
+
+
+def test_a_subclass_and_a_view_are_recognised():
+    class Network(nx.Graph):
+        pass
+
+    graph = Network(nx.path_graph(5))
+    assert as_graph(graph).n_nodes == 5
+    assert as_graph(graph.subgraph([0, 1, 2])).names == (0, 1, 2)
+
+
+def test_matrices_are_not_of_another_library():
+    for graph in ([[0, 1], [1, 0]], ((0, 1), (1, 0)), np.ones((2, 2)), PATH, sp.coo_matrix(PATH)):
+        assert not is_foreign(graph)
+    with pytest.raises(TypeError, match="graph is int, which is not"):
+        as_matrix(5)
+
+
+def test_no_library_is_imported_to_recognise_a_graph():
+    code = textwrap.dedent(
+        """
+        import sys, firstcut
+        S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
+        firstcut.cut_value(S, [0, 0, 1, 1])
+        firstcut.cut_value(([[0, 1], [1, 0]], None), [0, 1])
+        others = ["networkx", "igraph", "pandas", "polars", "anndata", "torch", "sklearn"]
+        print([name for name in others if name in sys.modules])
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# -- edge lists
+
+
+def table(*rows, columns=("source", "target", "weight")):
+    return pd.DataFrame(list(rows), columns=list(columns)[: len(rows[0])])
+
+
+def test_a_list_is_never_doubled():
+    once = table(("a", "b", 2.0), ("b", "c", 1.0))
+    both = table(("a", "b", 2.0), ("b", "c", 1.0), ("b", "a", 2.0), ("c", "b", 1.0))
+    assert same(as_graph(once), as_graph(both))
+    # Only some pairs both ways, or weights that differ: a directed graph.
+    some = table(("a", "b", 2.0), ("b", "c", 1.0), ("b", "a", 2.0))
+    other = table(("a", "b", 2.0), ("b", "a", 3.0))
+    for directed in (some, other):
+        assert as_matrix(directed).is_directed
+        with pytest.raises(ValueError, match=r"directed.*symmetrize='mean'.*symmetrize='max'"):
+            as_graph(directed)
+    assert as_graph(other, "mean").weights.tolist() == [2.5, 2.5]
+    assert as_graph(other, "max").weights.tolist() == [3.0, 3.0]
+    assert as_graph(some, "mean").weights.tolist() == [2.0, 2.0, 0.5, 0.5]
+
+
+def test_nodes_of_a_list_are_sorted_where_they_can_be():
+    assert as_graph(table((5, 2), (2, 0))).names == (0, 2, 5)
+    assert as_graph(table(("b", "c"), ("a", "b"))).names == ("a", "b", "c")
+    assert as_graph(table(("b", 1), (1, "a"))).names == ("b", 1, "a")
+    days = pd.to_datetime(["2026-01-02", "2026-01-01"])
+    assert as_graph(table((days[0], days[1]))).names == (days[1], days[0])
+
+
+def test_further_columns_do_not_matter_where_there_are_names():
+    more = table(("a", "b", 2.0, "x"), columns=("source", "target", "weight", "note"))
+    assert as_graph(more).weights.tolist() == [2.0, 2.0]
+    assert as_graph(more[["note", "weight", "target", "source"]]).names == ("a", "b")
+
+
+WRONG = {
+    "a pair twice": (table(("a", "b", 1.0), ("a", "b", 2.0)), r"\('a', 'b'\) in row 1.*groupby"),
+    "no source": (table(("a", "b"), (None, "c")), "Column 'source'.* is missing in row 1"),
+    "no weight": (table(("a", "b", 1.0), ("b", "c", np.nan)), "Column 'weight'.*missing in row 1"),
+    "negative": (table(("a", "b", -2.0)), r"first is -2.0 of edge \('a', 'b'\) in row 0.*clip"),
+    "infinite": (table(("a", "b", np.inf)), "first is inf of edge"),
+    "words": (table(("a", "b", "heavy")), "Column 'weight' of the graph must hold real numbers"),
+    "points": (pd.DataFrame(load_iris().data[:, :2]), "holds 5.1 in row 0, which names no node"),
+    "samples": (pd.DataFrame(load_iris().data), r"square matrix.*\(150, 4\).*adaptive_neighbors"),
+    "another column": (
+        table(("a", "b", 7), columns=("source", "target", "since")),
+        "Name the last 'weight'",
+    ),
+    "no names of columns": (
+        table(("a", "b", 1.0, 2), columns=("from", "to", "w", "x")),
+        "Name the columns of its nodes 'source' and 'target'",
+    ),
+    "a file": ("edges.csv", "Pass a matrix, or a graph of networkx"),
+    "polars, missing": (pl.DataFrame({"a": ["x", None], "b": ["y", "z"]}), "missing in row 1"),
+    "rows in another order": (
+        pd.DataFrame(np.ones((2, 2)), index=["a", "b"], columns=["b", "a"]),
+        r"different labels: at 0, 'a' and 'b'.*frame\.loc",
+    ),
+    "edge without weight": (nx.Graph([(0, 1, {"weight": 1}), (1, 2)]), r"1 of 2 edges .*\(1, 2\)"),
+    "weight NaN": (nx.Graph([("a", "b", {"weight": np.nan})]), r"nan of edge \('a', 'b'\)"),
+    "weight negative": (nx.Graph([("a", "b", {"weight": -1})]), r"-1.0 of edge \('a', 'b'\)"),
+    "weight a word": (nx.Graph([("a", "b", {"weight": "x"})]), "edge weights of the graph must"),
+    "no nodes": (nx.Graph(), "no nodes"),
+    "an edge twice": ((np.array([[0, 1, 0], [1, 0, 1]]), None), r"the first is \(0, 1\).*coalesce"),
+    "pairs": ((np.ones((5, 2), dtype=int), None), r"shape \(2, m\).*Transpose"),
+    "fractions": ((np.ones((2, 2)), None), "integers, but its dtype is float64"),
+    "node -1": ((np.array([[0], [-1]]), None), "edge 0 from 0 to -1, but .* 0 to 0"),
+    "too few nodes": ((np.array([[0, 5], [5, 0]]), None, 5), "numbered from 0 to 4"),
+    "features": ((np.array([[0, 1], [1, 0]]), np.ones((2, 3))), r"\(2, 3\); one weight"),
+    "a bare index": (np.array([[0, 1, 2], [1, 2, 0]]), r"Pass \(edge_index, None\)"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_named_with_its_remedy(kind):
+    graph, message = WRONG[kind]
+    with pytest.raises((TypeError, ValueError), match=message):
+        firstcut.cut_value(graph, [0, 1])
+
+
+def test_an_anndata_without_neighbours_says_what_to_run():
+    anndata = pytest.importorskip("anndata")
+    with pytest.raises(ValueError, match=r"no 'connectivities'.*scanpy\.pp\.neighbors"):
+        firstcut.partition(anndata.AnnData(np.ones((4, 2))), 2)
+
+
+# -- directed graphs
+
+
+DIRECTED = np.array([[0.0, 3.0, 0.0, 1.0], [1.0, 0, 2, 0], [0, 2, 0, 3], [0, 0, 0, 0]])
+
+
+def directed_doors():
+    rows, columns = np.nonzero(DIRECTED)
+    weights = DIRECTED[rows, columns]
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(4))
+    graph.add_weighted_edges_from(zip(rows.tolist(), columns.tolist(), weights, strict=True))
+    of_igraph = igraph.Graph(list(zip(rows, columns, strict=True)), directed=True)
+    of_igraph.es["weight"] = weights.tolist()
+    return {
+        "array": DIRECTED,
+        "sparse": sp.csc_array(DIRECTED),
+        "networkx": graph,
+        "igraph": of_igraph,
+        "edge_index": (np.stack([rows, columns]), weights),
+        "edge list": pd.DataFrame({"source": rows, "target": columns, "weight": weights}),
+        "frame": pd.DataFrame(DIRECTED),
+    }
+
+
+@pytest.mark.parametrize("door", directed_doors())
+def test_a_directed_graph_is_refused_or_made_symmetric(door):
+    graph = directed_doors()[door]
+    with pytest.raises(ValueError, match=r"symmetrize='mean'.*symmetrize='max'"):
+        as_graph(graph)
+    mean, larger = (DIRECTED + DIRECTED.T) / 2, np.maximum(DIRECTED, DIRECTED.T)
+    assert np.array_equal(as_graph(graph, "mean").matrix.toarray(), mean)
+    assert np.array_equal(as_graph(graph, "max").matrix.toarray(), larger)
+
+
+def test_an_error_names_the_nodes_of_a_directed_graph():
+    with pytest.raises(ValueError, match=r"directed: entries \('a', 'b'\) and \('b', 'a'\)"):
+        firstcut.partition(nx.DiGraph([("a", "b")]), 2)
+    # Both directions alike: there is nothing to decide.
+    assert same(as_graph(nx.DiGraph(nx.path_graph(4))), as_graph(nx.path_graph(4)))
+
+
+@given(S=graphs())
+def test_symmetrizing_what_is_symmetric_changes_nothing(S):
+    for how in ("mean", "max"):
+        assert same(as_graph(S, how), as_graph(S))
+
+
+CALLS = {
+    "partition": lambda f, S, **k: f(S, 2, random_state=0, **k).labels,
+    "refine": lambda f, S, **k: f(S, [0, 0, 1, 1], **k).labels,
+    "cut_value": lambda f, S, **k: f(S, [0, 0, 1, 1], **k),
+    "certify": lambda f, S, **k: f(S, [0, 0, 1, 1], random_state=0, **k).lower_bound,
+    "exact_partition": lambda f, S, **k: f(S, 2, **k).cut_value,
+    "direct_cut": lambda f, S, **k: f(S, 2, random_state=0, **k).labels,
+    "relax": lambda f, S, **k: f(S, 2, **k).eigenvalues,
+    "lower_bound": lambda f, S, **k: f(S, 2, **k),
+    "node_weights": lambda f, S, **k: f(S, **k),
+    "operator": lambda f, S, **k: f(S, **k).toarray(),
+    "compare": lambda f, S, **k: [one.cut_value for one in f(S, 2, random_state=0, **k).compared],
+    "discretize": lambda f, S, **k: (
+        f(firstcut.relax((DIRECTED + DIRECTED.T) / 2, 2), graph=S, random_state=0, **k).cut_value
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_every_verb_symmetrizes(verb):
+    function, call = getattr(firstcut, verb), CALLS[verb]
+    with pytest.raises(ValueError, match="symmetrize='mean'"):
+        call(function, DIRECTED)
+    ours = call(function, DIRECTED, symmetrize="mean")
+    assert np.array_equal(ours, call(function, (DIRECTED + DIRECTED.T) / 2))
+
+
+def test_no_verb_is_forgotten():
+    for name in PUBLIC:
+        function = getattr(firstcut, name)
+        if inspect.isfunction(function) and "graph" in inspect.signature(function).parameters:
+            assert name in CALLS
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_path_symmetrizes():
+    mean, larger = (DIRECTED + DIRECTED.T) / 2, np.maximum(DIRECTED, DIRECTED.T)
+    for how, matrix in (("mean", mean), ("max", larger)):
+        paths = [
+            firstcut.cut_path(S, [2], affinity="precomputed", random_state=0, symmetrize=how)
+            for S in (DIRECTED, directed_doors()["networkx"], matrix)
+        ]
+        assert paths[0][2].cut_value == paths[1][2].cut_value == paths[2][2].cut_value
+    with pytest.raises(ValueError, match="symmetrize='sum' is not known"):
+        firstcut.cut_path(DIRECTED, [2], affinity="precomputed", symmetrize="sum")
+    with pytest.raises(ValueError, match="symmetrize='max' has no place"):
+        firstcut.cut_path(DIRECTED, [2], symmetrize="max")
+
+
+# -- nodes without edges
+
+
+@st.composite
+def with_isolated(draw, min_nodes=3, max_nodes=9):
+    """Draw a graph and the same with nodes without edges among the others, and their numbers."""
+    S = draw(graphs(min_nodes=min_nodes, max_nodes=max_nodes))
+    count = draw(st.integers(1, 4))
+    n = len(S) + count
+    nodes = np.sort(np.random.default_rng(draw(st.integers(0, 2**32 - 1))).permutation(n)[:-count])
+    wider = np.zeros((n, n))
+    wider[np.ix_(nodes, nodes)] = S
+    return S, wider, nodes
+
+
+@given(drawn=with_isolated(), data=st.data())
+def test_isolated_nodes_leave_the_cut_of_the_others_as_it_is(drawn, data):
+    S, wider, nodes = drawn
+    k = data.draw(st.integers(1, len(S)))
+    with pytest.raises(ValueError, match="isolated='ignore'"):
+        firstcut.partition(wider, k)
+    alone = firstcut.partition(S, k, lower_bound=True, random_state=0)
+    found = firstcut.partition(wider, k, isolated="ignore", lower_bound=True, random_state=0)
+    assert np.array_equal(np.unique(found.labels), np.arange(k))
+    together = found.labels[nodes][:, None] == found.labels[nodes]
+    assert np.array_equal(together, alone.labels[:, None] == alone.labels)
+    assert found.cut_value == firstcut.cut_value(wider, found.labels, isolated="ignore")
+    assert found.cut_value == pytest.approx(alone.cut_value, rel=1e-12)
+    assert found.lower_bound == pytest.approx(alone.lower_bound, rel=1e-9, abs=1e-12)
+    assert found.lower_bound <= found.cut_value
+
+
+@given(drawn=with_isolated(), data=st.data())
+def test_isolated_nodes_are_clusters_where_the_others_are_too_few(drawn, data):
+    S, wider, nodes = drawn
+    k = data.draw(st.integers(len(S), len(wider)))
+    found = firstcut.partition(wider, k, isolated="ignore", random_state=0)
+    assert np.array_equal(np.unique(found.labels), np.arange(k))
+    if k == len(wider):
+        assert np.unique(found.labels[nodes]).size == len(S)
+
+
+@given(drawn=with_isolated(), data=st.data())
+def test_refining_leaves_isolated_nodes_where_they_are(drawn, data):
+    _, wider, nodes = drawn
+    labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(wider))))[: len(wider)]
+    before = firstcut.cut_value(wider, labels, isolated="ignore")
+    found = firstcut.refine(wider, labels, isolated="ignore")
+    again = np.unique(labels, return_inverse=True)[1]
+    others = np.setdiff1d(np.arange(len(wider)), nodes)
+    assert found.cut_value <= before
+    assert np.array_equal(found.labels[others], again[others])
+    assert np.array_equal(np.unique(found.labels), np.unique(again))
+    assert np.array_equal(np.unique(found.labels[nodes]), np.unique(again[nodes]))
+    assert found.cut_value == firstcut.cut_value(wider, found.labels, isolated="ignore")
+
+
+@given(drawn=with_isolated(max_nodes=6), data=st.data())
+def test_what_is_certified_is_the_optimum_of_the_others(drawn, data):
+    S, wider, nodes = drawn
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(wider))))[: len(wider)]
+    k = np.unique(labels[nodes]).size
+    best = firstcut.exact_partition(S, k).cut_value
+    found = firstcut.certify(wider, labels, isolated="ignore", random_state=0)
+    assert np.unique(found.labels).size == np.unique(labels).size
+    assert np.unique(found.labels[nodes]).size == k
+    assert found.cut_value == pytest.approx(best, rel=1e-6, abs=1e-12)
+    assert found.lower_bound <= best * (1 + 1e-9)
+    assert found.gap is not None
+    assert found.gap < 1e-6
+
+
+@given(drawn=with_isolated(min_nodes=4), data=st.data())
+def test_links_hold_with_isolated_nodes_too(drawn, data):
+    _, wider, nodes = drawn
+    k, n = 3, len(wider)
+    pair = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
+    must = data.draw(st.lists(pair, max_size=2))
+    cannot = data.draw(st.lists(pair.filter(lambda p: p[0] != p[1]), min_size=1, max_size=5))
+    links = {"must_link": must, "cannot_link": cannot}
+    allowed = [
+        labels
+        for labels in itertools.product(range(k), repeat=n if n <= 8 else 0)
+        if len(set(labels)) == k
+        and all(labels[i] == labels[j] for i, j in must)
+        and all(labels[i] != labels[j] for i, j in cannot)
+    ]
+    try:
+        found = firstcut.partition(wider, k, isolated="ignore", random_state=0, **links)
+    except ValueError:
+        assert not allowed
+        return
+    labels = found.labels
+    assert np.array_equal(np.unique(labels), np.arange(k))
+    assert all(labels[i] == labels[j] for i, j in must)
+    assert all(labels[i] != labels[j] for i, j in cannot)
+    assert found.cut_value == firstcut.cut_value(wider, labels, isolated="ignore")
+    assert found.lower_bound is None or found.lower_bound <= found.cut_value
+    proven = firstcut.certify(wider, labels, isolated="ignore", random_state=0, **links)
+    assert proven.lower_bound <= proven.cut_value <= found.cut_value * (1 + 1e-12)
+    assert all(proven.labels[i] == proven.labels[j] for i, j in must)
+    assert all(proven.labels[i] != proven.labels[j] for i, j in cannot)
+    # Begun with what it found, it finds nothing worse.
+    if np.unique(labels[nodes]).size == k:
+        again = firstcut.partition(
+            wider, k, init=labels, isolated="ignore", effort="fast", random_state=1, **links
+        )
+        assert again.cut_value <= found.cut_value * (1 + 1e-12)
+
+
+def test_an_isolated_node_without_a_place_takes_part_in_the_cut():
+    wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
+    # The cut of the others alone is between nodes 1 and 2, and node 4 is apart from both sides.
+    links = {"cannot_link": [(0, 4), (3, 4), (4, 5)]}
+    found = firstcut.partition(
+        wider, 2, isolated="ignore", lower_bound="tight", random_state=0, **links
+    )
+    labels = found.labels
+    assert labels[0] == labels[3] == labels[5] != labels[4]
+    assert found.cut_value == firstcut.cut_value(wider, labels, isolated="ignore")
+    assert 0.0 <= found.lower_bound <= found.cut_value
+    init = [0, 1, 1, 0, 1, 0]
+    again = firstcut.partition(
+        wider, 2, init=init, isolated="ignore", effort="fast", random_state=0, **links
+    )
+    assert again.cut_value <= firstcut.cut_value(wider, init, isolated="ignore")
+    proven = firstcut.certify(wider, init, isolated="ignore", random_state=0, **links)
+    assert proven.lower_bound <= proven.cut_value
+    assert proven.labels[0] == proven.labels[3] == proven.labels[5] != proven.labels[4]
+
+
+def test_a_start_needs_the_clusters_of_the_result():
+    wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
+    with pytest.raises(ValueError, match="init has nodes with edges in 2 of its 3 clusters, and 3"):
+        firstcut.partition(wider, 3, isolated="ignore", init=[0, 0, 1, 1, 2, 2])
+    init = [0, 0, 1, 1, 0, 1]
+    value = firstcut.cut_value(wider, init, isolated="ignore")
+    found = firstcut.partition(wider, 2, isolated="ignore", init=init, random_state=0)
+    assert found.cut_value <= value
+
+
+def test_a_graph_without_any_edge():
+    nothing = np.zeros((4, 4))
+    found = firstcut.partition(nothing, 3, isolated="ignore", lower_bound="tight")
+    assert np.unique(found.labels).size == 3
+    assert found.cut_value == 0.0
+    assert firstcut.refine(nothing, [0, 1, 1, 0], isolated="ignore").labels.tolist() == [0, 1, 1, 0]
+    assert firstcut.certify(nothing, [0, 1, 1, 0], isolated="ignore").gap == 0.0
+    assert firstcut.partition(nothing, "auto", isolated="ignore").labels.tolist() == [0] * 4
+
+
+def test_other_cuts_weigh_isolated_nodes_as_they_always_did():
+    wider = sp.block_diag([PATH, np.zeros((1, 1))], format="csr")
+    for cut in ("ratio", np.arange(1.0, 6.0)):
+        ours = firstcut.partition(wider, 2, cut, isolated="ignore", random_state=0)
+        assert np.array_equal(ours.labels, firstcut.partition(wider, 2, cut, random_state=0).labels)
+
+
+def test_the_estimator_cuts_isolated_nodes_alike():
+    X, _ = make_blobs(60, centers=3, random_state=0)
+    wider = sp.block_diag([knn_graph(X, 6), np.zeros((3, 3))], format="csr")
+    with pytest.warns(UserWarning, match="no edges"):
+        model = firstcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(wider)
+    ours = firstcut.partition(wider, 3, isolated="ignore", effort="auto", random_state=0)
+    assert np.array_equal(ours.labels, model.labels_)
+    assert ours.cut_value == model.cut_value_
+
+
+# -- the number of clusters
+
+
+@pytest.mark.filterwarnings("ignore:The evidence")
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+@pytest.mark.parametrize("centers", [1, 2, 4])
+def test_auto_is_the_number_that_the_estimator_takes(cut, centers):
+    X, _ = make_blobs(120, centers=centers, cluster_std=0.5, random_state=centers)
+    S = knn_graph(X, 8)
+    model = firstcut.SpectralClustering("auto", affinity="precomputed", cut=cut, random_state=0)
+    found = firstcut.partition(S, "auto", cut, random_state=0)
+    k = model.fit(S).n_clusters_
+    assert found.labels.max() + 1 == k
+    assert np.array_equal(found.labels, firstcut.partition(S, k, cut, random_state=0).labels)
+
+
+def test_auto_warns_of_weak_evidence_and_keeps_to_links():
+    X, _ = make_blobs(90, centers=4, cluster_std=2.0, random_state=1)
+    S = knn_graph(X, 8)
+    with pytest.warns(UserWarning, match=r"evidence for n_clusters=.* is weak.*cut_path") as told:
+        firstcut.partition(S, "auto", random_state=0)
+    assert told[0].filename == __file__
+    X, _ = make_blobs(90, centers=3, cluster_std=0.3, random_state=1)
+    S = knn_graph(X, 6)
+    found = firstcut.partition(S, "auto", cannot_link=[(0, 1)], random_state=0)
+    assert found.labels[0] != found.labels[1]
+    found = firstcut.partition(S, "auto", lower_bound="tight", time_limit=60, random_state=0)
+    assert found.gap == 0.0
+    with pytest.raises(ValueError, match="init and n_clusters='auto'"):
+        firstcut.partition(S, "auto", init=np.arange(90) % 3)
+    with pytest.raises(ValueError, match="keep 4 nodes all apart"):
+        firstcut.partition(S, "auto", cannot_link=list(itertools.combinations(range(4), 2)))
+
+
+# -- distances that were meant to be affinities
+
+
+POINTS = load_iris().data[::2]
+"""Samples in four dimensions, some of them equal."""
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "sqeuclidean", "cosine"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame])
+def test_distances_warn_in_every_form(metric, form):
+    D = form(pairwise_distances(POINTS, metric=metric))
+    with pytest.warns(UserWarning, match="looks like distances.*exp") as told:
+        firstcut.cut_value(D, np.arange(len(POINTS)) % 2)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+
+def test_distances_of_neighbours_warn_too():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    D = kneighbors_graph(X, 8, mode="distance")
+    for graph in (D, nx.from_scipy_sparse_array(D.maximum(D.T))):
+        with pytest.warns(UserWarning, match="looks like distances"):
+            firstcut.node_weights(graph, symmetrize="max")
+
+
+def test_distances_warn_once_in_every_verb():
+    D = pairwise_distances(POINTS[:12])
+    labels = np.arange(12) % 2
+    relaxation = firstcut.relax(np.exp(-D), 2)
+    for call in (
+        lambda: firstcut.partition(D, 2, effort="fast", random_state=0),
+        lambda: firstcut.refine(D, labels),
+        lambda: firstcut.certify(D, labels, random_state=0),
+        lambda: firstcut.exact_partition(D, 2),
+        lambda: firstcut.direct_cut(D, 2, random_state=0),
+        lambda: firstcut.relax(D, 2),
+        lambda: firstcut.lower_bound(D, 2),
+        lambda: firstcut.node_weights(D),
+        lambda: firstcut.operator(D),
+        lambda: firstcut.discretize(relaxation, graph=D, random_state=0),
+        lambda: firstcut.cut_path(D, [2], affinity="precomputed", random_state=0),
+    ):
+        with pytest.warns(UserWarning, match="looks like distances") as told:
+            call()
+        assert len(told) == 1
+
+
+AFFINITIES = {
+    "adaptive": firstcut.adaptive_neighbors_graph(POINTS),
+    "nearest": firstcut.nearest_neighbors_graph(POINTS, 5),
+    "self-tuning": firstcut.self_tuning_graph(POINTS),
+    "neighbours": knn_graph(POINTS, 5),
+    "rbf": np.exp(-(pairwise_distances(POINTS) ** 2)) - np.eye(len(POINTS)),
+    "inverse": 1 / (1 + pairwise_distances(POINTS)) - np.eye(len(POINTS)),
+    "karate": nx.karate_club_graph(),
+    "novel": nx.les_miserables_graph(),
+    "grid": nx.grid_2d_graph(8, 9),
+    "blocks": nx.planted_partition_graph(3, 20, 0.5, 0.05, seed=0),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", AFFINITIES)
+def test_affinities_do_not_warn(kind):
+    assert firstcut.node_weights(AFFINITIES[kind], "ratio").min() == 1.0
