@@ -14,10 +14,9 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from firstcut import AFFINITIES
-from firstcut.affinity import distance_check
-from firstcut.affinity.distance_check import looks_like_distances
+from firstcut import AFFINITIES, distance_check
 from firstcut.affinity.precomputed import precomputed_graph
+from firstcut.distance_check import looks_like_distances
 
 
 def both_agree(matrix: np.ndarray) -> bool:
@@ -98,10 +97,9 @@ def sparse_graphs(rng: np.random.Generator, n: int):
     """Upper triangles of graphs of many sorts, none of them complete."""
     X = rng.normal(size=(n, 2))
     for k in (2, 5, n // 2):
-        for mode in ("connectivity", "distance"):
-            near = kneighbors_graph(X, k, mode=mode).toarray()
-            for S in (np.maximum(near, near.T), np.minimum(near, near.T), near + near.T):
-                yield np.triu(S, 1)
+        near = kneighbors_graph(X, k).toarray()
+        for S in (np.maximum(near, near.T), np.minimum(near, near.T), near + near.T):
+            yield np.triu(S, 1)
     yield from (ring(n), np.eye(n, k=1), grid(int(np.sqrt(n))), cliques(n // 4, 4))
     yield from (power_law(rng, n, 1), power_law(rng, n, 3))
     for inside, outside in ((0.05, 0.05), (0.5, 0.02), (0.7, 0.1), (0.5, 0.5), (0.95, 0.6)):
@@ -126,6 +124,21 @@ def test_sparse_graphs_are_not_taken_for_distances(n, weighted):
         if weighted:
             upper = upper * rng.random(upper.shape)
         assert not both_agree(upper + upper.T)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4])
+def test_distances_of_neighbours_are_recognised(n_features):
+    rng = np.random.default_rng(n_features)
+    for X in (rng.random((200, n_features)), rng.normal(size=(300, n_features))):
+        near = kneighbors_graph(X, 10, mode="distance").toarray()
+        D = np.maximum(near, near.T)
+        assert both_agree(D)
+        assert both_agree(D**2)
+        # What distances become as affinities, and weights that have nothing to do with them.
+        is_edge = D > 0
+        drawn = np.triu(rng.random(D.shape), 1)
+        for S in (np.exp(-((D / D.max()) ** 2)), 1 / (1 + D), D.max() + 1 - D, drawn + drawn.T):
+            assert not both_agree(S * is_edge)
 
 
 @pytest.mark.parametrize("n", [20, 40, 150])

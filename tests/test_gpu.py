@@ -136,3 +136,22 @@ def test_lists_do_not_change_from_run_to_run():
     first, second = (gpu_search.nearest_on_gpu(X, 10) for _ in range(2))
     np.testing.assert_array_equal(first.indices, second.indices)
     np.testing.assert_array_equal(first.squared, second.squared)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_directions_on_a_gpu_have_the_neighbours_of_the_processor(metric, dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(3000, 40)) * rng.lognormal(sigma=2.0, size=(3000, 1))).astype(dtype)
+    X[[5, 70]] = 0.0
+    with pytest.warns(UserWarning, match="2 of 3000 samples"):
+        here = firstcut.nearest_neighbors_graph(X, metric=metric, device="cpu")
+    for samples_there in (torch.tensor(X, device="cuda"), X):
+        with pytest.warns(UserWarning, match="2 of 3000 samples"):
+            there = firstcut.nearest_neighbors_graph(samples_there, metric=metric, device="cuda")
+        assert abs(here - there).sum() <= 0.001 * here.sum()
+    model = firstcut.SpectralClustering(4, metric=metric, random_state=0)
+    with pytest.warns(UserWarning, match="2 of 3000 samples"):
+        model.fit(torch.tensor(X, device="cuda"))
+    assert model.predict(X[:10]).shape == (10,)
+    assert model.transform(X[:10]).shape == (10, 4)

@@ -1,6 +1,7 @@
 """Adaptive neighbours: weights that fall linearly to 0 at the (k+1)-th neighbour.
 
-With d_ij the squared distance and d_i^(1) ≤ d_i^(2) ≤ … those of sample i in order,
+With d_ij the squared distance (under other metrics than the Euclidean see ``neighbors.metrics``)
+and d_i^(1) ≤ d_i^(2) ≤ … those of sample i in order,
 
     S_ij = max(t_i − d_ij, 0) / Σ_{j≤k} (t_i − d_i^(j)),   t_i = d_i^(k+1) + offset.
 """
@@ -36,6 +37,8 @@ def adaptive_neighbors_graph(
     include_self: bool = True,
     offset: float = 0.0,
     *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
     neighbors: str = "auto",
     device: str = "auto",
     random_state: RandomState = 0,
@@ -60,6 +63,13 @@ def adaptive_neighbors_graph(
     offset : float, default=0.0
         Added to the (k+1)-th squared distance. Every sample nearer than the sum gets a weight,
         so a positive offset can connect more than k and rows then sum to more than 1.
+    metric : str or callable, default="euclidean"
+        What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
+        ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
+        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes for
+        what d_ij is then.
+    metric_params : dict, optional
+        Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
         samples and features are many. "auto" is exact wherever that is forecast to end within
@@ -86,6 +96,19 @@ def adaptive_neighbors_graph(
     nearest of lowest index: the limit of the formula, which reads 0/0 there. The paper's protocol
     is ``adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)``.
 
+    d_ij is the squared Euclidean distance; under "cosine" and "correlation" that of unit rows,
+    2 (1 − cos); under any other metric the square of its distance, so that "minkowski" with p=2 is
+    "euclidean" and weights fall with the distance alike. An offset is in the same units.
+
+    Under "cosine" and "correlation" samples are compared as unit rows (centred ones), by the same
+    searches as under "euclidean"; sparse rows exactly, by products of all pairs that fill nothing
+    in. A row of zeros, or a constant one under "correlation", has no direction: such rows count as
+    equal to one another and at right angles to all others, with a warning. Under any other metric
+    neighbours are found exactly, on the processor: by a ball tree where features are few and the
+    metric has one, else block by block, in n² distances of time and memory that is linear in n.
+    "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath" and "yule" see only which
+    coordinates are 0.
+
     References
     ----------
     F. Nie, X. Wang, H. Huang, "Clustering and projected clustering with adaptive neighbors",
@@ -103,13 +126,13 @@ def adaptive_neighbors_graph(
     """
     include_self = check_flag("include_self", include_self)
     offset = check_number("offset", offset)
-    wanted = check_wanted(neighbors, device, random_state, callback)
+    wanted = check_wanted(neighbors, device, random_state, callback, metric, metric_params)
     points = checked_samples(X)
     n = points.shape[0]
     # A sample that counts itself as the first of its k has its (k+1)-th at the k-th other.
     beyond = 0 if include_self else 1
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    index = NeighborIndex(points, n_jobs, wanted)
+    index = NeighborIndex(points, n_jobs, wanted, metric, metric_params)
     offset = index.scaled(offset)
     others = k + beyond  # the last of them sets the threshold
     near = index.nearest_others(others, offset)
@@ -149,9 +172,11 @@ def _weigh(
     # Lists are of different length where there is an offset; ``starts`` is where each begins.
     starts = near.indptr[start:stop] - begin
     counts = np.diff(near.indptr[start : stop + 1])
-    # 1. t_i, and t_i − d_ij for everyone listed, which is never negative.
+    # 1. t_i, and t_i − d_ij for everyone listed, which is not negative.
     threshold = squared[starts + others - 1] + offset
     gap = np.subtract(np.repeat(threshold, counts), squared, out=squared)
+    if offset > 0:
+        np.maximum(gap, 0.0, out=gap)  # a right angle that was settled may pass the threshold
     # 2. The denominator, over the k nearest; without an offset whoever comes after them is at the
     #    threshold and adds 0. No list is empty, which reduceat would not sum to 0.
     rank = np.arange(gap.size) - np.repeat(starts, counts) if offset > 0 else None
@@ -175,13 +200,15 @@ def adaptive_neighbors_rows(
     include_self: bool = True,
     offset: float = 0.0,
     *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
 ) -> Rows:
     """Return the function from new samples to their weights, which sum to 1 in every row.
 
     Only the k nearest get one, whatever the offset; a new sample is not among its own.
     """
-    index = NeighborIndex(X, n_jobs)
+    index = NeighborIndex(X, n_jobs, None, metric, metric_params)
     return partial(_weights, index, n_neighbors, index.scaled(offset))
 
 

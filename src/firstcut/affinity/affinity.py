@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from firstcut.short_reprs import one_line, some
+
 Rows = Callable[[Any], Any]
 """From n_new samples to their (n_new, n_samples) affinities, sparse where most of them are 0."""
 
@@ -63,8 +65,8 @@ class Affinity:
     --------
     >>> from firstcut import AFFINITIES
     >>> affinity = AFFINITIES["nearest_neighbors"]
-    >>> affinity.parameters
-    {'n_neighbors': 10, 'include_self': True, 'n_jobs': None}
+    >>> list(affinity.parameters)
+    ['n_neighbors', 'include_self', 'metric', 'metric_params', 'n_jobs']
     >>> parameters = affinity.limited(3, {"include_self": False})
     >>> parameters["n_neighbors"]
     2
@@ -80,6 +82,9 @@ class Affinity:
     limited: Limits = unlimited
     takes: Literal["samples", "affinities", "distances"] = "samples"
     searches: bool = False
+
+    def __repr__(self) -> str:
+        return one_line(self, takes=self.takes, parameters=some(self.parameters))
 
     def __call__(self, X: Any, *args: Any, **parameters: Any) -> Any:
         """Return the graph of X."""

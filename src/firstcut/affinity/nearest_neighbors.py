@@ -28,6 +28,8 @@ def nearest_neighbors_graph(
     n_neighbors: int = 10,
     include_self: bool = True,
     *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
     neighbors: str = "auto",
     device: str = "auto",
     random_state: RandomState = 0,
@@ -46,6 +48,12 @@ def nearest_neighbors_graph(
         k, the number of neighbours of a sample.
     include_self : bool, default=True
         Whether a sample counts among its own k nearest; the graph then has self-loops.
+    metric : str or callable, default="euclidean"
+        What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
+        ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
+        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes.
+    metric_params : dict, optional
+        Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
         samples and features are many. "auto" is exact wherever that is forecast to end within
@@ -66,6 +74,17 @@ def nearest_neighbors_graph(
     csr_array of shape (n, n)
         Symmetric, with weights ½ and 1.
 
+    Notes
+    -----
+    Under "cosine" and "correlation" samples are compared as unit rows (centred ones), by the same
+    searches as under "euclidean"; sparse rows exactly, by products of all pairs that fill nothing
+    in. A row of zeros, or a constant one under "correlation", has no direction: such rows count as
+    equal to one another and at right angles to all others, with a warning. Under any other metric
+    neighbours are found exactly, on the processor: by a ball tree where features are few and the
+    metric has one, else block by block, in n² distances of time and memory that is linear in n.
+    "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath" and "yule" see only which
+    coordinates are 0.
+
     Examples
     --------
     >>> import firstcut
@@ -75,13 +94,13 @@ def nearest_neighbors_graph(
            [0. , 0.5, 0. ]])
     """
     include_self = check_flag("include_self", include_self)
-    wanted = check_wanted(neighbors, device, random_state, callback)
+    wanted = check_wanted(neighbors, device, random_state, callback, metric, metric_params)
     points = checked_samples(X)
     n = points.shape[0]
     # A sample that counts itself has one other less to find.
     beyond = -1 if include_self else 0
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    index = NeighborIndex(points, n_jobs, wanted)
+    index = NeighborIndex(points, n_jobs, wanted, metric, metric_params)
     near = index.nearest_others(k + beyond)
     if callback is not None:
         callback(near.told)
@@ -94,10 +113,16 @@ def nearest_neighbors_graph(
 
 
 def nearest_neighbors_rows(
-    X: Any, n_neighbors: int = 10, include_self: bool = True, *, n_jobs: int | None = None
+    X: Any,
+    n_neighbors: int = 10,
+    include_self: bool = True,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
 ) -> Rows:
     """Return the function from new samples to weight 1 for each of the k nearest samples of X."""
-    return partial(_weights, NeighborIndex(X, n_jobs), n_neighbors)
+    return partial(_weights, NeighborIndex(X, n_jobs, None, metric, metric_params), n_neighbors)
 
 
 def _weights(index: NeighborIndex, k: int, new: Any) -> sp.csr_array:

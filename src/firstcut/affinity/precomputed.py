@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
-from firstcut.affinity.distance_check import looks_like_distances
+from firstcut.distance_check import looks_like_distances
 from firstcut.graph import Graph
 from firstcut.validation import (
     SYMMETRY_TOLERANCE,
@@ -18,6 +16,7 @@ from firstcut.validation import (
     check_real,
     check_weights,
     refuse_masked,
+    warn_caller,
 )
 
 
@@ -69,7 +68,7 @@ def precomputed_graph(X: Any) -> Any:
         )
     X = _symmetric(X)
     if looks_like_distances(X):
-        _warn(
+        warn_caller(
             "X looks like distances, not affinities: its diagonal is 0, the triangle inequality "
             "holds, and samples with a small entry between them see the others alike. A cut would "
             "join the farthest. Turn distances into affinities, np.exp(-D**2 / (2 * scale**2)); or "
@@ -113,18 +112,11 @@ def _symmetric(X: Any) -> Any:
     # SciPy's own maximum sorts indices in place, which fails on the caller's read-only arrays.
     if asymmetry <= SYMMETRY_TOLERANCE[X.dtype] * float(_entries(X).max(initial=0.0)):
         return X
-    _warn("The precomputed affinities are not symmetric; they are averaged with their transpose.")
+    warn_caller(
+        "The precomputed affinities are not symmetric; they are averaged with their transpose."
+    )
     half = (X + transpose) * X.dtype.type(0.5)
     return sp.csr_array(half) if sp.issparse(X) else half
-
-
-def _warn(message: str) -> None:
-    """Warn of the line that called into this package, by way of scikit-learn or not."""
-    # Level 1 would be this function and level 2 its caller, where the walk up the stack begins.
-    frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("firstcut", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 PRECOMPUTED = Affinity(precomputed_graph, precomputed_rows, {}, takes="affinities")

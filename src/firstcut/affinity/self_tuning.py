@@ -29,6 +29,8 @@ def self_tuning_graph(
     n_neighbors: int = 10,
     scale_neighbor: int = 7,
     *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
     neighbors: str = "auto",
     device: str = "auto",
     random_state: RandomState = 0,
@@ -45,6 +47,13 @@ def self_tuning_graph(
         k; two samples are joined if either is among the k nearest others of the other.
     scale_neighbor : int, default=7
         The distance to this neighbour is the scale σ_i of a sample.
+    metric : str or callable, default="euclidean"
+        What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
+        ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
+        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes for
+        what d_ij is then.
+    metric_params : dict, optional
+        Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
         samples and features are many. "auto" is exact wherever that is forecast to end within
@@ -66,6 +75,21 @@ def self_tuning_graph(
         Symmetric, without self-loops. Duplicates are joined by weight 1; a weight too small for a
         float is the smallest normal float instead of 0, so every neighbour stays joined.
 
+    Notes
+    -----
+    d_ij is the squared Euclidean distance; under "cosine" and "correlation" that of unit rows,
+    2 (1 − cos); under any other metric the square of its distance, so that "minkowski" with p=2 is
+    "euclidean" and weights fall with the distance alike.
+
+    Under "cosine" and "correlation" samples are compared as unit rows (centred ones), by the same
+    searches as under "euclidean"; sparse rows exactly, by products of all pairs that fill nothing
+    in. A row of zeros, or a constant one under "correlation", has no direction: such rows count as
+    equal to one another and at right angles to all others, with a warning. Under any other metric
+    neighbours are found exactly, on the processor: by a ball tree where features are few and the
+    metric has one, else block by block, in n² distances of time and memory that is linear in n.
+    "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath" and "yule" see only which
+    coordinates are 0.
+
     References
     ----------
     L. Zelnik-Manor, P. Perona, "Self-tuning spectral clustering", NIPS 2004.
@@ -79,13 +103,13 @@ def self_tuning_graph(
            [0.368, 0.   , 0.135],
            [0.   , 0.135, 0.   ]])
     """
-    wanted = check_wanted(neighbors, device, random_state, callback)
+    wanted = check_wanted(neighbors, device, random_state, callback, metric, metric_params)
     points = checked_samples(X)
     n = points.shape[0]
     k = check_neighbors("n_neighbors", n_neighbors, n)
     s = check_neighbors("scale_neighbor", scale_neighbor, n)
     width = max(k, s)
-    index = NeighborIndex(points, n_jobs, wanted)
+    index = NeighborIndex(points, n_jobs, wanted, metric, metric_params)
     near = index.nearest_others(width)
     if callback is not None:
         callback(near.told)
@@ -110,14 +134,20 @@ def self_tuning_graph(
 
 
 def self_tuning_rows(
-    X: Any, n_neighbors: int = 10, scale_neighbor: int = 7, *, n_jobs: int | None = None
+    X: Any,
+    n_neighbors: int = 10,
+    scale_neighbor: int = 7,
+    *,
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
 ) -> Rows:
     """Return the function from new samples to Gaussian weights of the scales around both samples.
 
     A sample of X at distance 0 gets weight 1, but counts neither among the k nearest nor among
     those that set the scale, as a training sample does not count among its own.
     """
-    index = NeighborIndex(X, n_jobs)
+    index = NeighborIndex(X, n_jobs, None, metric, metric_params)
     near = index.nearest_others(scale_neighbor)
     scales = np.sqrt(near.squared.reshape(-1, scale_neighbor)[:, -1])
     return partial(_weights, index, scales, n_neighbors, scale_neighbor)

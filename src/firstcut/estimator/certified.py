@@ -11,10 +11,11 @@ import numpy as np
 from firstcut.apart import Apart
 from firstcut.certification.certify import Tell, certify_labels, check_gap
 from firstcut.cuts import Cut, Problem
-from firstcut.estimator.isolated import NoPlace, label_isolated
 from firstcut.graph import as_graph
+from firstcut.isolated import NoPlace, label_isolated
 from firstcut.partitioning.links import Contraction, Links
-from firstcut.validation import check_callback, check_number, number_by_appearance
+from firstcut.progress import check_listener
+from firstcut.validation import check_number, number_by_appearance
 
 
 def certify_fitted(
@@ -25,7 +26,7 @@ def certify_fitted(
     seed: int,
     gap: float,
     time_limit: float | None,
-    callback: Tell | None,
+    callback: Tell | str | None,
 ) -> tuple[np.ndarray, float, tuple[np.ndarray, np.ndarray]]:
     """Return the labels of a fit, or better ones, their bound, and the sums of the clusters.
 
@@ -49,7 +50,7 @@ def certify_fitted(
     gap = check_gap(gap)
     if time_limit is not None:
         time_limit = check_number("time_limit", time_limit, allow_infinite=True)
-    check_callback(callback)
+    check_listener(callback)
     graph = as_graph(matrix)
     whole = Problem(graph, cut.node_weights(graph))
     # 1. One node for every group that must be together.

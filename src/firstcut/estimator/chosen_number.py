@@ -15,14 +15,12 @@ import numpy as np
 from firstcut.cuts import Cut, Problem
 from firstcut.estimator.strategies import Settings, relax_with_warning
 from firstcut.graph import as_graph
+from firstcut.partitioning.auto_number import ROUGH
 from firstcut.partitioning.cut_path import CutPath, choice_of, pairs_of_path
 from firstcut.partitioning.number_of_clusters import Choice
 from firstcut.partitioning.path_search import path_partitions
 from firstcut.results import Partition, Relaxation
-
-ROUGH = 1e-3
-"""Tolerance of eigenpairs that only a choice is made by: steps that count are far larger, and the
-usual tolerance takes three times as long."""
+from firstcut.short_reprs import fields_in_one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +44,8 @@ class ChosenNumber:
     known: Relaxation | None
     choice: Choice
 
+    __repr__ = fields_in_one_line
+
     @property
     def warning(self) -> str | None:
         """What to tell the user where the evidence is weak, or None."""
@@ -68,16 +68,18 @@ class ChosenNumber:
         labels: np.ndarray,
         settings: Settings,
         seed: int,
+        names: tuple[Any, ...] | None = None,
     ) -> CutPath:
         """Return the path of all numbers, whose contents are computed when they are asked for.
 
-        ``core`` are the nodes with edges of the graph ``matrix``, and ``labels`` their own.
+        ``core`` are the nodes with edges of the graph ``matrix``, and ``labels`` and ``names``
+        their own.
         """
         n_components, _ = core.graph.components
         source = FittedPath(
             matrix, cut, self.numbers, self.n_pairs, self.known, labels, settings, seed
         )
-        return CutPath(np.array(self.numbers), n_components, self.choice, source)
+        return CutPath(np.array(self.numbers), n_components, self.choice, source, names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,8 @@ class FittedPath:
     labels: np.ndarray
     settings: Settings
     seed: int
+
+    __repr__ = fields_in_one_line
 
     @cached_property
     def relaxation(self) -> Relaxation:

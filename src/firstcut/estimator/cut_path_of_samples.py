@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from firstcut.affinity import affinity_of
-from firstcut.cuts import CutLike, as_problem
+from firstcut.affinity import AFFINITIES, affinity_of
+from firstcut.affinity.square_check import warn_of_graph
+from firstcut.cuts import CutLike, as_problem, given_graph
+from firstcut.estimator.given_graph import read_given
 from firstcut.estimator.parameters import DEFAULTS
-from firstcut.graph import Graph
+from firstcut.graph import as_graph
 from firstcut.partitioning.cut_path import CutPath, check_numbers, cut_path_problem
 from firstcut.partitioning.efforts import EFFORTS
-from firstcut.validation import RandomState, as_plain, check_choice, refuse_masked
+from firstcut.partitioning.path_search import PathProgress
+from firstcut.progress import check_listener
+from firstcut.validation import RandomState, as_plain, check_choice, check_symmetrize, refuse_masked
 
 
 def cut_path(
@@ -22,22 +29,29 @@ def cut_path(
     *,
     affinity: Any = "adaptive_neighbors",
     n_neighbors: int = 10,
+    metric: Any = "euclidean",
     cut: CutLike = "normalized",
     effort: str | None = None,
     random_state: RandomState = None,
+    callback: Callable[[PathProgress], object] | str | None = None,
+    symmetrize: str | None = None,
 ) -> CutPath:
     """Cut one graph into many numbers of clusters, and tell which of them it speaks for.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features), or (n, n)
-        Samples; or a graph, with ``affinity="precomputed"``.
+    X : array-like or sparse matrix of shape (n, n_features), or (n, n), or graph of a library
+        Samples; or a graph, with ``affinity="precomputed"``: a matrix, or one of networkx, igraph,
+        torch_geometric, pandas (an edge list) or AnnData.
     n_clusters : iterable of int, default=range(2, 30)
         The numbers of clusters; those above n are left out.
     affinity : str or callable, default="adaptive_neighbors"
         As in :class:`firstcut.SpectralClustering`.
     n_neighbors : int, default=10
         Neighbours of a sample, where the affinity has them.
+    metric : str or callable, default="euclidean"
+        What near means, where the affinity has neighbours of samples; see
+        :func:`firstcut.adaptive_neighbors_graph`.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     effort : {"fast", "auto", "balanced", "thorough"} or None, default=None
@@ -46,6 +60,15 @@ def cut_path(
         larger value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the start vectors and of the search.
+    callback : callable or "tqdm", optional
+        Called with a :class:`firstcut.PathProgress` after every search for one number of clusters.
+        Where it returns True, and nothing else that counts as true, the search stops with the best
+        so far; numbers that have none get that of a single pass, and values still never fall as the
+        number grows. ``"tqdm"`` is a progress bar on the standard error for what takes more than a
+        second.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None is
+        the mean, with a warning.
 
     Returns
     -------
@@ -67,17 +90,47 @@ def cut_path(
     >>> path.best, path[3].cut_value
     (3, 0.0)
     """
+    began = time.monotonic()
+    check_listener(callback)
     numbers = check_numbers(n_clusters)
     effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
-    chosen = affinity_of(affinity)
+    chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
+    if symmetrize is not None and chosen.takes != "affinities":
+        raise ValueError(
+            f"symmetrize={symmetrize!r} has no place: affinity={affinity!r} makes a graph that is "
+            "symmetric. Leave it out, or pass a graph and affinity='precomputed'."
+        )
     # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
     refuse_masked("X", X)
-    samples = X if hasattr(X, "shape") or isinstance(X, Graph) else as_plain("X", X)
+    names = None
+    if not (isinstance(X, np.ndarray) or sp.issparse(X)):
+        X, names = read_given(X, chosen, affinity)
+    samples = X if hasattr(X, "shape") else as_plain("X", X)
     options: dict[str, Any] = {}
+    if "metric" in chosen.parameters:
+        options["metric"] = metric
+    elif not isinstance(metric, str) or metric != "euclidean":
+        have = [name for name, other in AFFINITIES.items() if "metric" in other.parameters]
+        raise ValueError(
+            f"metric={metric!r} has no place: affinity={affinity!r} compares samples in its own "
+            f"way. What has a metric: {', '.join(map(repr, have))}."
+        )
     if "n_neighbors" in chosen.parameters:
         # A few samples do not have as many neighbours as the default asks for.
         n_samples = samples.shape[0] if np.ndim(samples) else 0
-        options = chosen.limited(n_samples, {"n_neighbors": n_neighbors})
-    matrix = chosen.graph(samples, **options)
-    problem = as_problem(matrix, cut)
-    return cut_path_problem(problem, numbers, effort=effort, random_state=random_state)
+        options = chosen.limited(n_samples, {**options, "n_neighbors": n_neighbors})
+    if symmetrize is None:
+        graph = as_graph(chosen.graph(samples, **options))
+    else:
+        graph = given_graph(samples, symmetrize)
+    if chosen.takes == "samples" and samples.shape[0] == samples.shape[1]:
+        warn_of_graph(samples)
+    problem = as_problem(replace(graph, names=names), cut)
+    return cut_path_problem(
+        problem,
+        numbers,
+        effort=effort,
+        random_state=random_state,
+        callback=callback,
+        began=began,
+    )

@@ -77,6 +77,15 @@ class FittedEigenpairs:
             rows[nodes] = self.relaxation.eigenvectors[:, :columns] / scale[:, None]
         return rows
 
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Those of the columns of the embedding; 0 where there are no edges."""
+        columns = self.embedding.shape[1]
+        # Of a graph without edges there are no eigenpairs, and the embedding is all zeros.
+        if not self.embedding.any():
+            return np.zeros(columns)
+        return self.relaxation.eigenvalues[:columns]
+
     @cached_property
     def lower_bound(self) -> float:
         """A number that no partition into ``n_clusters`` clusters has a smaller cut value than.

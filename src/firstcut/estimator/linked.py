@@ -9,15 +9,11 @@ import numpy as np
 
 from firstcut.apart import Apart
 from firstcut.cuts import Problem
-from firstcut.estimator.isolated import NoPlace, clusters_of_core, label_isolated
 from firstcut.estimator.strategies import STRATEGIES, Outcome, Say, Settings
+from firstcut.isolated import SLIGHT, NoPlace, clusters_of_core, label_isolated
 from firstcut.partitioning.colouring import colour
 from firstcut.partitioning.links import Contraction, Links, check_links
 from firstcut.results import Relaxation
-
-SLIGHT = 2.0**-30
-"""What a node that weighs nothing counts for beside the lightest of the others: too little to be
-seen in a cut value, and more than rounding."""
 
 
 def read_links(

@@ -14,11 +14,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from firstcut.affinity import AFFINITIES
 from firstcut.affinity.adaptive_neighbors import DEFAULTS as ADAPTIVE_DEFAULTS
 from firstcut.affinity.affinity import SEARCH_PARAMETERS, Affinity
+from firstcut.affinity.neighbors.metrics import METRICS
 from firstcut.affinity.neighbors.searching import DEVICES, NEIGHBORS
 from firstcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
 from firstcut.affinity.pairwise_kernels import pairwise_kernel
@@ -38,11 +40,12 @@ EIGENSOLVER_ALIASES = {"arpack": "shift_invert"}
 DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effort": "auto"}
 """What None means, for parameters that are None by default and mean something all the same."""
 
-AFFINITY_PARAMETERS = ("n_neighbors", *KERNEL_DEFAULTS, "n_jobs")
+AFFINITY_PARAMETERS = ("n_neighbors", "metric", *KERNEL_DEFAULTS, "n_jobs")
 """Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
 
 AFFINITY_DEFAULTS = {
     "n_neighbors": ADAPTIVE_DEFAULTS["n_neighbors"],
+    "metric": ADAPTIVE_DEFAULTS["metric"],
     **KERNEL_DEFAULTS,
     "neighbors": "auto",
     "device": "auto",
@@ -75,6 +78,7 @@ CONSTRAINTS: dict[str, Any] = {
     "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
     "neighbors": [StrOptions(set(NEIGHBORS))],
     "device": [StrOptions(set(DEVICES))],
+    "metric": [callable, StrOptions(set(METRICS))],
 }
 """What every parameter may be, in scikit-learn's terms; names come from the registries."""
 
@@ -118,6 +122,7 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
         bool(value["refine"]),
         value["effort"],
         parameters["n_jobs"],
+        bool(parameters["verbose"]),
     )
 
 
@@ -178,6 +183,24 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
             f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
         )
     return affinity, {option: parameters[option] for option in own} | further
+
+
+def check_counts(parameters: Mapping[str, Any], n_samples: int) -> None:
+    """Raise where there are fewer samples than something is asked for of."""
+    for name in ("n_clusters", "n_components"):
+        wanted = parameters[name]
+        if isinstance(wanted, Integral) and int(wanted) > n_samples:
+            raise ValueError(
+                f"n_samples={n_samples} should be >= {name}={wanted}; ask for at most "
+                f"{n_samples}, or pass more samples."
+            )
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the integer that ``random_state`` stands for in a fit."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _strategy(parameters: Mapping[str, Any]) -> str:

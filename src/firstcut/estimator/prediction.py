@@ -6,15 +6,18 @@ itself, and ``per_degree`` times s_l in every cluster l. So the value with the n
 
     Σ_{l≠k} (boundary_l + s_l) / b_l  +  (boundary_k + D − s_k) / (b_k + b_new),
 
-and the k with the smallest is its label. New samples do not see one another: the labels are the
+and the k with the smallest is its label. Where samples are weighted, an edge to sample j adds its
+weight w_j times as much to b, so that clusters grow by the ties summed with w; and a new sample
+weighs as the mean does. New samples do not see one another: the labels are the
 same in batches of any size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +26,7 @@ from firstcut.affinity.affinity import Affinity
 from firstcut.affinity.neighbors.index import NeighborIndex
 from firstcut.cuts import Cut, value_of_sums
 from firstcut.estimator.eigenpairs import FittedEigenpairs
+from firstcut.estimator.sample_weights import WeightedCut
 from firstcut.validation import is_on_gpu
 
 BLOCK = 2**22
@@ -30,6 +34,21 @@ BLOCK = 2**22
 
 SPARSE_ROWS = 2**16
 """New samples compared at once where rows are sparse: so many that starting threads is nothing."""
+
+
+class Ties(NamedTuple):
+    """What new nodes bring to every cluster, both of shape (n_new, c).
+
+    Attributes
+    ----------
+    weight : ndarray
+        How strongly a node is tied to a cluster: the sum of its edges there.
+    growth : ndarray
+        What those edges add to the weight of the cluster.
+    """
+
+    weight: np.ndarray
+    growth: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,50 +70,59 @@ class Clusters:
     cluster_weights: np.ndarray
     cut: Cut
 
-    def ties(self, affinities: Any) -> np.ndarray:
-        """Return how strongly every new node is tied to every cluster, (n_new, c)."""
+    def ties(self, affinities: Any) -> Ties:
+        """Return the ties of new nodes to every cluster."""
+        weight = self._summed(affinities, np.ones(self.labels.size))
+        # Where samples are weighted, so is what an edge adds to each of its ends.
+        by_weight = weight
+        if isinstance(self.cut, WeightedCut) and self.cut.per_degree:
+            by_weight = self._summed(affinities, self.cut.sample_weight)
+        return Ties(weight, self.cut.per_degree * by_weight)
+
+    def _summed(self, affinities: Any, weights: np.ndarray) -> np.ndarray:
+        """Return the affinities times weights of the training nodes, summed by cluster."""
         n, c = self.labels.size, self.cluster_weights.size
-        # Y as CSR, one 1 per row, made of the labels as they are; the product sums by cluster.
-        member = sp.csr_array((np.ones(n), self.labels, np.arange(n + 1)), shape=(n, c))
+        # Y as CSR, one entry per row, made of the labels as they are; the product sums by cluster.
+        member = sp.csr_array((weights, self.labels, np.arange(n + 1)), shape=(n, c))
         ties = affinities @ member
         return np.asarray(ties.toarray() if sp.issparse(ties) else ties, dtype=np.float64)
 
-    def choose(self, ties: np.ndarray) -> np.ndarray:
+    def choose(self, ties: Ties) -> np.ndarray:
         """Return the cluster that every new node changes the cut least in."""
         # With the node in cluster k, the value is the sum of all terms as if it were in none of
         # them (``apart``), with the term of k exchanged (``joined``): only the difference depends
         # on k.
-        boundary = self.boundary + ties
-        grown, weight = self._grown(ties)
-        degree = ties.sum(axis=1, keepdims=True)
+        boundary = self.boundary + ties.weight
+        grown = self.cluster_weights + ties.growth
+        degree = ties.weight.sum(axis=1, keepdims=True)
+        weight = weight_of_new(self.cut, degree)
         with np.errstate(divide="ignore", invalid="ignore"):
             # A cluster of isolated nodes may have neither boundary nor weight; its term is 0.
             apart = np.nan_to_num(boundary / grown, posinf=np.inf)
-            joined = np.nan_to_num((self.boundary + degree - ties) / (grown + weight))
+            joined = np.nan_to_num((self.boundary + degree - ties.weight) / (grown + weight))
         return np.asarray(np.argmin(joined - apart, axis=1))
 
-    def value_with(self, ties: np.ndarray, labels: np.ndarray) -> float:
+    def value_with(self, ties: Ties, labels: np.ndarray) -> float:
         """Return the cut value of the graph with all these new nodes in it."""
         rows = np.arange(labels.size)
-        grown, weight = self._grown(ties)
+        degree = ties.weight.sum(axis=1)
         # What every new node adds to every boundary: its ties, and in its own cluster all others.
-        crossing = ties.copy()
-        crossing[rows, labels] = ties.sum(axis=1) - ties[rows, labels]
+        crossing = ties.weight.copy()
+        crossing[rows, labels] = degree - ties.weight[rows, labels]
         boundary = self.boundary + crossing.sum(axis=0)
-        # ``grown`` is per new node; all of them come, so what each adds is summed.
-        cluster_weights = self.cluster_weights + (grown - self.cluster_weights).sum(axis=0)
-        cluster_weights += np.bincount(labels, weight[:, 0], minlength=cluster_weights.size)
+        cluster_weights = self.cluster_weights + ties.growth.sum(axis=0)
+        own = weight_of_new(self.cut, degree)
+        cluster_weights += np.bincount(labels, own, minlength=cluster_weights.size)
         return value_of_sums(boundary, cluster_weights)
 
-    def _grown(self, ties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cluster weights with the new edges counted, and the weight of each new node.
 
-        Their shapes are (n_new, c) and (n_new, 1).
-        """
-        added = self.cut.per_degree * ties
-        # Weights that were given per node say nothing of a new one, so it gets their mean.
-        weight = np.mean(self.cut.constant) + added.sum(axis=1, keepdims=True)
-        return self.cluster_weights + added, weight
+def weight_of_new(cut: Cut, degree: np.ndarray) -> np.ndarray:
+    """Return what new nodes of these degrees weigh.
+
+    Weights that were given per node say nothing of a new one, so it gets their mean.
+    """
+    each = cut.sample_weight if isinstance(cut, WeightedCut) else 1.0
+    return np.asarray(np.mean(each * cut.constant) + np.mean(each) * cut.per_degree * degree)
 
 
 class Prediction:
@@ -144,29 +172,42 @@ class Prediction:
 
     @cached_property
     def _index(self) -> NeighborIndex:
-        return NeighborIndex(self.known, n_jobs=self.parameters.get("n_jobs"))
+        given = self.parameters
+        # Kernels have no metric: of what they join to nothing, the Euclidean distance decides.
+        metric, metric_params = given.get("metric", "euclidean"), given.get("metric_params")
+        return NeighborIndex(self.known, given.get("n_jobs"), None, metric, metric_params)
 
-    def place(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the clusters of new samples, and their ties to every cluster."""
-        clusters = self.clusters
-        # 1. Take the ties of new samples block by block, as memory allows.
-        ties = np.empty((X.shape[0], clusters.cluster_weights.size))
+    def affinities(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield the affinities of new samples to the training samples, block by block of rows."""
         # Neighbours are a few entries a row, other affinities one for every training sample.
         sparse = "n_neighbors" in self.affinity.parameters
         step = SPARSE_ROWS if sparse else max(1, BLOCK // self.known.shape[0])
         for start in range(0, X.shape[0], step):
             block = slice(start, start + step)
-            ties[block] = clusters.ties(self._rows(X[block]))
-        # 2. Refuse what no cut is defined for; ``initial`` is for no samples at all.
-        if not np.isfinite(ties).all() or ties.min(initial=0.0) < 0:
-            raise ValueError(
-                "New samples have negative or infinite affinities to the training samples; a cut "
-                "needs non-negative ones."
-            )
-        # 3. Choose. A sample without any affinity has no ties to choose by: it goes where its
+            found = self._rows(X[block])
+            entries = found.data if sp.issparse(found) else found
+            # ``initial`` is for no entries at all.
+            if not np.isfinite(entries).all() or entries.min(initial=0.0) < 0:
+                raise ValueError(
+                    "New samples have negative or infinite affinities to the training samples; a "
+                    "cut needs non-negative ones."
+                )
+            yield block, found
+
+    def place(self, X: Any) -> tuple[np.ndarray, Ties]:
+        """Return the clusters of new samples, and their ties to every cluster."""
+        clusters = self.clusters
+        # 1. Take the ties of new samples block by block, as memory allows.
+        shape = X.shape[0], clusters.cluster_weights.size
+        ties = Ties(np.empty(shape), np.empty(shape))
+        for block, affinities in self.affinities(X):
+            ties.weight[block], ties.growth[block] = clusters.ties(affinities)
+        if not np.isfinite(ties.weight).all():
+            raise ValueError("The affinities of new samples to the training samples overflow.")
+        # 2. Choose. A sample without any affinity has no ties to choose by: it goes where its
         #    nearest training sample is or, of a matrix, to the innermost cluster.
         labels = clusters.choose(ties)
-        lost = np.flatnonzero(ties.sum(axis=1) == 0)
+        lost = np.flatnonzero(ties.weight.sum(axis=1) == 0)
         if lost.size and self.affinity.takes == "samples":
             nearest, _ = self._index.nearest(X[lost], 1)
             labels[lost] = clusters.labels[nearest[:, 0]]

@@ -7,36 +7,44 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from firstcut.affinity import AFFINITIES
+from firstcut.affinity import AFFINITIES, affinity_of
 from firstcut.affinity.affinity import Affinity
 from firstcut.cuts import Cut, Problem, as_cut, value_of_sums
 from firstcut.estimator.eigenpairs import FittedEigenpairs
-from firstcut.estimator.isolated import clusters_of_core, label_isolated
-from firstcut.estimator.parameters import CONSTRAINTS, resolve, resolve_affinity
+from firstcut.estimator.parameters import (
+    CONSTRAINTS,
+    check_counts,
+    resolve,
+    resolve_affinity,
+    seed_of,
+)
 from firstcut.estimator.prediction import Clusters, Prediction
-from firstcut.estimator.strategies import STRATEGIES, Outcome, Settings
+from firstcut.estimator.strategies import Settings, cut_core
 from firstcut.graph import Graph, as_graph
+from firstcut.isolated import label_isolated
 from firstcut.results import NeighborSearch, Partition, Relaxation
 from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked
 
 if TYPE_CHECKING:
     from firstcut.certification.proof import ProofProgress
     from firstcut.estimator.chosen_number import ChosenNumber
+    from firstcut.estimator.extension import Extension
     from firstcut.partitioning.links import Links
-
-MAX_CLUSTERS = 20
-"""The largest number of clusters that ``n_clusters="auto"`` considers, unless told otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +86,20 @@ class Fitted:
             self.affinity, self.options, self.X, self.matrix, clusters, self.eigenpairs
         )
 
+    @cached_property
+    def extension(self) -> Extension:
+        """The embedding as new samples see it."""
+        from firstcut.estimator.extension import Extension  # which few models need
 
-class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+        return Extension(self.prediction, self.eigenpairs)
+
+
+class SpectralClustering(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Cluster samples, or a graph, by the smallest cut that can be found.
 
     It takes the place of ``sklearn.cluster.SpectralClustering``: the same parameters, the same
@@ -112,7 +132,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
           ``n_neighbors`` neighbours, see :data:`firstcut.AFFINITIES`.
         - "rbf" or another kernel of ``sklearn.metrics.pairwise.pairwise_kernels``, or a callable
           that takes two samples: all pairs, so n² numbers.
-        - "precomputed": X is the graph, affinities between samples.
+        - "precomputed": X is the graph: affinities between samples, or a graph of networkx,
+          igraph, torch_geometric, pandas (an edge list) or AnnData.
         - "precomputed_nearest_neighbors": X is distances; each sample is joined to its
           ``n_neighbors`` nearest.
     n_neighbors : int, default=10
@@ -131,13 +152,15 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
-        Keyword arguments of a callable affinity; or ``offset``, ``include_self`` and
-        ``scale_neighbor`` of the neighbour graphs.
+        Keyword arguments of a callable affinity; or ``offset``, ``include_self``,
+        ``scale_neighbor`` and ``metric_params`` of the neighbour graphs.
     n_jobs : int, default=None
         Threads of the neighbour search and of the multilevel solver; None and -1 mean one per
         available core. The result does not depend on it.
     verbose : bool, default=False
-        Whether to tell on standard output what is being done.
+        Whether to tell on standard output what is being done, and to draw a progress bar on the
+        standard error for a search that takes more than a second. The bar is tqdm's where that is
+        installed (``firstcut[progress]``), and lines otherwise.
     cut : {"normalized", "ratio"} or array-like of shape (n_samples,), default="normalized"
         The objective: how nodes are weighed, by degree, equally, or as given.
     eta : float, sequence of floats, "auto" or "adaptive", default=None
@@ -161,6 +184,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where neighbours are searched: "cuda" is exact, on a GPU, and needs ``firstcut[gpu]``.
         "auto" is where X lies, and a GPU if there is one and the processor would take long.
+    metric : str or callable, default="euclidean"
+        What near means to the neighbour graphs: "euclidean", "cosine", "correlation", another name
+        of scikit-learn's, or a function of two samples; see
+        :func:`firstcut.adaptive_neighbors_graph`. New samples are compared by it, too.
 
     Attributes
     ----------
@@ -194,9 +221,11 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         two nodes have edges. It is of the nodes with edges. All but the choice is computed when
         first asked for. The effort is that of the fit, and the partition into ``n_clusters_``
         clusters is no worse than the fitted one.
+    node_names_ : tuple or None
+        The names of the nodes, where X is a graph that has names; see :meth:`by_node`.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of features seen during fit, where X has them.
 
     Notes
@@ -245,6 +274,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         max_clusters: int | None = None,
         neighbors: str = "auto",
         device: str = "auto",
+        metric: Any = "euclidean",
     ) -> None:
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -269,6 +299,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.max_clusters = max_clusters
         self.neighbors = neighbors
         self.device = device
+        self.metric = metric
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -276,6 +307,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: Any = None,
         *,
+        sample_weight: npt.ArrayLike | None = None,
         must_link: npt.ArrayLike | None = None,
         cannot_link: npt.ArrayLike | None = None,
     ) -> Self:
@@ -286,10 +318,15 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         X : {array-like, sparse matrix, GPU tensor} of shape (n_samples, n_features) or \
                 (n_samples, n_samples)
             Samples, which may be mapped from a file or lie on a GPU as a tensor of PyTorch or an
-            array of CuPy; affinities between them if ``affinity="precomputed"``; distances between
-            them if ``affinity="precomputed_nearest_neighbors"``.
+            array of CuPy; affinities between them, or a graph of another library, if
+            ``affinity="precomputed"``; distances between them if
+            ``affinity="precomputed_nearest_neighbors"``.
         y : Ignored
             Present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Positive: how much a sample counts in its cluster. Every node weighs so many times what
+            ``cut`` has it weigh. It is not as if the sample came more than once: a copy would have
+            edges of its own. A new sample weighs as much as the mean.
         must_link : array-like of shape (m, 2), default=None
             Pairs of sample numbers: the samples of each pair are in one cluster, and with them all
             that further pairs join to them.
@@ -303,9 +340,17 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
+        if self.verbose:
+            from firstcut.progress import watch  # which few fits need
+
+            watch()
         affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
-        cut, seed = as_cut(self.cut, X.shape[0]), self._seed()
+        cut, seed = as_cut(self.cut, X.shape[0]), seed_of(self.random_state)
+        if sample_weight is not None:
+            from firstcut.estimator.sample_weights import weighted  # which few fits need
+
+            cut = weighted(cut, sample_weight, X.shape[0])
         options = affinity.limited(X.shape[0], wanted)
         links = None
         if must_link is not None or cannot_link is not None:
@@ -316,6 +361,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
         begin = perf_counter()
+        if affinity.takes == "samples" and X.shape[0] == X.shape[1]:
+            from firstcut.affinity.square_check import warn_of_graph  # which few samples are
+
+            warn_of_graph(X)
         matrix, graph = self._graph(affinity, X, options, seed)
         made = perf_counter()
         problem = Problem(graph, cut.node_weights(graph))
@@ -331,7 +380,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             # Where there is nothing to choose from there is one cluster.
             n_clusters, known = 1 if self.n_clusters == "auto" else int(self.n_clusters), None
         if links is None:
-            found = self._cut_core(core, n_clusters, graph.n_nodes, settings, seed, known)
+            found = cut_core(core, n_clusters, graph.n_nodes, settings, seed, known, self._say)
             labels = found.labels
             if nodes.size < graph.n_nodes:
                 labels = label_isolated(problem, nodes, labels, n_clusters)
@@ -350,7 +399,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
         if chosen is not None:
             own = found.labels if links is None else number_by_appearance(labels[nodes])
-            self.cut_path_ = chosen.path(core, matrix, cut, own, settings, seed)
+            every = self.node_names_
+            names = None if every is None else tuple(every[node] for node in nodes)
+            self.cut_path_ = chosen.path(core, matrix, cut, own, settings, seed, names)
         self._fitted = Fitted(
             X,
             matrix,
@@ -392,6 +443,33 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._fitted.prediction.place(self._checked(X, reset=False))[0]
 
+    def transform(self, X: Any) -> np.ndarray:
+        """Return where samples lie in the embedding.
+
+        Training samples are where ``embedding_`` has them. A new sample with affinities s_j to
+        them, which add up to d, and the weight b that ``cut`` gives it, is at
+        Σ_j s_j e_j / (d − λ b) in every component with eigenvalue λ, where e_j are the rows of
+        ``embedding_``: the equation that those solve, too (Nyström). For the normalized cut that is
+        the weighted mean of e_j over 1 − λ. Where d is not above λ b there is no such place, and it
+        is at 0 in that component; without any affinity it is at the origin. A warning tells.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_new, n_samples)
+            As :meth:`predict` takes them.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        places = self._fitted.extension.place(self._checked(X, reset=False))
+        return places.astype(self.embedding_.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
     def score(self, X: Any = None, y: Any = None) -> float:
         """Return minus the cut value: the larger, the better.
 
@@ -421,7 +499,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         gap: float = 0.0,
         time_limit: float | None = None,
-        callback: Callable[[ProofProgress], object] | None = None,
+        callback: Callable[[ProofProgress], object] | str | None = None,
     ) -> Partition:
         """Prove how small the cut could be, and find a smaller one if there is.
 
@@ -435,8 +513,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The gap that is enough, as a part of the cut value, below 1.
         time_limit : float, optional
             Seconds after which the proof ends with what it has.
-        callback : callable, optional
-            Called with a :class:`firstcut.ProofProgress` after every round of the proof.
+        callback : callable or "tqdm", optional
+            Called with a :class:`firstcut.ProofProgress` after every round of the search and of the
+            proof; True stops it, and what is proven so far counts. ``"tqdm"`` is a progress bar.
 
         Returns
         -------
@@ -463,7 +542,39 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if "eigenpairs" in fitted.__dict__:  # which are those of the same graph
             self._fitted.__dict__["eigenpairs"] = fitted.eigenpairs
         self.labels_, self.cut_value_ = labels, value_of_sums(*sums)
-        return Partition(labels, self.cut_value_, bound)
+        return Partition(labels, self.cut_value_, bound, self.node_names_)
+
+    def by_node(self) -> dict[Any, int]:
+        """Return the cluster of every node by its name, where the graph that was fitted has names.
+
+        Returns
+        -------
+        dict
+            ``{name: cluster}``, in the order of ``labels_``.
+        """
+        check_is_fitted(self, "labels_")
+        return Partition(self.labels_, self.cut_value_, None, self.node_names_).by_node()
+
+    def plot(self, kind: str = "embedding", **options: Any) -> Any:
+        """Draw what the fit found; needs ``firstcut[plot]``.
+
+        Parameters
+        ----------
+        kind : {"embedding", "affinity", "sizes", "graph", "evidence", "cut_values"}, \
+                default="embedding"
+            A picture of clusters or paths in :data:`firstcut.plot.PICTURES`; those of paths need
+            ``n_clusters="auto"``.
+        **options
+            Further arguments of the picture, such as ``ax``.
+
+        Returns
+        -------
+        Axes
+        """
+        check_is_fitted(self, "labels_")
+        from firstcut.plot.pictures import draw  # which few models need
+
+        return draw(kind, ("clusters", "path"), self, **options)
 
     @property
     def lower_bound_(self) -> float:
@@ -499,12 +610,20 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         refuse_masked("X", X)
         if is_on_gpu(X):
             return self._checked_on_gpu(X, reset)
+        names = None
+        if not (isinstance(X, np.ndarray) or sp.issparse(X)):
+            from firstcut.estimator.given_graph import read_given  # which arrays do not need
+
+            n_known = None if reset else self.n_features_in_
+            X, names = read_given(X, affinity_of(self.affinity), self.affinity, n_known)
+        if reset:
+            self.node_names_: tuple[Any, ...] | None = names
         # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.
         if sp.issparse(X) and X.dtype.kind in "biu":
             X = X.astype(np.float64)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         if reset:
-            self._check_counts(X.shape[0])
+            check_counts(self.get_params(deep=False), X.shape[0])
         return X
 
     def _checked_on_gpu(self, X: Any, reset: bool) -> Any:
@@ -517,60 +636,30 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         known = AFFINITIES.get(self.affinity) if isinstance(self.affinity, str) else None
         if known is None or not known.searches:
             return self._checked(on_host(X), reset=True)
+        self.node_names_ = None
         self.n_features_in_ = X.shape[1]
         self.__dict__.pop("feature_names_in_", None)
-        self._check_counts(X.shape[0])
+        check_counts(self.get_params(deep=False), X.shape[0])
         return X
-
-    def _check_counts(self, n_samples: int) -> None:
-        """Raise where there are fewer samples than something is asked for of."""
-        for name in ("n_clusters", "n_components"):
-            wanted = getattr(self, name)
-            if isinstance(wanted, Integral) and int(wanted) > n_samples:
-                raise ValueError(
-                    f"n_samples={n_samples} should be >= {name}={wanted}; ask for at most "
-                    f"{n_samples}, or pass more samples."
-                )
-
-    def _seed(self) -> int:
-        """Return the integer that ``random_state`` stands for in this fit."""
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _choose_number(self, core: Problem, settings: Settings, seed: int) -> ChosenNumber | None:
         """Choose the number of clusters, with a warning if the evidence is weak.
 
         None where a number was given, or there are no two nodes with edges to choose one by.
         """
-        most = min(self.max_clusters or MAX_CLUSTERS, core.n_nodes)
-        if self.n_clusters != "auto" or most < 2:
+        if self.n_clusters != "auto":
             return None
         from firstcut.estimator.chosen_number import choose  # which few fits need
+        from firstcut.partitioning.auto_number import MAX_CLUSTERS
 
+        most = min(self.max_clusters or MAX_CLUSTERS, core.n_nodes)
+        if most < 2:
+            return None
         chosen = choose(core, most, settings, seed)
         self._say(f"Of 1 to {most} clusters {chosen.choice.n_clusters}: {chosen.choice.reason}")
         if chosen.warning is not None:
             warnings.warn(chosen.warning, UserWarning, stacklevel=4)
         return chosen
-
-    def _cut_core(
-        self,
-        core: Problem,
-        n_clusters: int,
-        n_nodes: int,
-        settings: Settings,
-        seed: int,
-        known: Relaxation | None,
-    ) -> Outcome:
-        """Return labels of the nodes with edges, in the clusters that isolated ones leave them."""
-        if core.n_nodes == 0:
-            return Outcome(np.empty(0, dtype=np.int64), 0, None)
-        in_core = n_clusters
-        if core.n_nodes < n_nodes:
-            in_core = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
-        run = STRATEGIES[settings.solver].run
-        return run(core, in_core, n_clusters, settings, seed, known, self._say)
 
     def _graph(
         self, affinity: Affinity, X: Any, options: dict[str, Any], seed: int

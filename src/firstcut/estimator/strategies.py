@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,8 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from firstcut.cuts import Problem
 from firstcut.discretization import DISCRETIZERS, OPTIONS
+from firstcut.isolated import clusters_of_core
 from firstcut.partitioning.cluster_merging import merge_clusters
-from firstcut.partitioning.efforts import Progress
+from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.refinement import refine_problem
 from firstcut.partitioning.search import partition_problem
 from firstcut.relaxation.relax import relax_problem
@@ -51,6 +53,8 @@ class Settings:
         The effort of the multilevel search, a name in ``firstcut.EFFORTS``.
     n_jobs : int or None
         Threads.
+    verbose : bool
+        Whether somebody wants to see how far a search is.
     """
 
     solver: str
@@ -61,6 +65,7 @@ class Settings:
     refine: bool
     effort: str
     n_jobs: int | None
+    verbose: bool = False
 
 
 class Outcome(NamedTuple):
@@ -150,24 +155,33 @@ def multilevel(
         # Long passes report by the clock, too, and the clock must not be told in a result.
         rounds += progress.fraction == 1.0 or progress.cut_value < smallest
         smallest = min(smallest, progress.cut_value)
-        # The first pass over a large graph reports before it has found anything.
-        value = f", cut value {progress.cut_value:.6g}" if np.isfinite(progress.cut_value) else ""
-        say(f"{progress.stage} {progress.fraction:4.0%}, {progress.seconds:.1f} s{value}")
+        if bar is not None:
+            bar(progress)
 
     say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
-    found = partition_problem(
-        problem,
-        n_clusters,
-        effort=settings.effort,
-        # Eigenpairs are computed when they are asked for, and not by a fit.
-        lower_bound=False,
-        random_state=seed,
-        callback=listen,
-        n_jobs=settings.n_jobs,
-        apart=None if problem.apart is None else problem.apart.pairs,
-    )
+    with _bar(settings.effort) if settings.verbose else nullcontext() as bar:
+        found = partition_problem(
+            problem,
+            n_clusters,
+            effort=settings.effort,
+            # Eigenpairs are computed when they are asked for, and not by a fit.
+            lower_bound=False,
+            random_state=seed,
+            callback=listen,
+            n_jobs=settings.n_jobs,
+            apart=None if problem.apart is None else problem.apart.pairs,
+        )
+    say(f"Searched in {max(rounds, 1)} rounds, cut value {found.cut_value:.6g}")
     # With 1 or n clusters there is nothing to search, and scikit-learn wants n_iter_ >= 1.
     return Outcome(found.labels, max(rounds, 1), known)
+
+
+def _bar(effort: str) -> AbstractContextManager[Callable[[Progress], object]]:
+    """Return a context with a progress bar."""
+    from firstcut.progress import BAR, SEARCH_STAGES, Foresight, listening  # which few fits need
+
+    stages = EFFORTS[effort].stages
+    return listening(BAR, "SpectralClustering", lambda: Foresight(stages, SEARCH_STAGES))
 
 
 def relax_with_warning(
@@ -210,3 +224,25 @@ STRATEGIES: dict[str, Strategy] = {
     ),
 }
 """The strategies by the names that ``solver`` has for them; "auto" is the first unless told."""
+
+
+def cut_core(
+    core: Problem,
+    n_clusters: int,
+    n_nodes: int,
+    settings: Settings,
+    seed: int,
+    known: Relaxation | None,
+    say: Say,
+) -> Outcome:
+    """Return labels of the nodes with edges, in the clusters that isolated ones leave them.
+
+    There are ``n_nodes`` in all, and they form ``n_clusters``.
+    """
+    if core.n_nodes == 0:
+        return Outcome(np.empty(0, dtype=np.int64), 0, None)
+    in_core = n_clusters
+    if core.n_nodes < n_nodes:
+        in_core = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
+    run = STRATEGIES[settings.solver].run
+    return run(core, in_core, n_clusters, settings, seed, known, say)

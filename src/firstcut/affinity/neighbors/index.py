@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,6 +39,10 @@ from firstcut.validation import (
     index_type,
     is_on_gpu,
 )
+
+if TYPE_CHECKING:
+    from firstcut.affinity.neighbors.angles import Angles
+    from firstcut.affinity.neighbors.pairs import PairSearch
 
 SOON = 10**10
 """Products of coordinates, over all pairs, that take a fraction of a second: no forecast needed."""
@@ -100,6 +104,11 @@ class NeighborIndex:
         it.
     wanted : Wanted, optional
         How the samples' own neighbours are to be found; new ones always are exactly.
+    metric : str or callable, default="euclidean"
+        What near means, a name in ``neighbors.metrics.METRICS`` or a function of two samples. The
+        squared distances are those that stand there.
+    metric_params : dict, optional
+        Its parameters.
 
     Attributes
     ----------
@@ -121,11 +130,30 @@ class NeighborIndex:
     (array([[1, 2]], dtype=int32), array([[1., 1.]]))
     """
 
-    def __init__(self, X: Any, n_jobs: int | None = None, wanted: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        n_jobs: int | None = None,
+        wanted: Wanted | None = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+    ) -> None:
         self.n_threads = count_threads(n_jobs)
         self._wanted = wanted or Wanted()
         self._tensor = None
         self.exponent = 0
+        # Unit rows, or pairs one by one, where samples are not compared as they are.
+        self._angles: Angles | None = None
+        self._pairs: PairSearch | None = None
+        if metric != "euclidean":
+            from firstcut.affinity.neighbors.metrics import angles_of, pairs_of
+
+            self._angles = angles_of(metric, X, warn=wanted is not None)
+            self._pairs = pairs_of(metric, metric_params, X, self.n_threads, wanted)
+            X = X if self._angles is None else self._angles.points
+        if self._pairs is not None:
+            self.points = self._pairs.points
+            return
         if is_on_gpu(X):
             from firstcut.affinity.neighbors.devices import has_safe_squares, on_host
 
@@ -147,6 +175,8 @@ class NeighborIndex:
     @cached_property
     def exact(self) -> Search:
         """The exact search on the processor that suits the samples."""
+        if self._pairs is not None:
+            return self._pairs
         n, n_features = self.points.shape
         most = PROBED_FEATURES if n * n * n_features > PROBED_PRODUCTS else TREE_FEATURES
         if not sp.issparse(self.points) and n_features <= max(TREE_FEATURES, most):
@@ -160,7 +190,7 @@ class NeighborIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         # The samples are enough: the search is made again when it is asked for.
-        kept = {"n_threads", "_wanted", "exponent"}
+        kept = {"n_threads", "_wanted", "exponent", "_angles", "_pairs"}
         state = {name: value for name, value in self.__dict__.items() if name in kept}
         return {**state, "points": self.points, "_tensor": None}
 
@@ -197,6 +227,8 @@ class NeighborIndex:
         self._check_memory(count)
         search = self._search(count)
         indptr, indices, squared = search.nearest_others(count, offset)
+        if self._angles is not None:
+            self._angles.settle(squared)
         told = NeighborSearch(search.method, search.recall, perf_counter() - begin)
         return Neighborhoods(indptr, indices, squared, told)
 
@@ -218,6 +250,15 @@ class NeighborIndex:
         n = self.points.shape[0]
         if new.shape[0] == 0:
             return np.empty((0, count), dtype=index_type(n)), np.empty((0, count))
+        if self._pairs is not None:
+            return self._pairs.nearest(new, count)
+        if self._angles is not None:
+            rows = self._angles.of_new(new)
+            found, squared = self._nearest(rows.points, count)
+            return self._angles.settled(rows, found, squared)
+        return self._nearest(new, count)
+
+    def _nearest(self, new: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         # In the units of the index; what lies far beyond its samples is brought to FAR.
         queries = _as_points(new)
         queries = _scaled(queries.astype(np.float64, copy=False), self.exponent)
@@ -242,6 +283,8 @@ class NeighborIndex:
         samples = self._tensor if self._tensor is not None else self.points
         n, n_features = samples.shape
         neighbors, device, _ = self._wanted
+        if self._pairs is not None:
+            return self._pairs
         if neighbors != "approximate" and device != "cuda" and self._tensor is None:
             few = not sp.issparse(samples) and n_features <= FEWEST_FEATURES
             if few or (neighbors, device) == ("exact", "cpu") or n * n * n_features <= SOON:
@@ -298,10 +341,19 @@ def checked_samples(X: Any) -> Any:
 
 
 def check_wanted(
-    neighbors: str, device: str, random_state: RandomState, callback: object
+    neighbors: str,
+    device: str,
+    random_state: RandomState,
+    callback: object,
+    metric: object = "euclidean",
+    metric_params: object = None,
 ) -> Wanted:
-    """Return how neighbours are to be found, or raise where there is no such way."""
+    """Return how neighbours are to be found, or raise where there is no such way, or metric."""
     check_callback(callback)
+    if not isinstance(metric, str) or metric != "euclidean" or metric_params is not None:
+        from firstcut.affinity.neighbors.metrics import check_metric  # which other metrics need
+
+        check_metric(metric, metric_params)
     return Wanted(
         check_choice("neighbors", neighbors, NEIGHBORS),
         check_choice("device", device, DEVICES),

@@ -1,0 +1,164 @@
+"""Graphs of other libraries in the estimator and ``cut_path``, and graphs that pass for samples."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from firstcut import SpectralClustering, cut_path, cut_value, partition
+from firstcut.graph import as_graph
+
+nx = pytest.importorskip("networkx")
+
+
+def club():
+    """Return a graph with names that are in no order, and its matrix."""
+    graph = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"member {node * 7 % 34}")
+    return graph, nx.to_numpy_array(graph)
+
+
+def of_igraph(graph):
+    igraph = pytest.importorskip("igraph")
+    return igraph.Graph.from_networkx(graph, vertex_attr_hashable="name")
+
+
+def of_anndata(graph):
+    anndata = pytest.importorskip("anndata")
+    found = anndata.AnnData(np.zeros((34, 1), dtype=np.float32))
+    found.obs_names = list(graph)
+    found.obsp["connectivities"] = sp.csr_matrix(nx.to_numpy_array(graph))
+    return found
+
+
+FORMS = {
+    "networkx": lambda graph: graph,
+    "igraph": of_igraph,
+    "anndata": of_anndata,
+    "edge list": nx.to_pandas_edgelist,
+    "frame": nx.to_pandas_adjacency,
+    "graph": as_graph,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_labels_of_the_matrix_by_name(form):
+    graph, S = club()
+    model = SpectralClustering(2, affinity="precomputed", random_state=0)
+    labels = clone(model).fit(S).labels_
+    expected = dict(zip(graph, labels.tolist(), strict=True))
+    given = FORMS[form](graph)
+    assert sorted(model.fit_predict(given)) == sorted(labels)
+    found = model.by_node()
+    # Labels are numbered as nodes come; clusters are the same sets of names.
+    assert {frozenset(n for n in found if found[n] == k) for k in (0, 1)} == {
+        frozenset(n for n in expected if expected[n] == k) for k in (0, 1)
+    }
+    assert list(found) == list(model.node_names_)
+    assert model.cut_value_ == pytest.approx(cut_value(S, labels))
+    assert model.score(given) == -model.cut_value_
+    np.testing.assert_array_equal(model.transform(given), model.embedding_)
+    assert pickle.loads(pickle.dumps(model)).by_node() == found
+    assert model.certify().by_node().keys() == found.keys()
+    path = cut_path(given, [2, 3], affinity="precomputed", random_state=0)
+    assert path[2].by_node().keys() == found.keys()
+    assert path[2].cut_value <= model.cut_value_ + 1e-12
+
+
+def test_pairs_of_edges_and_weights():
+    _, S = club()
+    edges = np.array(np.nonzero(S))
+    model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(S)
+    again = clone(model).fit((edges, S[tuple(edges)]))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert again.node_names_ is None
+    with pytest.raises(ValueError, match="no names of nodes"):
+        again.by_node()
+    path = cut_path((edges, S[tuple(edges)]), [2], affinity="precomputed", random_state=0)
+    assert path[2].cut_value == pytest.approx(partition(S, 2, random_state=0).cut_value)
+
+
+def test_the_path_of_a_fit_has_the_names_of_nodes_with_edges():
+    graph, _ = club()
+    graph.add_node("nobody")
+    model = SpectralClustering("auto", max_clusters=3, affinity="precomputed", random_state=0)
+    with pytest.warns(UserWarning, match="no edges"):
+        model.fit(graph)
+    assert "nobody" in model.by_node()
+    assert set(model.cut_path_[2].by_node()) == set(graph) - {"nobody"}
+
+
+def test_new_rows_beside_a_fitted_graph():
+    graph, S = club()
+    model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(graph)
+    assert model.predict(S[:3]).shape == (3,)
+    frame = nx.to_pandas_adjacency(graph)
+    model.fit(frame)
+    np.testing.assert_array_equal(model.predict(frame.iloc[:3]), model.predict(frame)[:3])
+    assert list(model.feature_names_in_) == list(graph)
+
+
+@pytest.mark.parametrize("affinity", ["adaptive_neighbors", "rbf", "precomputed_nearest_neighbors"])
+@pytest.mark.parametrize("form", ["networkx", "igraph", "anndata", "graph"])
+def test_a_graph_with_another_affinity_is_told_which(form, affinity):
+    given = FORMS[form](club()[0])
+    for call in (
+        lambda: SpectralClustering(2, affinity=affinity).fit(given),
+        lambda: cut_path(given, [2], affinity=affinity),
+    ):
+        with pytest.raises(ValueError, match=r"affinity='precomputed'"):
+            call()
+
+
+def test_frames_are_samples_to_affinities_of_samples(blobs):
+    X, _ = blobs
+    frame = pd.DataFrame(X, columns=["source", "target"])
+    model = SpectralClustering(3, random_state=0).fit(frame)
+    np.testing.assert_array_equal(
+        model.labels_, SpectralClustering(3, random_state=0).fit(X).labels_
+    )
+    assert cut_path(frame, [3], random_state=0)[3].cut_value <= model.cut_value_ + 1e-12
+
+
+def test_a_directed_graph_is_averaged_with_a_warning():
+    graph = nx.DiGraph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)])
+    with pytest.warns(UserWarning, match="averaged with their transpose"):
+        model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(graph)
+    S = nx.to_numpy_array(graph)
+    assert model.cut_value_ == pytest.approx(cut_value((S + S.T) / 2, model.labels_))
+
+
+# -- a graph that passes for samples
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame, list])
+def test_a_symmetric_matrix_of_samples_is_asked_about(container):
+    S = container(club()[1])
+    with pytest.warns(UserWarning, match=r"taken for 34 samples.*affinity='precomputed'") as told:
+        SpectralClustering(2, random_state=0).fit(S)
+    assert told[0].filename == __file__
+    if container is not pd.DataFrame:
+        with pytest.warns(UserWarning, match=r"taken for 34 samples.*affinity='precomputed'"):
+            cut_path(S, [2], random_state=0)
+    with pytest.warns(UserWarning, match="taken for 34 samples"):
+        SpectralClustering(2, affinity="rbf", random_state=0).fit(S)
+
+
+def test_nothing_else_is_asked_about(blobs):
+    X, _ = blobs
+    S = club()[1]
+    almost = S.copy()
+    almost[0, 1] += 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SpectralClustering(2, random_state=0).fit(X)
+        SpectralClustering(2, random_state=0).fit(almost)
+        SpectralClustering(2, random_state=0).fit(sp.csr_array(almost))
+        SpectralClustering(2, random_state=0).fit(np.eye(2))
+        SpectralClustering(2, affinity="precomputed", random_state=0).fit(S)
+        cut_path(almost, [2], random_state=0)
