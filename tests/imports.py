@@ -8,6 +8,9 @@ from pathlib import Path
 import firstcut
 
 SOURCE = Path(firstcut.__file__).parent
+PUBLIC = {name for name in dir(firstcut) if not name.startswith("__")}
+"""The public names; ``import *`` brings those of them that shadow nothing."""
+
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 

@@ -1,4 +1,6 @@
 from . import datasets as datasets
+from . import plot as plot
+from . import scanpy as scanpy
 from .affinity import AFFINITIES as AFFINITIES
 from .affinity.adaptive_neighbors import adaptive_neighbors_graph as adaptive_neighbors_graph
 from .affinity.nearest_neighbors import nearest_neighbors_graph as nearest_neighbors_graph
@@ -6,6 +8,9 @@ from .affinity.self_tuning import self_tuning_graph as self_tuning_graph
 from .certification.certify import certify as certify
 from .certification.exact_partition import exact_partition as exact_partition
 from .certification.proof import ProofProgress as ProofProgress
+from .comparison import Compared as Compared
+from .comparison import Comparison as Comparison
+from .comparison import compare as compare
 from .cuts import CUTS as CUTS
 from .cuts import cut_value as cut_value
 from .cuts import node_weights as node_weights
@@ -14,6 +19,8 @@ from .discretization import DISCRETIZERS as DISCRETIZERS
 from .discretization.discretize import discretize as discretize
 from .estimator.cut_path_of_samples import cut_path as cut_path
 from .estimator.spectral_clustering import SpectralClustering as SpectralClustering
+from .images import ImageGraph as ImageGraph
+from .images import image_graph as image_graph
 from .metrics import clustering_accuracy as clustering_accuracy
 from .metrics import normalized_mutual_info as normalized_mutual_info
 from .partitioning.cut_path import CutPath as CutPath
@@ -21,6 +28,7 @@ from .partitioning.direct_cut import direct_cut as direct_cut
 from .partitioning.efforts import EFFORTS as EFFORTS
 from .partitioning.efforts import Progress as Progress
 from .partitioning.partition import partition as partition
+from .partitioning.path_search import PathProgress as PathProgress
 from .partitioning.refinement import refine as refine
 from .relaxation.relax import lower_bound as lower_bound
 from .relaxation.relax import relax as relax

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.short_reprs import Words, one_line
 from firstcut.validation import as_floats
 
 
@@ -162,6 +163,21 @@ class Relaxation:
             floors=None,
         )
 
+    def __repr__(self) -> str:
+        values = self.eigenvalues
+        return one_line(
+            self,
+            n_nodes=self.n_nodes,
+            eigenvalues=Words(f"{values.size} from {values[0]:.4g} to {values[-1]:.4g}"),
+            solver=self.solver,
+            converged=self.converged,
+        )
+
+    def _repr_html_(self) -> str:
+        from firstcut.notebook import relaxation_html  # which only notebooks need
+
+        return relaxation_html(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Discretization:
@@ -203,6 +219,17 @@ class Discretization:
     cut_value: float | None = None
     eta: float | None = None
 
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            n_nodes=np.size(self.labels),
+            n_clusters=_count_clusters(np.asarray(self.labels)),
+            cut_value=self.cut_value,
+            loss=self.loss if self.cut_value is None else None,
+            n_iter=self.n_iter,
+            converged=self.converged,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Partition:
@@ -216,6 +243,8 @@ class Partition:
         The true cut value of ``labels``.
     lower_bound : float or None
         No partition into as many clusters has a smaller value; None when it was not computed.
+    nodes : tuple or None
+        The names of the nodes, in the order of ``labels``; None where the graph has no names.
 
     Examples
     --------
@@ -229,6 +258,7 @@ class Partition:
     labels: np.ndarray
     cut_value: float
     lower_bound: float | None = None
+    nodes: tuple[Any, ...] | None = None
 
     @property
     def gap(self) -> float | None:
@@ -245,6 +275,126 @@ class Partition:
         if self.cut_value == 0.0:
             return -np.inf
         return (self.cut_value - self.lower_bound) / self.cut_value
+
+    def by_node(self) -> dict[Any, int]:
+        """Return the cluster of every node by its name, as ``{name: cluster}``.
+
+        Raises
+        ------
+        ValueError
+            Where the graph has no names, or several nodes of one name.
+        """
+        if self.nodes is None:
+            raise ValueError(
+                "The graph has no names of nodes, and labels[i] is the cluster of node i. Graphs "
+                "of networkx, igraph (by the vertex attribute 'name'), pandas and AnnData have "
+                "names; or pass dict(zip(names, labels))."
+            )
+        found = dict(zip(self.nodes, self.labels.tolist(), strict=True))
+        if len(found) < len(self.nodes):
+            seen: set[Any] = set()
+            again = next(name for name in self.nodes if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            raise ValueError(
+                f"{len(self.nodes) - len(found)} nodes share the name of another, such as "
+                f"{again!r}, so that they cannot be told apart by name; use labels, which are in "
+                "the order of nodes."
+            )
+        return found
+
+    def named(self, nodes: tuple[Any, ...] | None) -> Partition:
+        """Return the partition with the names of its nodes, if they have names."""
+        return self if nodes is None else replace(self, nodes=nodes)
+
+    def plot(
+        self, graph: Any, kind: str = "sizes", *, cut: Any = "normalized", **options: Any
+    ) -> Any:
+        """Draw the partition; needs ``firstcut[plot]``.
+
+        Parameters
+        ----------
+        graph : graph
+            The graph that was cut.
+        kind : {"embedding", "affinity", "sizes", "graph"}, default="sizes"
+            A picture of clusters in :data:`firstcut.plot.PICTURES`.
+        cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
+            The cut.
+        **options
+            Further arguments of the picture, such as ``ax``.
+
+        Returns
+        -------
+        Axes
+        """
+        from firstcut.plot.pictures import draw  # which few partitions need
+
+        return draw(kind, ("clusters",), self, graph=graph, cut=cut, **options)
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            n_nodes=np.size(self.labels),
+            n_clusters=_count_clusters(np.asarray(self.labels)),
+            cut_value=self.cut_value,
+            lower_bound=self.lower_bound,
+            gap=self.gap,
+        )
+
+    def _repr_html_(self) -> str:
+        from firstcut.notebook import partition_html  # which only notebooks need
+
+        return partition_html(self)
+
+
+def _count_clusters(labels: np.ndarray) -> int:
+    """Return the number of clusters, whatever labels a person has put there."""
+    if (
+        labels.dtype.kind in "iu"
+        and labels.size
+        and 0 <= labels.min() <= labels.max() < labels.size
+    ):
+        return int(np.count_nonzero(np.bincount(labels)))  # which needs no sorting
+    return int(np.unique(labels).size)
+
+
+class Columns(dict[str, np.ndarray]):
+    """A table: its columns by name, all of one length; ``pandas.DataFrame`` takes it as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from firstcut.results import Columns
+    >>> table = Columns(n_clusters=np.array([2, 3]), cut_value=np.array([0.125, 0.5]))
+    >>> table
+    Columns(2 rows of n_clusters, cut_value)
+    >>> print(table)
+     n_clusters    cut_value
+              2        0.125
+              3          0.5
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """The length of the columns."""
+        return max((len(column) for column in self.values()), default=0)
+
+    def __repr__(self) -> str:
+        return one_line(self, Words(f"{self.n_rows} rows of {', '.join(self)}"))
+
+    def __str__(self) -> str:
+        lines = ["  ".join(f"{name:>11}" for name in self)]
+        for row in zip(*self.values(), strict=True):
+            lines.append("  ".join(f"{_in_digits(value):>11}" for value in row))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from firstcut.notebook import columns_html  # which only notebooks need
+
+        return columns_html(self)
+
+
+def _in_digits(value: Any) -> str:
+    """Return a whole number as it is, and others with four digits."""
+    return str(value) if isinstance(value, int | np.integer) else f"{value:.4g}"
 
 
 def _column_norms(matrix: np.ndarray) -> np.ndarray:
@@ -269,12 +419,13 @@ class NeighborSearch:
 
     Attributes
     ----------
-    method : {"tree", "products", "approximate", "gpu"}
-        A k-d tree, products of all with all, the approximate search, or products on a GPU.
+    method : {"tree", "products", "approximate", "gpu", "ball tree", "pairs"}
+        A k-d tree, products of all with all, the approximate search, or products on a GPU; under
+        other metrics a ball tree, or the distances of all pairs.
     recall : float
-        The fraction of the nearest neighbours that were found. 1.0 of "tree" and "products", which
-        miss none by construction; of the others measured, on a sample of rows that were compared
-        with all samples.
+        The fraction of the nearest neighbours that were found. Measured of "approximate" and "gpu",
+        on a sample of rows that were compared with all samples; 1.0 of the others, which miss none
+        by construction.
     seconds : float
         What the search took.
 
@@ -292,12 +443,17 @@ class NeighborSearch:
     recall: float
     seconds: float
 
+    def __repr__(self) -> str:
+        return one_line(self, method=self.method, recall=self.recall, seconds=self.seconds)
+
     def __str__(self) -> str:
         """Return a line for people."""
         names = {
             "tree": "a k-d tree, exact",
             "products": "products of all with all, exact",
             "approximate": f"approximate search, sampled recall {self.recall:.3f}",
+            "ball tree": "a ball tree, exact",
+            "pairs": "distances of all pairs, exact",
             "gpu": f"products on the GPU, sampled recall {self.recall:.3f}",
         }
         return f"Neighbours by {names[self.method]}, {self.seconds:.2f} s"

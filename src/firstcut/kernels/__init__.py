@@ -21,7 +21,8 @@ small set of samples, so later processes run the machine code without it:
 - ``signatures``: the kinds of arguments that code is compiled for;
 - ``choice``: which code fits the arguments of a call;
 - ``machine_code``: links code into the process;
-- ``code_cache``: Numba's side, which writes the files.
+- ``code_cache``: Numba's side, which writes the files;
+- ``compile_time``: says that compiling takes a while, where it does.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from numba.core.sigutils import normalize_signature
 from numba.core.types import Tuple
 
 from firstcut.kernels.code_files import CodeFiles, MachineCode, say_damaged, say_uncached
+from firstcut.kernels.compile_time import CompileTime
 from firstcut.kernels.signatures import kind_of_type
 
 ELF_64 = b"\x7fELF\x02\x01"
@@ -25,6 +26,9 @@ SYMBOL_TABLE = 2
 
 UNDEFINED = 0
 """The section of a symbol that is defined elsewhere."""
+
+
+_compile_time = CompileTime()
 
 
 class CodeCache(_Cache):
@@ -41,8 +45,12 @@ class CodeCache(_Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, or None if it must be compiled."""
-        if not self._enabled:
-            return None
+        found = self._loaded(sig, target_context) if self._enabled else None
+        if found is None:
+            _compile_time.begin()
+        return found
+
+    def _loaded(self, sig: Any, target_context: Any) -> Any:
         try:
             target_context.refresh()
             found = self._files.load(_made_for(sig), target_context.codegen().magic_tuple())
@@ -56,6 +64,7 @@ class CodeCache(_Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the compiled code for a signature, if it can be kept and a folder lets it."""
+        _compile_time.end()
         if not self._enabled or data.lifted or data.library.has_dynamic_globals:
             return
         target, reduced = data.codegen.magic_tuple(), data._reduce()

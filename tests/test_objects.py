@@ -1,0 +1,291 @@
+"""What a person sees of an object: one line in a session, a small table in a notebook."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from conftest import graphs, points_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from imports import PUBLIC
+from sklearn.datasets import make_blobs
+
+import firstcut
+from firstcut import notebook
+from firstcut.cuts import as_problem
+from firstcut.graph import as_graph
+from firstcut.notebook import gap_in_words
+from firstcut.results import Columns
+from firstcut.short_reprs import LONGEST, one_line, shown
+
+X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
+S = points_graph(300)
+
+
+def objects() -> dict[str, object]:
+    """Return one of everything that a person may look at, as calls return it."""
+    proofs, searches, passes, steps = [], [], [], []
+    path = firstcut.cut_path(X, range(1, 31), effort="fast", random_state=0, callback=steps.append)
+    fitted = firstcut.SpectralClustering("auto", random_state=0).fit(X)
+    relaxation = firstcut.relax(S, 25, random_state=0)
+    found = firstcut.partition(S, 5, effort="fast", callback=passes.append, random_state=0)
+    firstcut.nearest_neighbors_graph(X, callback=searches.append)
+    firstcut.certify(S, found.labels, time_limit=0.1, callback=proofs.append, random_state=0)
+    weights = np.linspace(1, 2, 300)
+    compared = firstcut.compare(S, 3, methods=["cluster_qr", "partition"], random_state=0)
+    return {
+        "partition": found,
+        "without a bound": firstcut.refine(S, found.labels),
+        "many clusters": firstcut.partition(S, 60, effort="fast", random_state=0),
+        "exact": firstcut.partition(np.ones((4, 4)), 2),
+        "by hand": firstcut.Partition(np.array(["a", "b", "a"]), 0.5),
+        "path": path,
+        "choice": path.choice,
+        "source": path.source,
+        "table": path.table(),
+        "fitted path": fitted.cut_path_,
+        "fitted source": fitted.cut_path_.source,
+        "relaxation": relaxation,
+        "discretization": firstcut.discretize(relaxation.leading(5), graph=S, random_state=0),
+        "graph": as_graph(S),
+        "comparison": compared,
+        "compared": compared.compared[0],
+        "image graph": firstcut.image_graph(np.eye(12)),
+        "problem": as_problem(S, weights),
+        "dataset": firstcut.datasets.load("wine"),
+        "progress": passes[-1],
+        "progress of a path": steps[-1],
+        "proof": proofs[-1],
+        "neighbors": searches[-1],
+        **{
+            f"{registry}[{name!r}]": member
+            for registry in ("AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS")
+            for name, member in getattr(firstcut, registry).items()
+        },
+    }
+
+
+OBJECTS = objects()
+SHOWN = [name for name, one in OBJECTS.items() if hasattr(one, "_repr_html_")]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_repr_is_one_short_line_without_arrays(name):
+    said = repr(OBJECTS[name])
+    assert "\n" not in said
+    assert len(said) <= LONGEST
+    assert "array(" not in said
+    assert type(OBJECTS[name]).__name__ in said
+
+
+def test_every_class_that_calls_return_is_looked_at():
+    seen = {type(one).__name__ for one in OBJECTS.values()}
+    classes = {name for name in PUBLIC if inspect.isclass(getattr(firstcut, name))}
+    assert classes - {"SpectralClustering"} <= seen
+
+
+def test_a_repr_tells_the_numbers():
+    found = firstcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
+    assert repr(found) == (
+        "Partition(n_nodes=4, n_clusters=2, cut_value=1.0, lower_bound=0.75, gap=0.25)"
+    )
+    wine = firstcut.datasets.load("wine")
+    assert repr(wine) == "Dataset('wine', n_samples=178, n_features=13, n_classes=3)"
+    assert repr(firstcut.Progress("fast", 1 / 3, 0.1234567, 2.0)) == (
+        "Progress(stage='fast', fraction=0.3333, cut_value=0.1235, seconds=2.0)"
+    )
+    path = OBJECTS["path"]
+    assert repr(path) == f"CutPath(n_clusters=[1, 2, 3, ..., 30], best={path.best})"
+
+
+@given(st.floats(), st.text(max_size=300), st.integers(0, 10**40))
+def test_lines_stay_short_whatever_they_hold(number, text, count):
+    line = one_line(text, number, text, count=count, values=[number] * 50, inside={text: text})
+    assert len(line) <= LONGEST
+    assert "\n" not in line
+    if np.isfinite(number):
+        assert float(shown(number)) == pytest.approx(number, rel=1e-3)
+
+
+def test_a_table_is_columns_for_people_and_for_pandas():
+    pandas = pytest.importorskip("pandas")
+    table = OBJECTS["table"]
+    assert isinstance(table, dict)
+    assert repr(table).startswith("Columns(30 rows of n_clusters, evidence")
+    assert len(str(table).splitlines()) == 31
+    frame = pandas.DataFrame(table)
+    np.testing.assert_array_equal(frame["n_clusters"], np.arange(1, 31))
+    assert str(Columns()) == ""
+
+
+def test_looking_at_a_fitted_path_computes_nothing():
+    path = firstcut.SpectralClustering("auto", random_state=0).fit(X).cut_path_
+    before = dict(vars(path.source))
+    assert str(path.best) in repr(path) + repr(path.source) + path._repr_html_()
+    assert vars(path.source) == before
+    assert "cut value" not in path._repr_html_()
+    assert path.cut_values.size == 20
+    assert "cut value" in path._repr_html_()
+
+
+# -- notebooks
+
+
+class Reader(HTMLParser):
+    """Reads a page as browsers do: which tags are open, what text there is, what is asked for."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open, self.text, self.tags = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_pages_are_small_whole_and_need_nothing_else(name):
+    page = OBJECTS[name]._repr_html_()
+    read = Reader(page)
+    assert read.open == []
+    assert len(page) < 60_000
+    tags = {tag for tag, _ in read.tags}
+    assert tags <= {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    for _, attributes in read.tags:
+        assert set(attributes) <= {"style", "scope"}
+        assert "url(" not in attributes.get("style", "")
+    # The text has the colour of the page, be it light or dark.
+    colours = {
+        value
+        for _, attributes in read.tags
+        for name, _, value in (
+            rule.partition(":") for rule in attributes.get("style", "").split(";")
+        )
+        if name == "color"
+    }
+    assert colours <= {"inherit"}
+
+
+def test_these_have_pages():
+    assert {"partition", "path", "relaxation", "dataset"} <= set(SHOWN)
+
+
+def test_a_page_tells_value_bound_gap_and_sizes():
+    found = OBJECTS["partition"]
+    text = Reader(found._repr_html_()).text
+    assert f"{found.cut_value:.4g}" in text
+    assert f"{found.lower_bound:.4g}" in text
+    assert gap_in_words(found.gap) in text
+    for size in np.bincount(found.labels):
+        assert str(size) in text
+
+
+def test_a_page_of_many_clusters_counts_every_node():
+    found = OBJECTS["many clusters"]
+    read = Reader(found._repr_html_())
+    sizes = sorted(np.bincount(found.labels), reverse=True)
+    assert f"and 40 smaller, with {sum(sizes[20:])} nodes together" in read.text
+
+
+def test_a_page_of_a_path_marks_the_choice_and_says_why():
+    path = OBJECTS["path"]
+    read = Reader(path._repr_html_())
+    assert read.text.count("◀ chosen") == 1
+    assert path.reason in read.text
+    assert "rows" not in " ".join(read.text)
+
+
+def test_a_long_path_shows_the_rows_around_its_choice(monkeypatch):
+    monkeypatch.setattr(notebook, "MOST_ROWS", 10)
+    text = Reader(OBJECTS["path"]._repr_html_()).text
+    assert "10 of 30 rows; path.table() has all of them." in text
+    assert "◀ chosen" in text
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", 'a"&b', "日本"])
+def test_what_a_user_has_named_is_escaped(name):
+    data = firstcut.datasets.Dataset(name, np.ones((3, 2)), np.array([0, 1, 1]))
+    page = data._repr_html_()
+    assert "<script" not in page
+    assert any(name in text for text in [Reader(page).text, "".join(Reader(page).text)])
+    hand = firstcut.Partition(np.array([name, "b"]), 0.5)
+    assert name in Reader(hand._repr_html_()).text
+
+
+@given(st.floats(1e-12, 1.0))
+def test_a_gap_in_words_is_never_too_small(gap):
+    said = gap_in_words(gap)
+    percent = float(said.removeprefix("no partition is more than ").removesuffix("% smaller"))
+    assert gap * (1 - 1e-12) <= percent / 100 <= gap * 1.011
+
+
+def test_gaps_that_are_none_or_nothing():
+    assert gap_in_words(0.0) == "proven: no partition is smaller"
+    assert "lower_bound=True" in gap_in_words(None)
+    assert "wrong" in gap_in_words(-0.5)
+
+
+@given(graphs(max_nodes=8, connected=True), st.integers(1, 8))
+def test_any_partition_can_be_shown(graph, n_clusters):
+    found = firstcut.partition(graph, min(n_clusters, len(graph)), random_state=0)
+    assert len(repr(found)) <= LONGEST
+    assert Reader(found._repr_html_()).open == []
+
+
+# -- the names of the package
+
+
+def test_dir_is_the_public_names_and_those_that_modules_have():
+    firstcut.SpectralClustering(2, random_state=0).fit(X[:50])
+    importlib.import_module("firstcut.threads")
+    names = [name for name in dir(firstcut) if not name.startswith("__")]
+    assert set(names) == PUBLIC
+    dunders = set(dir(firstcut)) - PUBLIC
+    assert {"__version__", "__doc__", "__name__", "__file__", "__path__", "__all__"} <= dunders
+    assert all(name.startswith("__") and name.endswith("__") for name in dunders)
+
+
+def test_a_star_takes_the_place_of_nothing():
+    taken = {*sys.stdlib_module_names, *dir(builtins)}
+    assert not taken & set(firstcut.__all__)
+    # Only what would is left out, and it is there by its full name.
+    left_out = PUBLIC - set(firstcut.__all__)
+    assert left_out <= taken | {"scanpy"}
+    assert "operator" in left_out
+    assert firstcut.operator.__module__ == "firstcut.cuts"
+    # Nor does a module take the place of an installed package.
+    modules = {name for name in firstcut.__all__ if inspect.ismodule(getattr(firstcut, name))}
+    assert not [name for name in modules if find_spec(name) is not None]
+
+
+def test_a_star_leaves_the_standard_library_alone():
+    code = (
+        "import sys, builtins, operator, types\n"
+        "before = dict(globals())\n"
+        "from firstcut import *\n"
+        "print([name for name in before if globals()[name] is not before[name]], partition)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[] <function partition")
+
+
+def test_pages_are_made_by_a_module_that_nothing_else_loads():
+    code = "import sys, firstcut; firstcut.Partition; print('firstcut.notebook' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
