@@ -1,39 +1,26 @@
-"""The command line: ``firstcut paper run``, ``table``, ``figure`` and ``report``.
+"""``firstcut paper run``, ``table``, ``figure`` and ``report``: the paper, reproduced.
 
-Commands import what they need when they run, so that ``--help`` and a mistyped name are answered
-at once. What went wrong is a line on the standard error, and the status says what kind it is:
-
-- 0: done.
-- 1: nothing came of it: nothing to run, no records for what is asked for, or runs that failed.
-- 2: what a user can mend: an unknown name, a file that cannot be read or written.
-- 130: Ctrl-C.
+Their options take several names each, which only argparse's parser reads, so that they have one of
+their own. What each status means is told in :mod:`firstcut.cli.telling`.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import textwrap
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from firstcut import __version__
+from firstcut.cli.telling import INTERRUPTED, NOTHING, nothing, tell
 
 if TYPE_CHECKING:
     from firstcut.paper.runs.experiments import Scope
 
 DEFAULT_OUT = "paper-results"
 """Folder of records, tables and figures unless another is named."""
-
-NOTHING = 1
-"""The status where nothing came of it."""
-
-INTERRUPTED = 130
-"""What shells say of Ctrl-C: 128 and the number of the signal."""
 
 STATUSES = (
     "status: 0 done; 1 nothing came of it (nothing to run, no records, or runs that failed); 2 "
@@ -42,51 +29,12 @@ STATUSES = (
 """What --help says of the exit status."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            # set by the parser of each command
-            status: int = options.command(options)
-        sys.stdout.flush()  # a disk that is full is noticed here, where it can be told
-    except BrokenPipeError:
-        _let_go_of_output()
-        return 1
-    except (ValueError, OSError, ImportError) as error:
-        # what a user can mend: told in a line, without the trace
-        _tell(error)
-        try:
-            sys.stdout.flush()
-        except OSError:
-            _let_go_of_output()
-        return 2
-    except KeyboardInterrupt:
-        _tell("Interrupted.")
-        return INTERRUPTED
+def paper(arguments: Sequence[str]) -> int:
+    """Run one of the paper's commands and return its exit status."""
+    options = _parser().parse_args(["paper", *arguments])
+    # set by the parser of each command
+    status: int = options.command(options)
     return status
-
-
-def _tell(what: object) -> None:
-    """Say something on the standard error, in one line."""
-    print("firstcut:", " ".join(str(what).split()), file=sys.stderr)
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Take the place of Python's way to show a warning, which has the line of code with it."""
-    _tell(message)
-
-
-def _let_go_of_output() -> None:
-    """Point the standard output to nowhere: closing it at exit would complain once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _nothing(what: str) -> int:
-    """Say that nothing came of it, and return the status for that."""
-    _tell(what)
-    return NOTHING
 
 
 class _Parser(argparse.ArgumentParser):
@@ -234,29 +182,29 @@ def _run(options: argparse.Namespace) -> int:
     wanted = cells(experiments, scope)
     n_jobs = available_cores() if options.jobs is None else check_count("jobs", options.jobs)
     for what in _without_cells(options, scope):
-        _tell(what)
+        tell(what)
     if not wanted:
-        return _nothing("Nothing to run.")
+        return nothing("Nothing to run.")
     # 3. run it; a lost worker is no error of the user, so its status is 1
     try:
-        summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs, tell=_tell)
+        summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs, tell=tell)
     except WorkerLostError as error:
-        return _nothing(str(error))
+        return nothing(str(error))
     print(
         f"{summary.finished} run, {summary.resumed} there already; records in "
         f"{options.out / 'records'}"
     )
     for failure in summary.failed:
-        _tell(f"Failed: {failure}")
+        tell(f"Failed: {failure}")
     if summary.interrupted:
-        _tell("Interrupted; the same command continues.")
+        tell("Interrupted; the same command continues.")
         return INTERRUPTED
     if summary.stopped:
-        _tell(summary.stopped)
+        tell(summary.stopped)
     if summary.stopped or summary.damaged:
         return 2
     if summary.missing and not (summary.finished or summary.resumed or summary.failed):
-        return _nothing("Nothing to run: no dataset is there of those that are asked for.")
+        return nothing("Nothing to run: no dataset is there of those that are asked for.")
     # who asks for everything gets what there is, but what is named must be there
     if summary.missing and options.datasets:
         return 2
@@ -309,7 +257,7 @@ def _experiments(options: argparse.Namespace) -> list[str]:
 
 
 def _table(options: argparse.Namespace) -> int:
-    from firstcut.paper.data.whole_files import write_whole
+    from firstcut.files.whole_files import write_whole
     from firstcut.paper.report.formats import FORMATS
     from firstcut.paper.report.tables import TABLES
     from firstcut.validation import check_choice
@@ -339,7 +287,7 @@ def _records(out: Path) -> list[dict[str, Any]]:
 
 def _no_records(options: argparse.Namespace, kind: str) -> int:
     """Say that there is nothing to make a table or figure of, and how to make it."""
-    return _nothing(
+    return nothing(
         f"There are no records for the {kind} {options.name!r} in {options.out / 'records'}; "
         f"make them with 'firstcut paper run --{kind} {options.name} --out {options.out}'."
     )
@@ -368,7 +316,7 @@ def _report(options: argparse.Namespace) -> int:
     records = _records(options.out)
     found = contents(records)
     if not found.items:
-        return _nothing(
+        return nothing(
             f"There are no records in {options.out / 'records'} for any table or figure; make some "
             f"with 'firstcut paper run --quick --out {options.out}'."
         )
@@ -379,7 +327,3 @@ def _report(options: argparse.Namespace) -> int:
         write_markdown(records, options.markdown, options.out, found)
         print(options.markdown)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
