@@ -32,7 +32,7 @@ import firstcut
 from benchmarks._graphs import PAPER_CLUSTERS
 from benchmarks._sets_of_known_number import Case, cases
 from firstcut.cuts import as_problem
-from firstcut.estimator.chosen_number import ROUGH
+from firstcut.partitioning.auto_number import ROUGH
 from firstcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
 from firstcut.relaxation.relax import relax_problem
 
