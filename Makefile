@@ -3,12 +3,12 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu fuzz lint bench docs
+.PHONY: help demo test test-gpu fuzz lint bench pages docs package
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
-# One stamp per set of extras: .venv/.plot, .venv/.paper, .venv/.test, .venv/.bench
+# One stamp per set of extras: .venv/.plot, .venv/.paper, .venv/.docs, .venv/.test, .venv/.bench
 .venv/.%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable '.[$*]'
@@ -35,8 +35,14 @@ lint: .venv/.test  ## set up, then check style and types
 bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benchmarks/results
 	$(BIN)/python -m benchmarks
 
-docs: .venv/.paper  ## write docs/results.md from the records beside it, and sources and names into the other pages
+pages: .venv/.docs  ## write docs/results.md from the records beside it, and sources, names and figures into the other pages
 	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md
 	$(BIN)/python docs/from_the_source.py
-	$(BIN)/python docs/draw_certificates.py
-	$(BIN)/python docs/draw_scale.py
+	for picture in docs/draw_*.py; do $(BIN)/python $$picture || exit 1; done
+
+docs: pages  ## renew the pages, run the examples and build the site into docs/_build/html
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+
+package: .venv/.test  ## build wheel and source archive into dist, and check what is in them
+	$(BIN)/python -m hatchling build --directory dist
+	$(BIN)/python -m pytest -q -n 0 tests/test_packaging.py

@@ -3,7 +3,7 @@
 In ``extending.md`` a comment ``<!-- source: FILE -->`` or ``<!-- source: FILE NAME -->`` stands
 before a block of code; the block becomes the file, or the statement in it that defines NAME with
 the text that follows it. In ``names.md`` a comment ``<!-- names: REGISTRY -->`` stands before a
-table, which becomes one row for every name in that dict. ``make docs`` runs this, and a test fails
+table, which becomes one row for every name in that dict. ``make pages`` runs this, and a test fails
 where a page and the source differ.
 """
 
