@@ -112,6 +112,30 @@ class Angles:
         """Let directions that only rounding tells apart be equal, and right angles be right."""
         settle(squared, self.unit_error**2, self.unit_error)
 
+    def settle_lists(self, indptr: np.ndarray, indices: np.ndarray, squared: np.ndarray) -> None:
+        """Settle the lists of the samples themselves, in place.
+
+        All others with a direction are equally far from a sample without one, and rounding would
+        choose among them: they come by index, after the others of its kind. Lists that go on beyond
+        a number have all of them already.
+        """
+        self.settle(squared)
+        if self.lost.size == 0:
+            return
+        counts = np.diff(indptr)[self.lost]
+        others = self._first_others(int(counts.max()))
+        for sample, count in zip(self.lost.tolist(), counts.tolist(), strict=True):
+            if count + 1 < self.n_samples:
+                kind = self.lost[: count + 1]
+                kind = kind[kind != sample][:count]
+                place = slice(indptr[sample], indptr[sample + 1])
+                indices[place] = np.concatenate([kind, others])[:count]
+                squared[place] = np.where(np.arange(count) < kind.size, 0.0, 2.0)
+
+    def _first_others(self, count: int) -> np.ndarray:
+        """Return the first samples that have a direction, ``count`` of them if there are."""
+        return np.setdiff1d(np.arange(min(self.n_samples, count + self.lost.size)), self.lost)
+
     def settled(
         self, rows: Directions, found: np.ndarray, squared: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -121,8 +145,7 @@ class Angles:
         """
         self.settle(squared)
         count, lost = found.shape[1], self.lost
-        others = np.setdiff1d(np.arange(min(self.n_samples, count + lost.size)), lost)
-        found[rows.is_lost] = np.concatenate([lost, others])[:count]
+        found[rows.is_lost] = np.concatenate([lost, self._first_others(count)])[:count]
         squared[rows.is_lost] = np.where(np.arange(count) < lost.size, 0.0, 2.0)
         return found, squared
 

@@ -228,7 +228,7 @@ class NeighborIndex:
         search = self._search(count)
         indptr, indices, squared = search.nearest_others(count, offset)
         if self._angles is not None:
-            self._angles.settle(squared)
+            self._angles.settle_lists(indptr, indices, squared)
         told = NeighborSearch(search.method, search.recall, perf_counter() - begin)
         return Neighborhoods(indptr, indices, squared, told)
 
