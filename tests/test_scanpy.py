@@ -85,7 +85,7 @@ def test_cells_without_neighbours_join_a_cluster(cells):
     ("settings", "error", "words"),
     [
         ({"neighbors_key": "seven"}, KeyError, "key_added='seven'"),
-        ({"obsp": "seven"}, KeyError, "no 'seven' .it has 'distances', 'connectivities'"),
+        ({"obsp": "seven"}, KeyError, r"no 'seven' .it has '\w+', '\w+'"),
         ({"obsp": "distances", "neighbors_key": "x"}, ValueError, "pass one"),
         ({"n_clusters": 701}, ValueError, "700 nodes"),
         ({"copy": 1}, TypeError, "copy=1"),

@@ -124,6 +124,8 @@ class InterruptAt:
         self._last: dict[int, str] = {}  # by id, as a frame would keep alive what is in it
 
     def __enter__(self):
+        # Python 3.12 looks for single operations only if a frame has asked before tracing begins.
+        sys._getframe().f_trace_opcodes = True
         self._before = sys.gettrace()
         sys.settrace(self._trace)
         return self
