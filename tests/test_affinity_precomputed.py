@@ -14,9 +14,9 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from firstcut import AFFINITIES, distance_check
+from firstcut import AFFINITIES
 from firstcut.affinity.precomputed import precomputed_graph
-from firstcut.distance_check import looks_like_distances
+from firstcut.distance_check import all_pairs, looks_like_distances
 
 
 def both_agree(matrix: np.ndarray) -> bool:
@@ -322,4 +322,4 @@ def test_rows_that_see_nearest_and_farthest_the_same_are_no_evidence():
     # All entries are equal but one: most rows have no nearest and no farthest.
     D = np.ones((20, 20)) - np.eye(20)
     D[0, 1] = D[1, 0] = 0.5
-    assert not distance_check._sees_alike(D)
+    assert not all_pairs._sees_alike(D)

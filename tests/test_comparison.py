@@ -74,7 +74,7 @@ def test_a_table_has_a_row_for_every_method_the_smallest_cut_first():
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"methods": ["kmeens"]}, ValueError, "method='kmeens' is not known; choose one of 'fir"),
+        ({"methods": ["kmeens"]}, ValueError, "methods='kmeens' is not known; choose one of 'fi"),
         ({"methods": "kmeans"}, TypeError, r"for one method pass \['kmeans'\]"),
         ({"methods": []}, ValueError, "methods is empty"),
         ({"effort": "much"}, ValueError, "effort='much' is not known"),

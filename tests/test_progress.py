@@ -33,6 +33,12 @@ SMALL = knn_graph(X)
 LABELS = np.arange(60) % 3
 
 
+@pytest.fixture(autouse=True)
+def nobody_watches(monkeypatch):
+    """A fit with ``verbose=True`` in another test lets the process be watched from then on."""
+    monkeypatch.setattr(progress, "_watching", 0)
+
+
 def stop_at(number, answer=True):
     """A callback that answers what it is told for the ``number``-th time, and from then on."""
     told = []
@@ -498,7 +504,7 @@ import sys
 sys.ps1 = ">>> "
 import numpy as np, firstcut
 from firstcut.kernels import compile_time
-compile_time.MOMENT = 0.2
+compile_time.MOMENT = 0.0
 S = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
 relaxation = firstcut.relax(S, 3, random_state=0)
 firstcut.discretize(relaxation, random_state=0, graph=S)

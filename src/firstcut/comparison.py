@@ -242,7 +242,9 @@ def _check_methods(methods: Iterable[str] | None) -> tuple[str, ...]:
         raise TypeError(
             f"methods={methods!r} must be a list of names; for one method pass [{methods!r}]."
         )
-    names = tuple(dict.fromkeys(check_choice("method", name, known) for name in methods))
+    if not isinstance(methods, Iterable):
+        raise TypeError(f"methods={methods!r} must be a list of names, of {', '.join(known)}.")
+    names = tuple(dict.fromkeys(check_choice("methods", name, known) for name in methods))
     if not names:
         raise ValueError("methods is empty; name at least one method, or leave it out for all.")
     return names

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from firstcut.optional_packages import needed_for
 from firstcut.short_reprs import one_line
-from firstcut.validation import as_floats, check_count, check_number, index_type
+from firstcut.validation import as_floats, as_plain, check_count, check_number, index_type
 
 DIRECTIONS = 16
 """Far neighbours of a pixel: enough that no straight border falls between them."""
@@ -215,8 +215,8 @@ def image_graph(
 
 def _scaled(image: npt.ArrayLike, value_range: tuple[float, float] | None) -> np.ndarray:
     """Return an image as (height, width, channels), from 0 for black to 1 for white."""
-    kind = np.asarray(image).dtype
-    values = as_floats("image", image)
+    plain = as_plain("image", image)
+    kind, values = plain.dtype, as_floats("image", plain)
     if values.ndim not in (2, 3) or 0 in values.shape:
         raise ValueError(
             "image must be of shape (height, width) or (height, width, n_channels), none of them "
