@@ -141,9 +141,10 @@ def _by_name(
         counted = [str(i) for i in range(len(given))]
         if given == counted and len(given) == len(wanted):
             return labels
+        others = f", nor of {len(missing) - 1} others" if len(missing) > 1 else ""
         raise ValueError(
-            f"{source.name} has no label of {missing[0]!r}, nor of {len(missing) - 1} others; "
-            "there must be one for every node, by its name."
+            f"{source.name} has no label of {missing[0]!r}{others}; there must be one for every "
+            "node, by its name."
         )
     known = set(wanted)
     unknown = [i for i, name in enumerate(given) if name not in known]
