@@ -190,7 +190,13 @@ def run(tmp_path):
         cleared = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", USE.format(folder=str(tmp_path)) + program],
-            env={**cleared, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), **settings},
+            # Python itself would keep the module it knows, by its time and size.
+            env={
+                **cleared,
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+                **settings,
+            },
             capture_output=True,
             text=True,
         )

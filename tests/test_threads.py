@@ -102,7 +102,7 @@ def test_blas_is_limited_until_the_last_is_out(order, error):
 def test_an_error_inside_leaves_nothing_behind(error):
     def nested():
         with single_threaded(), single_threaded():
-            assert set(counts()) == {1}
+            assert set(counts()) == {1}, threadpool_info()
             raise error
 
     with pytest.raises(error):
