@@ -25,7 +25,7 @@ N_THREADS = 8
 
 
 def counts(*kinds: str) -> list[int]:
-    """Return the threads of libraries that compute; SciPy counts those of a reader of files, too."""
+    """Return the threads of libraries that compute; SciPy has a reader of files with some, too."""
     wanted = kinds or ("blas", "openmp")
     return [found["num_threads"] for found in threadpool_info() if found["user_api"] in wanted]
 
