@@ -141,8 +141,9 @@ def image_graph(
     Ask for about as many clusters as there are things to see, the background counted: what is
     asked for beyond that is taken from the largest plain areas. ``n_clusters="auto"`` is no help
     here: pictures have no number of things, and for most it says 1. For the pixels of a photograph
-    take ``effort="fast"``: eigenvectors, which other efforts may compute, take minutes there. What
-    it might miss, a cut of superpixels finds; handed over as ``init`` it takes part in the search.
+    take ``effort="fast"``: other efforts may compute eigenvectors, which takes several times as
+    long. What it might miss, a cut of superpixels finds; handed over as ``init`` it takes part in
+    the search.
 
     Parameters
     ----------
