@@ -10,8 +10,8 @@ import numpy as np
 from firstcut.apart import Apart
 from firstcut.cuts import Problem
 from firstcut.estimator.strategies import STRATEGIES, Outcome, Say, Settings
-from firstcut.isolated import SLIGHT, NoPlace, clusters_of_core, label_isolated
-from firstcut.partitioning.colouring import colour
+from firstcut.isolated import NoPlace, label_isolated
+from firstcut.partitioning.core import all_weighing, number_in_core
 from firstcut.partitioning.links import Contraction, Links, check_links
 from firstcut.results import Relaxation
 
@@ -75,10 +75,7 @@ def cut_linked(
         #    apart from any take part in the cut. They must weigh something for that.
         assert whole.apart is not None
         nodes = np.union1d(whole.graph.connected, whole.apart.linked)
-        weights = whole.node_weights
-        least = SLIGHT * np.min(weights, where=weights > 0, initial=np.inf)
-        least = least if np.isfinite(least) else 1.0
-        whole = replace(whole, node_weights=np.where(weights > 0, weights, least))
+        whole = all_weighing(whole)
         found = _cut(whole, nodes, n_clusters, settings, seed, None, say)
     # 3. Label all samples by their groups. Eigenpairs of the groups are none of the samples.
     relaxation = found.relaxation if links.n_groups == problem.n_nodes else None
@@ -98,10 +95,7 @@ def _cut(
     core, n_others = whole.restrict(nodes), whole.n_nodes - nodes.size
     labels, found = np.empty(0, dtype=np.int64), Outcome(np.empty(0, dtype=np.int64), 0, None)
     if core.n_nodes > 0:
-        in_core = clusters_of_core(n_clusters, core.n_nodes, n_others)
-        # Where others are clusters by themselves, these still need enough to be apart.
-        while core.apart is not None and colour(core.apart, in_core).colours is None:
-            in_core += 1
+        in_core = number_in_core(core, n_clusters, whole.n_nodes)
         run = STRATEGIES[settings.solver].run
         found = run(core, in_core, n_clusters, settings, seed, known, say)
         labels = found.labels

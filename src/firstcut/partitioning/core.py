@@ -47,7 +47,7 @@ def cut_core(
     """
     nodes = np.flatnonzero(whole.node_weights > 0)
     # 1. Partitions to begin with.
-    in_core = _clusters_of(whole.restrict(nodes), n_clusters, whole.n_nodes)
+    in_core = number_in_core(whole.restrict(nodes), n_clusters, whole.n_nodes)
     for name, labels in given:
         count = np.unique(labels[nodes]).size
         if count != in_core:
@@ -65,11 +65,8 @@ def cut_core(
     #    from any take part in the cut. They must weigh something for that.
     assert whole.apart is not None
     nodes = np.union1d(nodes, whole.apart.linked)
-    weights = whole.node_weights
-    least = SLIGHT * np.min(weights, where=weights > 0, initial=np.inf)
-    least = least if np.isfinite(least) else 1.0
-    heavier = replace(whole, node_weights=np.where(weights > 0, weights, least))
-    in_core = _clusters_of(heavier.restrict(nodes), n_clusters, whole.n_nodes)
+    heavier = all_weighing(whole)
+    in_core = number_in_core(heavier.restrict(nodes), n_clusters, whole.n_nodes)
     fitting = [labels for labels in own if np.unique(labels[nodes]).size == in_core]
     found = _cut(heavier, nodes, n_clusters, fitting, search)
     # What is proven is so of other weights than theirs: nothing is known but that values are not
@@ -91,7 +88,15 @@ def of_all(whole: Problem, found: Partition, labels: np.ndarray) -> Partition:
     return Partition(labels, value, bound)
 
 
-def _clusters_of(core: Problem, n_clusters: int, n_nodes: int) -> int:
+def all_weighing(whole: Problem) -> Problem:
+    """Return the problem with a slight weight for every node that has none."""
+    weights = whole.node_weights
+    least = SLIGHT * np.min(weights, where=weights > 0, initial=np.inf)
+    least = least if np.isfinite(least) else 1.0
+    return replace(whole, node_weights=np.where(weights > 0, weights, least))
+
+
+def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
     """Return in how many clusters the nodes that weigh something are cut."""
     if core.n_nodes == 0:
         return 0
@@ -115,7 +120,7 @@ def _cut(
     core = whole.restrict(nodes)
     found = Partition(np.empty(0, dtype=np.int64), 0.0, 0.0)
     if nodes.size:
-        count = _clusters_of(core, n_clusters, whole.n_nodes)
+        count = number_in_core(core, n_clusters, whole.n_nodes)
         begin = [number_by_appearance(labels[nodes]) for labels in given]
         found = search(core, count, begin)
     return of_all(whole, found, label_isolated(whole, nodes, found.labels, n_clusters))
