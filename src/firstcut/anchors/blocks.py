@@ -1,0 +1,38 @@
+"""Blocks of points, each tied to its nearest anchors: what an anchor graph is made of.
+
+Weights are whole multiples of 2⁻²² that add up to exactly 1 in every row. Sums of them are exact in
+double precision for up to 2³¹ points, whatever the order they are added in: tables of clusters and
+anchors, and so all labels, do not depend on who adds up what first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+UNIT = 2.0**-22
+"""What all weights are multiples of: single precision holds them, and sums of 2³¹ rows are exact."""
+
+MOST_POINTS = 2**31
+"""Points whose weights add up without rounding."""
+
+
+class Block(NamedTuple):
+    """Some consecutive points, each with its nearest anchors.
+
+    Attributes
+    ----------
+    anchors : int32 ndarray of shape (n_points, n_neighbors)
+        The anchors of every point, nearest first.
+    weights : float32 ndarray of shape (n_points, n_neighbors)
+        The weights of its ties: multiples of 2⁻²², not negative, 1 in every row.
+    """
+
+    anchors: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return int(self.anchors.shape[0])

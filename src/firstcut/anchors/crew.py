@@ -1,0 +1,107 @@
+"""Whoever holds the points and works on them: threads here, workers elsewhere.
+
+Everything that is of the size of the points stays where they are: the search hands out a task and
+a few shared tables, and gets back what was told of every block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from firstcut.anchors.blocks import Block
+from firstcut.threads import in_blocks
+
+Task = Callable[..., tuple[Any, Any]]
+"""``task(block, labels, *shared)`` returns what is kept beside a block, and what is told of it."""
+
+
+class Crew(Protocol):
+    """Blocks of points, and whoever works on them.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The points of every block, in order.
+    """
+
+    sizes: tuple[int, ...]
+
+    def run(
+        self,
+        name: str,
+        task: Task,
+        kept: Sequence[Any] | None,
+        *shared: Any,
+        which: Sequence[int] | None = None,
+    ) -> tuple[list[Any], list[Any]]:
+        """Do a task for blocks, where they lie.
+
+        Parameters
+        ----------
+        name : str
+            What people see while it runs, as ``"firstcut-sweep"``.
+        task : callable
+            A function of a module: ``task(block, kept_of_block, *shared)`` returns a pair, what is
+            kept beside the block (an array of the size of the block, or None) and what is told of
+            it (small, and it travels). It changes none of its arguments.
+        kept : sequence or None
+            What earlier tasks kept, for every block (not only those of ``which``); its entries are
+            handed on as they are and never looked into. None hands None to the task.
+        *shared
+            Tables that every block gets.
+        which : sequence of int, optional
+            The blocks to work on; by default all.
+
+        Returns
+        -------
+        kept, told : list
+            Of the blocks worked on, in the order of ``which``.
+        """
+        ...
+
+    def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return ``function(*arguments)``: work of the size of anchors, which one does for all."""
+        ...
+
+
+class Threads:
+    """Threads of this process; blocks lie in memory, or are read when their turn comes.
+
+    Parameters
+    ----------
+    load : callable
+        ``load(number)`` returns a :class:`firstcut.anchors.blocks.Block`.
+    sizes : tuple of int
+        The points of every block.
+    n_threads : int
+        Threads; nothing depends on it but time, and how many blocks are in memory at once.
+    """
+
+    def __init__(
+        self, load: Callable[[int], Block], sizes: tuple[int, ...], n_threads: int
+    ) -> None:
+        self.sizes = sizes
+        self._load, self._n_threads = load, n_threads
+
+    def run(
+        self,
+        name: str,
+        task: Task,
+        kept: Sequence[Any] | None,
+        *shared: Any,
+        which: Sequence[int] | None = None,
+    ) -> tuple[list[Any], list[Any]]:
+        """Do a task for blocks; see :class:`Crew`."""
+        numbers = range(len(self.sizes)) if which is None else which
+
+        def work(start: int, _: int) -> tuple[Any, Any]:
+            number = numbers[start]
+            return task(self._load(number), None if kept is None else kept[number], *shared)
+
+        pairs = in_blocks(work, len(numbers), 1, self._n_threads)
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return ``function(*arguments)``."""
+        return function(*arguments)
