@@ -52,9 +52,7 @@ def sampled_rows(sizes: Sequence[int], n_anchors: int, seed: int) -> list[np.nda
     return [part - (end - size) for part, end, size in zip(parts, ends, sizes, strict=True)]
 
 
-def choose_anchors(
-    sample: np.ndarray, n_anchors: int, seed: int, n_threads: int = 1
-) -> np.ndarray:
+def choose_anchors(sample: np.ndarray, n_anchors: int, seed: int, n_threads: int = 1) -> np.ndarray:
     """Return anchors for the points of a sample, all different.
 
     Parameters

@@ -23,9 +23,12 @@ class Crew(Protocol):
     ----------
     sizes : tuple of int
         The points of every block, in order.
+    n_threads : int
+        Threads that one of them may use; no answer depends on it.
     """
 
     sizes: tuple[int, ...]
+    n_threads: int
 
     def run(
         self,
@@ -46,8 +49,9 @@ class Crew(Protocol):
             kept beside the block (an array of the size of the block, or None) and what is told of
             it (small, and it travels). It changes none of its arguments.
         kept : sequence or None
-            What earlier tasks kept, for every block (not only those of ``which``); its entries are
-            handed on as they are and never looked into. None hands None to the task.
+            What earlier tasks kept, for every block (not only those of ``which``), or a tuple of
+            such things for every block; they are handed on and never looked into. None hands None
+            to the task.
         *shared
             Tables that every block gets.
         which : sequence of int, optional
@@ -82,7 +86,7 @@ class Threads:
         self, load: Callable[[int], Block], sizes: tuple[int, ...], n_threads: int
     ) -> None:
         self.sizes = sizes
-        self._load, self._n_threads = load, n_threads
+        self._load, self.n_threads = load, n_threads
 
     def run(
         self,
@@ -99,7 +103,7 @@ class Threads:
             number = numbers[start]
             return task(self._load(number), None if kept is None else kept[number], *shared)
 
-        pairs = in_blocks(work, len(numbers), 1, self._n_threads)
+        pairs = in_blocks(work, len(numbers), 1, self.n_threads)
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 
 from firstcut.anchors.blocks import Block
 from firstcut.anchors.crew import Crew
-from firstcut.anchors.table import Table, inverse_of
+from firstcut.anchors.table import Entries, Table, entries_of, inverse_of
 from firstcut.kernels.anchor_moves import sweep_points
 
 VISIBLE = 1e-12
@@ -44,8 +44,6 @@ def descend(
     kept: Sequence[Any],
     table: Table,
     *,
-    most_rounds: int | None = None,
-    least_gain: float = 0.0,
     go_on: Callable[[list[Any], Table], bool] = lambda kept, table: True,
 ) -> Descended:
     """Move points until no single move makes the cut smaller.
@@ -57,12 +55,8 @@ def descend(
         The labels beside every block, as the crew keeps them.
     table : Table
         Their table.
-    most_rounds : int, optional
-        Rounds after which it ends all the same.
-    least_gain : float, default=0.0
-        Part of the value that a round must gain for another to follow.
     go_on : callable, optional
-        Asked with labels and table after every round.
+        Asked with labels and table after every round that made the cut smaller.
 
     Returns
     -------
@@ -71,7 +65,7 @@ def descend(
     kept, n_rounds = list(kept), 0
     n_points = sum(crew.sizes)
     alike = len(crew.sizes) > 1
-    while most_rounds is None or n_rounds < most_rounds:
+    while True:
         before = table.value
         shared = table.weights, table.masses, n_points if alike else 0, before
         moved, told = crew.run("firstcut-sweep", sweep_block, kept, *shared)
@@ -89,14 +83,11 @@ def descend(
             alike = False
             continue
         alike = len(crew.sizes) > 1
-        if not go_on(kept, table) or before - table.value <= least_gain * before:
-            break
-    return Descended(kept, table, n_rounds, False)
+        if not go_on(kept, table):
+            return Descended(kept, table, n_rounds, False)
 
 
-def _taken(
-    table: Table, value: float, changes: dict[int, np.ndarray]
-) -> tuple[list[int], Table]:
+def _taken(table: Table, value: float, changes: dict[int, Entries]) -> tuple[list[int], Table]:
     """Return the blocks whose changes are taken, and the table with them."""
     # 1. All of them, or half.
     for some in (list(changes), list(changes)[::2]):
@@ -121,7 +112,7 @@ def sweep_block(
     masses: np.ndarray,
     n_points: int,
     value: float,
-) -> tuple[np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, Entries | None]:
     """Move the points of a block; keep their labels and tell what changes in the table.
 
     Parameters
@@ -140,12 +131,14 @@ def sweep_block(
     -------
     labels : ndarray
         New ones; those given are not changed.
-    change : ndarray of shape (p, c) or None
+    change : Entries or None
         None where nothing moved.
     """
     table = Table(weights, masses)
     labels, change = labels.copy(), np.zeros_like(weights)
     sums = weights.copy(), table.boundaries, table.sizes
+    if block.n_points == 0:
+        return labels, None
     copies = n_points / block.n_points if n_points else 1.0
     ties = np.empty(weights.shape[1])
     moves = sweep_points(
@@ -159,4 +152,4 @@ def sweep_block(
         change,
         ties,
     )
-    return labels, change if moves else None
+    return labels, entries_of(change) if moves else None

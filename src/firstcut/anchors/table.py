@@ -9,9 +9,9 @@ The functions with a block as their first argument are tasks of :class:`firstcut
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from firstcut.anchors.blocks import Block
 from firstcut.anchors.crew import Crew
 from firstcut.cuts import value_of_sums
 from firstcut.kernels.anchor_moves import add_to_masses, add_to_table
+
+
+class Entries(NamedTuple):
+    """The entries of a table that are not 0: where they are when it is flat, and what they are."""
+
+    places: np.ndarray
+    values: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +60,13 @@ class Table:
         sizes = self.sizes
         return value_of_sums(self.boundaries, sizes) if sizes.min() > 0 else np.inf
 
-    def with_changes(self, changes: Sequence[np.ndarray]) -> Table:
+    def with_changes(self, changes: Iterable[Entries]) -> Table:
         """Return the table after changes, whatever their order: sums of them are exact."""
-        return Table(self.weights + sum(changes), self.masses)
+        weights = self.weights.copy()
+        flat = weights.reshape(-1)
+        for change in changes:
+            flat[change.places] += change.values
+        return Table(weights, self.masses)
 
 
 def inverse_of(masses: np.ndarray) -> np.ndarray:
@@ -63,21 +74,26 @@ def inverse_of(masses: np.ndarray) -> np.ndarray:
     return np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0)
 
 
-def table_of_crew(
-    crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int
-) -> Table:
+def table_of_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Table:
     """Return the table of labels that are kept beside the blocks."""
     _, told = crew.run("firstcut-table", table_of_block, kept, masses.size, n_clusters)
-    return Table(np.asarray(sum(told)), masses)
+    return Table(np.zeros((masses.size, n_clusters)), masses).with_changes(told)
 
 
 def table_of_block(
     block: Block, labels: np.ndarray, n_anchors: int, n_clusters: int
-) -> tuple[None, np.ndarray]:
+) -> tuple[None, Entries]:
     """Tell the table of the points of a block."""
     table = np.zeros((n_anchors, n_clusters))
     add_to_table(block.anchors, block.weights, labels, table)
-    return None, table
+    return None, entries_of(table)
+
+
+def entries_of(table: np.ndarray) -> Entries:
+    """Return the entries of a table that are not 0."""
+    flat = table.reshape(-1)
+    places = np.flatnonzero(flat)
+    return Entries(places, flat[places])
 
 
 def masses_of(block: Block, _: Any, n_anchors: int) -> tuple[None, np.ndarray]:

@@ -1,0 +1,182 @@
+"""Graphs of the size of the anchors, made of the points without any of them leaving its place.
+
+- The anchors' own graph ZᵀZ joins anchors by the points that are tied to both. Its degrees are the
+  masses Λ, and the eigenvalues of its normalized cut are those of the whole graph.
+- Points in groups: with H the weights of groups at anchors, H Λ⁻¹ Hᵀ is the graph of all points
+  with every group contracted to one node. The cut of groups is exactly the cut of their points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from firstcut.anchors.blocks import Block
+from firstcut.anchors.crew import Crew
+from firstcut.anchors.table import inverse_of
+from firstcut.cuts import Problem
+from firstcut.graph import Graph
+from firstcut.kernels.anchor_moves import follow_anchors
+
+TOGETHER = 64
+"""Blocks whose matrices are held at once before they are added up."""
+
+MOST_PRODUCTS = 3 * 10**8
+"""Products that contracting groups may take: some seconds. Where it would take more it is left
+out."""
+
+
+class Groups(NamedTuple):
+    """Points in groups.
+
+    Attributes
+    ----------
+    keys : int64 ndarray of shape (n_groups,)
+        What the points of a group have in common, ascending.
+    weights : csr_array of shape (n_groups, p)
+        H, their weights at anchors, summed without rounding.
+    """
+
+    keys: np.ndarray
+    weights: sp.csr_array
+
+
+# -- the anchors' own graph
+
+
+def anchor_problem(crew: Crew, masses: np.ndarray) -> Problem:
+    """Return the anchors' own graph, with masses as node weights, without anchors that have none.
+
+    Their sum is taken in the order of blocks, whoever makes the terms.
+    """
+    p = masses.size
+    total = sp.csr_array((p, p))
+    for told in _some_at_a_time(crew, "firstcut-start", ties_of_anchors, None, p):
+        for matrix in told:
+            total = total + matrix
+    used = np.flatnonzero(masses > 0)
+    matrix = sp.csr_array(total)[used][:, used]
+    matrix.sort_indices()
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrised()
+    return Problem(graph, masses[used])
+
+
+def ties_of_anchors(block: Block, _: Any, n_anchors: int) -> tuple[None, sp.csr_array]:
+    """Tell ZᵀZ of a block."""
+    weights = _matrix(block, n_anchors)
+    return None, sp.csr_array(weights.T @ weights)
+
+
+def follow(
+    block: Block, _: Any, label_of_anchor: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, None]:
+    """Keep for the points of a block the clusters of their anchors."""
+    labels = np.empty(block.n_points, dtype=np.int32)
+    follow_anchors(block.anchors, block.weights, label_of_anchor, labels, np.empty(n_clusters))
+    return labels, None
+
+
+# -- points in groups
+
+
+def groups_of_crew(
+    crew: Crew, masses: np.ndarray, kept: list[Any] | None, n_clusters: int
+) -> Groups:
+    """Return points in groups: those of one nearest anchor that are together in all of ``kept``.
+
+    Parameters
+    ----------
+    crew : Crew
+    masses : ndarray of shape (p,)
+    kept : list of tuples, or None
+        The labels of several partitions beside every block.
+    n_clusters : int
+        Into how many clusters they are.
+    """
+    found = Groups(np.empty(0, dtype=np.int64), sp.csr_array((0, masses.size)))
+    for told in _some_at_a_time(
+        crew, "firstcut-groups", groups_of_block, kept, masses.size, n_clusters
+    ):
+        found = _merged([found, *told])
+    return found
+
+
+def groups_of_block(
+    block: Block, kept: tuple[np.ndarray, ...] | None, n_anchors: int, n_clusters: int
+) -> tuple[None, Groups]:
+    """Tell the groups of a block."""
+    keys, group = np.unique(_keys(block, kept, n_clusters), return_inverse=True)
+    n = block.n_points
+    members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(keys.size, n))
+    return None, Groups(keys, sp.csr_array(members @ _matrix(block, n_anchors)))
+
+
+def label_groups(
+    block: Block,
+    kept: tuple[np.ndarray, ...] | None,
+    keys: np.ndarray,
+    labels: np.ndarray,
+    n_clusters: int,
+) -> tuple[np.ndarray, None]:
+    """Keep for the points of a block the labels of their groups."""
+    return labels[np.searchsorted(keys, _keys(block, kept, n_clusters))].astype(np.int32), None
+
+
+def contracted(groups: Groups, masses: np.ndarray) -> Problem | None:
+    """Return the graph of points with every group as one node, or None where it would take long."""
+    weights = groups.weights
+    if float(np.square(np.bincount(weights.indices), dtype=np.float64).sum()) > MOST_PRODUCTS:
+        return None
+    scaled = sp.csr_array(
+        (weights.data * inverse_of(masses)[weights.indices], weights.indices, weights.indptr),
+        shape=weights.shape,
+    )
+    matrix = sp.csr_array(scaled @ weights.T)
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrised()
+    # Every point weighs 1, which its weights add up to without rounding.
+    return Problem(graph, np.asarray(weights.sum(axis=1)).reshape(-1))
+
+
+def _keys(block: Block, kept: tuple[np.ndarray, ...] | None, n_clusters: int) -> np.ndarray:
+    keys = block.anchors[:, 0].astype(np.int64)
+    for labels in kept or ():
+        keys = keys * n_clusters + labels
+    return keys
+
+
+def labels_of_keys(keys: np.ndarray, count: int, n_clusters: int) -> list[np.ndarray]:
+    """Return the labels of groups in each of the ``count`` partitions that their keys hold."""
+    found = []
+    for _ in range(count):
+        found.append(keys % n_clusters)
+        keys = keys // n_clusters
+    return found[::-1]
+
+
+def _merged(parts: list[Groups]) -> Groups:
+    """Return groups of several blocks, those of one key as one."""
+    keys, group = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
+    stacked = sp.vstack([part.weights for part in parts], format="csr")
+    n = group.size
+    members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(keys.size, n))
+    return Groups(keys, sp.csr_array(members @ stacked))
+
+
+def _matrix(block: Block, n_anchors: int) -> sp.csr_array:
+    """Return Z of a block in double precision."""
+    n, count = block.anchors.shape
+    indptr = np.arange(0, n * count + 1, count)
+    entries = block.weights.reshape(-1).astype(np.float64), block.anchors.reshape(-1), indptr
+    return sp.csr_array(entries, shape=(n, n_anchors))
+
+
+def _some_at_a_time(
+    crew: Crew, name: str, task: Any, kept: list[Any] | None, *shared: Any
+) -> Iterator[list[Any]]:
+    n_blocks = len(crew.sizes)
+    for start in range(0, n_blocks, TOGETHER):
+        which = range(start, min(start + TOGETHER, n_blocks))
+        yield crew.run(name, task, kept, *shared, which=which)[1]
