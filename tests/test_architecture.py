@@ -51,6 +51,7 @@ ROOMS = {
     "discretization": {*FOUNDATION, "kernels"},
     "partitioning": {*METHOD, "isolated"},
     "certification": {*METHOD, "partitioning", "isolated"},
+    "anchors": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
     "estimator": {*METHOD, "affinity", "partitioning", "certification", "isolated", "graph_inputs"}
     - {"kernels"},
     "files": set(),
@@ -72,7 +73,10 @@ ROOMS = {
 """What each room may import, besides EVERYWHERE and itself."""
 
 UPWARDS = {
-    "firstcut.partitioning.partition": {"certification"},
+    "firstcut.partitioning.partition": {"certification", "anchors"},
+    "firstcut.partitioning.refinement": {"anchors"},
+    "firstcut.relaxation.relax": {"anchors"},
+    "firstcut.cuts": {"anchors"},
     "firstcut.partitioning.cut_path": {"plot"},
     "firstcut.estimator.spectral_clustering": {"plot"},
     "firstcut.results": {"plot"},

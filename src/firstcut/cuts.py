@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from firstcut.apart import Apart
 from firstcut.distance_check import warn_of_distances
-from firstcut.graph import Graph, as_graph
+from firstcut.graph import Graph, as_graph, is_factored
 from firstcut.short_reprs import fields_in_one_line
 from firstcut.validation import as_floats, check_choice, check_labels, refuse_masked
 
@@ -323,7 +323,7 @@ def cut_value(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
         Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     labels : array-like of shape (n,)
         The cluster of every node; any values will do.
@@ -348,6 +348,10 @@ def cut_value(
     >>> firstcut.cut_value(S, [0, 0, 1], cut="ratio")
     1.5
     """
+    if is_factored(graph):
+        from firstcut.anchors.verbs import cut_value_of_anchors  # which few calls need
+
+        return cut_value_of_anchors(graph, labels, cut)
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     return problem.value(check_labels(labels, problem.n_nodes))
 

@@ -123,6 +123,19 @@ class Graph:
         return one_line(self, n_nodes=self.n_nodes, n_stored=self.n_stored)
 
 
+class FactoredGraph:
+    """A graph whose edges are not stored: some verbs take it as it is, all others refuse it."""
+
+    def to_sparse(self) -> sp.csr_array:
+        """Return its edges."""
+        raise NotImplementedError
+
+
+def is_factored(graph: object) -> bool:
+    """Say whether a graph stores no edges, so that only some verbs take it."""
+    return isinstance(graph, FactoredGraph)
+
+
 def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     """Check an affinity matrix, or a graph of another library, and return it as a :class:`Graph`.
 
@@ -150,6 +163,12 @@ def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     symmetrize = check_symmetrize(symmetrize)
     if isinstance(graph, Graph):
         return graph
+    if is_factored(graph):
+        raise TypeError(
+            f"{graph!r} stores no edges, and this needs them. partition, refine, cut_value, relax "
+            "and lower_bound take it as it is; for anything else pass graph.to_sparse(), if it is "
+            "small enough for its edges to be stored."
+        )
     names, is_directed = None, False
     if not (isinstance(graph, np.ndarray) or sp.issparse(graph)):
         from firstcut.graph_inputs import as_matrix, is_foreign  # which few calls need

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 UNIT = 2.0**-22
-"""What all weights are multiples of: single precision holds them, and sums of 2³¹ rows are exact."""
+"""What weights are multiples of: single precision holds them, and sums of 2³¹ rows are exact."""
 
 MOST_POINTS = 2**31
 """Points whose weights add up without rounding."""

@@ -122,7 +122,7 @@ class NearestAnchors:
         middle, exponent = self._frame
         with np.errstate(over="ignore"):
             moved = np.ldexp(points.astype(self.anchors.dtype, copy=False) - middle, -exponent)
-            return np.clip(moved, -FAR, FAR, out=moved)
+            return np.asarray(np.clip(moved, -FAR, FAR, out=moved))
 
 
 class _Tree:

@@ -95,6 +95,7 @@ def cut_crew(
     listener: Callable[[Progress], bool] | None = None,
     checkpoint: Checkpoint | None = None,
     began: float | None = None,
+    on_interrupt: str = "raise",
 ) -> Found:
     """Cut the points of a crew into clusters with the smallest cut that can be found.
 
@@ -118,13 +119,15 @@ def cut_crew(
         Where the search leaves how far it is, after every round.
     began : float, optional
         When the search began, on the monotonic clock.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does: raise, or return the best so far once there is one.
 
     Returns
     -------
     Found
     """
     search = _Search(crew, masses, n_clusters, seed, deadline, listener, checkpoint, began)
-    return search.run([*given, *starts_of(effort)])
+    return search.run([*given, *starts_of(effort)], on_interrupt)
 
 
 def refine_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Found:
@@ -179,17 +182,20 @@ class _Search:
         self._value, self._n_rounds = math.inf, 0
         self._is_over = False
 
-    def run(self, steps: Sequence[Start | list[Any]]) -> Found:
+    def run(self, steps: Sequence[Start | list[Any]], on_interrupt: str) -> Found:
         """Take one step after another, from where an earlier search was ended."""
         state = self._resumed()
-        while state.number < len(steps) and not (self._is_over and state.best is not None):
-            state = self._next(state, steps)
-            self._save(state)
-            if time.monotonic() >= self._deadline:
-                self._is_over = True
-        kept = state.best
-        if kept is None:
-            raise AssertionError("a search without steps")
+        try:
+            while state.number < len(steps) and not (self._is_over and state.best is not None):
+                state = self._next(state, steps)
+                self._save(state)
+                self._is_over |= time.monotonic() >= self._deadline
+        except KeyboardInterrupt:
+            # What a step had begun with is a partition as well.
+            if on_interrupt == "raise" or (state.best is None and state.current is None):
+                raise
+        kept = state.best if state.best is not None else state.current
+        assert kept is not None  # there is a step, and the first is always taken
         table = table_of_crew(self._crew, self._masses, kept, self._n_clusters)
         return Found(kept, table.value, max(1, self._n_rounds))
 
@@ -201,8 +207,7 @@ class _Search:
             if current is None:  # a start that would take too long
                 return state._replace(number=state.number + 1)
             return state._replace(phase="moves", current=current)
-        if current is None:
-            raise AssertionError(f"nothing to go on with at {state.phase!r}")
+        assert current is not None  # whatever comes after the start has something to go on with
         if state.phase == "recombine":
             effort = step.effort if isinstance(step, Start) else "fast"
             return state._replace(phase="last moves", current=self._recombined(state, effort))

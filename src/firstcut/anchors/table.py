@@ -71,7 +71,8 @@ class Table:
 
 def inverse_of(masses: np.ndarray) -> np.ndarray:
     """Return 1 / Λ, and 0 where no point is tied."""
-    return np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0)
+    inverse: np.ndarray = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0)
+    return inverse
 
 
 def table_of_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Table:

@@ -119,3 +119,33 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
             change[j, best] += w
         largest = max(largest, boundary[a] / size[a], boundary[best] / size[best])
     return moves
+
+
+@kernel
+def join_clusters(anchors, weights, inverse, clusters, labels, ties):
+    """Give new points the cluster where the value grows least, ties to the smaller number.
+
+    In: anchors, weights (m, K); inverse (p,) of masses; clusters, which are the table (p, c)
+    divided by masses, the ratios of boundary and size (c,), and the sizes (c,). Overwritten:
+    labels (m,). Scratch: ties (c,). O(m K c).
+    """
+    shares, ratio, size = clusters
+    m, count = anchors.shape
+    c = ratio.shape[0]
+    for i in range(m):
+        ties[:] = 0.0
+        z = 0.0
+        for q in range(count):
+            j = anchors[i, q]
+            w = weights[i, q]
+            z += w * w * inverse[j]
+            for k in range(c):
+                ties[k] += w * shares[j, k]
+        best = 0
+        least = (1.0 - 2.0 * ties[0] - z - ratio[0]) / (size[0] + 1.0)
+        for k in range(1, c):
+            grown = (1.0 - 2.0 * ties[k] - z - ratio[k]) / (size[k] + 1.0)
+            if grown < least:
+                best = k
+                least = grown
+        labels[i] = best

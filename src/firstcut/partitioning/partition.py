@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from firstcut.apart import Apart
 from firstcut.cuts import CutLike, Problem, as_problem
+from firstcut.graph import is_factored
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.search import partition_problem
 from firstcut.progress import SEARCH_STAGES, Foresight, Listener, check_listener, listening
@@ -52,7 +53,7 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
         Symmetric non-negative affinities; self-loops allowed, connected or not. Libraries: graphs
         of networkx and igraph, ``(edge_index, edge_weight)`` as torch_geometric has them, edge
         lists in data frames of pandas and polars, and an AnnData with ``obsp["connectivities"]``;
@@ -147,16 +148,33 @@ def partition(
     effort = check_choice("effort", effort, EFFORTS)
     on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
+    if is_factored(graph):
+        _check_auto(n_clusters, init)
+        if must_link is not None or cannot_link is not None:
+            raise ValueError(
+                "Links need the edges, which an anchor graph does not store; leave must_link and "
+                "cannot_link out, or pass graph.to_sparse() if it is small enough."
+            )
+        from firstcut.anchors.verbs import partition_anchors  # which few calls need
+
+        return partition_anchors(
+            graph,
+            n_clusters,
+            cut,
+            effort=effort,
+            inits=_named(init),
+            time_limit=time_limit,
+            lower_bound=bound,
+            on_interrupt=on_interrupt,
+            random_state=random_state,
+            callback=callback,
+            n_jobs=n_jobs,
+            began=began,
+        )
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     names, deadline = problem.graph.names, math.inf if time_limit is None else began + time_limit
+    _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
-        if n_clusters != "auto":
-            raise TypeError(f"n_clusters={n_clusters!r} must be a whole number or 'auto'.")
-        if init is not None:
-            raise ValueError(
-                "init and n_clusters='auto' contradict each other: init has a number of clusters "
-                "already. Pass that number as n_clusters, or leave init out."
-            )
         from firstcut.partitioning.auto_number import auto_number  # which few calls need
 
         n_clusters = auto_number(problem, random_state, deadline)
@@ -236,6 +254,19 @@ def _tight_stage(listener: Listener) -> Callable[[Any], bool]:
         return listener(Progress("tight", done, proof.cut_value, proof.seconds))
 
     return tell
+
+
+def _check_auto(n_clusters: object, init: object) -> None:
+    """Raise where ``n_clusters`` is a word, but not "auto", or contradicts what was given."""
+    if not isinstance(n_clusters, str):
+        return
+    if n_clusters != "auto":
+        raise TypeError(f"n_clusters={n_clusters!r} must be a whole number or 'auto'.")
+    if init is not None:
+        raise ValueError(
+            "init and n_clusters='auto' contradict each other: init has a number of clusters "
+            "already. Pass that number as n_clusters, or leave init out."
+        )
 
 
 def _check_lower_bound(value: object) -> bool | str | None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from firstcut.cuts import CutLike, Problem, as_problem
+from firstcut.graph import is_factored
 from firstcut.kernels.climb import climb
 from firstcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
 from firstcut.results import Partition
@@ -42,7 +43,7 @@ def refine(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
         Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     labels : array-like of shape (n,)
         The partition to start from, by whatever tool it was made; any labels will do.
@@ -76,6 +77,10 @@ def refine(
     >>> firstcut.refine(S, [0, 0, 1, 1, 1, 1], cut="ratio").labels
     array([0, 0, 0, 1, 1, 1])
     """
+    if is_factored(graph):
+        from firstcut.anchors.verbs import refine_anchors  # which few calls need
+
+        return refine_anchors(graph, labels, cut)
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     own = check_labels(labels, problem.n_nodes)
     if problem.node_weights.min() > 0:

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firstcut.cuts import CutLike, Problem, as_problem, indicator
+from firstcut.graph import is_factored
 from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
 from firstcut.relaxation.solvers.auto import auto
 from firstcut.relaxation.solvers.interface import Eigenpairs
@@ -66,7 +67,7 @@ def relax(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
         Symmetric non-negative affinities; it may be disconnected. Libraries: as for
         :func:`firstcut.partition`.
     n_clusters : int
@@ -102,12 +103,17 @@ def relax(
     (array([0., 1.]), 'dense')
     """
     solver = check_solver(solver)
-    problem = as_problem(graph, cut, symmetrize=symmetrize)
-    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     if max_iter is not None:
         max_iter = check_count("max_iter", max_iter)
     if tol is not None:
         tol = check_number("tol", tol, allow_infinite=True)
+    if is_factored(graph):
+        from firstcut.anchors.verbs import relax_anchors  # which few calls need
+
+        options = {"solver": solver, "tol": tol, "max_iter": max_iter}
+        return relax_anchors(graph, n_clusters, cut, random_state=random_state, **options)
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     return relax_problem(
         problem, n_clusters, random_state=random_state, solver=solver, tol=tol, max_iter=max_iter
     )
@@ -125,7 +131,7 @@ def lower_bound(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
         Symmetric non-negative affinities; it may be disconnected. Libraries: as for
         :func:`firstcut.partition`.
     n_clusters : int
@@ -151,6 +157,11 @@ def lower_bound(
     >>> round(firstcut.lower_bound(S, 2), 6)
     1.0
     """
+    if is_factored(graph):
+        from firstcut.anchors.verbs import check_cut, lower_bound_of_anchors  # which few calls need
+
+        check_cut(cut)
+        return lower_bound_of_anchors(graph, n_clusters, random_state)
     problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     return relax_problem(problem, n_clusters, random_state=random_state).lower_bound

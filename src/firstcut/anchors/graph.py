@@ -1,0 +1,180 @@
+"""The anchor graph S = Z Λ⁻¹ Zᵀ: n points joined through p anchors, and never formed.
+
+Z has n rows, one per point, with weights on its nearest anchors that add up to exactly 1, and
+Λ = diag(Zᵀ1). Every degree is 1, so that ratio and normalized cut are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from firstcut.anchors.blocks import Block
+from firstcut.anchors.contraction import anchor_problem
+from firstcut.anchors.crew import Threads
+from firstcut.anchors.nearest import NearestAnchors
+from firstcut.anchors.table import inverse_of
+from firstcut.cuts import Problem
+from firstcut.graph import FactoredGraph
+from firstcut.memory import check_memory
+from firstcut.short_reprs import one_line
+
+ENTRY_BYTES = 12
+"""Bytes of a stored edge: a weight and an index."""
+
+
+class Store(Protocol):
+    """The blocks of Z, in memory or in a folder.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The points of every block.
+    folder : Path or None
+        Where they lie, and where a search may leave how far it is.
+    """
+
+    sizes: tuple[int, ...]
+    folder: Path | None
+
+    def load(self, number: int) -> Block:
+        """Return a block."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorGraph(FactoredGraph):
+    """Points joined through anchors: what :func:`firstcut.anchor_graph` returns.
+
+    ``partition``, ``refine``, ``cut_value``, ``relax`` and ``lower_bound`` take it where they take
+    a graph.
+
+    Attributes
+    ----------
+    anchors : ndarray of shape (p, n_features)
+        The anchors.
+    masses : ndarray of shape (p,)
+        Λ: the weight that all points have at every anchor, exactly.
+    n_neighbors : int
+        Anchors that every point is tied to, K.
+    store : Store
+        The blocks of Z: for every point K anchors and weights.
+    n_threads : int
+        Threads that work on them; no answer depends on it.
+
+    Examples
+    --------
+    >>> import firstcut
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> graph = firstcut.anchor_graph(X, n_anchors=4, n_neighbors=2, random_state=0)
+    >>> graph
+    AnchorGraph(n_nodes=6, n_anchors=4, n_neighbors=2)
+    >>> graph.to_sparse().sum(axis=1)
+    array([1., 1., 1., 1., 1., 1.])
+    >>> firstcut.partition(graph, 2, random_state=0).labels
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    """
+
+    anchors: np.ndarray
+    masses: np.ndarray
+    n_neighbors: int
+    store: Store
+    n_threads: int = 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of points n."""
+        return sum(self.store.sizes)
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of anchors p."""
+        return int(self.anchors.shape[0])
+
+    @cached_property
+    def crew(self) -> Threads:
+        """Those who work on the blocks."""
+        return Threads(self.store.load, self.store.sizes, self.n_threads)
+
+    @cached_property
+    def anchor_problem(self) -> Problem:
+        """The anchors' own graph ZᵀZ with weights Λ, without anchors that no point is tied to."""
+        return anchor_problem(self.crew, self.masses)
+
+    @property
+    def nearest(self) -> NearestAnchors:
+        """The anchors, as new points find them."""
+        return NearestAnchors(self.anchors, self.n_neighbors, self.n_threads)
+
+    @property
+    def weights(self) -> sp.csr_array:
+        """Z as a sparse array, made afresh every time."""
+        blocks = [self.store.load(number) for number in range(len(self.store.sizes))]
+        columns = np.concatenate([block.anchors for block in blocks])
+        values = np.concatenate([block.weights for block in blocks]).astype(np.float64)
+        n, count = columns.shape
+        indptr = np.arange(0, n * count + 1, count)
+        entries = values.reshape(-1), columns.reshape(-1), indptr
+        return sp.csr_array(entries, shape=(n, self.n_anchors))
+
+    def to_sparse(self) -> sp.csr_array:
+        """Return S itself: about (K n)² / p edges, for what is small.
+
+        Raises
+        ------
+        MemoryError
+            If there is not enough memory for it.
+        """
+        weights = self.weights
+        counts = np.bincount(weights.indices, minlength=self.n_anchors)
+        check_memory(
+            float(np.square(counts, dtype=np.float64).sum()) * ENTRY_BYTES,
+            f"The edges of {self!r}",
+            "Cut it as it is: partition, refine and cut_value need none of them.",
+        )
+        scaled = sp.csr_array(
+            (weights.data * inverse_of(self.masses)[weights.indices], *_pattern(weights)),
+            shape=weights.shape,
+        )
+        matrix = sp.csr_array(scaled @ weights.T)
+        # Both directions of an edge are rounded differently by the scaling.
+        matrix = sp.csr_array(0.5 * (matrix + matrix.T))
+        matrix.sort_indices()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def split(self, labels: np.ndarray) -> list[np.ndarray]:
+        """Return labels of all points as those of every block, in 32 bits."""
+        ends = np.cumsum(self.store.sizes)[:-1]
+        return [part.astype(np.int32) for part in np.split(labels, ends)]
+
+    def __repr__(self) -> str:
+        return one_line(
+            self, n_nodes=self.n_nodes, n_anchors=self.n_anchors, n_neighbors=self.n_neighbors
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Blocks of Z in memory."""
+
+    blocks: Sequence[Block]
+    folder: Path | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The points of every block."""
+        return tuple(block.n_points for block in self.blocks)
+
+    def load(self, number: int) -> Block:
+        """Return a block."""
+        return self.blocks[number]
+
+
+def _pattern(matrix: sp.csr_array) -> tuple[Any, Any]:
+    return matrix.indices, matrix.indptr
