@@ -99,8 +99,13 @@ def lloyd(sample: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray
     return centres
 
 
+def drawn_rows(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows of a sample that k-means begins with, ascending."""
+    return np.sort(rng.choice(n, count, replace=False))
+
+
 def _drawn(sample: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    return sample[np.sort(rng.choice(sample.shape[0], count, replace=False))]
+    return sample[drawn_rows(sample.shape[0], count, rng)]
 
 
 def _by_parts(

@@ -111,18 +111,20 @@ class NearestAnchors:
 
     @cached_property
     def _frame(self) -> tuple[np.ndarray, int]:
-        """The middle of the anchors, and the power of two that their spread is brought to 1 by."""
-        # Halves first: sums of the largest numbers there are would overflow.
-        low, high = 0.5 * self.anchors.min(axis=0), 0.5 * self.anchors.max(axis=0)
-        middle = low + high
-        spread = float(np.max(high - low))
-        return middle.astype(self.anchors.dtype), int(np.frexp(spread)[1])
+        return frame_of(self.anchors)
 
     def _scaled(self, points: np.ndarray) -> np.ndarray:
         middle, exponent = self._frame
         with np.errstate(over="ignore"):
             moved = np.ldexp(points.astype(self.anchors.dtype, copy=False) - middle, -exponent)
             return np.asarray(np.clip(moved, -FAR, FAR, out=moved))
+
+
+def frame_of(anchors: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the middle of anchors, and the power of two that brings their spread to 1."""
+    # Halves first: sums of the largest numbers there are would overflow.
+    low, high = 0.5 * anchors.min(axis=0), 0.5 * anchors.max(axis=0)
+    return (low + high).astype(anchors.dtype), int(np.frexp(float(np.max(high - low)))[1])
 
 
 class _Tree:
