@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from firstcut.anchors.blocks import UNIT, Block
-from firstcut.anchors.choose import ROUNDS, drawn_rows
+from firstcut.anchors.choose import LEAST_SHARE, ROUNDS, drawn_rows
 from firstcut.anchors.nearest import FAR, SPARE, frame_of
 
 PRODUCTS = 2**27
@@ -94,17 +94,16 @@ class NearestOnGpu:
         return near.gather(1, order), squared
 
 
-def choose_on_gpu(
-    sample: Any, n_anchors: int, seed: int, device: str = "cuda"
-) -> np.ndarray:
+def choose_on_gpu(sample: Any, n_anchors: int, seed: int, device: str = "cuda") -> np.ndarray:
     """Return anchors for the points of a sample; see :func:`firstcut.anchors.choose`."""
     points = torch.as_tensor(sample).to(device)
     if n_anchors >= points.shape[0]:
         return np.unique(points.cpu().numpy(), axis=0)
-    rows = drawn_rows(points.shape[0], n_anchors, np.random.default_rng(seed))
-    centres = points[torch.as_tensor(rows, device=device)]
+    drawn = np.random.default_rng(seed)
+    centres = points[_on(drawn_rows(points.shape[0], n_anchors, drawn), device)]
     wide = points.to(torch.float64)
-    for _ in range(ROUNDS):
+    rng = np.random.default_rng(points.shape[0])
+    for left in reversed(range(ROUNDS)):
         nearest = NearestOnGpu(centres.cpu().numpy(), 1, device).nearest_one(points)
         sums = torch.zeros(centres.shape, dtype=torch.float64, device=device)
         counts = torch.bincount(nearest, minlength=n_anchors)
@@ -113,9 +112,17 @@ def choose_on_gpu(
             part = slice(start, start + step)
             ones = torch.nn.functional.one_hot(nearest[part], n_anchors).to(torch.float64)
             sums += ones.T @ wide[part]
+        stays = counts >= max(1.0, LEAST_SHARE * points.shape[0] / n_anchors)
         means = (sums / counts.clamp(min=1)[:, None]).to(points.dtype)
-        centres = torch.where(counts[:, None] > 0, means, centres)
-    return np.unique(centres.cpu().numpy(), axis=0)
+        centres = torch.where(stays[:, None], means, centres)
+        if left:
+            again = int(torch.count_nonzero(~stays))
+            centres[~stays] = points[_on(drawn_rows(points.shape[0], again, rng), device)]
+    return np.unique(centres[stays].cpu().numpy(), axis=0)
+
+
+def _on(rows: np.ndarray, device: str) -> Any:
+    return torch.as_tensor(rows, device=device)
 
 
 def _weights(squared: Any) -> Any:
