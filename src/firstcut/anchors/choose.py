@@ -21,7 +21,7 @@ FEWEST_SAMPLED = 10_000
 """Points that anchors are chosen from at least, if there are so many."""
 
 ROUNDS = 10
-"""Rounds of k-means: twice as many change little, with half as many cuts are some percent larger."""
+"""Rounds of k-means: with half as many cuts are some percent larger, with more much the same."""
 
 LEAST_SHARE = 0.25
 """Points of an anchor at least, as a part of the average: set by half a dozen sets of images and
