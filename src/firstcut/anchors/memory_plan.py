@@ -1,0 +1,196 @@
+"""What an anchor graph takes of memory, and how to stay within what it may take.
+
+Labels do not depend on any of it. In the order in which they are given up where memory is short:
+rows that are read at once, ties in memory (they are written to files), threads.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from firstcut.anchors.nearest import tile_rows
+from firstcut.anchors.sources import Source
+from firstcut.anchors.storage import TIE_BYTES
+from firstcut.memory import available_memory, in_units, memory_in_use
+from firstcut.validation import check_count
+
+UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+UNITS |= {f"{letter}i": 1024**power for power, letter in enumerate("kmgt", start=1)}
+"""Bytes of a unit, without the B that it may end with."""
+
+SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+"""A number of bytes as people write it."""
+
+LIBRARIES = {"numba": 90 * 2**20, "scipy.spatial": 20 * 2**20, "sklearn": 60 * 2**20}
+"""Bytes that libraries take once they are loaded, which happens where they are first needed."""
+
+SLACK = 64 * 2**20
+"""Bytes that compiled code and what was freed but not given back take, whatever the data."""
+
+LABEL_BYTES = 24
+"""Bytes that a search takes for every point: labels before and after a round, the best so far, and
+those that are returned."""
+
+ANCHOR_BYTES = 4096
+"""Bytes that the graph of the anchors themselves takes for every anchor while it is cut."""
+
+TABLE_CLUSTERS = 100
+"""Clusters for whose tables there is room."""
+
+TABLES = 4
+"""Tables of anchors and clusters that every thread has at once."""
+
+SHARE = 0.8
+"""Part of the memory that is left which is taken where no limit is given."""
+
+
+class Need(NamedTuple):
+    """What is to be computed.
+
+    Attributes
+    ----------
+    source : Source
+    sizes : tuple of int
+        The points of every block.
+    n_anchors, n_neighbors : int
+    n_sampled : int
+        Points that anchors are chosen from.
+    """
+
+    source: Source
+    sizes: tuple[int, ...]
+    n_anchors: int
+    n_neighbors: int
+    n_sampled: int
+
+
+class Plan(NamedTuple):
+    """How it is computed.
+
+    Attributes
+    ----------
+    spills : bool
+        Whether ties are kept in files alone.
+    n_threads : int
+        Blocks that are worked on at once.
+    read_rows : int
+        Rows of a block that are read at once.
+    """
+
+    spills: bool
+    n_threads: int
+    read_rows: int
+
+
+def check_max_memory(max_memory: object) -> int | None:
+    """Return a limit in bytes, given as such or in words, or None where there is none.
+
+    Examples
+    --------
+    >>> from firstcut.anchors.memory_plan import check_max_memory
+    >>> check_max_memory("1.5 GiB"), check_max_memory("200MB"), check_max_memory(4096)
+    (1610612736, 200000000, 4096)
+    """
+    if max_memory is None:
+        return None
+    if not isinstance(max_memory, str):
+        return check_count("max_memory", max_memory)
+    found = SIZE.fullmatch(max_memory)
+    if found is None or max_memory.strip().lower().endswith("ib") > 0 and not found[2]:
+        raise ValueError(
+            f"max_memory={max_memory!r} is no size; write it as '4GiB', '500MB' or a number of "
+            "bytes."
+        )
+    if found[2].lower() == "i":
+        raise ValueError(f"max_memory={max_memory!r} has no unit; write '4GiB' or '500MB'.")
+    return check_count("max_memory", int(float(found[1]) * UNITS[found[2].lower()]))
+
+
+def planned(need: Need, n_threads: int, max_memory: int | None) -> Plan:
+    """Return the first plan that fits, from the quickest to the smallest.
+
+    Parameters
+    ----------
+    need : Need
+    n_threads : int
+        Threads at most.
+    max_memory : int or None
+        Bytes that the process may have in use, those that it has now among them; None is most of
+        what the system has left.
+
+    Raises
+    ------
+    ValueError
+        If ``max_memory`` is too little for any plan; the message names the least that would do.
+    MemoryError
+        If the system has too little left.
+    """
+    in_use = memory_in_use()
+    limit = max_memory
+    if limit is None:
+        left = available_memory()
+        limit = sys.maxsize if left is None else in_use + int(SHARE * left)
+    for plan in _plans(need, n_threads):
+        if in_use + growth(need, plan) <= limit:
+            return plan
+    least = in_use + growth(need, plan)
+    n, d = need.source.shape
+    remedy = "Or pass fewer anchors, smaller blocks (block_rows) or fewer features."
+    if max_memory is None:
+        raise MemoryError(
+            f"An anchor graph of {n} samples with {d} features needs about "
+            f"{in_units(least - in_use)} of memory, ties kept in files, but "
+            f"{in_units(limit - in_use)} are left. {remedy}"
+        )
+    raise ValueError(
+        f"max_memory={max_memory} ({in_units(max_memory)}) is too little: this process has "
+        f"{in_units(in_use)} in use, and {n} samples with {d} features need "
+        f"{in_units(least - in_use)} more, with one thread and ties kept in files. Pass "
+        f"max_memory={least} or more ('{-(-least // 2**20)}MiB'). {remedy}"
+    )
+
+
+def growth(need: Need, plan: Plan) -> int:
+    """Return the bytes that a plan takes at most, beyond what is in use.
+
+    Choosing anchors, tying points to them and cutting the graph follow one another: the largest
+    counts.
+    """
+    source, p, threads = need.source, need.n_anchors, plan.n_threads
+    n, d = source.shape
+    row_bytes = d * source.dtype.itemsize
+    # What stays.
+    libraries = sum(size for name, size in LIBRARIES.items() if name not in sys.modules)
+    stays = SLACK + libraries + 4 * p * row_bytes
+    ties = need.n_neighbors * TIE_BYTES
+    kept = 0 if plan.spills else n * ties
+    # What every thread has at once.
+    tile = tile_rows(p, d)
+    tile_bytes = tile * (4 * row_bytes + 24 * (need.n_neighbors + 3) + (4 * p if d > 2 else 0))
+    block_bytes = max(need.sizes) * ties
+    # 1. Anchors.
+    choosing = 2 * need.n_sampled * row_bytes + threads * tile_bytes
+    largest = min(plan.read_rows, max(need.sizes))
+    choosing = max(choosing, need.n_sampled * row_bytes + source.reading_bytes(largest))
+    # 2. Ties.
+    tying = kept + threads * (source.reading_bytes(largest) + tile_bytes + 2 * block_bytes)
+    # 3. Labels.
+    tables = TABLES * TABLE_CLUSTERS * p * 8
+    cutting = kept + n * LABEL_BYTES + ANCHOR_BYTES * p + threads * (2 * block_bytes + tables)
+    return stays + max(choosing, tying, cutting)
+
+
+def _plans(need: Need, n_threads: int) -> Iterator[Plan]:
+    tile, largest = tile_rows(need.n_anchors, need.source.shape[1]), max(need.sizes)
+    threads = n_threads
+    while threads:
+        for spills in (False, True):
+            rows = largest
+            while rows > tile:
+                yield Plan(spills, threads, rows)
+                rows //= 2
+            yield Plan(spills, threads, tile)
+        threads //= 2

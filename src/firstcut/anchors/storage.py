@@ -1,0 +1,136 @@
+"""Where blocks of ties lie: in memory, or in files that are read when their turn comes.
+
+Files are read as files and not mapped, so that what was read does not stay in memory; a block takes
+8 bytes for every tie, in the file and in memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from firstcut.anchors.blocks import Block
+from firstcut.anchors.files import damaged, read_into, sum_of, write_whole
+
+TIE_BYTES = 8
+"""Bytes of a tie: an anchor in 32 bits, a weight in 32."""
+
+HEADER = struct.Struct("<8sQII")
+"""What a file of a block begins with: its mark, points, neighbours, and the check sum of both."""
+
+MARK = b"fcblock1"
+"""The first bytes of a file of a block."""
+
+
+class Store(Protocol):
+    """Blocks of ties, by number.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The points of every block.
+    folder : Path or None
+        Where a run keeps what it has found; None if nowhere.
+    """
+
+    sizes: tuple[int, ...]
+    folder: Path | None
+
+    def load(self, number: int) -> Block:
+        """Return a block; nobody changes it."""
+        ...
+
+
+class BlocksInMemory:
+    """Blocks that lie in memory.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    folder : Path, optional
+        Where they lie besides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from firstcut.anchors.blocks import Block
+    >>> from firstcut.anchors.storage import BlocksInMemory
+    >>> ties = Block(np.zeros((3, 1), np.int32), np.ones((3, 1), np.float32))
+    >>> BlocksInMemory([ties, ties]).sizes
+    (3, 3)
+    """
+
+    def __init__(self, blocks: Sequence[Block], folder: Path | None = None) -> None:
+        self.sizes = tuple(block.n_points for block in blocks)
+        self.folder = folder
+        self._blocks = list(blocks)
+
+    def load(self, number: int) -> Block:
+        """Return a block."""
+        return self._blocks[number]
+
+
+class BlocksInFolder:
+    """Blocks that lie in files, one each.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the run.
+    sizes : tuple of int
+        The points of every block.
+    n_neighbors : int
+        The ties of every point.
+    """
+
+    def __init__(self, folder: Path, sizes: tuple[int, ...], n_neighbors: int) -> None:
+        self.folder: Path | None = folder
+        self.sizes, self._n_neighbors = sizes, n_neighbors
+        self._blocks = folder / "blocks"
+
+    def path(self, number: int) -> Path:
+        """Return the file of a block."""
+        return self._blocks / f"{number:07d}.block"
+
+    def has(self, number: int) -> bool:
+        """Whether a block was written."""
+        return self.path(number).exists()
+
+    def save(self, number: int, block: Block) -> None:
+        """Write a block."""
+        arrays = _stored(block)
+        n_points, n_neighbors = block.anchors.shape
+        header = HEADER.pack(MARK, n_points, n_neighbors, sum_of(arrays))
+        write_whole(self.path(number), [header, *(array.data for array in arrays)])
+
+    def load(self, number: int) -> Block:
+        """Return a block, if its file holds what was written."""
+        path = self.path(number)
+        shape = self.sizes[number], self._n_neighbors
+        remedy = "Remove it and call anchor_graph again with this folder: it is computed anew."
+        with open(path, "rb", buffering=0) as file:
+            begin = file.read(HEADER.size)
+            if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
+                raise damaged(path, "it does not begin as the file of a block", remedy)
+            _, n_points, n_neighbors, checked = HEADER.unpack(begin)
+            if (n_points, n_neighbors) != shape:
+                raise damaged(
+                    path, f"it is of shape ({n_points}, {n_neighbors}) and not {shape}", remedy
+                )
+            arrays = np.empty(shape, dtype="<i4"), np.empty(shape, dtype="<f4")
+            if not all(read_into(file, array) for array in arrays) or file.read(1):
+                raise damaged(path, "its length is not that of a block", remedy)
+        if sum_of(arrays) != checked:
+            raise damaged(path, "its check sum is wrong", remedy)
+        return Block(*arrays)
+
+
+def _stored(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    return (
+        np.ascontiguousarray(block.anchors, dtype="<i4"),
+        np.ascontiguousarray(block.weights, dtype="<f4"),
+    )
