@@ -166,7 +166,7 @@ def anchor_graph(
     need = Need(source, sizes, n_anchors, n_neighbors, sum(part.size for part in rows))
     plan = planned(need, n_threads, limit)
     keeper = None
-    if run is None and plan.spills:
+    if run is None and plan.n_kept < len(sizes):
         keeper = TemporaryFolder()
         run = RunFolder(keeper.path)
     if run is not None:
@@ -251,12 +251,14 @@ class _Build:
         self, nearest: NearestAnchors, tell: Callable[[str, float], None]
     ) -> tuple[Store, np.ndarray]:
         """Return all blocks and the masses of the anchors; what is in the folder stays as it is."""
+        n_anchors, n_blocks = nearest.anchors.shape[0], len(self._sizes)
         files = None
         if self._run is not None:
-            files = BlocksInFolder(self._run.path, self._sizes, nearest.n_neighbors)
-            masses = self._run.load("masses")
-            if masses is not None and self._plan.spills:
-                return files, masses
+            where = self._run.path, self._sizes, nearest.n_neighbors
+            files = BlocksInFolder(*where, self._plan.n_kept)
+            found = self._run.load("masses")
+            if found is not None:
+                return files, found
 
         def tie(number: int) -> tuple[Block | None, np.ndarray]:
             if files is not None and files.has(number):
@@ -265,25 +267,24 @@ class _Build:
                 block = self._block(number, nearest)
                 if files is not None:
                     files.save(number, block)
-            _, told = masses_of(block, None, nearest.anchors.shape[0])
-            return None if self._plan.spills else block, told
+            _, told = masses_of(block, None, n_anchors)
+            return block if files is None else None, told
 
-        blocks, masses = [], np.zeros(nearest.anchors.shape[0])
+        blocks, masses = [], np.zeros(n_anchors)
         pool = ThreadPoolExecutor(self._plan.n_threads)
         try:
-            for number, (block, told) in enumerate(pool.map(tie, range(len(self._sizes)))):
-                blocks.append(block)
+            for number, (block, told) in enumerate(pool.map(tie, range(n_blocks))):
+                if block is not None:
+                    blocks.append(block)
                 masses += told
                 tell("blocks", self._starts[number + 1] / self._starts[-1])
         finally:
             self.stop()
             pool.shutdown(cancel_futures=True)
-        if self._run is not None:
-            self._run.save("masses", masses)
-        if files is not None and self._plan.spills:
-            return files, masses
-        folder = None if self._run is None else self._run.path
-        return BlocksInMemory([block for block in blocks if block is not None], folder), masses
+        if self._run is None or files is None:
+            return BlocksInMemory(blocks), masses
+        self._run.save("masses", masses)
+        return files, masses
 
     def _block(self, number: int, nearest: NearestAnchors) -> Block:
         """Tie the points of a block, some rows at a time; how many makes no difference."""

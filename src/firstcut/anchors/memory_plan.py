@@ -1,7 +1,8 @@
 """What an anchor graph takes of memory, and how to stay within what it may take.
 
 Labels do not depend on any of it. In the order in which they are given up where memory is short:
-rows that are read at once, ties in memory (they are written to files), threads.
+blocks whose ties stay in memory (those of others are read from files in every round), rows that are
+read at once, threads.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
+from firstcut.anchors.contraction import TOGETHER
 from firstcut.anchors.nearest import tile_rows
 from firstcut.anchors.sources import Source
 from firstcut.anchors.storage import TIE_BYTES
@@ -24,24 +27,33 @@ UNITS |= {f"{letter}i": 1024**power for power, letter in enumerate("kmgt", start
 SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 """A number of bytes as people write it."""
 
-LIBRARIES = {"numba": 90 * 2**20, "scipy.spatial": 20 * 2**20, "sklearn": 60 * 2**20}
-"""Bytes that libraries take once they are loaded, which happens where they are first needed."""
+CODE = 256 * 2**20
+"""Bytes that libraries and compiled kernels take once all of them are loaded, a search included."""
 
-SLACK = 64 * 2**20
-"""Bytes that compiled code and what was freed but not given back take, whatever the data."""
+LESS_CODE = 128 * 2**20
+"""The same where Numba is loaded already: most kernels may still be to come."""
+
+SLACK = 48 * 2**20
+"""Bytes that are freed but not given back to the system, and all that is too small to count."""
 
 LABEL_BYTES = 24
 """Bytes that a search takes for every point: labels before and after a round, the best so far, and
 those that are returned."""
 
-ANCHOR_BYTES = 4096
-"""Bytes that the graph of the anchors themselves takes for every anchor while it is cut."""
+GRAPH = 1024
+"""Bytes that an anchor takes in the graph of anchors of one block, :data:`TOGETHER` at once."""
 
-TABLE_CLUSTERS = 100
-"""Clusters for whose tables there is room."""
+GROUPING = 64
+"""Bytes that a point takes while a block is divided into groups."""
+
+CLUSTERS = 32
+"""Clusters for whose tables there is room: one of every block, and some of every thread."""
 
 TABLES = 4
-"""Tables of anchors and clusters that every thread has at once."""
+"""Tables that a thread has at once."""
+
+READ_BYTES = 2**25
+"""Bytes of samples that a thread reads at once: more is not quicker."""
 
 SHARE = 0.8
 """Part of the memory that is left which is taken where no limit is given."""
@@ -72,15 +84,15 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    spills : bool
-        Whether ties are kept in files alone.
+    n_kept : int
+        Blocks whose ties stay in memory, the first ones; where it is not all, ties go to files.
     n_threads : int
         Blocks that are worked on at once.
     read_rows : int
         Rows of a block that are read at once.
     """
 
-    spills: bool
+    n_kept: int
     n_threads: int
     read_rows: int
 
@@ -134,8 +146,10 @@ def planned(need: Need, n_threads: int, max_memory: int | None) -> Plan:
         left = available_memory()
         limit = sys.maxsize if left is None else in_use + int(SHARE * left)
     for plan in _plans(need, n_threads):
-        if in_use + growth(need, plan) <= limit:
-            return plan
+        left_over = limit - in_use - growth(need, plan)
+        if left_over >= 0:
+            ties = accumulate(size * need.n_neighbors * TIE_BYTES for size in need.sizes)
+            return plan._replace(n_kept=sum(taken <= left_over for taken in ties))
     least = in_use + growth(need, plan)
     n, d = need.source.shape
     remedy = "Or pass fewer anchors, smaller blocks (block_rows) or fewer features."
@@ -154,7 +168,7 @@ def planned(need: Need, n_threads: int, max_memory: int | None) -> Plan:
 
 
 def growth(need: Need, plan: Plan) -> int:
-    """Return the bytes that a plan takes at most, beyond what is in use.
+    """Return the bytes that a plan takes at most, beyond what is in use and ties that it keeps.
 
     Choosing anchors, tying points to them and cutting the graph follow one another: the largest
     counts.
@@ -163,10 +177,9 @@ def growth(need: Need, plan: Plan) -> int:
     n, d = source.shape
     row_bytes = d * source.dtype.itemsize
     # What stays.
-    libraries = sum(size for name, size in LIBRARIES.items() if name not in sys.modules)
-    stays = SLACK + libraries + 4 * p * row_bytes
+    code = LESS_CODE if "numba" in sys.modules else CODE
+    stays = SLACK + code + 4 * p * row_bytes
     ties = need.n_neighbors * TIE_BYTES
-    kept = 0 if plan.spills else n * ties
     # What every thread has at once.
     tile = tile_rows(p, d)
     tile_bytes = tile * (4 * row_bytes + 24 * (need.n_neighbors + 3) + (4 * p if d > 2 else 0))
@@ -176,21 +189,24 @@ def growth(need: Need, plan: Plan) -> int:
     largest = min(plan.read_rows, max(need.sizes))
     choosing = max(choosing, need.n_sampled * row_bytes + source.reading_bytes(largest))
     # 2. Ties.
-    tying = kept + threads * (source.reading_bytes(largest) + tile_bytes + 2 * block_bytes)
+    tying = threads * (source.reading_bytes(largest) + tile_bytes + 2 * block_bytes)
     # 3. Labels.
-    tables = TABLES * TABLE_CLUSTERS * p * 8
-    cutting = kept + n * LABEL_BYTES + ANCHOR_BYTES * p + threads * (2 * block_bytes + tables)
+    table = CLUSTERS * p * 8
+    cutting = n * LABEL_BYTES + len(need.sizes) * table + min(len(need.sizes), TOGETHER) * p * GRAPH
+    cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING + TABLES * table)
     return stays + max(choosing, tying, cutting)
 
 
 def _plans(need: Need, n_threads: int) -> Iterator[Plan]:
-    tile, largest = tile_rows(need.n_anchors, need.source.shape[1]), max(need.sizes)
+    """Yield plans without any ties in memory, from the quickest to the smallest."""
+    n_features = need.source.shape[1]
+    tile = tile_rows(need.n_anchors, n_features)
+    most = READ_BYTES // (n_features * need.source.dtype.itemsize)
     threads = n_threads
     while threads:
-        for spills in (False, True):
-            rows = largest
-            while rows > tile:
-                yield Plan(spills, threads, rows)
-                rows //= 2
-            yield Plan(spills, threads, tile)
+        rows = min(most, max(need.sizes))
+        while rows > tile:
+            yield Plan(0, threads, rows)
+            rows //= 2
+        yield Plan(0, threads, tile)
         threads //= 2

@@ -51,8 +51,6 @@ class BlocksInMemory:
     Parameters
     ----------
     blocks : sequence of Block
-    folder : Path, optional
-        Where they lie besides.
 
     Examples
     --------
@@ -64,9 +62,10 @@ class BlocksInMemory:
     (3, 3)
     """
 
-    def __init__(self, blocks: Sequence[Block], folder: Path | None = None) -> None:
+    folder: Path | None = None
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
         self.sizes = tuple(block.n_points for block in blocks)
-        self.folder = folder
         self._blocks = list(blocks)
 
     def load(self, number: int) -> Block:
@@ -85,12 +84,19 @@ class BlocksInFolder:
         The points of every block.
     n_neighbors : int
         The ties of every point.
+    n_kept : int, default=0
+        Blocks that stay in memory besides, the first ones: all are read in every round, and what
+        was read last is the last to be read again.
     """
 
-    def __init__(self, folder: Path, sizes: tuple[int, ...], n_neighbors: int) -> None:
+    def __init__(
+        self, folder: Path, sizes: tuple[int, ...], n_neighbors: int, n_kept: int = 0
+    ) -> None:
         self.folder: Path | None = folder
-        self.sizes, self._n_neighbors = sizes, n_neighbors
+        self.sizes, self._n_neighbors, self._n_kept = sizes, n_neighbors, n_kept
         self._blocks = folder / "blocks"
+        self._kept: dict[int, Block] = {}
+        self._checked: set[int] = set()
 
     def path(self, number: int) -> Path:
         """Return the file of a block."""
@@ -106,9 +112,19 @@ class BlocksInFolder:
         n_points, n_neighbors = block.anchors.shape
         header = HEADER.pack(MARK, n_points, n_neighbors, sum_of(arrays))
         write_whole(self.path(number), [header, *(array.data for array in arrays)])
+        self._keep(number, Block(*arrays))
 
     def load(self, number: int) -> Block:
-        """Return a block, if its file holds what was written."""
+        """Return a block; what is read for the first time is checked to be what was written."""
+        kept = self._kept.get(number)
+        return self._keep(number, self._read(number)) if kept is None else kept
+
+    def _keep(self, number: int, block: Block) -> Block:
+        if number < self._n_kept:
+            self._kept[number] = block
+        return block
+
+    def _read(self, number: int) -> Block:
         path = self.path(number)
         shape = self.sizes[number], self._n_neighbors
         remedy = "Remove it and call anchor_graph again with this folder: it is computed anew."
@@ -124,8 +140,9 @@ class BlocksInFolder:
             arrays = np.empty(shape, dtype="<i4"), np.empty(shape, dtype="<f4")
             if not all(read_into(file, array) for array in arrays) or file.read(1):
                 raise damaged(path, "its length is not that of a block", remedy)
-        if sum_of(arrays) != checked:
+        if number not in self._checked and sum_of(arrays) != checked:
             raise damaged(path, "its check sum is wrong", remedy)
+        self._checked.add(number)
         return Block(*arrays)
 
 
