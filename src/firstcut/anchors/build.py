@@ -20,12 +20,12 @@ import numpy as np
 import firstcut
 from firstcut.anchors.blocks import MOST_POINTS, Block
 from firstcut.anchors.choose import choose_anchors, sampled_rows
-from firstcut.anchors.graph import AnchorGraph
+from firstcut.anchors.graph import AnchorGraph, InMemory, Store
 from firstcut.anchors.memory_plan import Need, Plan, check_max_memory, planned
 from firstcut.anchors.nearest import NearestAnchors, tile_rows
 from firstcut.anchors.run_folder import RunFolder, hash_of
 from firstcut.anchors.sources import Source, as_source
-from firstcut.anchors.storage import TIE_BYTES, BlocksInFolder, BlocksInMemory, Store
+from firstcut.anchors.storage import TIE_BYTES, BlocksInFolder
 from firstcut.anchors.table import masses_of
 from firstcut.interrupts import Stopped, Waiting
 from firstcut.memory import in_units
@@ -224,7 +224,7 @@ class _Build:
         n_neighbors = max(1, min(self._facts["n_neighbors"], anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
         store, masses = self._ties(nearest, tell)
-        return AnchorGraph(anchors, masses, store, self._plan.n_threads)
+        return AnchorGraph(anchors, masses, n_neighbors, store, self._plan.n_threads)
 
     def _anchors(self, tell: Callable[[str, float], None]) -> np.ndarray:
         """Return anchors: those of the folder, or centres of the sample."""
@@ -255,7 +255,7 @@ class _Build:
         files = None
         if self._run is not None:
             where = self._run.path, self._sizes, nearest.n_neighbors
-            files = BlocksInFolder(*where, self._plan.n_kept)
+            files = BlocksInFolder(*where, self._plan.n_kept, self.keeper is None)
             found = self._run.load("masses")
             if found is not None:
                 return files, found
@@ -282,7 +282,7 @@ class _Build:
             self.stop()
             pool.shutdown(cancel_futures=True)
         if self._run is None or files is None:
-            return BlocksInMemory(blocks), masses
+            return InMemory(blocks), masses
         self._run.save("masses", masses)
         return files, masses
 

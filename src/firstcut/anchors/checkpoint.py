@@ -1,47 +1,42 @@
 """How far a search has come, kept in a folder: a killed one goes on from its last round.
 
 Every save is a folder of its own, beside the one before; a small file that is replaced in one step
-names the one that counts. So there is always a whole one, whenever the process is killed.
+names the one that counts. So there is always a whole one, whenever the process is killed. Rounds
+may take less time than what they found takes to be written, so that not every one is saved.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from firstcut.anchors.files import damaged, read_into, remove_unfinished, sum_of, write_whole
 
+SHARE = 0.1
+"""Part of the time that may go into saving."""
+
 REMEDY = "Remove the folder of the search and begin it anew."
 """What helps against a damaged file."""
 
 
-class Checkpoint(Protocol):
-    """Where a search keeps how far it has come."""
-
-    def load(self) -> tuple[dict[str, Any], dict[str, list[np.ndarray]]] | None:
-        """Return what was saved last, None if nothing was: facts, and arrays of every block."""
-        ...
-
-    def save(self, facts: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
-        """Keep facts (as JSON has them) and arrays, in place of what was saved before."""
-        ...
-
-
 class FolderCheckpoint:
-    """A checkpoint in a folder, for a search with certain settings.
+    """A checkpoint of a search in the folder of its anchor graph.
+
+    Efforts share it: one begins with all that the one before it does.
 
     Parameters
     ----------
     folder : Path
         The folder of the anchor graph; every search has one of its own inside.
-    settings : mapping
-        What makes a search another one, as its number of clusters and its seed.
+    n_clusters, seed : int
+        What makes it another search.
+    sizes : tuple of int
+        The points of every block.
 
     Examples
     --------
@@ -50,19 +45,18 @@ class FolderCheckpoint:
     >>> import numpy as np
     >>> from firstcut.anchors.checkpoint import FolderCheckpoint
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     checkpoint = FolderCheckpoint(Path(folder), {"n_clusters": 2})
+    ...     checkpoint = FolderCheckpoint(Path(folder), n_clusters=2, seed=0, sizes=(2, 1))
     ...     before = checkpoint.load()
     ...     checkpoint.save({"round": 3}, {"labels": [np.array([0, 1]), np.array([1])]})
     ...     before, checkpoint.load()
     (None, ({'round': 3}, {'labels': [array([0, 1]), array([1])]}))
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
-        told = json.dumps(settings, sort_keys=True)
-        name = hashlib.sha256(told.encode()).hexdigest()[:16]
-        self.folder = folder / "searches" / name
+    def __init__(self, folder: Path, n_clusters: int, seed: int, sizes: tuple[int, ...]) -> None:
+        self.folder = folder / "searches" / f"{n_clusters}-clusters-seed-{seed}"
         self._current = self.folder / "current.json"
-        self._settings = told
+        self._sizes = sizes
+        self._next = 0.0
 
     def load(self) -> tuple[dict[str, Any], dict[str, list[np.ndarray]]] | None:
         """Return what was saved last, None if nothing was."""
@@ -73,10 +67,17 @@ class FolderCheckpoint:
             name: self._arrays(self.folder / content["saved"] / f"{name}.arrays", listed)
             for name, listed in content["arrays"].items()
         }
+        for name, parts in arrays.items():
+            if tuple(len(part) for part in parts) != self._sizes:
+                path = self.folder / content["saved"] / f"{name}.arrays"
+                raise damaged(path, "its blocks are not those of the graph", REMEDY)
         return content["facts"], arrays
 
     def save(self, facts: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
-        """Keep facts and arrays, in place of what was saved before."""
+        """Keep facts and arrays, in place of what was saved before, if it is time again."""
+        began = time.monotonic()
+        if began < self._next:
+            return
         before = self._content()
         number = 0 if before is None else int(before["saved"]) + 1
         saved = self.folder / str(number)
@@ -91,7 +92,6 @@ class FolderCheckpoint:
             listed[name] = [(part.dtype.str, part.shape, sum_of([part])) for part in whole]
         # 2. From here on it is this one.
         content = {
-            "settings": json.loads(self._settings),
             "saved": str(number),
             "facts": facts,
             "arrays": listed,
@@ -101,6 +101,8 @@ class FolderCheckpoint:
         for path in self.folder.iterdir():
             if path.is_dir() and path != saved:
                 shutil.rmtree(path, ignore_errors=True)
+        ended = time.monotonic()
+        self._next = ended + (ended - began) / SHARE
 
     def _content(self) -> dict[str, Any] | None:
         try:

@@ -24,7 +24,7 @@ UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 UNITS |= {f"{letter}i": 1024**power for power, letter in enumerate("kmgt", start=1)}
 """Bytes of a unit, without the B that it may end with."""
 
-SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*((?:[kmgt]i?)?)b?\s*", re.IGNORECASE)
 """A number of bytes as people write it."""
 
 CODE = 256 * 2**20
@@ -111,13 +111,11 @@ def check_max_memory(max_memory: object) -> int | None:
     if not isinstance(max_memory, str):
         return check_count("max_memory", max_memory)
     found = SIZE.fullmatch(max_memory)
-    if found is None or max_memory.strip().lower().endswith("ib") > 0 and not found[2]:
+    if found is None:
         raise ValueError(
             f"max_memory={max_memory!r} is no size; write it as '4GiB', '500MB' or a number of "
             "bytes."
         )
-    if found[2].lower() == "i":
-        raise ValueError(f"max_memory={max_memory!r} has no unit; write '4GiB' or '500MB'.")
     return check_count("max_memory", int(float(found[1]) * UNITS[found[2].lower()]))
 
 

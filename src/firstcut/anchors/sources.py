@@ -175,7 +175,8 @@ class ArraySource:
     """An array of NumPy; pages of a mapped file are let go as soon as they were copied."""
 
     def __init__(self, array: np.ndarray) -> None:
-        self.shape, self.dtype = array.shape, float_type(array.dtype)
+        self.shape = array.shape[0], array.shape[1]
+        self.dtype = float_type(array.dtype)
         self._array, self._pages = array, MappedPages.of(array)
 
     def read(self, start: int, stop: int) -> np.ndarray:
@@ -203,7 +204,7 @@ class ArraySource:
         if self._pages is None and is_shared:
             return 0
         mapped = 0 if self._pages is None else 2 * COPIED_BYTES
-        return rows * self.shape[1] * self.dtype.itemsize + mapped
+        return int(rows * self.shape[1] * self.dtype.itemsize) + mapped
 
 
 class SlicedSource:
@@ -215,8 +216,8 @@ class SlicedSource:
 
     def __init__(self, array: Any) -> None:
         dtype = _numpy_type(array)
-        self.shape = tuple(map(int, array.shape))
-        check_sample_table(self.shape, dtype)
+        check_sample_table(tuple(array.shape), dtype)
+        self.shape = int(array.shape[0]), int(array.shape[1])
         self.dtype = float_type(dtype)
         self._array, self._stored_bytes = array, dtype.itemsize * self.shape[1]
         self._chunk_rows = _chunk_rows(array)
@@ -241,7 +242,7 @@ class SlicedSource:
     def reading_bytes(self, rows: int) -> int:
         """Return the memory that a read takes: as stored, as read, and what is unpacked."""
         both = self._stored_bytes + self.shape[1] * self.dtype.itemsize
-        return (rows + 2 * min(self._chunk_rows, self.shape[0])) * both
+        return int((rows + 2 * min(self._chunk_rows, self.shape[0])) * both)
 
     def _chunk(self, number: int) -> tuple[int, np.ndarray]:
         first = number * self._chunk_rows
@@ -263,7 +264,8 @@ def take_by_reading(source: Source, start: int, rows: np.ndarray) -> np.ndarray:
     if rows.size == 0:
         return np.empty((0, source.shape[1]), dtype=source.dtype)
     first = int(rows[0])
-    return source.read(start + first, start + int(rows[-1]) + 1)[rows - first]
+    between = source.read(start + first, start + int(rows[-1]) + 1)
+    return np.asarray(between[rows - first])
 
 
 def _checked_one_by_one(found: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -273,7 +275,7 @@ def _checked_one_by_one(found: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return found
 
 
-def _numpy_type(array: Any) -> np.dtype[Any]:
+def _numpy_type(array: Any) -> Any:
     if type(array).__module__.partition(".")[0] == "torch":
         name = str(array.dtype).removeprefix("torch.")
         if name == "bfloat16":

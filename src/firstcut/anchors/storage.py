@@ -1,15 +1,13 @@
-"""Where blocks of ties lie: in memory, or in files that are read when their turn comes.
+"""Blocks of ties in files, which are read when their turn comes.
 
-Files are read as files and not mapped, so that what was read does not stay in memory; a block takes
-8 bytes for every tie, in the file and in memory.
+They are read as files and not mapped, so that what was read does not stay in memory. A tie takes 8
+bytes, in the file and in memory.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -26,53 +24,6 @@ MARK = b"fcblock1"
 """The first bytes of a file of a block."""
 
 
-class Store(Protocol):
-    """Blocks of ties, by number.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        The points of every block.
-    folder : Path or None
-        Where a run keeps what it has found; None if nowhere.
-    """
-
-    sizes: tuple[int, ...]
-    folder: Path | None
-
-    def load(self, number: int) -> Block:
-        """Return a block; nobody changes it."""
-        ...
-
-
-class BlocksInMemory:
-    """Blocks that lie in memory.
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from firstcut.anchors.blocks import Block
-    >>> from firstcut.anchors.storage import BlocksInMemory
-    >>> ties = Block(np.zeros((3, 1), np.int32), np.ones((3, 1), np.float32))
-    >>> BlocksInMemory([ties, ties]).sizes
-    (3, 3)
-    """
-
-    folder: Path | None = None
-
-    def __init__(self, blocks: Sequence[Block]) -> None:
-        self.sizes = tuple(block.n_points for block in blocks)
-        self._blocks = list(blocks)
-
-    def load(self, number: int) -> Block:
-        """Return a block."""
-        return self._blocks[number]
-
-
 class BlocksInFolder:
     """Blocks that lie in files, one each.
 
@@ -87,12 +38,26 @@ class BlocksInFolder:
     n_kept : int, default=0
         Blocks that stay in memory besides, the first ones: all are read in every round, and what
         was read last is the last to be read again.
+    is_lasting : bool, default=True
+        Whether a search may leave there how far it is.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The points of every block.
+    folder : Path or None
+        Where a search may leave how far it is.
     """
 
     def __init__(
-        self, folder: Path, sizes: tuple[int, ...], n_neighbors: int, n_kept: int = 0
+        self,
+        folder: Path,
+        sizes: tuple[int, ...],
+        n_neighbors: int,
+        n_kept: int = 0,
+        is_lasting: bool = True,
     ) -> None:
-        self.folder: Path | None = folder
+        self.folder = folder if is_lasting else None
         self.sizes, self._n_neighbors, self._n_kept = sizes, n_neighbors, n_kept
         self._blocks = folder / "blocks"
         self._kept: dict[int, Block] = {}
