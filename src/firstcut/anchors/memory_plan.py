@@ -33,6 +33,9 @@ CODE = 256 * 2**20
 LESS_CODE = 128 * 2**20
 """The same where Numba is loaded already: most kernels may still be to come."""
 
+GPU_CODE = 2**31
+"""The same of PyTorch with CUDA, where it is not loaded yet."""
+
 SLACK = 48 * 2**20
 """Bytes that are freed but not given back to the system, and all that is too small to count."""
 
@@ -70,6 +73,8 @@ class Need(NamedTuple):
     n_anchors, n_neighbors : int
     n_sampled : int
         Points that anchors are chosen from.
+    on_gpu : bool
+        Whether a GPU finds nearest anchors.
     """
 
     source: Source
@@ -77,6 +82,7 @@ class Need(NamedTuple):
     n_anchors: int
     n_neighbors: int
     n_sampled: int
+    on_gpu: bool = False
 
 
 class Plan(NamedTuple):
@@ -176,6 +182,8 @@ def growth(need: Need, plan: Plan) -> int:
     row_bytes = d * source.dtype.itemsize
     # What stays.
     code = LESS_CODE if "numba" in sys.modules else CODE
+    if need.on_gpu and "torch" not in sys.modules:
+        code += GPU_CODE
     stays = SLACK + code + 4 * p * row_bytes
     ties = need.n_neighbors * TIE_BYTES
     # What every thread has at once.

@@ -9,6 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
+import tempfile
+import weakref
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from firstcut.anchors.files import damaged, remove_unfinished, write_whole
+from firstcut.anchors.storage import TIE_BYTES, BlocksInFolder
+from firstcut.memory import in_units
 
 FORMAT = "firstcut anchor graph, version 1"
 """What the folders of this form say of themselves."""
@@ -136,3 +141,32 @@ def _is_ours(path: Path) -> bool:
 def _shown(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def check_space(path: Path, sizes: tuple[int, ...], n_neighbors: int) -> None:
+    """Raise where a folder has no room for the ties that are not in it yet."""
+    files = BlocksInFolder(path, sizes, n_neighbors)
+    points = sum(size for number, size in enumerate(sizes) if not files.has(number))
+    needed = points * n_neighbors * TIE_BYTES
+    there = path.absolute()
+    while not there.exists():
+        there = there.parent
+    free = shutil.disk_usage(there).free
+    if needed > free:
+        raise ValueError(
+            f"folder={str(path)!r} has {in_units(free)} of space left, and ties take "
+            f"{in_units(needed)}; name a folder with more, or pass fewer neighbors."
+        )
+
+
+class TemporaryFolder:
+    """A folder that is removed with what it belongs to, or when Python ends."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="firstcut-"))
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def belongs_to(self, owner: object) -> None:
+        """Let it be removed with another object, and not with this one."""
+        weakref.finalize(owner, shutil.rmtree, self.path, ignore_errors=True)
+        self._finalizer.detach()
