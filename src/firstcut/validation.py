@@ -459,6 +459,19 @@ def average_rounding(
     return half
 
 
+def check_sample_table(shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise where so many numbers of such a type are no samples: one row each, real numbers."""
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must be two-dimensional, one row per sample, but its shape is {shape}. "
+            "Use X.reshape(-1, 1) for a single feature, X.reshape(len(X), -1) for images."
+        )
+    if 0 in shape:
+        raise ValueError(f"X has shape {shape}: there is nothing to compare.")
+    if dtype.kind not in "fiubO":
+        raise ValueError(f"X must hold real numbers, but its dtype is {dtype}; convert it first.")
+
+
 def check_samples(X: Any) -> Any:
     """Return finite samples in C order, float32 if they are so and else float64 (or float64 CSR).
 
@@ -466,17 +479,7 @@ def check_samples(X: Any) -> Any:
     """
     refuse_masked("X", X)
     points: Any = X if sp.issparse(X) else as_plain("X", X)
-    if points.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional, one row per sample, but its shape is {points.shape}. "
-            "Use X.reshape(-1, 1) for a single feature, X.reshape(len(X), -1) for images."
-        )
-    if 0 in points.shape:
-        raise ValueError(f"X has shape {points.shape}: there is nothing to compare.")
-    if points.dtype.kind not in "fiubO":
-        raise ValueError(
-            f"X must hold real numbers, but its dtype is {points.dtype}; convert it first."
-        )
+    check_sample_table(points.shape, points.dtype)
     if sp.issparse(points):
         points = canonical_csr(points.astype(np.float64, copy=False))
     else:

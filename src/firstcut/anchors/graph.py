@@ -30,18 +30,15 @@ ENTRY_BYTES = 12
 
 
 class Store(Protocol):
-    """The blocks of Z, in memory or in a folder.
+    """The blocks of Z, in memory or in a folder."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        The points of every block.
-    folder : Path or None
-        Where they lie, and where a search may leave how far it is.
-    """
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The points of every block."""
 
-    sizes: tuple[int, ...]
-    folder: Path | None
+    @property
+    def folder(self) -> Path | None:
+        """Where a search may leave how far it is."""
 
     def load(self, number: int) -> Block:
         """Return a block."""

@@ -29,6 +29,9 @@ PRODUCTS = 2**21
 FEWEST_ROWS = 64
 """Points that are compared with anchors at once, at least: fewer make slow products."""
 
+MOST_ROWS = 2**14
+"""Points that are compared with anchors at once, at most: they take memory."""
+
 MANY_ANCHORS = 8192
 """From so many anchors on, points of many features look for them in cells."""
 
@@ -37,6 +40,13 @@ SEEN_CELLS = 24
 
 FAR = 2.0**40
 """What lies farther than this from all anchors, in units of their spread, is brought here."""
+
+
+def tile_rows(n_anchors: int, n_features: int) -> int:
+    """Return how many points are compared with anchors at once, from the first of a block on."""
+    if n_features <= TREE_FEATURES or n_anchors >= MANY_ANCHORS:
+        return MOST_ROWS
+    return max(FEWEST_ROWS, min(MOST_ROWS, PRODUCTS // n_anchors))
 
 
 class NearestAnchors:
@@ -130,7 +140,7 @@ def frame_of(anchors: np.ndarray) -> tuple[np.ndarray, int]:
 class _Tree:
     """A k-d tree of anchors."""
 
-    most_rows = 2**14
+    most_rows = MOST_ROWS
 
     def __init__(self, anchors: np.ndarray, count: int) -> None:
         self._tree, self._count = TreeSearch(anchors, 1), count
@@ -152,7 +162,7 @@ class _Products:
         # Column by column, as the product reads them.
         self._factor = np.asfortranarray(anchors.T.astype(np.float32))
         self._halves = (0.5 * np.square(anchors, dtype=np.float64).sum(axis=1)).astype(np.float32)
-        self.most_rows = max(FEWEST_ROWS, PRODUCTS // anchors.shape[0])
+        self.most_rows = tile_rows(anchors.shape[0], anchors.shape[1])
 
     def nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest anchors of points, and the squared distances."""
@@ -172,7 +182,7 @@ class _Products:
 class _Cells:
     """Anchors in cells, each with the anchors of the cells around it."""
 
-    most_rows = 2**14
+    most_rows = MOST_ROWS
 
     def __init__(self, anchors: np.ndarray, count: int) -> None:
         from firstcut.anchors.choose import lloyd

@@ -1,0 +1,162 @@
+"""From samples to a graph, block by block: anchors of a sample, then the ties of every point."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from firstcut.anchors.blocks import Block
+from firstcut.anchors.choose import choose_anchors
+from firstcut.anchors.graph import AnchorGraph, InMemory, Store
+from firstcut.anchors.memory_plan import Need, Plan
+from firstcut.anchors.nearest import NearestAnchors, tile_rows
+from firstcut.anchors.run_folder import RunFolder, TemporaryFolder, hash_of
+from firstcut.anchors.storage import BlocksInFolder
+from firstcut.anchors.table import masses_of
+from firstcut.interrupts import Stopped
+
+
+class Build:
+    """The building of one graph.
+
+    Parameters
+    ----------
+    need : Need
+        What is to be computed.
+    plan : Plan
+        How.
+    run : RunFolder or None
+        Where what is found is kept, and what was found before.
+    facts : dict
+        Its settings, which are those of the folder.
+    rows : list of ndarray
+        The rows of every block that anchors are chosen from.
+
+    Attributes
+    ----------
+    keeper : TemporaryFolder or None
+        What the folder is removed with: threads that Ctrl-C leaves behind may still write there.
+    """
+
+    def __init__(
+        self,
+        need: Need,
+        plan: Plan,
+        run: RunFolder | None,
+        facts: dict[str, Any],
+        rows: list[np.ndarray],
+    ) -> None:
+        self._source, self._sizes, self._on_gpu = need.source, need.sizes, need.on_gpu
+        self._plan, self._run, self._facts, self._rows = plan, run, facts, rows
+        self._starts = [0, *accumulate(need.sizes)]
+        self._stopped = threading.Event()
+        self.keeper: TemporaryFolder | None = None
+
+    def stop(self) -> None:
+        """Let threads end after what they are at."""
+        self._stopped.set()
+
+    def graph(self, tell: Callable[[str, float], None]) -> AnchorGraph:
+        """Return the graph."""
+        tell("anchors", 0.0)
+        anchors = self._anchors(tell)
+        tell("anchors", 1.0)
+        n_neighbors = max(1, min(self._facts["n_neighbors"], anchors.shape[0] - 1))
+        nearest = self._nearest(anchors, n_neighbors)
+        store, masses = self._ties(nearest, tell)
+        return AnchorGraph(anchors, masses, n_neighbors, store, self._plan.n_threads)
+
+    def _anchors(self, tell: Callable[[str, float], None]) -> np.ndarray:
+        """Return anchors: those of the folder, or centres of the sample."""
+        # 1. The sample; it also tells whether the folder is one of the same data.
+        counts = [part.size for part in self._rows]
+        sample = np.empty((sum(counts), self._source.shape[1]), dtype=self._source.dtype)
+        for number, (part, end) in enumerate(zip(self._rows, accumulate(counts), strict=True)):
+            if part.size:
+                sample[end - part.size : end] = self._source.take(self._starts[number], part)
+            tell("anchors", 0.5 * end / len(sample))
+        if self._run is not None:
+            self._run.begin({**self._facts, "sampled rows": hash_of([sample])})
+            anchors = self._run.load("anchors")
+            if anchors is not None:
+                return anchors
+        # 2. Anchors.
+        n_anchors, seed = self._facts["n_anchors"], self._facts["random_state"]
+        if self._on_gpu:
+            from firstcut.anchors.gpu import choose_on_gpu
+
+            anchors = choose_on_gpu(sample, n_anchors, seed)
+        else:
+            anchors = choose_anchors(sample, n_anchors, seed, self._plan.n_threads)
+        if self._run is not None:
+            self._run.save("anchors", anchors)
+        return anchors
+
+    def _nearest(self, anchors: np.ndarray, n_neighbors: int) -> Any:
+        """Return who looks for nearest anchors, here or on a GPU."""
+        if not self._on_gpu:
+            return NearestAnchors(anchors, n_neighbors, 1)
+        from firstcut.anchors.gpu import NearestOnGpu
+
+        return NearestOnGpu(anchors, n_neighbors)
+
+    def _ties(self, nearest: Any, tell: Callable[[str, float], None]) -> tuple[Store, np.ndarray]:
+        """Return all blocks and the masses of the anchors; what is in the folder stays as it is."""
+        n_anchors, n_blocks = nearest.anchors.shape[0], len(self._sizes)
+        files = None
+        if self._run is not None:
+            where = self._run.path, self._sizes, nearest.n_neighbors
+            files = BlocksInFolder(*where, self._plan.n_kept, self.keeper is None)
+            found = self._run.load("masses")
+            if found is not None:
+                return files, found
+
+        def tie(number: int) -> tuple[Block | None, np.ndarray]:
+            if files is not None and files.has(number):
+                block = files.load(number)
+            else:
+                block = self._block(number, nearest)
+                if files is not None:
+                    files.save(number, block)
+            _, told = masses_of(block, None, n_anchors)
+            return block if files is None else None, told
+
+        blocks, masses = [], np.zeros(n_anchors)
+        pool = ThreadPoolExecutor(self._plan.n_threads)
+        try:
+            for number, (block, told) in enumerate(pool.map(tie, range(n_blocks))):
+                if block is not None:
+                    blocks.append(block)
+                masses += told
+                tell("blocks", self._starts[number + 1] / self._starts[-1])
+        finally:
+            self.stop()
+            pool.shutdown(cancel_futures=True)
+        if self._run is None or files is None:
+            return InMemory(blocks), masses
+        self._run.save("masses", masses)
+        return files, masses
+
+    def _block(self, number: int, nearest: Any) -> Block:
+        """Tie the points of a block, some rows at a time; how many makes no difference."""
+        start, size = self._starts[number], self._sizes[number]
+        # Whole tiles, as the last digit of a product depends on where its tile begins and ends.
+        tile = tile_rows(*nearest.anchors.shape)
+        step = max(1, self._plan.read_rows // tile) * tile
+        if step >= size:
+            whole: Block = nearest.block(self._source.read(start, start + size))
+            return whole
+        shape = size, nearest.n_neighbors
+        block = Block(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
+        for first in range(0, size, step):
+            if self._stopped.is_set():
+                raise Stopped
+            last = min(first + step, size)
+            part = nearest.block(self._source.read(start + first, start + last))
+            block.anchors[first:last], block.weights[first:last] = part
+        return block
