@@ -149,7 +149,7 @@ class Build:
         tile = tile_rows(*nearest.anchors.shape)
         step = max(1, self._plan.read_rows // tile) * tile
         if step >= size:
-            whole: Block = nearest.block(self._source.read(start, start + size))
+            whole: Block = nearest.block(self._read(start, start + size))
             return whole
         shape = size, nearest.n_neighbors
         block = Block(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
@@ -157,6 +157,15 @@ class Build:
             if self._stopped.is_set():
                 raise Stopped
             last = min(first + step, size)
-            part = nearest.block(self._source.read(start + first, start + last))
+            part = nearest.block(self._read(start + first, start + last))
             block.anchors[first:last], block.weights[first:last] = part
         return block
+
+    def _read(self, start: int, stop: int) -> Any:
+        """Return rows here, or where they are if that is where anchors are looked for."""
+        there = getattr(self._source, "there", None)
+        return (
+            self._source.read(start, stop)
+            if there is None or not self._on_gpu
+            else there(start, stop)
+        )

@@ -81,7 +81,8 @@ def anchor_graph(
         again, and one that has ended is read. By default ties that are too many for memory go to
         a temporary folder, which is removed with the graph.
     block_rows : int, sequence of int or None, default=None
-        Points of a block, or of every block; 131,072 by default. Labels depend on it.
+        Points of a block, or of every block; by default a sixteenth of them, but between 8,192 and
+        131,072. Labels depend on it.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where nearest anchors are looked for: on the processor, or on a GPU, which needs
         ``firstcut[gpu]``. "auto" is where X lies, and a GPU if there is one and the processor would

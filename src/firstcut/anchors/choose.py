@@ -108,16 +108,18 @@ def lloyd(sample: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray
         centres[stays] = sums[stays] / counts[stays, None]
         if left:
             centres[~stays] = _drawn(sample, int(np.count_nonzero(~stays)), rng)
-    return centres[stays]
+    found: np.ndarray = centres[stays]
+    return found
 
 
 def drawn_rows(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return the rows of a sample that k-means begins with, ascending."""
-    return np.sort(rng.choice(n, count, replace=False))
+    return np.asarray(np.sort(rng.choice(n, count, replace=False)))
 
 
 def _drawn(sample: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    return sample[drawn_rows(sample.shape[0], count, rng)]
+    rows: np.ndarray = sample[drawn_rows(sample.shape[0], count, rng)]
+    return rows
 
 
 def _by_parts(

@@ -10,8 +10,9 @@ from firstcut.affinity.neighbors.searching import TREE_FEATURES
 from firstcut.anchors.blocks import MOST_POINTS
 from firstcut.validation import RandomState, as_generator, check_count
 
-DEFAULT_BLOCK_ROWS = 2**17
-"""Points of a block: enough for a thread to be busy, few enough to be in memory several times."""
+LEAST_BLOCK_ROWS, MOST_BLOCK_ROWS, BLOCKS = 2**13, 2**17, 16
+"""Points of a block by default: so many blocks, for threads to share, unless they become too small
+to be worth a task or too large to be read at once. It must not depend on the threads there are."""
 
 TREE_PACE, PRODUCT_PACE = 2e6, 3e10
 """Points per second that a core ties in few features, and products per second in many: a forecast,
@@ -31,7 +32,7 @@ def check_block_rows(block_rows: object, n_samples: int) -> tuple[int, ...]:
             f"X has {n_samples} samples; the exact sums of an anchor graph hold for {MOST_POINTS}."
         )
     if block_rows is None:
-        block_rows = DEFAULT_BLOCK_ROWS
+        block_rows = min(MOST_BLOCK_ROWS, max(LEAST_BLOCK_ROWS, -(-n_samples // BLOCKS)))
     if not isinstance(block_rows, Sequence | np.ndarray) or isinstance(block_rows, str):
         size = check_count("block_rows", block_rows)
         whole, rest = divmod(n_samples, size)

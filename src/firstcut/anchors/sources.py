@@ -100,7 +100,11 @@ def as_source(X: Any) -> Source:
         from firstcut.anchors.arrow_source import of_arrow
 
         return of_arrow(X)
-    if is_on_gpu(X) or _is_lazy(X):
+    if is_on_gpu(X):
+        from firstcut.anchors.gpu_source import TensorSource
+
+        return TensorSource(X)
+    if _is_lazy(X):
         return SlicedSource(X)
     if library == "dask":
         raise TypeError(
@@ -208,7 +212,7 @@ class ArraySource:
 
 
 class SlicedSource:
-    """Anything that has slices of rows: arrays of zarr, h5py and Dask, and those on a GPU.
+    """Anything that has slices of rows, as arrays of zarr, h5py and Dask have.
 
     Where what is stored together has more rows than are asked for, it is kept for the next read:
     neighbouring rows would unpack it again.
@@ -254,8 +258,6 @@ class SlicedSource:
 
     def _rows(self, start: int, stop: int) -> np.ndarray:
         part = self._array[start:stop]
-        if is_on_gpu(part):
-            part = part.get() if hasattr(part, "get") else part.detach().cpu().numpy()
         return checked_rows(np.asarray(part, dtype=self.dtype, order="C"), start)
 
 
