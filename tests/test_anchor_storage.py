@@ -195,7 +195,9 @@ def test_every_source_gives_the_same_graph_bit_for_bit(place, dtype, tmp_path):
     dtype=st.sampled_from([np.float32, np.float64, np.int16, np.uint8]),
     data=st.data(),
 )
-def test_any_rows_of_any_source_are_the_rows_of_the_array(tmp_path_factory, place, n, d, dtype, data):
+def test_any_rows_of_any_source_are_the_rows_of_the_array(
+    tmp_path_factory, place, n, d, dtype, data
+):
     array = (50 * samples(n, d, np.float64)).clip(0, 255).astype(dtype)
     source = as_source(PLACES[place](array, tmp_path_factory.mktemp("source")))
     assert source.shape == array.shape
@@ -239,7 +241,7 @@ def test_tables_that_are_no_samples_are_refused_by_column():
     with pytest.raises(ValueError, match="X has columns that hold no numbers: 'class'"):
         firstcut.anchor_graph(arrow.table({"x": [1.0, 2.0], "class": ["a", "b"]}))
     column = [1.0] * 20 + [None] + [2.0] * 20
-    with pytest.raises(ValueError, match="X has missing entries; the first is in row 20, .* 'x'"):
+    with pytest.raises(ValueError, match=r"X has missing entries; the first is in row 20, .* 'x'"):
         firstcut.anchor_graph(arrow.table({"x": column}), 5, 2)
 
 
@@ -472,9 +474,9 @@ def test_the_folder_of_another_run_is_refused_by_what_differs(name, tmp_path):
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match="folder=.* holds other files and no run"):
+    with pytest.raises(ValueError, match=r"folder=.* holds other files and no run"):
         firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
-    with pytest.raises(ValueError, match="folder=.* is a file"):
+    with pytest.raises(ValueError, match=r"folder=.* is a file"):
         firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "thesis.tex")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -90,7 +90,7 @@ THIRD_PARTIES = {
     "jinja2": {"page_design", "paper", "cli"},
     "pandas": {"scanpy", "paper"},
     "tqdm": {"paper", "progress"},
-    "pyarrow": {"files"},
+    "pyarrow": {"files", "anchors"},
     "PIL": {"files", "cli"},
     "typer": {"cli"},
     "rich": {"cli"},

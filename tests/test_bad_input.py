@@ -140,6 +140,21 @@ BAD = {
         {"X": X, "n_neighbors": 3, "scale_neighbor": 2},
         {**SAMPLES, "scale_neighbor": COUNTS},
     ),
+    firstcut.anchor_graph: (
+        {"X": X, "n_anchors": 6, "n_neighbors": 3},
+        {
+            **without(SAMPLES, "neighbors"),
+            "n_anchors": COUNTS,
+            "max_memory": {**without(COUNTS, "None", "a word"), "no unit": "4XB", "1": "1"},
+            "folder": without(NOT_ARRAYS, "None", "a word"),
+            "block_rows": {
+                **without(COUNTS, "None"),
+                "too few": [N - 1],
+                "an empty block": [0, N],
+                "fractions": [N / 2, N / 2],
+            },
+        },
+    ),
     firstcut.cut_value: (
         {"graph": GRAPH, "labels": LABELS},
         {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},

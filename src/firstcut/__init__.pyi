@@ -6,6 +6,7 @@ from .affinity.adaptive_neighbors import adaptive_neighbors_graph as adaptive_ne
 from .affinity.nearest_neighbors import nearest_neighbors_graph as nearest_neighbors_graph
 from .affinity.self_tuning import self_tuning_graph as self_tuning_graph
 from .anchors.build import anchor_graph as anchor_graph
+from .anchors.graph import AnchorGraph as AnchorGraph
 from .certification.certify import certify as certify
 from .certification.exact_partition import exact_partition as exact_partition
 from .certification.proof import ProofProgress as ProofProgress

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from firstcut.anchors.sources import checked_rows, float_type, take_by_reading
+from firstcut.anchors.source_rows import checked_rows, float_type, take_by_reading
 from firstcut.optional_packages import needed_for
 from firstcut.validation import check_sample_table
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from firstcut.affinity.neighbors.devices import as_tensor
-from firstcut.anchors.sources import checked_rows, float_type
+from firstcut.anchors.source_rows import checked_rows, float_type
 from firstcut.validation import check_sample_table
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from firstcut.anchors.contraction import TOGETHER
 from firstcut.anchors.nearest import tile_rows
-from firstcut.anchors.sources import Source
+from firstcut.anchors.source_rows import Source
 from firstcut.anchors.storage import TIE_BYTES
 from firstcut.memory import available_memory, in_units, memory_in_use
 from firstcut.validation import check_count
