@@ -584,13 +584,12 @@ PEAK = """
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is told by Linux")
 def test_memory_is_held_and_changes_nothing(tmp_path):
-    """Samples of 64 MB and ties of 240 MB, in what has no room for half of them."""
+    """Samples of 62 MB and ties of 312 MB, in what has no room for half of them."""
     rng = np.random.default_rng(0)
-    n, d = 1_000_000, 16
+    n, d = 1_300_000, 12
     mapped = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (n, d))
     for start in range(0, n, 100_000):
         mapped[start : start + 100_000] = rng.normal(size=(100_000, d))
-        mapped[start : start + 100_000, :2] += 40 * rng.integers(0, 2, size=(100_000, 2))
     del mapped
     limit = 432 * 2**20
     done = [run_python(PEAK, tmp_path / "X.npy", json.dumps(given)) for given in (None, limit)]
