@@ -108,9 +108,7 @@ def _firstcut(points: Any, _: bool, device: str = "cuda") -> tuple[np.ndarray, d
     begin = perf_counter()
     graph = firstcut.anchor_graph(points, 1000, random_state=0, device=device)
     made = perf_counter()
-    found = firstcut.partition(
-        graph, N_CLUSTERS, effort="auto", random_state=0, lower_bound=False
-    )
+    found = firstcut.partition(graph, N_CLUSTERS, effort="auto", random_state=0, lower_bound=False)
     end = perf_counter()
     return found.labels, {"graph": round(made - begin, 3), "cut": round(end - made, 3)}
 

@@ -25,15 +25,19 @@ class ArraySource:
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Return rows; those that lie in memory in this form are not copied."""
+        return checked_rows(self.unchecked(start, stop), start)
+
+    def unchecked(self, start: int, stop: int) -> np.ndarray:
+        """Return rows that may hold anything."""
         part = self._array[start:stop]
         if self._pages is None:
-            return checked_rows(np.asarray(part, dtype=self.dtype, order="C"), start)
+            return np.asarray(part, dtype=self.dtype, order="C")
         rows = np.empty(part.shape, dtype=self.dtype)
         step = max(1, COPIED_BYTES // max(1, abs(self._array.strides[0])))
         for first in range(0, rows.shape[0], step):
             rows[first : first + step] = part[first : first + step]
             self._pages.let_go(part[first : first + step])
-        return checked_rows(rows, start)
+        return rows
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
         """Return single rows."""

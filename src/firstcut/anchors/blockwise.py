@@ -162,10 +162,9 @@ class Build:
         return block
 
     def _read(self, start: int, stop: int) -> Any:
-        """Return rows here, or where they are if that is where anchors are looked for."""
-        there = getattr(self._source, "there", None)
-        return (
-            self._source.read(start, stop)
-            if there is None or not self._on_gpu
-            else there(start, stop)
-        )
+        """Return rows here, or on the GPU where anchors are looked for there."""
+        if not self._on_gpu:
+            return self._source.read(start, stop)
+        from firstcut.anchors.gpu_source import rows_on_gpu
+
+        return rows_on_gpu(self._source, start, stop)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from firstcut.affinity.neighbors.devices import as_tensor
-from firstcut.anchors.source_rows import checked_rows, float_type
+from firstcut.anchors.source_rows import Source, checked_rows, float_type
 from firstcut.validation import check_sample_table
 
 
@@ -38,12 +38,9 @@ class TensorSource:
             checked_rows(found[row : row + 1], start + int(rows[row]))
         return found
 
-    def there(self, start: int, stop: int) -> Any:
+    def unchecked(self, start: int, stop: int) -> Any:
         """Return rows where they are, as a tensor."""
-        part = self._tensor[start:stop]
-        if not bool(part.isfinite().all()):
-            self._on_host(part, start)  # which names the row
-        return part
+        return self._tensor[start:stop]
 
     def reading_bytes(self, rows: int) -> int:
         """Return the memory of the host that a read takes."""
@@ -52,3 +49,14 @@ class TensorSource:
     def _on_host(self, part: Any, start: int) -> np.ndarray:
         rows = part.detach().float() if part.dtype.itemsize < 4 else part.detach()
         return checked_rows(np.ascontiguousarray(rows.cpu().numpy(), dtype=self.dtype), start)
+
+
+def rows_on_gpu(source: Source, start: int, stop: int) -> Any:
+    """Return rows of a source as a tensor on the GPU, where it takes least to see them finite."""
+    unchecked = getattr(source, "unchecked", None)
+    if unchecked is None:
+        return as_tensor(source.read(start, stop))
+    part = as_tensor(unchecked(start, stop))
+    if not bool(part.isfinite().all()):
+        source.read(start, stop)  # which names the row
+    return part
