@@ -41,7 +41,10 @@ def main() -> int:
     import torch
 
     outcomes = Outcomes()
-    files = [str(ROOT / "tests" / name) for name in ("test_gpu.py", "test_gpu_search.py")]
+    files = [
+        str(ROOT / "tests" / name)
+        for name in ("test_gpu.py", "test_gpu_search.py", "test_anchor_gpu.py")
+    ]
     status = int(pytest.main(["-q", *files], plugins=[outcomes]))
     record = {
         "date": time.strftime("%Y-%m-%d"),

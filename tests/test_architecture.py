@@ -98,7 +98,7 @@ THIRD_PARTIES = {
     "skimage": {"images"},
     "scanpy": set(),
     "anndata": set(),
-    "torch": {"affinity"},
+    "torch": {"affinity", "anchors"},
     "triton": {"affinity"},
     "sklearn": {"affinity", "discretization", "metrics", "paper", "estimator"},
 }

@@ -1,0 +1,95 @@
+"""Anchors on a GPU: the same ties as on the processor, and answers of the same quality.
+
+What needs no GPU runs on PyTorch's own processor device, where PyTorch is installed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_blobs
+
+import firstcut
+from firstcut.anchors.choose import choose_anchors
+from firstcut.anchors.nearest import NearestAnchors
+
+torch = pytest.importorskip("torch")
+
+from firstcut.anchors.gpu import NearestOnGpu, choose_on_gpu  # noqa: E402
+
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+DIGITS = load_digits().data
+SETS = {
+    "digits": DIGITS,
+    "single precision": DIGITS.astype(np.float32),
+    "far from the origin": DIGITS + 1e6,
+    "tiny": DIGITS * 1e-30,
+    "with equal points": np.repeat(DIGITS[:100], 3, axis=0),
+    "in the plane": make_blobs(3000, random_state=0)[0],
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("n_neighbors", [1, 5])
+def test_ties_are_those_of_the_processor(device, name, n_neighbors):
+    X = SETS[name]
+    anchors = choose_anchors(X, 60, 0)
+    here = NearestAnchors(anchors, n_neighbors, 1).block(X)
+    there = NearestOnGpu(anchors, n_neighbors, device).block(X)
+    assert (there.weights.sum(axis=1, dtype=np.float64) == 1.0).all()
+    # Sums in another order differ in the last place; a tie there may swap two anchors.
+    assert (here.anchors == there.anchors).mean() > 0.999
+    assert np.abs(here.weights - there.weights).max() < 1e-3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_anchors_are_as_good(device):
+    X = SETS["digits"]
+    here, there = choose_anchors(X, 80, 0), choose_on_gpu(X, 80, 0, device)
+    spread = [NearestAnchors(a, 1, 1).block(X).anchors[:, 0] for a in (here, there)]
+    off = [np.square(X - a[near]).sum() for a, near in zip((here, there), spread, strict=True)]
+    assert off[1] == pytest.approx(off[0], rel=0.05)
+    assert np.array_equal(there, choose_on_gpu(X, 80, 0, device))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_single_anchor_ties_all(device):
+    block = NearestOnGpu(np.zeros((1, 2)), 1, device).block(np.ones((3, 2)))
+    assert (block.weights == 1.0).all()
+
+
+@needs_gpu
+@pytest.mark.parametrize("where", ["host", "gpu", "half precision"])
+def test_a_fit_on_the_gpu_is_deterministic_and_as_good(where):
+    X = DIGITS.astype(np.float32)
+    points = X if where == "host" else torch.as_tensor(X, device="cuda")
+    points = points.half() if where == "half precision" else points
+    graphs = [firstcut.anchor_graph(points, 150, random_state=0, device="cuda") for _ in range(2)]
+    found = [firstcut.partition(graph, 10, random_state=0) for graph in graphs]
+    assert np.array_equal(found[0].labels, found[1].labels)
+    here = firstcut.partition(firstcut.anchor_graph(X, 150, random_state=0), 10, random_state=0)
+    assert found[0].cut_value < 1.5 * here.cut_value
+
+
+@needs_gpu
+def test_what_is_not_finite_is_named():
+    X = torch.as_tensor(DIGITS, device="cuda").clone()
+    X[1234, 5] = torch.nan
+    with pytest.raises(ValueError, match=r"nan at \(1234, 5\)"):
+        firstcut.anchor_graph(X, 50, random_state=1, device="cuda")
+    host = DIGITS.copy()
+    host[1234, 5] = np.inf
+    with pytest.raises(ValueError, match=r"inf at \(1234, 5\)"):
+        firstcut.anchor_graph(host, 50, random_state=1, device="cuda")
+
+
+@needs_gpu
+def test_samples_on_the_gpu_may_be_cut_on_the_processor():
+    X = torch.as_tensor(DIGITS, device="cuda")
+    there = firstcut.anchor_graph(X, 50, random_state=0, device="cpu")
+    here = firstcut.anchor_graph(DIGITS, 50, random_state=0, device="cpu")
+    assert np.array_equal(there.anchors, here.anchors)
+    assert (there.weights != here.weights).nnz == 0
