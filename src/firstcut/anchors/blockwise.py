@@ -69,16 +69,22 @@ class Build:
         n_neighbors = max(1, min(self._facts["n_neighbors"], anchors.shape[0] - 1))
         nearest = self._nearest(anchors, n_neighbors)
         store, masses = self._ties(nearest, tell)
-        return AnchorGraph(anchors, masses, n_neighbors, store, self._plan.n_threads)
+        plan = self._plan
+        return AnchorGraph(anchors, masses, n_neighbors, store, plan.n_threads, plan.most_clusters)
 
     def _anchors(self, tell: Callable[[str, float], None]) -> np.ndarray:
         """Return anchors: those of the folder, or centres of the sample."""
         # 1. The sample; it also tells whether the folder is one of the same data.
         counts = [part.size for part in self._rows]
         sample = np.empty((sum(counts), self._source.shape[1]), dtype=self._source.dtype)
-        for number, (part, end) in enumerate(zip(self._rows, accumulate(counts), strict=True)):
-            if part.size:
-                sample[end - part.size : end] = self._source.take(self._starts[number], part)
+        end = 0
+        for start, size, part in zip(self._starts, self._sizes, self._rows, strict=False):
+            # Some ways to single rows lead through all between them: not too many at once.
+            edges = np.arange(self._plan.read_rows, size, self._plan.read_rows)
+            for some in np.split(part, np.searchsorted(part, edges)):
+                if some.size:
+                    sample[end : end + some.size] = self._source.take(start, some)
+                    end += some.size
             tell("anchors", 0.5 * end / len(sample))
         if self._run is not None:
             self._run.begin({**self._facts, "sampled rows": hash_of([sample])})

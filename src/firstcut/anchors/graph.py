@@ -63,6 +63,8 @@ class AnchorGraph(FactoredGraph):
         The blocks of Z: for every point K anchors and weights.
     n_threads : int
         Threads that work on them; no answer depends on it.
+    most_clusters : int or None
+        Clusters for whose tables ``max_memory`` leaves room; None is any number.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class AnchorGraph(FactoredGraph):
     n_neighbors: int
     store: Store
     n_threads: int = 1
+    most_clusters: int | None = None
 
     @property
     def n_nodes(self) -> int:

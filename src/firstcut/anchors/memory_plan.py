@@ -7,14 +7,16 @@ read at once, threads.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from firstcut.affinity.neighbors.searching import TREE_FEATURES
 from firstcut.anchors.contraction import TOGETHER
-from firstcut.anchors.nearest import tile_rows
+from firstcut.anchors.nearest import SEEN_CELLS, is_in_cells, tile_rows
 from firstcut.anchors.source_rows import Source
 from firstcut.anchors.storage import TIE_BYTES
 from firstcut.memory import available_memory, in_units, memory_in_use
@@ -50,7 +52,7 @@ GROUPING = 64
 """Bytes that a point takes while a block is divided into groups."""
 
 CLUSTERS = 32
-"""Clusters for whose tables there is room: one of every block, and some of every thread."""
+"""Clusters for whose tables there is room in any case."""
 
 TABLES = 4
 """Tables that a thread has at once."""
@@ -96,11 +98,14 @@ class Plan(NamedTuple):
         Blocks that are worked on at once.
     read_rows : int
         Rows of a block that are read at once.
+    most_clusters : int or None
+        Clusters for whose tables there is room; None is any number.
     """
 
     n_kept: int
     n_threads: int
     read_rows: int
+    most_clusters: int | None = None
 
 
 def check_max_memory(max_memory: object) -> int | None:
@@ -152,8 +157,12 @@ def planned(need: Need, n_threads: int, max_memory: int | None) -> Plan:
     for plan in _plans(need, n_threads):
         left_over = limit - in_use - growth(need, plan)
         if left_over >= 0:
-            ties = accumulate(size * need.n_neighbors * TIE_BYTES for size in need.sizes)
-            return plan._replace(n_kept=sum(taken <= left_over for taken in ties))
+            ties = [size * need.n_neighbors * TIE_BYTES for size in need.sizes]
+            n_kept = sum(taken <= left_over for taken in accumulate(ties))
+            if max_memory is None:
+                return plan._replace(n_kept=n_kept)
+            room = (left_over - sum(ties[:n_kept])) // cluster_bytes(need, plan)
+            return plan._replace(n_kept=n_kept, most_clusters=CLUSTERS + room)
     least = in_use + growth(need, plan)
     n, d = need.source.shape
     remedy = "Or pass fewer anchors, smaller blocks (block_rows) or fewer features."
@@ -184,23 +193,31 @@ def growth(need: Need, plan: Plan) -> int:
     code = LESS_CODE if "numba" in sys.modules else CODE
     if need.on_gpu and "torch" not in sys.modules:
         code += GPU_CODE
-    stays = SLACK + code + 4 * p * row_bytes
-    ties = need.n_neighbors * TIE_BYTES
+    copies = 2 * SEEN_CELLS if is_in_cells(p, d) else 4
+    stays = SLACK + code + copies * p * row_bytes
     # What every thread has at once.
-    tile = tile_rows(p, d)
-    tile_bytes = tile * (4 * row_bytes + 24 * (need.n_neighbors + 3) + (4 * p if d > 2 else 0))
+    ties = need.n_neighbors * TIE_BYTES
+    compared = 0 if d <= TREE_FEATURES else p
+    if is_in_cells(p, d):
+        compared = SEEN_CELLS * math.isqrt(p)
+    tile_bytes = tile_rows(p, d) * (4 * row_bytes + 24 * (need.n_neighbors + 3) + 4 * compared)
     block_bytes = max(need.sizes) * ties
     # 1. Anchors.
-    choosing = 2 * need.n_sampled * row_bytes + threads * tile_bytes
     largest = min(plan.read_rows, max(need.sizes))
-    choosing = max(choosing, need.n_sampled * row_bytes + source.reading_bytes(largest))
+    sample = need.n_sampled * row_bytes
+    choosing = sample + max(sample + threads * tile_bytes, source.reading_bytes(largest))
     # 2. Ties.
     tying = threads * (source.reading_bytes(largest) + tile_bytes + 2 * block_bytes)
     # 3. Labels.
-    table = CLUSTERS * p * 8
-    cutting = n * LABEL_BYTES + len(need.sizes) * table + min(len(need.sizes), TOGETHER) * p * GRAPH
-    cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING + TABLES * table)
+    cutting = n * LABEL_BYTES + min(len(need.sizes), TOGETHER) * p * GRAPH
+    cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING)
+    cutting += CLUSTERS * cluster_bytes(need, plan)
     return stays + max(choosing, tying, cutting)
+
+
+def cluster_bytes(need: Need, plan: Plan) -> int:
+    """Return what every cluster takes in tables: one of every block, some of every thread."""
+    return (len(need.sizes) + TABLES * plan.n_threads) * need.n_anchors * 8
 
 
 def _plans(need: Need, n_threads: int) -> Iterator[Plan]:

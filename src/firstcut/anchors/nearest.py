@@ -44,9 +44,14 @@ FAR = 2.0**40
 
 def tile_rows(n_anchors: int, n_features: int) -> int:
     """Return how many points are compared with anchors at once, from the first of a block on."""
-    if n_features <= TREE_FEATURES or n_anchors >= MANY_ANCHORS:
+    if n_features <= TREE_FEATURES or is_in_cells(n_anchors, n_features):
         return MOST_ROWS
     return max(FEWEST_ROWS, min(MOST_ROWS, PRODUCTS // n_anchors))
+
+
+def is_in_cells(n_anchors: int, n_features: int) -> bool:
+    """Whether so many anchors are looked for in cells."""
+    return n_features > TREE_FEATURES and n_anchors >= MANY_ANCHORS
 
 
 class NearestAnchors:

@@ -58,6 +58,11 @@ def check_number_of_clusters(n_clusters: object, graph: AnchorGraph) -> int:
             f"n_clusters={number} is more than the {used} anchors that points are tied to; pass "
             "more n_anchors to anchor_graph."
         )
+    if graph.most_clusters is not None and number > graph.most_clusters:
+        raise ValueError(
+            f"n_clusters={number} is more than the {graph.most_clusters} clusters for whose tables "
+            "max_memory leaves room; pass more max_memory to anchor_graph."
+        )
     return number
 
 
