@@ -111,13 +111,9 @@ class AnchorGraph(FactoredGraph):
     @property
     def weights(self) -> sp.csr_array:
         """Z as a sparse array, made afresh every time."""
-        blocks = [self.store.load(number) for number in range(len(self.store.sizes))]
-        columns = np.concatenate([block.anchors for block in blocks])
-        values = np.concatenate([block.weights for block in blocks]).astype(np.float64)
-        n, count = columns.shape
-        indptr = np.arange(0, n * count + 1, count)
-        entries = values.reshape(-1), columns.reshape(-1), indptr
-        return sp.csr_array(entries, shape=(n, self.n_anchors))
+        numbers = range(len(self.store.sizes))
+        rows = [self.store.load(number).to_sparse(self.n_anchors) for number in numbers]
+        return sp.csr_array(sp.vstack(rows, format="csr"))
 
     def to_sparse(self) -> sp.csr_array:
         """Return S itself: about (K n)² / p edges, for what is small.
