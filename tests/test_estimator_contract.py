@@ -34,6 +34,7 @@ SETTINGS = [
     SpectralClustering(affinity="self_tuning"),
     SpectralClustering(affinity="precomputed"),
     SpectralClustering(n_clusters="auto", max_clusters=5),
+    SpectralClustering(affinity="anchors", n_anchors=30),
 ]
 
 
@@ -62,9 +63,10 @@ def test_every_parameter_of_theirs_is_a_parameter_of_ours():
     ours = inspect.signature(SpectralClustering).parameters
     assert list(ours)[: len(theirs)] == list(theirs)
     different = {name for name in theirs if theirs[name].default != ours[name].default}
-    # None where absence matters: what is given decides between the solvers
-    assert different == {"affinity", "assign_labels", "n_init", "eigen_tol"}
-    for name in ("assign_labels", "n_init", "eigen_tol"):
+    # None where absence matters: what is given decides
+    # between the solvers, and neighbours are not what anchors are.
+    assert different == {"affinity", "assign_labels", "n_init", "eigen_tol", "n_neighbors"}
+    for name in different - {"affinity"}:
         assert ours[name].default is None
 
 

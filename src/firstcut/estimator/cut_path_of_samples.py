@@ -104,7 +104,7 @@ def cut_path(
     refuse_masked("X", X)
     names = None
     if not (isinstance(X, np.ndarray) or sp.issparse(X)):
-        X, names = read_given(X, chosen, affinity)
+        X, names = read_given(X, chosen.takes, affinity)
     samples = X if hasattr(X, "shape") else as_plain("X", X)
     options: dict[str, Any] = {}
     if "metric" in chosen.parameters:
