@@ -19,7 +19,7 @@ from firstcut.anchors.blocks import Block
 from firstcut.anchors.contraction import anchor_problem
 from firstcut.anchors.crew import Threads
 from firstcut.anchors.nearest import NearestAnchors
-from firstcut.anchors.table import inverse_of
+from firstcut.anchors.table import Table, inverse_of, table_of_crew
 from firstcut.cuts import Problem
 from firstcut.graph import FactoredGraph
 from firstcut.memory import check_memory
@@ -140,6 +140,11 @@ class AnchorGraph(FactoredGraph):
         matrix.sort_indices()
         matrix.eliminate_zeros()
         return matrix
+
+    def table(self, labels: np.ndarray) -> Table:
+        """Return the weights that clusters 0..c-1 have at anchors: sizes and boundaries follow."""
+        kept, n_clusters = self.split(labels), int(labels.max()) + 1
+        return table_of_crew(self.crew, self.masses, kept, n_clusters)
 
     def split(self, labels: np.ndarray) -> list[np.ndarray]:
         """Return labels of all points as those of every block, in 32 bits."""

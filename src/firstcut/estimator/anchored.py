@@ -22,18 +22,16 @@ from firstcut.anchors.build import anchor_graph
 from firstcut.anchors.graph import AnchorGraph
 from firstcut.anchors.run_folder import RunFolder
 from firstcut.anchors.sources import as_source
-from firstcut.anchors.table import table_of_crew
 from firstcut.anchors.verbs import check_number_of_clusters
 from firstcut.estimator.anchored_path import anchored_path, search
-from firstcut.estimator.chosen_number import ChosenNumber, choose
+from firstcut.estimator.chosen_number import choose_told
 from firstcut.estimator.fitted_anchors import FittedAnchors
 from firstcut.estimator.parameters import seed_of
 from firstcut.estimator.strategies import Say, Settings, search_bar
-from firstcut.partitioning.auto_number import MAX_CLUSTERS
 from firstcut.partitioning.cut_path import CutPath
 from firstcut.partitioning.efforts import Progress
 from firstcut.progress import BAR
-from firstcut.validation import is_on_gpu, warn_caller
+from firstcut.validation import is_on_gpu
 
 DEFAULTS = defaults_of(anchor_graph)
 """What the parameters of anchor graphs are where nothing else is said."""
@@ -85,9 +83,10 @@ def lies_elsewhere(X: Any) -> bool:
     """Whether samples are to be read block by block, and not by scikit-learn."""
     if isinstance(X, str | os.PathLike | np.memmap) or is_on_gpu(X):
         return True
-    if isinstance(X, np.ndarray | list | tuple) or sp.issparse(X):
+    if isinstance(X, np.ndarray | list | tuple):
         return False
-    if type(X).__module__.partition(".")[0] == "pyarrow":
+    # Sparse samples are refused there, with what to do.
+    if sp.issparse(X) or type(X).__module__.partition(".")[0] == "pyarrow":
         return True
     # Arrays in memory can be shared as they are, and frames are no arrays.
     in_memory = any(hasattr(X, name) for name in ("__array_interface__", "__dlpack__", "iloc"))
@@ -145,14 +144,14 @@ def fit_anchored(
     # From ties to labels.
     chosen = None
     if n_clusters == "auto":
-        chosen = _chosen(graph, parameters["max_clusters"], settings, seed, say)
+        # By the anchors' own graph, whose eigenvalues are those of all samples.
+        chosen = choose_told(graph.anchor_problem, parameters["max_clusters"], settings, seed, say)
         # Where there is nothing to choose from there is one cluster.
         n_clusters = 1 if chosen is None else chosen.choice.n_clusters
     number = check_number_of_clusters(n_clusters, graph)
     labels, n_iter = _cut(graph, number, settings, seed, say)
-    table = table_of_crew(graph.crew, graph.masses, graph.split(labels), number)
     n_components = min(settings.n_components or number, int(np.count_nonzero(graph.masses)))
-    fitted = FittedAnchors(graph, labels, table, n_components, seed)
+    fitted = FittedAnchors(graph, labels, graph.table(labels), n_components, seed)
     say(
         f"{number} clusters, cut value {fitted.cut_value:.6g}: anchors {made - began:.2f} s, "
         f"cut {time.perf_counter() - made:.2f} s"
@@ -189,23 +188,6 @@ def _numbered(labels: np.ndarray, n_clusters: int) -> np.ndarray:
     rank = np.empty(n_clusters, dtype=labels.dtype)
     rank[there[np.argsort(first)]] = np.arange(n_clusters)
     return np.asarray(rank[labels])
-
-
-def _chosen(
-    graph: AnchorGraph, max_clusters: int | None, settings: Settings, seed: int, say: Say
-) -> ChosenNumber | None:
-    """Choose the number of clusters by the anchors' own graph, whose eigenvalues are the same.
-
-    None where there are no two anchors to choose by.
-    """
-    most = min(max_clusters or MAX_CLUSTERS, graph.anchor_problem.n_nodes)
-    if most < 2:
-        return None
-    chosen = choose(graph.anchor_problem, most, settings, seed)
-    say(f"Of 1 to {most} clusters {chosen.choice.n_clusters}: {chosen.choice.reason}")
-    if chosen.warning is not None:
-        warn_caller(chosen.warning)
-    return chosen
 
 
 def _seed(random_state: Any, folder: Any) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from firstcut.anchors.graph import AnchorGraph
-from firstcut.anchors.table import Table, inverse_of, table_of_crew
+from firstcut.anchors.table import Table, inverse_of
 from firstcut.anchors.verbs import partition_anchors, relaxed_anchors
 from firstcut.estimator.chosen_number import ChosenNumber
 from firstcut.estimator.strategies import Settings
@@ -103,12 +103,8 @@ class AnchoredPath:
             one = search(self.graph, number, self.settings, self.seed, given=given)
             found.append(one)
             if number > 1:
-                given = [merged(one.labels, self._table(one.labels, number))]
+                given = [merged(one.labels, self.graph.table(one.labels))]
         return found[::-1]
-
-    def _table(self, labels: np.ndarray, n_clusters: int) -> Table:
-        graph = self.graph
-        return table_of_crew(graph.crew, graph.masses, graph.split(labels), n_clusters)
 
 
 def merged(labels: np.ndarray, table: Table) -> np.ndarray:

@@ -44,7 +44,6 @@ from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked
 
 if TYPE_CHECKING:
     from firstcut.certification.proof import ProofProgress
-    from firstcut.estimator.chosen_number import ChosenNumber
     from firstcut.estimator.extension import Extension
     from firstcut.estimator.fitted_anchors import FittedAnchors
     from firstcut.partitioning.cut_path import CutPath
@@ -437,9 +436,9 @@ class SpectralClustering(
 
             asked = {"sample_weight": sample_weight, "must_link": must_link}
             check_anchored(parameters, settings, **asked, cannot_link=cannot_link)
-            own = resolve_anchors(parameters)
+            of_anchors = resolve_anchors(parameters)
             X = self._checked(X, reset=True)
-            return self._keep(*fit_anchored(X, parameters, own, settings, self._say))
+            return self._keep(*fit_anchored(X, parameters, of_anchors, settings, self._say))
         affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
         cut, seed = as_cut(self.cut, X.shape[0]), seed_of(self.random_state)
@@ -469,12 +468,15 @@ class SpectralClustering(
         core = problem.restrict(nodes)
 
         # From the graph to labels, and to those of the nodes without edges.
-        chosen = self._choose_number(core, settings, seed)
-        if chosen is not None:
-            n_clusters, known = chosen.choice.n_clusters, chosen.known
-        else:
+        chosen, known, n_clusters = None, None, self.n_clusters
+        if n_clusters == "auto":
+            from firstcut.estimator.chosen_number import choose_told  # which few fits need
+
+            chosen = choose_told(core, self.max_clusters, settings, seed, self._say)
             # Where there is nothing to choose from there is one cluster.
-            n_clusters, known = 1 if self.n_clusters == "auto" else int(self.n_clusters), None
+            n_clusters = 1 if chosen is None else chosen.choice.n_clusters
+            known = None if chosen is None else chosen.known
+        n_clusters = int(n_clusters)
         if links is None:
             found = cut_core(core, n_clusters, graph.n_nodes, settings, seed, known, self._say)
             labels = found.labels
@@ -708,8 +710,7 @@ class SpectralClustering(
         # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.
         if sp.issparse(X) and X.dtype.kind in "biu":
             X = X.astype(np.float64)
-        sparse, kinds = False if is_anchored else "csr", [np.float64, np.float32]
-        X = validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=kinds)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         if reset:
             check_counts(self.get_params(deep=False), X.shape[0])
         return X
@@ -739,25 +740,6 @@ class SpectralClustering(
                 f"X has {shape[1]} features, but SpectralClustering is expecting "
                 f"{self.n_features_in_} features as input."
             )
-
-    def _choose_number(self, core: Problem, settings: Settings, seed: int) -> ChosenNumber | None:
-        """Choose the number of clusters, with a warning if the evidence is weak.
-
-        None where a number was given, or there are no two nodes with edges to choose one by.
-        """
-        if self.n_clusters != "auto":
-            return None
-        from firstcut.estimator.chosen_number import choose  # which few fits need
-        from firstcut.partitioning.auto_number import MAX_CLUSTERS
-
-        most = min(self.max_clusters or MAX_CLUSTERS, core.n_nodes)
-        if most < 2:
-            return None
-        chosen = choose(core, most, settings, seed)
-        self._say(f"Of 1 to {most} clusters {chosen.choice.n_clusters}: {chosen.choice.reason}")
-        if chosen.warning is not None:
-            warnings.warn(chosen.warning, UserWarning, stacklevel=4)
-        return chosen
 
     def _graph(
         self, affinity: Affinity, X: Any, options: dict[str, Any], seed: int
