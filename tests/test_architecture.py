@@ -53,7 +53,7 @@ ROOMS = {
     "certification": {*METHOD, "partitioning", "isolated"},
     "anchors": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
     "estimator": {*METHOD, "affinity", "partitioning", "certification", "isolated", "graph_inputs"}
-    - {"kernels"},
+    | {"anchors"} - {"kernels"},
     "files": set(),
     "comparison": {"graph", "cuts", "relaxation", "discretization", "partitioning"},
     "page_design": set(),

@@ -34,10 +34,19 @@ SETTINGS = [
     SpectralClustering(affinity="self_tuning"),
     SpectralClustering(affinity="precomputed"),
     SpectralClustering(n_clusters="auto", max_clusters=5),
+    SpectralClustering(affinity="anchors", n_anchors=30),
 ]
 
 
 FORMS = ("dense", "sparse")
+WITH_WEIGHTS = (
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_list",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+    "check_all_zero_sample_weights_error",
+)
 
 
 def expected_failures(estimator):
@@ -45,6 +54,8 @@ def expected_failures(estimator):
     # Computed by test_a_weight_is_not_a_repetition of test_sample_weight.py.
     reason = "a weight counts in the balance of clusters, and a repeated sample has edges, too"
     found = {f"check_sample_weight_equivalence_on_{form}_data": reason for form in FORMS}
+    if estimator.affinity == "anchors":
+        found |= dict.fromkeys(WITH_WEIGHTS, "weights of samples need edges, and it stores none")
     if estimator.affinity == "precomputed":
         found["check_clustering"] = (
             "it hands samples with two features to an estimator tagged as taking pairs of samples"
@@ -62,9 +73,10 @@ def test_every_parameter_of_theirs_is_a_parameter_of_ours():
     ours = inspect.signature(SpectralClustering).parameters
     assert list(ours)[: len(theirs)] == list(theirs)
     different = {name for name in theirs if theirs[name].default != ours[name].default}
-    # None where absence matters: what is given decides between the solvers
-    assert different == {"affinity", "assign_labels", "n_init", "eigen_tol"}
-    for name in ("assign_labels", "n_init", "eigen_tol"):
+    # None where absence matters: what is given decides between the solvers, and samples have more
+    # neighbours than anchors
+    assert different == {"affinity", "assign_labels", "n_init", "eigen_tol", "n_neighbors"}
+    for name in different - {"affinity"}:
         assert ours[name].default is None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 UNIT = 2.0**-22
 """What weights are multiples of: single precision holds them, and sums of 2³¹ rows are exact."""
@@ -36,3 +37,10 @@ class Block(NamedTuple):
     def n_points(self) -> int:
         """Number of points."""
         return int(self.anchors.shape[0])
+
+    def to_sparse(self, n_anchors: int) -> sp.csr_array:
+        """Return the rows of Z in double precision, of shape (n_points, n_anchors)."""
+        n, count = self.anchors.shape
+        indptr = np.arange(0, n * count + 1, count)
+        entries = self.weights.reshape(-1).astype(np.float64), self.anchors.reshape(-1), indptr
+        return sp.csr_array(entries, shape=(n, n_anchors))

@@ -66,7 +66,7 @@ def anchor_problem(crew: Crew, masses: np.ndarray) -> Problem:
 
 def ties_of_anchors(block: Block, _: Any, n_anchors: int) -> tuple[None, sp.csr_array]:
     """Tell ZᵀZ of a block."""
-    weights = _matrix(block, n_anchors)
+    weights = block.to_sparse(n_anchors)
     return None, sp.csr_array(weights.T @ weights)
 
 
@@ -111,7 +111,7 @@ def groups_of_block(
     keys, group = np.unique(_keys(block, kept, n_clusters), return_inverse=True)
     n = block.n_points
     members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(keys.size, n))
-    return None, Groups(keys, sp.csr_array(members @ _matrix(block, n_anchors)))
+    return None, Groups(keys, sp.csr_array(members @ block.to_sparse(n_anchors)))
 
 
 def label_groups(
@@ -163,14 +163,6 @@ def _merged(parts: list[Groups]) -> Groups:
     n = group.size
     members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(keys.size, n))
     return Groups(keys, sp.csr_array(members @ stacked))
-
-
-def _matrix(block: Block, n_anchors: int) -> sp.csr_array:
-    """Return Z of a block in double precision."""
-    n, count = block.anchors.shape
-    indptr = np.arange(0, n * count + 1, count)
-    entries = block.weights.reshape(-1).astype(np.float64), block.anchors.reshape(-1), indptr
-    return sp.csr_array(entries, shape=(n, n_anchors))
 
 
 def _some_at_a_time(

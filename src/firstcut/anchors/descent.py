@@ -7,8 +7,9 @@ make at the same time may together make it larger. The exact value decides:
 1. All changes are taken if the value falls; else half of them, then one block after another, each
    if the value falls.
 2. A block takes its moves to be made by points like its own in all others as well, which is what
-   happens where blocks are alike. A round in which nothing could be taken is made again without
-   that: then the moves of any block alone make the value fall.
+   happens where blocks are alike. A round in which nothing could be taken, or in which points of a
+   small cluster were held back, is made again without that: then the moves of any block alone make
+   the value fall.
 
 So the value falls in every round until no single move of a point makes it smaller. Changes are
 exact sums: who works on which block, and when, makes no difference.
@@ -72,6 +73,9 @@ def descend(
         n_rounds += 1
         movers = [b for b, change in enumerate(told) if change is not None]
         if not movers:
+            if alike and _are_held(crew.sizes, table):
+                alike = False
+                continue
             return Descended(kept, table, n_rounds, True)
         taken, table = _taken(table, before, {b: told[b] for b in movers})
         for b in taken:
@@ -85,6 +89,11 @@ def descend(
         alike = len(crew.sizes) > 1
         if not go_on(kept, table):
             return Descended(kept, table, n_rounds, False)
+
+
+def _are_held(sizes: Sequence[int], table: Table) -> bool:
+    """Whether a cluster is so small that no point leaves it where all blocks move alike."""
+    return bool(table.sizes.min() <= sum(sizes) / min(size for size in sizes if size))
 
 
 def _taken(table: Table, value: float, changes: dict[int, Entries]) -> tuple[list[int], Table]:

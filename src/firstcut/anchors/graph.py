@@ -19,7 +19,7 @@ from firstcut.anchors.blocks import Block
 from firstcut.anchors.contraction import anchor_problem
 from firstcut.anchors.crew import Threads
 from firstcut.anchors.nearest import NearestAnchors
-from firstcut.anchors.table import inverse_of
+from firstcut.anchors.table import Table, inverse_of, table_of_crew
 from firstcut.cuts import Problem
 from firstcut.graph import FactoredGraph
 from firstcut.memory import check_memory
@@ -114,13 +114,9 @@ class AnchorGraph(FactoredGraph):
     @property
     def weights(self) -> sp.csr_array:
         """Z as a sparse array, made afresh every time."""
-        blocks = [self.store.load(number) for number in range(len(self.store.sizes))]
-        columns = np.concatenate([block.anchors for block in blocks])
-        values = np.concatenate([block.weights for block in blocks]).astype(np.float64)
-        n, count = columns.shape
-        indptr = np.arange(0, n * count + 1, count)
-        entries = values.reshape(-1), columns.reshape(-1), indptr
-        return sp.csr_array(entries, shape=(n, self.n_anchors))
+        numbers = range(len(self.store.sizes))
+        rows = [self.store.load(number).to_sparse(self.n_anchors) for number in numbers]
+        return sp.csr_array(sp.vstack(rows, format="csr"))
 
     def to_sparse(self) -> sp.csr_array:
         """Return S itself: about (K n)² / p edges, for what is small.
@@ -147,6 +143,11 @@ class AnchorGraph(FactoredGraph):
         matrix.sort_indices()
         matrix.eliminate_zeros()
         return matrix
+
+    def table(self, labels: np.ndarray) -> Table:
+        """Return the weights that clusters 0..c-1 have at anchors: sizes and boundaries follow."""
+        kept, n_clusters = self.split(labels), int(labels.max()) + 1
+        return table_of_crew(self.crew, self.masses, kept, n_clusters)
 
     def split(self, labels: np.ndarray) -> list[np.ndarray]:
         """Return labels of all points as those of every block, in 32 bits."""

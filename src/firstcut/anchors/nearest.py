@@ -17,7 +17,13 @@ import numpy as np
 from firstcut.affinity.neighbors.searching import TREE_FEATURES
 from firstcut.affinity.neighbors.tree import TreeSearch
 from firstcut.anchors.blocks import UNIT, Block
-from firstcut.kernels.anchor_ties import LANES, nearest_by_products, settle_distances, weigh_ties
+from firstcut.kernels.anchor_ties import (
+    LANES,
+    add_to_centres,
+    nearest_by_products,
+    settle_distances,
+    weigh_ties,
+)
 from firstcut.threads import in_blocks, single_threaded
 
 SPARE = 2
@@ -37,6 +43,9 @@ MANY_ANCHORS = 8192
 
 SEEN_CELLS = 24
 """Cells whose anchors the points of a cell are compared with: its own and those nearest to it."""
+
+CELL_ROUNDS = 5
+"""Rounds of k-means by which cells are found: more hardly change which anchors a point sees."""
 
 FAR = 2.0**40
 """What lies farther than this from all anchors, in units of their spread, is brought here."""
@@ -190,10 +199,8 @@ class _Cells:
     most_rows = MOST_ROWS
 
     def __init__(self, anchors: np.ndarray, count: int) -> None:
-        from firstcut.anchors.choose import lloyd
-
         n_cells = round(np.sqrt(anchors.shape[0]))
-        centres = lloyd(anchors, anchors[:: anchors.shape[0] // n_cells], 1)
+        centres = _means_of_cells(anchors, anchors[:: anchors.shape[0] // n_cells])
         self._centres = _Products(centres, 1)
         cell = self._centres.candidates(anchors, 1)[:, 0]
         around = self._centres.candidates(centres, min(SEEN_CELLS, centres.shape[0]))
@@ -227,3 +234,15 @@ class _Cells:
         ends = np.flatnonzero(np.diff(cells[order])) + 1
         for rows in np.split(order, ends):
             yield cells[rows[0]], rows
+
+
+def _means_of_cells(anchors: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return centres of cells after some rounds of k-means; an empty one stays where it is."""
+    for _ in range(CELL_ROUNDS):
+        cell = _Products(centres, 1).candidates(anchors, 1)
+        sums, counts = np.zeros(centres.shape), np.zeros(centres.shape[0], dtype=np.int64)
+        add_to_centres(anchors, cell, sums, counts)
+        used = counts > 0
+        centres = centres.copy()
+        centres[used] = sums[used] / counts[used, None]
+    return centres

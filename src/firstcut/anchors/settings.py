@@ -50,7 +50,8 @@ def check_anchors(n_anchors: object, n_neighbors: object, n_samples: int) -> tup
     """Return both numbers, anchors cut down to the samples there are."""
     anchors = min(check_count("n_anchors", n_anchors), n_samples)
     neighbors = check_count("n_neighbors", n_neighbors)
-    if neighbors >= anchors:
+    # With a single anchor all points are tied to it.
+    if neighbors >= max(2, anchors):
         there = f"n_anchors={anchors}" if anchors < n_samples else f"the {n_samples} samples of X"
         remedy = f"pass n_neighbors={anchors - 1} or less, or more of these"
         raise ValueError(

@@ -163,7 +163,7 @@ def relax_anchors(
         f"{number} eigenvectors of {n} points",
         "lower_bound and partition need no eigenvectors of points.",
     )
-    small = _relaxed(graph, number, random_state, **options)
+    small = relaxed_anchors(graph, number, random_state, **options)
     if small.eigenvalues[-1] > LARGEST_EIGENVALUE:
         raise ValueError(
             f"n_clusters={number} is more than the directions that {graph.n_anchors} anchors have; "
@@ -189,10 +189,10 @@ def relax_anchors(
 def lower_bound_of_anchors(graph: AnchorGraph, n_clusters: int, random_state: RandomState) -> float:
     """Return a number that no cut of all points is below; see :func:`firstcut.lower_bound`."""
     number = check_number_of_clusters(n_clusters, graph)
-    return _relaxed(graph, number, random_state).lower_bound
+    return relaxed_anchors(graph, number, random_state).lower_bound
 
 
-def _relaxed(
+def relaxed_anchors(
     graph: AnchorGraph, n_clusters: int, random_state: RandomState, **options: Any
 ) -> Relaxation:
     """Return the eigenpairs of the anchors' own graph, with floors that hold for all points.

@@ -15,6 +15,7 @@ from firstcut import __version__
 from firstcut.cli.options import (
     OUTPUT,
     AffinityName,
+    Anchors,
     As,
     Clusters,
     CutName,
@@ -28,6 +29,7 @@ from firstcut.cli.options import (
     Json,
     LabelColumn,
     LabelsFile,
+    MaxMemory,
     Metric,
     NameColumn,
     Neighbors,
@@ -79,6 +81,8 @@ def _reading(values: dict[str, Any]) -> Any:
         affinity=values["affinity"],
         n_neighbors=values["neighbors"],
         metric=values["metric"],
+        n_anchors=values.get("n_anchors"),
+        max_memory=values.get("max_memory"),
         seed=values["seed"],
         kind=values["as_"],
         format=values["format"],
@@ -157,6 +161,8 @@ def cluster(
     affinity: AffinityName = None,
     neighbors: Neighbors = None,
     metric: Metric = None,
+    n_anchors: Anchors = None,
+    max_memory: MaxMemory = None,
     symmetrize: Symmetrize = None,
     isolated: Isolated = "error",
     superpixels: Superpixels = None,
@@ -170,6 +176,8 @@ def cluster(
     firstcut cluster friends.edges -k auto --report friends.html
 
     firstcut cluster photo.jpg -k 6 -o segments.png
+
+    firstcut cluster large.npy -k 10 --affinity anchors --max-memory 4GiB -o labels.npy
     """
     values = dict(locals())
     from firstcut.cli.clustering import ClusterOptions, run

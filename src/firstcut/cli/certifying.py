@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.cli.anchored import refuse_anchored
 from firstcut.cli.clustering import (
     PROVEN,
     check_clusters,
@@ -53,6 +54,7 @@ def run(options: CertifyOptions) -> int:
     outputs = [] if options.output is None else [Output("-o", options.output, LABEL_SUFFIXES)]
     check_outputs(outputs, options.force, options.json, [reading.file, options.labels])
     reading.check()
+    refuse_anchored(reading)
     check_choice("--effort", options.effort, EFFORTS)
     check_number("--time-limit", options.time_limit)
     if not 0 <= options.gap < 1:

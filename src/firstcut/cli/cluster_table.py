@@ -41,9 +41,13 @@ def clusters_of(graph: Any, labels: np.ndarray, cut: str, isolated: str) -> list
     """Return the clusters of labels 0..k-1."""
     from firstcut.cuts import as_problem
 
-    problem = as_problem(graph, cut, isolated=isolated)
-    weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
     sizes = np.bincount(labels)
+    if hasattr(graph, "n_anchors"):  # which stores no edges, and has every degree 1
+        table = graph.table(labels)
+        weights, boundaries = table.sizes, table.boundaries
+    else:
+        problem = as_problem(graph, cut, isolated=isolated)
+        weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
     return [
         Cluster(
             label,

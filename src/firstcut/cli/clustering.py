@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.cli.anchored import check_wishes
 from firstcut.cli.cluster_table import HEAD, as_rows, clusters_of
 from firstcut.cli.drawing import SEGMENTS, check_picture, draw, needs_path, usual_picture
 from firstcut.cli.inputs import InputOptions, Posed, pose
@@ -136,6 +137,8 @@ def _check(options: ClusterOptions) -> None:
     from firstcut.validation import check_choice, check_number
 
     options.reading.check()
+    if options.reading.is_anchored:
+        check_wishes(options.report, options.picture)
     check_choice("--effort", options.effort, EFFORTS)
     if options.time_limit is not None:
         check_number("--time-limit", options.time_limit)
@@ -386,7 +389,8 @@ def _show(
     show(", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()), to_error)
     told = written_words(list(outputs.values()))
     if not outputs:
-        told = "Labels are written with -o labels.csv, a page with --report page.html."
+        page = "" if posed.is_anchored else ", a page with --report page.html"
+        told = f"Labels are written with -o labels.csv{page}."
     if told:
         show(told, to_error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from firstcut.cli.anchored import refuse_anchored
 from firstcut.cli.clustering import check_clusters, written_words
 from firstcut.cli.drawing import save
 from firstcut.cli.inputs import InputOptions, pose
@@ -44,6 +45,7 @@ def run(options: CompareOptions) -> int:
     if outputs:
         check_installed("Pictures", "matplotlib", "plot")
     options.reading.check()
+    refuse_anchored(options.reading)
     _check_methods(options)
     posed = pose(options.reading)
     compared = compare(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firstcut.cli.anchored import refuse_anchored
 from firstcut.cli.cluster_table import HEAD, as_rows, clusters_of
 from firstcut.cli.clustering import in_number, partition_record, write_labels, written_words
 from firstcut.cli.inputs import InputOptions, pose
@@ -37,6 +38,7 @@ def run(options: EvaluateOptions) -> int:
     outputs = [] if options.output is None else [Output("-o", options.output, LABEL_SUFFIXES)]
     check_outputs(outputs, options.force, options.json, [reading.file, options.labels])
     reading.check()
+    refuse_anchored(reading)
     if options.labels == reading.file == STANDARD_INPUT:
         raise ValueError("Only one of FILE and LABELS can be -, the standard input.")
     Source.of(options.labels)  # which raises where there is none

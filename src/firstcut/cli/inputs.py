@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from firstcut.cli.anchored import (
+    ANCHORS,
+    Rows,
+    check_anchored,
+    graph_of_anchors,
+    is_read_by_blocks,
+    rows_of,
+)
 from firstcut.cli.telling import noted
 
 if TYPE_CHECKING:
@@ -51,6 +59,8 @@ class InputOptions:
     affinity: str | None = None
     n_neighbors: int | None = None
     metric: str | None = None
+    n_anchors: int | None = None
+    max_memory: str | None = None
     seed: int = 0
     kind: str | None = None
     format: str | None = None
@@ -64,6 +74,11 @@ class InputOptions:
     standardize: bool = False
     command: tuple[str, ...] = ()
 
+    @property
+    def is_anchored(self) -> bool:
+        """Whether points are joined through anchors, in a graph that stores no edges."""
+        return self.affinity == ANCHORS
+
     def check(self) -> None:
         """Raise where an option is none of its choices, before any file is read."""
         from firstcut.affinity import AFFINITIES
@@ -73,7 +88,8 @@ class InputOptions:
 
         check_choice("--cut", self.cut, CUTS)
         if self.affinity is not None:
-            check_choice("--affinity", self.affinity, AFFINITIES)
+            check_choice("--affinity", self.affinity, (*AFFINITIES, ANCHORS))
+        check_anchored(self)
         if self.kind is not None:
             check_choice("--as", self.kind, ("points", "graph"))
         if self.format is not None:
@@ -126,8 +142,15 @@ class Posed:
         return int(self.graph.n_nodes)
 
     @property
-    def n_edges(self) -> int:
-        """Number of edges, self-loops left out."""
+    def is_anchored(self) -> bool:
+        """Whether the graph joins points through anchors, and stores no edges."""
+        return hasattr(self.graph, "n_anchors")
+
+    @property
+    def n_edges(self) -> int | None:
+        """Number of edges, self-loops left out; None where they are not stored."""
+        if self.is_anchored:
+            return None
         loops = int(np.count_nonzero(self.graph.matrix.diagonal()))
         return (int(self.graph.n_stored) - loops) // 2
 
@@ -141,6 +164,8 @@ class Posed:
             what = f"{loaded.n_items:,} points of {loaded.data.shape[1]:,} numbers, {self.how}"
         else:
             what = "a graph"
+        if self.is_anchored:
+            return f"{loaded.source}: {what} of {self.n_nodes:,} nodes"
         return f"{loaded.source}: {what} of {self.n_nodes:,} nodes and {self.n_edges:,} edges"
 
 
@@ -164,7 +189,8 @@ def pose(options: InputOptions) -> Posed:
         options.header,
         options.symmetrize is not None,
     )
-    loaded = read(options.file, wanted, options.format)
+    by_blocks = options.is_anchored and is_read_by_blocks(options)
+    loaded = rows_of(options) if by_blocks else read(options.file, wanted, options.format)
     notes: list[str] = []
     with noted(notes) as note:
         for line in loaded.notes:
@@ -185,6 +211,14 @@ def _posed(
     _check_fit(options, loaded)
     began = perf_counter()
     image_graph = None
+    if options.is_anchored and loaded.kind == "points":
+        loaded = _scaled(options, loaded, note)
+        graph, how = graph_of_anchors(options, loaded.data)
+        if isinstance(loaded.data, Rows):
+            loaded = replace(loaded, data=loaded.data.counted(graph))
+        seconds["graph"] = perf_counter() - began
+        names = range(graph.n_nodes) if loaded.names is None else loaded.names
+        return Posed(graph, loaded, how, names, "row", None, seconds, tuple(notes))
     if loaded.kind == "points":
         loaded = _scaled(options, loaded, note)
         matrix, how = _graph_of_points(options, loaded, note)

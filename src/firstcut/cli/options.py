@@ -24,6 +24,12 @@ def _names(registry: str) -> Callable[[], list[str]]:
     return listed
 
 
+def _affinities() -> list[str]:
+    from firstcut.cli.anchored import ANCHORS
+
+    return [*_names("AFFINITIES")(), ANCHORS]
+
+
 def _formats() -> list[str]:
     from firstcut.files import FORMATS
 
@@ -56,8 +62,8 @@ AffinityName = Annotated[
         "--affinity",
         metavar="NAME",
         help="How points become a graph: adaptive_neighbors (default), nearest_neighbors, "
-        "self_tuning, or a kernel such as rbf or cosine.",
-        autocompletion=_names("AFFINITIES"),
+        "self_tuning, a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
+        autocompletion=_affinities,
         rich_help_panel=GRAPH,
     ),
 ]
@@ -66,7 +72,26 @@ Neighbors = Annotated[
     typer.Option(
         "--neighbors",
         metavar="N",
-        help="Neighbours of every point (default: 10).",
+        help="Neighbours of every point (default: 10), or the anchors it is tied to (default: 5).",
+        rich_help_panel=GRAPH,
+    ),
+]
+Anchors = Annotated[
+    int | None,
+    typer.Option(
+        "--n-anchors",
+        metavar="N",
+        help="Anchors that points are joined through, with --affinity anchors (default: 1000).",
+        rich_help_panel=GRAPH,
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Memory that may be in use, as 4GiB, with --affinity anchors: .npy and Parquet files "
+        "are read block by block.",
         rich_help_panel=GRAPH,
     ),
 ]

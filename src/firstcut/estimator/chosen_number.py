@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from firstcut.cuts import Cut, Problem
-from firstcut.estimator.strategies import Settings, relax_with_warning
+from firstcut.estimator.strategies import Say, Settings, relax_with_warning
 from firstcut.graph import as_graph
-from firstcut.partitioning.auto_number import ROUGH
+from firstcut.partitioning.auto_number import MAX_CLUSTERS, ROUGH
 from firstcut.partitioning.cut_path import CutPath, choice_of, pairs_of_path
 from firstcut.partitioning.number_of_clusters import Choice
 from firstcut.partitioning.path_search import path_partitions
 from firstcut.results import Partition, Relaxation
 from firstcut.short_reprs import fields_in_one_line
+from firstcut.validation import warn_caller
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,3 +158,20 @@ def choose(core: Problem, most: int, settings: Settings, seed: int) -> ChosenNum
     relaxation = relax_with_warning(core, count, seed, options)
     choice = choice_of(core, numbers, relaxation, seed)
     return ChosenNumber(numbers, count, relaxation if is_spectral else None, choice)
+
+
+def choose_told(
+    core: Problem, max_clusters: int | None, settings: Settings, seed: int, say: Say
+) -> ChosenNumber | None:
+    """Choose a number of clusters, tell why, and warn where the evidence is weak.
+
+    None where there are no two nodes with edges to choose one by.
+    """
+    most = min(max_clusters or MAX_CLUSTERS, core.n_nodes)
+    if most < 2:
+        return None
+    chosen = choose(core, most, settings, seed)
+    say(f"Of 1 to {most} clusters {chosen.choice.n_clusters}: {chosen.choice.reason}")
+    if chosen.warning is not None:
+        warn_caller(chosen.warning)
+    return chosen

@@ -14,7 +14,7 @@ from firstcut.affinity import AFFINITIES, affinity_of
 from firstcut.affinity.square_check import warn_of_graph
 from firstcut.cuts import CutLike, as_problem, given_graph
 from firstcut.estimator.given_graph import read_given
-from firstcut.estimator.parameters import DEFAULTS
+from firstcut.estimator.parameters import ANCHORS, DEFAULTS
 from firstcut.graph import as_graph
 from firstcut.partitioning.cut_path import CutPath, check_numbers, cut_path_problem
 from firstcut.partitioning.efforts import EFFORTS
@@ -94,6 +94,11 @@ def cut_path(
     check_listener(callback)
     numbers = check_numbers(n_clusters)
     effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
+    if isinstance(affinity, str) and affinity == ANCHORS:
+        raise ValueError(
+            "affinity='anchors' stores no edges, which a path needs; SpectralClustering('auto', "
+            "affinity='anchors').fit(X).cut_path_ has the path of anchors."
+        )
     chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
     if symmetrize is not None and chosen.takes != "affinities":
         raise ValueError(
@@ -104,7 +109,7 @@ def cut_path(
     refuse_masked("X", X)
     names = None
     if not (isinstance(X, np.ndarray) or sp.issparse(X)):
-        X, names = read_given(X, chosen, affinity)
+        X, names = read_given(X, chosen.takes, affinity)
     samples = X if hasattr(X, "shape") else as_plain("X", X)
     options: dict[str, Any] = {}
     if "metric" in chosen.parameters:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from firstcut.affinity.affinity import Affinity
-from firstcut.graph import Graph
+from firstcut.graph import Graph, is_factored
 from firstcut.graph_inputs import as_matrix, is_foreign
 
 
@@ -20,28 +19,33 @@ class Given(NamedTuple):
     names: tuple[Any, ...] | None
 
 
-def read_given(X: Any, affinity: Affinity, name: Any, n_known: int | None = None) -> Given:
+def read_given(X: Any, takes: str, name: Any, n_known: int | None = None) -> Given:
     """Return X as it is or, where it is a graph of another library, its matrix and names.
 
     Parameters
     ----------
     X : object
-    affinity : Affinity
+    takes : {"samples", "affinities", "distances"}
         What X is expected to be.
     name : str or callable
-        Its name, for the error.
+        The name of the affinity, for the error.
     n_known : int, optional
         The number of nodes of a graph that new rows are for: a frame as wide as that holds rows.
     """
+    if is_factored(X):
+        raise TypeError(
+            f"X is {X!r}, which stores no edges. firstcut.partition cuts it as it is; the "
+            "estimator makes one of samples, by affinity='anchors'."
+        )
     is_frame, is_own = hasattr(X, "columns"), isinstance(X, Graph)
-    if not (is_own or is_foreign(X)) or (is_frame and affinity.takes != "affinities"):
+    if not (is_own or is_foreign(X)) or (is_frame and takes != "affinities"):
         return Given(X, None)
-    if affinity.takes != "affinities":
+    if takes != "affinities":
         library = type(X).__module__.partition(".")[0]
         what = "edges and their weights" if library == "builtins" else f"a graph of {library}"
         instead = ", or adata.obsm['X_pca'] to make one of points" if library == "anndata" else ""
         raise ValueError(
-            f"X is {what}, and affinity={name!r} takes {affinity.takes}. Pass "
+            f"X is {what}, and affinity={name!r} takes {takes}. Pass "
             f"affinity='precomputed' to cut the graph{instead}."
         )
     if is_own:

@@ -8,8 +8,9 @@ warning, as scikit-learn's own users pass many of those.
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from firstcut.affinity import AFFINITIES
-from firstcut.affinity.adaptive_neighbors import DEFAULTS as ADAPTIVE_DEFAULTS
+from firstcut.affinity.adaptive_neighbors import DEFAULTS as NEIGHBOR_DEFAULTS
 from firstcut.affinity.affinity import SEARCH_PARAMETERS, Affinity
 from firstcut.affinity.neighbors.metrics import METRICS
 from firstcut.affinity.neighbors.searching import DEVICES, NEIGHBORS
@@ -30,6 +31,7 @@ from firstcut.discretization.first_order import ETA_NAMES
 from firstcut.estimator.strategies import STRATEGIES, Settings
 from firstcut.partitioning.efforts import EFFORTS
 from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
+from firstcut.validation import warn_caller
 
 METHOD_ALIASES = {"discretize": "rotation"}
 """scikit-learn's names of discretizers that have another one here."""
@@ -43,12 +45,22 @@ DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effo
 AFFINITY_PARAMETERS = ("n_neighbors", "metric", *KERNEL_DEFAULTS, "n_jobs")
 """Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
 
+ANCHORS = "anchors"
+"""The affinity that ties samples to anchors. It is the estimator's alone: what it makes stores no
+edges, and those in :data:`firstcut.AFFINITIES` return a matrix."""
+
+ANCHOR_PARAMETERS = ("n_anchors", "n_neighbors", "max_memory", "folder", "device", "n_jobs")
+"""Parameters of the estimator that go to :func:`firstcut.anchor_graph`."""
+
 AFFINITY_DEFAULTS = {
-    "n_neighbors": ADAPTIVE_DEFAULTS["n_neighbors"],
-    "metric": ADAPTIVE_DEFAULTS["metric"],
+    "n_neighbors": None,
+    "metric": NEIGHBOR_DEFAULTS["metric"],
     **KERNEL_DEFAULTS,
     "neighbors": "auto",
     "device": "auto",
+    "n_anchors": 1000,
+    "max_memory": None,
+    "folder": None,
 }
 """What those mean that are said to have no effect, if they are given and the affinity has none."""
 
@@ -61,8 +73,8 @@ CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
     "n_init": [_COUNT, None],
     "gamma": [Interval(Real, 0, None, closed="left")],
-    "affinity": [callable, StrOptions(set(AFFINITIES))],
-    "n_neighbors": [_COUNT],
+    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS})],
+    "n_neighbors": [_COUNT, None],
     "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
     "assign_labels": [StrOptions({*DISCRETIZERS, *METHOD_ALIASES}), None],
     "degree": [Interval(Real, 0, None, closed="left")],
@@ -79,6 +91,9 @@ CONSTRAINTS: dict[str, Any] = {
     "neighbors": [StrOptions(set(NEIGHBORS))],
     "device": [StrOptions(set(DEVICES))],
     "metric": [callable, StrOptions(set(METRICS))],
+    "n_anchors": [_COUNT],
+    "max_memory": [_COUNT, str, None],
+    "folder": [str, os.PathLike, None],
 }
 """What every parameter may be, in scikit-learn's terms; names come from the registries."""
 
@@ -141,48 +156,77 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
     name = parameters["affinity"]
     affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
     known = affinity.parameters
-    own_search = SEARCH_PARAMETERS if affinity.searches else ()
-    # 1. Warn of parameters that it does not have. One that was given its default cannot be told
-    #    from one that was not given.
-    unused = [
-        option
-        for option, default in AFFINITY_DEFAULTS.items()
-        if option not in (*known, *own_search) and parameters[option] != default
-    ]
-    if unused:
-        told = ", ".join(f"{option}={parameters[option]!r}" for option in unused)
-        searched = unused[0] in SEARCH_PARAMETERS
-        have = [
-            other
-            for other, its in AFFINITIES.items()
-            if unused[0] in its.parameters or (searched and its.searches)
-        ]
-        warnings.warn(
-            f"{told} has no effect: affinity={name!r} does not have it. What has {unused[0]}: "
-            f"{', '.join(map(repr, have))}.",
-            UserWarning,
-            # The user's line: above this function are fit and scikit-learn's wrapper of it.
-            stacklevel=4,
-        )
-    # 2. Add kernel_params, in a copy: the caller's dict is not ours to change.
+    _warn_of_unused(parameters, [*known, *(SEARCH_PARAMETERS if affinity.searches else ())])
+    # Copied: the caller's dict is not ours to change.
     further = dict(parameters["kernel_params"] or {})
     if callable(name):
         return affinity, further  # a function of the user's gets what the user says, nothing else
     own = [option for option in AFFINITY_PARAMETERS if option in known]
+    _check_further(further, name, own, [option for option in known if option not in own])
+    # What is None is the affinity's to choose.
+    given = {option: parameters[option] for option in own if parameters[option] is not None}
+    return affinity, given | further
+
+
+def resolve_anchors(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of anchors, or raise where they contradict.
+
+    Parameters
+    ----------
+    parameters : mapping
+        All parameters of the estimator, each within its constraint.
+
+    Returns
+    -------
+    dict
+    """
+    _warn_of_unused(parameters, ANCHOR_PARAMETERS)
+    _check_further(parameters["kernel_params"] or {}, ANCHORS, ANCHOR_PARAMETERS, ())
+    return {option: parameters[option] for option in ANCHOR_PARAMETERS}
+
+
+def _warn_of_unused(parameters: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Warn of parameters that the affinity does not have.
+
+    One that was given its default cannot be told from one that was not given.
+    """
+    unused = [
+        option
+        for option, default in AFFINITY_DEFAULTS.items()
+        if option not in known and parameters[option] != default
+    ]
+    if not unused:
+        return
+    told = ", ".join(f"{option}={parameters[option]!r}" for option in unused)
+    searched = unused[0] in SEARCH_PARAMETERS
+    have = [
+        other
+        for other, its in AFFINITIES.items()
+        if unused[0] in its.parameters or (searched and its.searches)
+    ]
+    have += [ANCHORS] if unused[0] in ANCHOR_PARAMETERS else []
+    warn_caller(
+        f"{told} has no effect: affinity={parameters['affinity']!r} does not have it. What has "
+        f"{unused[0]}: {', '.join(map(repr, have))}."
+    )
+
+
+def _check_further(
+    further: Mapping[str, Any], name: str, own: Sequence[str], allowed: Sequence[str]
+) -> None:
+    """Raise where kernel_params hold what is no parameter, or one of the estimator itself."""
     twice = sorted(set(further) & set(own))
     if twice:
         raise ValueError(
             f"kernel_params holds {', '.join(map(repr, twice))}, which the estimator has a "
             f"parameter for; pass {twice[0]}=... itself."
         )
-    allowed = [option for option in known if option not in own]
     unknown = sorted(set(further) - set(allowed))
     if unknown:
         raise ValueError(
             f"kernel_params holds {', '.join(map(repr, unknown))}, which affinity={name!r} does "
             f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
         )
-    return affinity, {option: parameters[option] for option in own} | further
 
 
 def check_counts(parameters: Mapping[str, Any], n_samples: int) -> None:
@@ -205,6 +249,9 @@ def seed_of(random_state: Any) -> int:
 
 def _strategy(parameters: Mapping[str, Any]) -> str:
     """Return the name of the strategy that ``solver`` and the parameters given ask for."""
+    if parameters["affinity"] == ANCHORS:
+        # Labels are not made of eigenvectors there: it is the width of the embedding alone.
+        parameters = {**parameters, "n_components": None}
     given = {
         name: [p for p in strategy.parameters if parameters[p] is not None]
         for name, strategy in STRATEGIES.items()

@@ -27,10 +27,12 @@ from firstcut.affinity.affinity import Affinity
 from firstcut.cuts import Cut, Problem, as_cut, value_of_sums
 from firstcut.estimator.eigenpairs import FittedEigenpairs
 from firstcut.estimator.parameters import (
+    ANCHORS,
     CONSTRAINTS,
     check_counts,
     resolve,
     resolve_affinity,
+    resolve_anchors,
     seed_of,
 )
 from firstcut.estimator.prediction import Clusters, Prediction
@@ -42,8 +44,9 @@ from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked
 
 if TYPE_CHECKING:
     from firstcut.certification.proof import ProofProgress
-    from firstcut.estimator.chosen_number import ChosenNumber
     from firstcut.estimator.extension import Extension
+    from firstcut.estimator.fitted_anchors import FittedAnchors
+    from firstcut.partitioning.cut_path import CutPath
     from firstcut.partitioning.links import Links
 
 
@@ -65,6 +68,16 @@ class Fitted:
     links: Links | None = None
     certified: float | None = None
 
+    @property
+    def solver(self) -> str:
+        """The strategy that was used."""
+        return self.settings.solver
+
+    @property
+    def cut_value(self) -> float:
+        """The cut value of the labels."""
+        return value_of_sums(*self.sums)
+
     @cached_property
     def eigenpairs(self) -> FittedEigenpairs:
         """The eigenpairs of the graph."""
@@ -77,6 +90,27 @@ class Fitted:
             self.settings.eigen_options,
             self.relaxation,
         )
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """The smallest eigenvalues of the graph."""
+        return self.eigenpairs.relaxation.eigenvalues
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """The rows of the eigenvectors, in the precision of the graph."""
+        dtype = np.float32 if self.matrix.dtype == np.float32 else np.float64
+        return self.eigenpairs.embedding.astype(dtype, copy=False)
+
+    @property
+    def lower_bound(self) -> float:
+        """What is proven, or else what eigenvalues say."""
+        return self.eigenpairs.lower_bound if self.certified is None else self.certified
+
+    @property
+    def n_components(self) -> int:
+        """Number of columns of the embedding."""
+        return int(self.embedding.shape[1])
 
     @cached_property
     def prediction(self) -> Prediction:
@@ -92,6 +126,34 @@ class Fitted:
         from firstcut.estimator.extension import Extension  # which few models need
 
         return Extension(self.prediction, self.eigenpairs)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the clusters of samples."""
+        return self.prediction.place(X)[0]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return where samples lie in the embedding."""
+        return self.extension.place(X).astype(self.embedding.dtype, copy=False)
+
+    def score(self, X: Any) -> float:
+        """Return minus the cut value with samples added, or of the labels if they are those."""
+        if self.prediction.is_training_data(X):
+            return -self.cut_value
+        labels, ties = self.prediction.place(X)
+        return -self.prediction.clusters.value_with(ties, labels)
+
+    def certify(self, gap: float, time_limit: float | None, callback: Any) -> Fitted:
+        """Return it with the bound that is proven, and with better labels if there are."""
+        from firstcut.estimator.certified import certify_fitted  # which few models need
+
+        given = self.matrix, self.cut, self.labels, self.links, self.seed
+        labels, bound, sums = certify_fitted(*given, gap, time_limit, callback)
+        # What was proven before stays so.
+        bound = max(bound, self.certified or 0.0)
+        found = replace(self, labels=labels, sums=sums, certified=bound)
+        if "eigenpairs" in self.__dict__:  # which are those of the same graph
+            found.__dict__["eigenpairs"] = self.eigenpairs
+        return found
 
 
 class SpectralClustering(
@@ -117,7 +179,8 @@ class SpectralClustering(
         "amg" needs pyamg. [spectral]
     n_components : int, default=None
         Number of eigenvectors that labels are made of; None means ``n_clusters``. The number of
-        clusters is ``n_clusters`` whatever it is. [spectral]
+        clusters is ``n_clusters`` whatever it is. [spectral] With ``affinity="anchors"`` it is the
+        number of columns of ``embedding_`` alone.
     random_state : int, RandomState instance or None, default=None
         An int fixes the labels, on any number of threads.
     n_init : int, default=None
@@ -132,13 +195,17 @@ class SpectralClustering(
           ``n_neighbors`` neighbours, see :data:`firstcut.AFFINITIES`.
         - "rbf" or another kernel of ``sklearn.metrics.pairwise.pairwise_kernels``, or a callable
           that takes two samples: all pairs, so n² numbers.
+        - "anchors": samples are tied to ``n_anchors`` anchors and joined through these, for data of
+          any size: X may lie in files, and nothing of n² is made; see
+          :func:`firstcut.anchor_graph`.
         - "precomputed": X is the graph: affinities between samples, or a graph of networkx,
           igraph, torch_geometric, pandas (an edge list) or AnnData.
         - "precomputed_nearest_neighbors": X is distances; each sample is joined to its
           ``n_neighbors`` nearest.
-    n_neighbors : int, default=10
-        Neighbours of a sample, itself included; cut down to the number of samples where that is
-        smaller.
+    n_neighbors : int, default=None
+        Neighbours of a sample, itself included, or the anchors that it is tied to; None means 10
+        neighbours, or 5 anchors. Cut down to the number of samples, and below that of anchors,
+        where that is smaller.
     eigen_tol : float or "auto", default=None
         Relative tolerance of the eigenpairs; None and "auto" mean the eigensolver's own.
         [spectral]
@@ -188,6 +255,14 @@ class SpectralClustering(
         What near means to the neighbour graphs: "euclidean", "cosine", "correlation", another name
         of scikit-learn's, or a function of two samples; see
         :func:`firstcut.adaptive_neighbors_graph`. New samples are compared by it, too.
+    n_anchors : int, default=1000
+        Anchors, at most as many as samples: more follow finer shapes, and take longer. [anchors]
+    max_memory : int or str, default=None
+        Memory that this process may have in use, in bytes or as ``"4GiB"``; None is most of what
+        the system has left. [anchors]
+    folder : path, default=None
+        Where anchors, ties and the state of the search are kept: a fit that was killed goes on
+        there when it is made again. [anchors]
 
     Attributes
     ----------
@@ -202,8 +277,8 @@ class SpectralClustering(
         :meth:`certify` proves a better one.
     gap_ : float
         (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
-    affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
-        The graph.
+    affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples), or AnchorGraph
+        The graph; that of anchors stores no edges.
     neighbors_recall_ : float or None
         The fraction of the nearest neighbours that the graph was made of: 1.0 of an exact search,
         else measured on a sample of rows. None where the affinity looks for no neighbours.
@@ -233,7 +308,10 @@ class SpectralClustering(
     A parameter marked [spectral] raises with ``solver="multilevel"``, and one marked [multilevel]
     with ``solver="spectral"``. In a grid search over such a parameter, pass ``solver`` too, or
     leave None out of the grid: None is the other solver. A parameter that the affinity or the
-    method does not have gives a warning.
+    method does not have gives a warning, so one marked [anchors] with any other affinity.
+
+    ``affinity="anchors"`` stores no edges. What needs them raises: the spectral solver, weights of
+    samples, links, and :meth:`certify`. Both cuts are the same there, as every degree is 1.
 
     Examples
     --------
@@ -258,7 +336,7 @@ class SpectralClustering(
         n_init: int | None = None,
         gamma: float = 1.0,
         affinity: Any = "adaptive_neighbors",
-        n_neighbors: int = 10,
+        n_neighbors: int | None = None,
         eigen_tol: float | str | None = None,
         assign_labels: str | None = None,
         degree: float = 3,
@@ -275,6 +353,9 @@ class SpectralClustering(
         neighbors: str = "auto",
         device: str = "auto",
         metric: Any = "euclidean",
+        n_anchors: int = 1000,
+        max_memory: int | str | None = None,
+        folder: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -300,6 +381,9 @@ class SpectralClustering(
         self.neighbors = neighbors
         self.device = device
         self.metric = metric
+        self.n_anchors = n_anchors
+        self.max_memory = max_memory
+        self.folder = folder
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -320,7 +404,9 @@ class SpectralClustering(
             Samples, which may be mapped from a file or lie on a GPU as a tensor of PyTorch or an
             array of CuPy; affinities between them, or a graph of another library, if
             ``affinity="precomputed"``; distances between them if
-            ``affinity="precomputed_nearest_neighbors"``.
+            ``affinity="precomputed_nearest_neighbors"``. With ``affinity="anchors"`` also what is
+            read block by block: the path of an ``.npy`` or Parquet file, arrays of zarr and h5py,
+            and whatever else :func:`firstcut.anchor_graph` takes.
         y : Ignored
             Present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -340,10 +426,19 @@ class SpectralClustering(
         """
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
+        self.neighbors_recall_: float | None = None
         if self.verbose:
             from firstcut.progress import watch  # which few fits need
 
             watch()
+        if self.affinity == ANCHORS:
+            from firstcut.estimator.anchored import check_anchored, fit_anchored  # for large data
+
+            asked = {"sample_weight": sample_weight, "must_link": must_link}
+            check_anchored(parameters, settings, **asked, cannot_link=cannot_link)
+            of_anchors = resolve_anchors(parameters)
+            X = self._checked(X, reset=True)
+            return self._keep(*fit_anchored(X, parameters, of_anchors, settings, self._say))
         affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
         cut, seed = as_cut(self.cut, X.shape[0]), seed_of(self.random_state)
@@ -373,12 +468,15 @@ class SpectralClustering(
         core = problem.restrict(nodes)
 
         # From the graph to labels, and to those of the nodes without edges.
-        chosen = self._choose_number(core, settings, seed)
-        if chosen is not None:
-            n_clusters, known = chosen.choice.n_clusters, chosen.known
-        else:
+        chosen, known, n_clusters = None, None, self.n_clusters
+        if n_clusters == "auto":
+            from firstcut.estimator.chosen_number import choose_told  # which few fits need
+
+            chosen = choose_told(core, self.max_clusters, settings, seed, self._say)
             # Where there is nothing to choose from there is one cluster.
-            n_clusters, known = 1 if self.n_clusters == "auto" else int(self.n_clusters), None
+            n_clusters = 1 if chosen is None else chosen.choice.n_clusters
+            known = None if chosen is None else chosen.known
+        n_clusters = int(n_clusters)
         if links is None:
             found = cut_core(core, n_clusters, graph.n_nodes, settings, seed, known, self._say)
             labels = found.labels
@@ -390,19 +488,13 @@ class SpectralClustering(
         labels = number_by_appearance(labels)
 
         sums = problem.boundaries(labels), problem.cluster_weights(labels)
-        self.labels_ = labels
-        self.n_clusters_ = n_clusters
-        self.cut_value_ = value_of_sums(*sums)
-        self.affinity_matrix_ = matrix
-        self.solver_ = settings.solver
-        self.n_iter_ = found.n_iter
-        self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
+        path = None
         if chosen is not None:
             own = found.labels if links is None else number_by_appearance(labels[nodes])
             every = self.node_names_
             names = None if every is None else tuple(every[node] for node in nodes)
-            self.cut_path_ = chosen.path(core, matrix, cut, own, settings, seed, names)
-        self._fitted = Fitted(
+            path = chosen.path(core, matrix, cut, own, settings, seed, names)
+        fitted = Fitted(
             X,
             matrix,
             labels,
@@ -417,9 +509,23 @@ class SpectralClustering(
             links,
         )
         self._say(
-            f"{n_clusters} clusters, cut value {self.cut_value_:.6g}: graph {made - begin:.2f} s, "
-            f"cut {perf_counter() - made:.2f} s"
+            f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: graph "
+            f"{made - begin:.2f} s, cut {perf_counter() - made:.2f} s"
         )
+        return self._keep(fitted, found.n_iter, path)
+
+    def _keep(self, fitted: Fitted | FittedAnchors, n_iter: int, path: CutPath | None) -> Self:
+        """Keep what a fit found."""
+        self._fitted = fitted
+        self.labels_ = fitted.labels
+        self.n_clusters_ = fitted.n_clusters
+        self.cut_value_ = fitted.cut_value
+        self.affinity_matrix_ = fitted.matrix
+        self.solver_ = fitted.solver
+        self.n_iter_ = n_iter
+        self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
+        if path is not None:
+            self.cut_path_ = path
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -441,7 +547,7 @@ class SpectralClustering(
         labels : ndarray of shape (n_new,)
         """
         check_is_fitted(self)
-        return self._fitted.prediction.place(self._checked(X, reset=False))[0]
+        return self._fitted.predict(self._checked(X, reset=False))
 
     def transform(self, X: Any) -> np.ndarray:
         """Return where samples lie in the embedding.
@@ -463,12 +569,11 @@ class SpectralClustering(
         embedding : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        places = self._fitted.extension.place(self._checked(X, reset=False))
-        return places.astype(self.embedding_.dtype, copy=False)
+        return self._fitted.transform(self._checked(X, reset=False))
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
+        return self._fitted.n_components
 
     def score(self, X: Any = None, y: Any = None) -> float:
         """Return minus the cut value: the larger, the better.
@@ -488,11 +593,7 @@ class SpectralClustering(
         check_is_fitted(self)
         if X is None:
             return -self.cut_value_
-        X = self._checked(X, reset=False)
-        if self._fitted.prediction.is_training_data(X):
-            return -self.cut_value_
-        labels, ties = self._fitted.prediction.place(X)
-        return -self._fitted.prediction.clusters.value_with(ties, labels)
+        return self._fitted.score(self._checked(X, reset=False))
 
     def certify(
         self,
@@ -523,26 +624,9 @@ class SpectralClustering(
             Of ``labels_``, with the bound that was proven.
         """
         check_is_fitted(self, "labels_")
-        from firstcut.estimator.certified import certify_fitted  # which few models need
-
-        fitted = self._fitted
-        labels, bound, sums = certify_fitted(
-            fitted.matrix,
-            fitted.cut,
-            fitted.labels,
-            fitted.links,
-            fitted.seed,
-            gap,
-            time_limit,
-            callback,
-        )
-        # What was proven before stays so.
-        bound = max(bound, fitted.certified or 0.0)
-        self._fitted = replace(fitted, labels=labels, sums=sums, certified=bound)
-        if "eigenpairs" in fitted.__dict__:  # which are those of the same graph
-            self._fitted.__dict__["eigenpairs"] = fitted.eigenpairs
-        self.labels_, self.cut_value_ = labels, value_of_sums(*sums)
-        return Partition(labels, self.cut_value_, bound, self.node_names_)
+        fitted = self._fitted = self._fitted.certify(gap, time_limit, callback)
+        self.labels_, self.cut_value_ = fitted.labels, fitted.cut_value
+        return Partition(self.labels_, self.cut_value_, fitted.certified, self.node_names_)
 
     def by_node(self) -> dict[Any, int]:
         """Return the cluster of every node by its name, where the graph that was fitted has names.
@@ -580,9 +664,7 @@ class SpectralClustering(
     def lower_bound_(self) -> float:
         """No partition into as many clusters has a smaller cut value."""
         check_is_fitted(self, "labels_")
-        if self._fitted.certified is not None:
-            return self._fitted.certified
-        return self._fitted.eigenpairs.lower_bound
+        return self._fitted.lower_bound
 
     @property
     def gap_(self) -> float:
@@ -595,19 +677,25 @@ class SpectralClustering(
     def eigenvalues_(self) -> np.ndarray:
         """The smallest eigenvalues of the graph's operator, ascending."""
         check_is_fitted(self, "labels_")
-        return self._fitted.eigenpairs.relaxation.eigenvalues
+        return self._fitted.eigenvalues
 
     @property
     def embedding_(self) -> np.ndarray:
         """The rows of the eigenvectors, in the precision of X."""
         check_is_fitted(self, "labels_")
-        dtype = np.float32 if self.affinity_matrix_.dtype == np.float32 else np.float64
-        return self._fitted.eigenpairs.embedding.astype(dtype, copy=False)
+        return self._fitted.embedding
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
         # Before scikit-learn's own checks, which take what lies under a mask for data.
         refuse_masked("X", X)
+        is_anchored = self.affinity == ANCHORS
+        if is_anchored and type(X) is not np.ndarray:
+            from firstcut.estimator.anchored import lies_elsewhere, shape_of
+
+            if lies_elsewhere(X):
+                self._count(shape_of(X), reset)
+                return X
         if is_on_gpu(X):
             return self._checked_on_gpu(X, reset)
         names = None
@@ -615,7 +703,8 @@ class SpectralClustering(
             from firstcut.estimator.given_graph import read_given  # which arrays do not need
 
             n_known = None if reset else self.n_features_in_
-            X, names = read_given(X, affinity_of(self.affinity), self.affinity, n_known)
+            takes = "samples" if is_anchored else affinity_of(self.affinity).takes
+            X, names = read_given(X, takes, self.affinity, n_known)
         if reset:
             self.node_names_: tuple[Any, ...] | None = names
         # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.
@@ -636,36 +725,26 @@ class SpectralClustering(
         known = AFFINITIES.get(self.affinity) if isinstance(self.affinity, str) else None
         if known is None or not known.searches:
             return self._checked(on_host(X), reset=True)
-        self.node_names_ = None
-        self.n_features_in_ = X.shape[1]
-        self.__dict__.pop("feature_names_in_", None)
-        check_counts(self.get_params(deep=False), X.shape[0])
+        self._count(X.shape, reset)
         return X
 
-    def _choose_number(self, core: Problem, settings: Settings, seed: int) -> ChosenNumber | None:
-        """Choose the number of clusters, with a warning if the evidence is weak.
-
-        None where a number was given, or there are no two nodes with edges to choose one by.
-        """
-        if self.n_clusters != "auto":
-            return None
-        from firstcut.estimator.chosen_number import choose  # which few fits need
-        from firstcut.partitioning.auto_number import MAX_CLUSTERS
-
-        most = min(self.max_clusters or MAX_CLUSTERS, core.n_nodes)
-        if most < 2:
-            return None
-        chosen = choose(core, most, settings, seed)
-        self._say(f"Of 1 to {most} clusters {chosen.choice.n_clusters}: {chosen.choice.reason}")
-        if chosen.warning is not None:
-            warnings.warn(chosen.warning, UserWarning, stacklevel=4)
-        return chosen
+    def _count(self, shape: tuple[int, int], reset: bool) -> None:
+        """Note the features of samples that scikit-learn does not look at, or compare them."""
+        if reset:
+            self.node_names_ = None
+            self.n_features_in_ = shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            check_counts(self.get_params(deep=False), shape[0])
+        elif shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {shape[1]} features, but SpectralClustering is expecting "
+                f"{self.n_features_in_} features as input."
+            )
 
     def _graph(
         self, affinity: Affinity, X: Any, options: dict[str, Any], seed: int
     ) -> tuple[Any, Graph]:
         """Return the graph of X, as a matrix and checked."""
-        self.neighbors_recall_: float | None = None
         if not affinity.searches:
             matrix = affinity.graph(X, **options)
             return matrix, as_graph(matrix)
@@ -706,7 +785,7 @@ class SpectralClustering(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.affinity != ANCHORS
         known = AFFINITIES.get(self.affinity) if isinstance(self.affinity, str) else None
         pairwise = known is not None and known.takes != "samples"
         tags.input_tags.pairwise = pairwise

@@ -159,7 +159,7 @@ def multilevel(
             bar(progress)
 
     say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
-    with _bar(settings.effort) if settings.verbose else nullcontext() as bar:
+    with search_bar(settings.effort) if settings.verbose else nullcontext() as bar:
         found = partition_problem(
             problem,
             n_clusters,
@@ -176,7 +176,7 @@ def multilevel(
     return Outcome(found.labels, max(rounds, 1), known)
 
 
-def _bar(effort: str) -> AbstractContextManager[Callable[[Progress], object]]:
+def search_bar(effort: str) -> AbstractContextManager[Callable[[Progress], object]]:
     """Return a context with a progress bar."""
     from firstcut.progress import BAR, SEARCH_STAGES, Foresight, listening  # which few fits need
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import firstcut
 from firstcut.cuts import Problem, as_cut
-from firstcut.graph import Graph, as_graph
+from firstcut.graph import Graph, as_graph, is_factored
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,23 @@ class Clusters:
         value = self.cut_value
         return self.terms / value if value > 0.0 else np.zeros(self.n_clusters)
 
+    @property
+    def connected(self) -> np.ndarray:
+        """The nodes that have edges."""
+        return self.graph.connected
+
+    @property
+    def connected_weights(self) -> np.ndarray:
+        """What these weigh."""
+        return np.asarray(self.problem.node_weights[self.connected])
+
+    @cached_property
+    def between(self) -> np.ndarray:
+        """The weight of the edges between every two clusters, both directions counted in one."""
+        graph, labels, count = self.graph, self.labels, self.n_clusters
+        pairs = labels[graph.rows] * count + labels[graph.indices]
+        return np.bincount(pairs, graph.weights, minlength=count * count).reshape(count, count)
+
     @cached_property
     def inside(self) -> np.ndarray:
         """Which part of every node's edges, by weight, stays in its cluster; 0 without edges."""
@@ -107,13 +124,76 @@ class Clusters:
         problem = self.problem.restrict(nodes)
         count = min(max(self.n_clusters, 3), nodes.size)
         relaxed = firstcut.relax(problem.graph, count, problem.node_weights, random_state=0)
-        root = np.sqrt(problem.node_weights)
-        # Of a connected graph the first one is √b; components share several, which are turned so
-        # that one is.
-        constant = root @ relaxed.eigenvectors
-        turned, _ = np.linalg.qr(np.column_stack([constant, np.eye(count)]))
-        rows = relaxed.eigenvectors / root[:, np.newaxis]
-        return np.asarray(rows @ turned[:, :count])
+        return _turned(relaxed.eigenvectors, np.sqrt(problem.node_weights))
+
+
+class AnchoredClusters(Clusters):
+    """Clusters of a graph that stores no edges: what can be told without them."""
+
+    anchored: Any
+
+    def __init__(self, graph: Any, labels: np.ndarray) -> None:
+        # The dataclass is frozen, and this one has no problem.
+        for name, value in (("anchored", graph), ("labels", labels), ("cut", "normalized")):
+            object.__setattr__(self, name, value)
+
+    @property
+    def graph(self) -> Graph:
+        """There is none: raise, with the way to one."""
+        return as_graph(self.anchored)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n."""
+        return int(self.anchored.n_nodes)
+
+    @cached_property
+    def _table(self) -> Any:
+        return self.anchored.table(self.labels)
+
+    @cached_property
+    def boundaries(self) -> np.ndarray:
+        """The weight of the edges that leave every cluster."""
+        return np.asarray(self._table.boundaries)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """What every cluster weighs: its nodes, each of which has degree 1."""
+        return np.asarray(self._table.sizes)
+
+    @property
+    def connected(self) -> np.ndarray:
+        """All nodes: each is tied to anchors."""
+        return np.arange(self.n_nodes)
+
+    @property
+    def connected_weights(self) -> np.ndarray:
+        """Every node weighs 1."""
+        return np.ones(self.n_nodes)
+
+    @cached_property
+    def between(self) -> np.ndarray:
+        """The weight of the edges between every two clusters."""
+        table, masses = self._table.weights, self._table.masses
+        return np.asarray((table / np.where(masses > 0, masses, 1.0)[:, np.newaxis]).T @ table)
+
+    @cached_property
+    def eigenvector_rows(self) -> np.ndarray:
+        """The rows of the first c eigenvectors, at least 3; the first column is constant."""
+        count = min(max(self.n_clusters, 3), int(np.count_nonzero(self.anchored.masses)))
+        relaxed = firstcut.relax(self.anchored, count, random_state=0)
+        return _turned(relaxed.eigenvectors, np.ones(self.n_nodes))
+
+
+def _turned(eigenvectors: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return the rows of eigenvectors divided by the roots of weights, the first one constant.
+
+    Of a connected graph the first one is √b; components share several, which are turned so that one
+    is.
+    """
+    count = eigenvectors.shape[1]
+    turned, _ = np.linalg.qr(np.column_stack([root @ eigenvectors, np.eye(count)]))
+    return np.asarray((eigenvectors / root[:, np.newaxis]) @ turned[:, :count])
 
 
 def clusters_of(
@@ -151,7 +231,7 @@ def clusters_of(
         raise ValueError(
             f"A {type(found).__name__} does not hold its graph; pass graph=, the one that was cut."
         )
-    checked = as_graph(graph, symmetrize)
+    checked = graph if is_factored(graph) else as_graph(graph, symmetrize)
     labels = np.asarray(labels)
     if labels.shape != (checked.n_nodes,) or labels.dtype.kind not in "iu":
         raise ValueError(
@@ -160,6 +240,8 @@ def clusters_of(
         )
     # Numbers may be missing where labels are from elsewhere; those there are stay in order.
     _, labels = np.unique(labels, return_inverse=True)
+    if is_factored(graph):
+        return AnchoredClusters(graph, labels.astype(np.int64))
     resolved = as_cut(cut, checked.n_nodes)
     problem = Problem(checked, resolved.node_weights(checked))
     names = checked.names or getattr(found, "nodes", None)

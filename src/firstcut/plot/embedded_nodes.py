@@ -84,7 +84,7 @@ def embedding(
     """
     check_choice("view", view, VIEWS)
     clusters = clusters_of(found, graph, cut, symmetrize)
-    nodes = clusters.graph.connected
+    nodes = clusters.connected
     if nodes.size < 3:
         raise ValueError(
             f"{counted(int(nodes.size), 'node')} with edges cannot be drawn in two dimensions; it "
@@ -94,7 +94,7 @@ def embedding(
     ax = axes_for(ax)
     labels = clusters.labels[nodes]
     if view == "corners" and clusters.n_clusters > 2:
-        weights = clusters.problem.node_weights[nodes]
+        weights = clusters.connected_weights
         points = corner_points(rows, weights, labels, corner_order(clusters))
         no_frame(ax)
     else:
@@ -146,9 +146,7 @@ def corner_order(clusters: Clusters) -> np.ndarray:
 
     From the heaviest on, the next is the one with most edges to the last, for its weight.
     """
-    graph, labels, count = clusters.graph, clusters.labels, clusters.n_clusters
-    pairs = labels[graph.rows] * count + labels[graph.indices]
-    sums = np.bincount(pairs, graph.weights, minlength=count * count).reshape(count, count)
+    sums, count = clusters.between, clusters.n_clusters
     scale = np.sqrt(np.maximum(np.diag(sums), np.finfo(float).tiny))
     shared = sums / scale / scale[:, np.newaxis]
     order, left = [int(np.argmax(clusters.weights))], set(range(count))
