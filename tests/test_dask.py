@@ -103,9 +103,8 @@ def test_workers_do_what_threads_do(client):
             assert none == ([], [])
             assert crew.once("firstcut-test", divmod, 7, 2) == (3, 1)
         assert told[0] == told[1]
-        assert told[0] == [(0, 3), (1, 1), (2, 4), (3, 2), (3, 6), (1, 3)] + [
-            (0, 3), (1, 3), (2, 4), (3, 6),
-        ]  # fmt: skip
+        first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(3, 6), (1, 3)]
+        assert told[0] == [*first, *second, (0, 3), (1, 3), (2, 4), (3, 6)]
 
 
 def test_work_is_done_by_workers_and_people_see_its_name(client):
@@ -147,7 +146,7 @@ def test_what_a_dead_worker_held_is_computed_again(client, tmp_path):
 
 def test_a_worker_that_nobody_starts_again(tmp_path):
     with two_workers_without_nannies() as client:
-        crew, threads = crews(Scheduler(client))
+        crew, _ = crews(Scheduler(client))
         kept, _ = crew.run("firstcut-test", count_up, None, 1)
         kept, told = crew.run("firstcut-test", dies_once, kept, str(tmp_path))
         assert (tmp_path / "died").exists()
@@ -359,10 +358,10 @@ def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
     graph = firstcut.anchor_graph(points, 60, random_state=3, block_rows=[700, 1, 699, 600])
 
     def locked(value):
+        if isinstance(value, Block):
+            return Block(*map(locked, value))
         if isinstance(value, tuple):
-            return type(value)(*map(locked, value)) if hasattr(value, "_fields") else tuple(
-                map(locked, value)
-            )
+            return tuple(map(locked, value))
         if isinstance(value, np.ndarray):
             value = value.view()
             value.flags.writeable = False

@@ -15,9 +15,7 @@ from firstcut.dask.scheduling import Scheduler
 from firstcut.threads import available_cores
 
 
-def chosen_anchors(
-    samples: Samples, n_anchors: int, seed: int, scheduler: Scheduler
-) -> np.ndarray:
+def chosen_anchors(samples: Samples, n_anchors: int, seed: int, scheduler: Scheduler) -> np.ndarray:
     """Return anchors: workers send a sample to one of them, and that one chooses.
 
     Parameters

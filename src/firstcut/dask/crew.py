@@ -63,4 +63,3 @@ class DaskCrew:
 
 def _work(task: Task, block: Block, kept: Any, tables: tuple[Any, ...]) -> tuple[Any, Any]:
     return task(block, kept, *tables)
-
