@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from firstcut.anchors.nearest import NearestAnchors
 from firstcut.anchors.placing import place
 from firstcut.anchors.table import Table
+from firstcut.dask.crew import Piece
 from firstcut.dask.inputs import Place, Samples, read
 from firstcut.dask.scheduling import Scheduler, key_of
 
@@ -28,12 +30,12 @@ class Rule(NamedTuple):
         return place(self.nearest.block(points), self.table)
 
 
-def kept_labels(kept: Sequence[Any], chunks: tuple[int, ...]) -> Any:
+def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:
     """Return labels that are kept beside blocks as an array.
 
     Parameters
     ----------
-    kept : sequence of Delayed
+    kept : sequence of Piece
         Those of the chunks that are not empty.
     chunks : tuple of int
         The sizes of all chunks.
@@ -47,10 +49,11 @@ def kept_labels(kept: Sequence[Any], chunks: tuple[int, ...]) -> Any:
 
     name, parts = key_of("firstcut-labels"), iter(kept)
     tasks = {
-        (name, number): (_as_it_is, next(parts).key) if size else (_none,)
+        (name, number): _own(next(parts)) if size else (_none,)
         for number, size in enumerate(chunks)
     }
-    graph = HighLevelGraph.from_collections(name, tasks, dependencies=list(kept))
+    sources = list({piece.task.key: piece.task for piece in kept}.values())
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=sources)
     return Array(graph, name, chunks=(chunks,), dtype=LABEL)
 
 
@@ -77,8 +80,8 @@ def _predict(chunk: Any, where: Place, shared: tuple[Rule]) -> np.ndarray:
     return shared[0].labels_of(read(chunk, where))
 
 
-def _as_it_is(labels: np.ndarray) -> np.ndarray:
-    return labels
+def _own(piece: Piece) -> tuple[Any, ...]:
+    return itemgetter(piece.place), piece.task.key
 
 
 def _none() -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from firstcut.optional_packages import needed_for
+from firstcut.threads import available_cores
 
 LARGEST_DESCRIPTION = "1GiB"
 """Descriptions of tasks that Dask does not warn of: tables that all share travel in them, once."""
@@ -45,6 +46,25 @@ class Scheduler:
         self.client = client
         self._dask = dask
 
+    @property
+    def n_threads(self) -> int:
+        """Threads that there are for tasks, at this moment."""
+        if self.client is None:
+            return available_cores()
+        return max(1, sum(map(int, self.client.nthreads().values())))
+
+    def owners(self, kept: Sequence[Any]) -> list[str]:
+        """Wait for tasks that are kept, and return the addresses of workers that hold them."""
+        if self.client is None:
+            return [""] * len(kept)
+        from distributed import wait
+
+        futures = [future_of(task) for task in kept]
+        with self.client.as_current():
+            wait(futures)
+        holders = self.client.who_has(futures)
+        return [min(holders.get(future.key, ()), default="") for future in futures]
+
     def task(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return a task that calls a function; among its arguments are other tasks."""
         return self._dask.delayed(function, pure=False)(*arguments, dask_key_name=key_of(name))
@@ -68,9 +88,14 @@ class Scheduler:
         """Return the values of tasks that are kept: they travel here."""
         if self.client is None:
             return list(self._dask.compute(*kept))
-        from distributed import futures_of
+        return list(self.client.gather([future_of(task) for task in kept]))
 
-        return list(self.client.gather([futures_of(task)[0] for task in kept]))
+
+def future_of(kept: Any) -> Any:
+    """Return the future of a task that a cluster keeps."""
+    from distributed import futures_of
+
+    return futures_of(kept)[0]
 
 
 def key_of(name: str) -> str:
