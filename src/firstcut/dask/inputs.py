@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.anchors.sources import float_type
+from firstcut.anchors.source_rows import float_type
 from firstcut.dask.scheduling import Scheduler
 from firstcut.validation import check_samples
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from firstcut.anchors.build import check_anchors, check_block_rows, seed_of
 from firstcut.anchors.nearest import NearestAnchors
 from firstcut.anchors.search import cut_crew
+from firstcut.anchors.settings import check_anchors, check_block_rows, seed_of
 from firstcut.anchors.table import masses_of, table_of_crew
 from firstcut.dask.building import chosen_anchors, tied_crew
 from firstcut.dask.inputs import Place, is_dask, names_of, new_samples_of, read, samples_of
