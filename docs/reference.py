@@ -43,7 +43,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "What callbacks hear": ("Progress", "ProofProgress", "PathProgress"),
     "Names to choose from": ("AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS"),
-    "Modules": ("datasets", "plot", "scanpy"),
+    "Modules": ("dask", "datasets", "plot", "scanpy"),
 }
 """Headings, and the public names under each; those that a version does not have are left out."""
 

@@ -63,6 +63,7 @@ ROOMS = {
     "datasets": {"paper"},
     "images": set(),
     "scanpy": {"partition"},
+    "dask": {"anchors", "partitioning"},
     "cli": {
         *PUBLIC,
         *("__version__", "files", "cuts", "report", "page_design", "paper"),
@@ -88,6 +89,8 @@ THIRD_PARTIES = {
     "llvmlite": {"kernels"},
     "matplotlib": {"page_design", "plot", "report", "paper", "cli"},
     "jinja2": {"page_design", "paper", "cli"},
+    "dask": {"dask"},
+    "distributed": {"dask"},
     "pandas": {"scanpy", "paper"},
     "tqdm": {"paper", "progress"},
     "pyarrow": {"files", "anchors"},
@@ -100,7 +103,7 @@ THIRD_PARTIES = {
     "anndata": set(),
     "torch": {"affinity", "anchors"},
     "triton": {"affinity"},
-    "sklearn": {"affinity", "discretization", "metrics", "paper", "estimator"},
+    "sklearn": {"affinity", "discretization", "metrics", "paper", "estimator", "dask"},
 }
 """The rooms that may import a package."""
 

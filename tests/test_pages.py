@@ -41,6 +41,7 @@ LIBRARIES = {
     "scanpy.md": ("scanpy",),
     "scikit_image.md": ("skimage",),
     "inputs.md": ("pandas",),
+    "on_dask.md": ("dask", "distributed"),
     "metis.md": ("pymetis",),
     "pictures.md": ("matplotlib",),
     "command_line.md": ("networkx", "pandas"),

@@ -17,7 +17,7 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-_NAMED_LIKE_OTHERS = {"scanpy"}
+_NAMED_LIKE_OTHERS = {"dask", "scanpy"}
 """Modules that share their name with the package that they are for, which users import too."""
 
 _load, _, _public = lazy_loader.attach_stub(__name__, __file__)

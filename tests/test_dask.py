@@ -1,0 +1,389 @@
+"""Dask: the same labels on any number of workers, nothing large on the client, no worker needed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import firstcut
+from firstcut.anchors.blocks import Block
+from firstcut.anchors.crew import Threads
+from firstcut.dask import SpectralClustering
+from firstcut.dask.crew import DaskCrew
+from firstcut.dask.scheduling import Scheduler
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+SIZES = (3, 1, 4, 2)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two processes with one thread each; a process that dies is started again."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def two_workers_without_nannies():
+    """Two processes that nobody starts again."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard"]
+    with (
+        distributed.LocalCluster(
+            n_workers=0, dashboard_address=None, silence_logs=logging.CRITICAL
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        command += ["--nthreads", "1", cluster.scheduler_address]
+        where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        workers = [
+            subprocess.Popen(command, env=where, stderr=subprocess.DEVNULL) for _ in range(2)
+        ]
+        try:
+            client.wait_for_workers(2, timeout=60)
+            yield client
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+
+
+# -- the crew, by tasks whose answers are known
+
+
+def made(number: int) -> Block:
+    size = SIZES[number]
+    return Block(np.full((size, 1), number, np.int32), np.ones((size, 1), np.float32))
+
+
+def count_up(block, labels, step):
+    labels = (np.zeros(block.n_points, np.int32) if labels is None else labels) + step
+    return labels, (int(block.anchors[0, 0]), int(labels.sum()), os.getpid())
+
+
+def crews(scheduler):
+    blocks = [scheduler.task("firstcut-nearest", made, number) for number in range(len(SIZES))]
+    return DaskCrew(scheduler, scheduler.keep(blocks), SIZES), Threads(made, SIZES, 1)
+
+
+def test_workers_do_what_threads_do(client):
+    with client.as_current():
+        assert Scheduler().client is client
+    for scheduler in (Scheduler(client), Scheduler()):
+        told = []
+        for crew in crews(scheduler):
+            kept, first = crew.run("firstcut-test", count_up, None, 1)
+            some, second = crew.run("firstcut-test", count_up, kept, 2, which=[3, 1])
+            kept[3], kept[1] = some
+            _, third = crew.run("firstcut-test", count_up, kept, 0)
+            none = crew.run("firstcut-test", count_up, kept, 0, which=[])
+            told.append([t[:2] for t in (*first, *second, *third)])
+            assert none == ([], [])
+            assert crew.once("firstcut-test", divmod, 7, 2) == (3, 1)
+        assert told[0] == told[1]
+        first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(3, 6), (1, 3)]
+        assert told[0] == [*first, *second, (0, 3), (1, 3), (2, 4), (3, 6)]
+
+
+def test_work_is_done_by_workers_and_people_see_its_name(client):
+    crew, _ = crews(Scheduler(client))
+    kept, told = crew.run("firstcut-sweep", count_up, None, 1)
+    assert {pid for _, _, pid in told} <= set(client.run(os.getpid).values())
+    assert crew.once("firstcut-start", os.getpid) in client.run(os.getpid).values()
+    names = {distributed.utils.key_split(key) for key in client.who_has()}
+    assert all(name.startswith("firstcut-") for name in names)
+    del kept
+
+
+def dies_once(block, labels, folder):
+    """Count up, and end the process of the worker at the first call for block 2."""
+    if block.anchors[0, 0] == 2:
+        try:
+            os.close(os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            pass
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return count_up(block, labels, 1)
+
+
+def test_what_a_dead_worker_held_is_computed_again(client, tmp_path):
+    crew, threads = crews(Scheduler(client))
+    expected, _ = threads.run("firstcut-test", count_up, None, 1)
+    kept, _ = crew.run("firstcut-test", count_up, None, 1)
+    kept, told = crew.run("firstcut-test", dies_once, kept, str(tmp_path))
+    assert (tmp_path / "died").exists()
+    _, expected = threads.run("firstcut-test", count_up, expected, 1)
+    assert [t[:2] for t in told] == [t[:2] for t in expected]
+    # All of them at once: the labels that are kept come from nothing but descriptions of tasks.
+    for pid in client.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+    _, again = crew.run("firstcut-test", count_up, kept, 0)
+    assert [t[:2] for t in again] == [t[:2] for t in expected]
+
+
+def test_a_worker_that_nobody_starts_again(tmp_path):
+    with two_workers_without_nannies() as client:
+        crew, _ = crews(Scheduler(client))
+        kept, _ = crew.run("firstcut-test", count_up, None, 1)
+        kept, told = crew.run("firstcut-test", dies_once, kept, str(tmp_path))
+        assert (tmp_path / "died").exists()
+        assert len(client.scheduler_info()["workers"]) == 1
+        assert [t[:2] for t in told] == [(0, 6), (1, 2), (2, 8), (3, 4)]
+
+
+# -- the estimator
+
+CHUNKS = (700, 1, 0, 699, 600)
+SETTINGS = {"n_clusters": 4, "n_anchors": 60, "random_state": 3, "effort": "fast"}
+
+
+@pytest.fixture(scope="module")
+def points():
+    rng = np.random.default_rng(1)
+    return 5.0 * rng.normal(size=(5, 3))[rng.integers(5, size=2000)] + rng.normal(size=(2000, 3))
+
+
+@pytest.fixture(scope="module")
+def one_machine(points):
+    """The partition that every cluster must find."""
+    sizes = [size for size in CHUNKS if size]
+    graph = firstcut.anchor_graph(points, 60, random_state=3, block_rows=sizes)
+    return firstcut.partition(graph, 4, random_state=3, effort="fast")
+
+
+def in_chunks(points):
+    return da.from_array(points, chunks=(CHUNKS, (2, 1)))
+
+
+def labels_of(model):
+    return model.labels_.compute(scheduler=model.client)
+
+
+def check_same(model, expected):
+    assert model.labels_.chunks == (CHUNKS,)
+    np.testing.assert_array_equal(labels_of(model), expected.labels)
+    assert model.labels_.dtype == expected.labels.dtype
+    assert model.cut_value_ == expected.cut_value
+    assert model.n_clusters_ == expected.labels.max() + 1
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "sync"])
+def test_labels_are_those_of_one_machine(points, one_machine, scheduler):
+    with dask.config.set(scheduler=scheduler):
+        check_same(SpectralClustering(**SETTINGS).fit(in_chunks(points)), one_machine)
+
+
+@pytest.mark.parametrize("effort", ["auto", "balanced"])
+def test_more_effort_is_that_of_one_machine_too(effort):
+    X = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+    found = firstcut.partition(
+        firstcut.anchor_graph(X, 20, 3, random_state=0, block_rows=100), 3, effort=effort,
+        random_state=0,
+    )  # fmt: skip
+    model = SpectralClustering(3, n_anchors=20, n_neighbors=3, effort=effort, random_state=0)
+    np.testing.assert_array_equal(model.fit_predict(da.from_array(X, chunks=100)), found.labels)
+    assert model.cut_value_ == found.cut_value
+    assert model.anchors_.dtype == np.float32
+
+
+class KilledBefore(DaskCrew):
+    """Workers of which one is killed as a round begins: what it holds is lost."""
+
+    round = 3
+
+    def run(self, name, *arguments, **options):
+        if name == "firstcut-sweep":
+            self.round -= 1
+            if self.round == 0:
+                os.kill(min(self._scheduler.client.run(os.getpid).values()), signal.SIGKILL)
+        return super().run(name, *arguments, **options)
+
+
+def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_machine, monkeypatch):
+    monkeypatch.setattr("firstcut.dask.building.DaskCrew", KilledBefore)
+    before = set(client.run(os.getpid).values())
+    check_same(SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points)), one_machine)
+    client.wait_for_workers(2, timeout=60)
+    assert set(client.run(os.getpid).values()) != before
+
+
+def drawn(size, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(size, 2)) + 3.5 * rng.integers(3, size=(size, 1))
+    return points.astype(np.float32)
+
+
+def test_nothing_of_the_size_of_the_samples_comes_to_the_client(client, monkeypatch):
+    from distributed.comm import tcp
+
+    n, size = 400_000, 100_000
+    parts = [dask.delayed(drawn)(size, seed) for seed in range(n // size)]
+    X = da.concatenate([da.from_delayed(part, (size, 2), np.float32) for part in parts])
+    model = SpectralClustering(3, n_anchors=40, effort="fast", random_state=0, client=client)
+    received, read = [], tcp.from_frames
+
+    async def watched(frames, **options):
+        received.append(sum(memoryview(frame).nbytes for frame in frames))
+        return await read(frames, **options)
+
+    # The scheduler is in this process as well: whatever passes through it is counted, too.
+    monkeypatch.setattr(tcp, "from_frames", watched)
+    model.fit(X)
+    assert 0 < max(received) < size
+    assert sum(received) < 2 * n
+    # It is seen where it does happen.
+    received.clear()
+    assert labels_of(model).nbytes == 4 * n
+    assert sum(received) > 4 * n
+
+
+def test_frames_are_arrays_with_names(points, one_machine):
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    table = pandas.DataFrame(points, columns=["x", "y", "z"])
+    X = frames.from_pandas(table, npartitions=3)
+    model = SpectralClustering(**SETTINGS).fit(X)
+    lengths = tuple(X.map_partitions(len).compute())
+    array = X.to_dask_array(lengths=list(lengths))
+    assert model.labels_.chunks == (lengths,)
+    np.testing.assert_array_equal(model.labels_, SpectralClustering(**SETTINGS).fit(array).labels_)
+    assert model.feature_names_in_.tolist() == ["x", "y", "z"]
+    np.testing.assert_array_equal(model.predict(X), model.predict(points))
+    np.testing.assert_array_equal(model.predict(table), model.predict(points))
+    with pytest.raises(ValueError, match=r"\['y', 'x', 'z'\].*fitted on \['x', 'y', 'z'\]"):
+        model.predict(X[["y", "x", "z"]])
+    words = X.assign(y="a")
+    with pytest.raises(ValueError, match=r"Column 'y' of X holds .*; drop or encode it"):
+        SpectralClustering().fit(words)
+
+
+def never(chunk):
+    raise AssertionError("this was not to be computed")
+
+
+def test_prediction_waits_until_it_is_asked_for(points):
+    X = in_chunks(points)
+    model = SpectralClustering(**SETTINGS).fit(X)
+    model.predict(X.map_blocks(never, dtype=X.dtype))
+    for few in (X[X[:, 0] > 0], X[5:6]):  # also where nobody knows how many there are
+        found = model.predict(few)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found.compute(), model.predict(few.compute()))
+    assert model.predict(X).chunks == (CHUNKS,)
+    assert model.predict(X[:0]).compute().shape == (0,)
+    with pytest.raises(ValueError, match="2 features, and the model was fitted on 3"):
+        model.predict(X[:, :2])
+
+
+REFUSED = {
+    "an array": (lambda X: np.ones((9, 2)), {}, TypeError, "not a collection of Dask"),
+    "a bag": (lambda X: dask.delayed(never)(0), {}, TypeError, "pass a Dask array or data frame"),
+    "a column": (lambda X: X[:, 0], {}, ValueError, r"two-dimensional.*reshape\(-1, 1\)"),
+    "words": (lambda X: X.astype("U3"), {}, ValueError, "its dtype is <U3"),
+    "complex": (lambda X: X.astype(complex), {}, ValueError, "its dtype is complex"),
+    "sparse": (
+        lambda X: X.map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, 0))),
+        {}, TypeError, r"are scipy\.sparse.*csr_matrix.*toarray",
+    ),
+    "selected": (lambda X: X[X[:, 0] > 0], {}, ValueError, r"X\.compute_chunk_sizes\(\)"),
+    "no rows": (lambda X: X[:0], {}, ValueError, r"shape \(0, 3\)"),
+    "clusters": (lambda X: X, {"n_clusters": 70}, ValueError, "70 is more than the 60 anchors"),
+    "more": (lambda X: X, {"n_clusters": 2001}, ValueError, "2001 is more than the 2000"),
+    "no number": (lambda X: X, {"n_clusters": "auto"}, TypeError, "not a whole number"),
+    "neighbors": (lambda X: X, {"n_neighbors": 60}, ValueError, "must be below n_anchors=60"),
+    "effort": (lambda X: X, {"effort": "some"}, ValueError, "'fast', 'auto'"),
+    "seed": (lambda X: X, {"random_state": -1}, ValueError, "not a seed"),
+    "client": (lambda X: X, {"client": "here"}, TypeError, "client='here' is not a client"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_clustered_is_refused_before_any_work(points, name):
+    change, settings, error, words = REFUSED[name]
+    X = change(in_chunks(points).map_blocks(never, dtype=points.dtype))
+    with pytest.raises(error, match=words):
+        SpectralClustering(**(SETTINGS | settings)).fit(X)
+
+
+def test_values_are_checked_where_they_lie(points):
+    bad = points.copy()
+    bad[705, 1] = np.nan
+    with pytest.raises(ValueError, match=r"begins with row 701: .* first is nan at \(4, 1\)"):
+        SpectralClustering(**SETTINGS).fit(in_chunks(bad))
+    hidden = in_chunks(points).rechunk(500).map_blocks(sp.csr_array, meta=np.empty((0, 0)))
+    with pytest.raises(TypeError, match=r"begins with row \d+: it is csr_array"):
+        SpectralClustering(**SETTINGS).fit(hidden)
+
+
+def test_equal_samples_have_too_few_anchors():
+    X = da.ones((50, 2), chunks=20)
+    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 anchors"):
+        SpectralClustering(2, n_anchors=10).fit(X)
+    assert SpectralClustering(1, n_anchors=10).fit(X).cut_value_ == 0.0
+
+
+def test_copies_share_the_client_and_files_do_without(client, points):
+    model = SpectralClustering(client=client, **SETTINGS)
+    assert clone(model).client is client
+    model.fit(in_chunks(points))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    np.testing.assert_array_equal(again.predict(points), model.predict(points))
+
+
+def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
+    """What comes over a network may be so."""
+    graph = firstcut.anchor_graph(points, 60, random_state=3, block_rows=[700, 1, 699, 600])
+
+    def locked(value):
+        if isinstance(value, Block):
+            return Block(*map(locked, value))
+        if isinstance(value, tuple):
+            return tuple(map(locked, value))
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        return value
+
+    class Locked(Threads):
+        def run(self, name, task, kept, *shared, which=None):
+            kept = None if kept is None else [locked(own) for own in kept]
+            return super().run(name, task, kept, *map(locked, shared), which=which)
+
+    from firstcut.anchors.search import cut_crew
+
+    crew = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
+    seed = int(np.random.default_rng(3).integers(2**31))
+    found = cut_crew(crew, graph.masses, 4, effort="fast", seed=seed)
+    np.testing.assert_array_equal(np.concatenate(found.kept), one_machine.labels)
+
+
+def test_the_estimator_documents_itself():
+    from numpydoc.validate import validate  # which workers need not wait for
+
+    for name in ("", ".fit", ".predict"):
+        found = validate(f"firstcut.dask.SpectralClustering{name}")["errors"]
+        assert not {"GL08", "SS01", "SS06", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01"} & {
+            code for code, _ in found
+        }
