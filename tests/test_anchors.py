@@ -19,9 +19,10 @@ from firstcut.anchors import choose, contraction, descent, nearest, placing, tab
 from firstcut.anchors.blocks import UNIT, Block
 from firstcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
 from firstcut.anchors.descent import descend
-from firstcut.anchors.graph import AnchorGraph, InMemory
+from firstcut.anchors.graph import AnchorGraph
 from firstcut.anchors.nearest import NearestAnchors
 from firstcut.anchors.placing import place
+from firstcut.anchors.points import InMemory
 from firstcut.anchors.search import STARTS, starts_of
 from firstcut.anchors.table import Table, table_of_crew
 from firstcut.kernels import anchor_moves, anchor_ties

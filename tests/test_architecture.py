@@ -74,10 +74,7 @@ ROOMS = {
 """What each room may import, besides EVERYWHERE and itself."""
 
 UPWARDS = {
-    "firstcut.partitioning.partition": {"certification", "anchors"},
-    "firstcut.partitioning.refinement": {"anchors"},
-    "firstcut.relaxation.relax": {"anchors"},
-    "firstcut.cuts": {"anchors"},
+    "firstcut.partitioning.partition": {"certification"},
     "firstcut.partitioning.cut_path": {"plot"},
     "firstcut.estimator.spectral_clustering": {"plot"},
     "firstcut.results": {"plot"},

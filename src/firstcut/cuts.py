@@ -349,9 +349,7 @@ def cut_value(
     1.5
     """
     if is_factored(graph):
-        from firstcut.anchors.verbs import cut_value_of_anchors  # which few calls need
-
-        return cut_value_of_anchors(graph, labels, cut)
+        return float(graph.value_of(labels, cut))
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     return problem.value(check_labels(labels, problem.n_nodes))
 

@@ -124,11 +124,11 @@ class Graph:
 
 
 class FactoredGraph:
-    """A graph whose edges are not stored: some verbs take it as it is, all others refuse it."""
+    """A graph whose edges are not stored: some verbs ask it for the answer, all others refuse it.
 
-    def to_sparse(self) -> sp.csr_array:
-        """Return its edges."""
-        raise NotImplementedError
+    Those that do are ``cut_value`` (``value_of``), ``refine`` (``refined``), ``partition``
+    (``cut_into``), ``relax`` (``relaxed``) and ``lower_bound`` (``bounded``).
+    """
 
 
 def is_factored(graph: object) -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 
 from firstcut.anchors.blocks import Block
 from firstcut.anchors.choose import choose_anchors
-from firstcut.anchors.graph import AnchorGraph, InMemory, Store
+from firstcut.anchors.graph import AnchorGraph
 from firstcut.anchors.memory_plan import Need, Plan
 from firstcut.anchors.nearest import NearestAnchors, tile_rows
+from firstcut.anchors.points import InMemory, Store
 from firstcut.anchors.run_folder import RunFolder, TemporaryFolder, hash_of
 from firstcut.anchors.storage import BlocksInFolder
 from firstcut.anchors.table import masses_of

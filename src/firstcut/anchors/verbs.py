@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from firstcut.anchors.graph import AnchorGraph
+from firstcut.anchors.points import AnchoredPoints
 from firstcut.anchors.search import cut_crew, refine_crew, starts_of
 from firstcut.anchors.table import inverse_of, table_of_crew
 from firstcut.cuts import CUTS
@@ -49,7 +49,7 @@ def check_cut(cut: object) -> None:
     check_choice("cut", cut, CUTS)
 
 
-def check_number_of_clusters(n_clusters: object, graph: AnchorGraph) -> int:
+def check_number_of_clusters(n_clusters: object, graph: AnchoredPoints) -> int:
     """Return ``n_clusters`` if points of so many anchors can form them."""
     number = check_n_clusters(n_clusters, graph.n_nodes)
     used = int(np.count_nonzero(graph.masses))
@@ -66,7 +66,7 @@ def check_number_of_clusters(n_clusters: object, graph: AnchorGraph) -> int:
     return number
 
 
-def cut_value_of_anchors(graph: AnchorGraph, labels: npt.ArrayLike, cut: object) -> float:
+def cut_value_of_anchors(graph: AnchoredPoints, labels: npt.ArrayLike, cut: object) -> float:
     """Return the value of a cut of all points; see :func:`firstcut.cut_value`."""
     check_cut(cut)
     own = check_labels(labels, graph.n_nodes)
@@ -74,7 +74,7 @@ def cut_value_of_anchors(graph: AnchorGraph, labels: npt.ArrayLike, cut: object)
     return table_of_crew(graph.crew, graph.masses, kept, int(own.max()) + 1).value
 
 
-def refine_anchors(graph: AnchorGraph, labels: npt.ArrayLike, cut: object) -> Partition:
+def refine_anchors(graph: AnchoredPoints, labels: npt.ArrayLike, cut: object) -> Partition:
     """Move points until no single move makes the cut smaller; see :func:`firstcut.refine`."""
     check_cut(cut)
     own = check_labels(labels, graph.n_nodes)
@@ -83,7 +83,7 @@ def refine_anchors(graph: AnchorGraph, labels: npt.ArrayLike, cut: object) -> Pa
 
 
 def partition_anchors(
-    graph: AnchorGraph,
+    graph: AnchoredPoints,
     n_clusters: int | str,
     cut: object,
     *,
@@ -138,7 +138,7 @@ def partition_anchors(
     return Partition(np.concatenate(found.kept), found.value, bound)
 
 
-def _checkpoint(graph: AnchorGraph, n_clusters: int, seed: int) -> Any:
+def _checkpoint(graph: AnchoredPoints, n_clusters: int, seed: int) -> Any:
     """Return where a search leaves how far it is, if the graph has a folder."""
     if graph.store.folder is None:
         return None
@@ -148,7 +148,12 @@ def _checkpoint(graph: AnchorGraph, n_clusters: int, seed: int) -> Any:
 
 
 def relax_anchors(
-    graph: AnchorGraph, n_clusters: int, cut: object, *, random_state: RandomState, **options: Any
+    graph: AnchoredPoints,
+    n_clusters: int,
+    cut: object,
+    *,
+    random_state: RandomState,
+    **options: Any,
 ) -> Relaxation:
     """Return the smallest eigenpairs of I − S; see :func:`firstcut.relax`.
 
@@ -186,14 +191,16 @@ def relax_anchors(
     )
 
 
-def lower_bound_of_anchors(graph: AnchorGraph, n_clusters: int, random_state: RandomState) -> float:
+def lower_bound_of_anchors(
+    graph: AnchoredPoints, n_clusters: int, random_state: RandomState
+) -> float:
     """Return a number that no cut of all points is below; see :func:`firstcut.lower_bound`."""
     number = check_number_of_clusters(n_clusters, graph)
     return relaxed_anchors(graph, number, random_state).lower_bound
 
 
 def relaxed_anchors(
-    graph: AnchorGraph, n_clusters: int, random_state: RandomState, **options: Any
+    graph: AnchoredPoints, n_clusters: int, random_state: RandomState, **options: Any
 ) -> Relaxation:
     """Return the eigenpairs of the anchors' own graph, with floors that hold for all points.
 

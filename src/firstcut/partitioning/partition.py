@@ -155,10 +155,7 @@ def partition(
                 "Links need the edges, which an anchor graph does not store; leave must_link and "
                 "cannot_link out, or pass graph.to_sparse() if it is small enough."
             )
-        from firstcut.anchors.verbs import partition_anchors  # which few calls need
-
-        return partition_anchors(
-            graph,
+        answer: Partition = graph.cut_into(
             n_clusters,
             cut,
             effort=effort,
@@ -171,6 +168,7 @@ def partition(
             n_jobs=n_jobs,
             began=began,
         )
+        return answer
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     names, deadline = problem.graph.names, math.inf if time_limit is None else began + time_limit
     _check_auto(n_clusters, init)

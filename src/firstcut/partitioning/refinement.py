@@ -78,9 +78,8 @@ def refine(
     array([0, 0, 0, 1, 1, 1])
     """
     if is_factored(graph):
-        from firstcut.anchors.verbs import refine_anchors  # which few calls need
-
-        return refine_anchors(graph, labels, cut)
+        answer: Partition = graph.refined(labels, cut)
+        return answer
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     own = check_labels(labels, problem.n_nodes)
     if problem.node_weights.min() > 0:

@@ -108,10 +108,9 @@ def relax(
     if tol is not None:
         tol = check_number("tol", tol, allow_infinite=True)
     if is_factored(graph):
-        from firstcut.anchors.verbs import relax_anchors  # which few calls need
-
         options = {"solver": solver, "tol": tol, "max_iter": max_iter}
-        return relax_anchors(graph, n_clusters, cut, random_state=random_state, **options)
+        answer: Relaxation = graph.relaxed(n_clusters, cut, random_state=random_state, **options)
+        return answer
     problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     return relax_problem(
@@ -158,10 +157,7 @@ def lower_bound(
     1.0
     """
     if is_factored(graph):
-        from firstcut.anchors.verbs import check_cut, lower_bound_of_anchors  # which few calls need
-
-        check_cut(cut)
-        return lower_bound_of_anchors(graph, n_clusters, random_state)
+        return float(graph.bounded(n_clusters, cut, random_state))
     problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     return relax_problem(problem, n_clusters, random_state=random_state).lower_bound
