@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -321,6 +322,13 @@ def test_equal_points_have_one_anchor():
     assert graph.masses.tolist() == [100.0]
 
 
+def test_clusters_without_room_for_their_tables_are_refused():
+    graph = replace(firstcut.anchor_graph(X, **SETTINGS), most_clusters=3)
+    assert firstcut.partition(graph, 3, effort="fast", random_state=0).labels.max() == 2
+    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 .* max_memory"):
+        firstcut.partition(graph, 4)
+
+
 def test_progress_goes_on_to_the_end_and_a_bar_is_shown(capsys):
     told = []
     firstcut.anchor_graph(X, **SETTINGS, callback=told.append)
@@ -378,16 +386,27 @@ def run_python(code, *arguments, check=True):
 
 
 KILLED = """
-    import os, signal, sys
+    import os, signal, sys, time
     import numpy as np
     import firstcut
+
+    class UpToTheLast:
+        # All rows can be sampled; when blocks are tied, the last is never reached.
+        def __init__(self, X):
+            self.X, self.shape, self.dtype, self.n_reads = X, X.shape, X.dtype, 0
+
+        def __getitem__(self, rows):
+            self.n_reads += 1
+            if rows.stop == len(self.X) and self.n_reads > 5:
+                time.sleep(600)
+            return self.X[rows]
 
     def kill(progress):
         if progress.stage == "blocks" and progress.fraction > 0.5:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    X = np.load(sys.argv[1], mmap_mode="r")
-    firstcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2], callback=kill, n_jobs=1)
+    X = UpToTheLast(np.load(sys.argv[1], mmap_mode="r"))
+    firstcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2], callback=kill)
 """
 
 

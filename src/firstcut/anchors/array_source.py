@@ -18,6 +18,8 @@ COPIED_BYTES = 2**20
 class ArraySource:
     """An array of NumPy; pages of a mapped file are let go as soon as they were copied."""
 
+    is_stream = False
+
     def __init__(self, array: np.ndarray) -> None:
         self.shape = array.shape[0], array.shape[1]
         self.dtype = float_type(array.dtype)
@@ -54,6 +56,9 @@ class ArraySource:
         mapped = 0 if self._pages is None else 2 * COPIED_BYTES
         return int(rows * self.shape[1] * self.dtype.itemsize) + mapped
 
+    def done(self) -> None:
+        """Do nothing: nothing is kept."""
+
 
 class SlicedSource:
     """Anything that has slices of rows, as arrays of zarr, h5py and Dask have.
@@ -69,6 +74,7 @@ class SlicedSource:
         self.dtype = float_type(dtype)
         self._array, self._stored_bytes = array, dtype.itemsize * self.shape[1]
         self._chunk_rows = _chunk_rows(array)
+        self.is_stream = self._chunk_rows > 1
         self._lock = threading.Lock()
         self._kept: tuple[int, np.ndarray] | None = None
 
@@ -91,6 +97,10 @@ class SlicedSource:
         """Return the memory that a read takes: as stored, as read, and what is unpacked."""
         both = self._stored_bytes + self.shape[1] * self.dtype.itemsize
         return int((rows + 2 * min(self._chunk_rows, self.shape[0])) * both)
+
+    def done(self) -> None:
+        """Let go of the chunk that is kept."""
+        self._kept = None
 
     def _chunk(self, number: int) -> tuple[int, np.ndarray]:
         first = number * self._chunk_rows

@@ -7,8 +7,7 @@ another, as those of blocks do, go on where the one before ended.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +17,17 @@ from firstcut.anchors.source_rows import checked_rows, float_type, take_by_readi
 from firstcut.optional_packages import needed_for
 from firstcut.validation import check_sample_table
 
-BATCH_BYTES = 2**24
-"""Bytes of a batch, as rows of numbers; several of them are in memory at once."""
+BATCH_BYTES = 2**23
+"""Bytes of a batch, as rows of numbers."""
+
+BATCHES = 6
+"""Batches that are in memory at once, counting what they are unpacked from."""
+
+PAGE_BYTES = 2**21
+"""Bytes of a page of a Parquet file and of its dictionary, as they are usually written."""
+
+UNPACKED = 2
+"""Times that a page is in memory: as it is stored, and unpacked."""
 
 BATCH_ROWS = 2**10, 2**16
 """Rows of a batch at least and at most."""
@@ -32,10 +40,20 @@ SHOWN = 5
 
 
 class Group(NamedTuple):
-    """Rows that are read from their first on: how many, and their batches of so many rows."""
+    """Rows that are read from their first on.
+
+    Attributes
+    ----------
+    n_rows : int
+    batches : callable
+        Returns them in batches of so many rows.
+    open_bytes : int
+        Memory that is in use while they are read, batches aside.
+    """
 
     n_rows: int
     batches: Callable[[int], Iterator[Any]]
+    open_bytes: int = 0
 
 
 class Column(NamedTuple):
@@ -60,13 +78,22 @@ def of_parquet(path: Path) -> ArrowSource:
 
 def of_arrow(X: Any) -> ArrowSource:
     """Return samples in an object of pyarrow: Table, RecordBatch, Dataset or ParquetFile."""
-    if hasattr(X, "to_batches") and hasattr(X, "num_rows"):  # a Table
-        tables = [Group(X.num_rows, lambda rows: iter(X.to_batches(max_chunksize=rows)))]
-        return ArrowSource(X.schema, tables)
     if hasattr(X, "get_fragments"):
         return _of_dataset(X)
-    if hasattr(X, "iter_batches"):  # a ParquetFile
-        return _of_file(X)
+    if hasattr(X, "iter_batches"):  # a ParquetFile, which reads as it was opened to
+        columns = columns_of(X.schema_arrow)
+        groups = _groups_of_file(lambda: X, range(X.metadata.num_row_groups), X.metadata, columns)
+        whole = [X.metadata.row_group(i).total_byte_size for i in range(len(groups))]
+        return ArrowSource(
+            X.schema_arrow,
+            [
+                group._replace(open_bytes=UNPACKED * size)
+                for group, size in zip(groups, whole, strict=True)
+            ],
+        )
+    if hasattr(X, "to_batches") and hasattr(X, "num_rows"):  # a Table
+        whole_table = Group(X.num_rows, lambda rows: iter(X.to_batches(max_chunksize=rows)))
+        return ArrowSource(X.schema, [whole_table])
     if hasattr(X, "num_rows") and hasattr(X, "schema"):  # a RecordBatch
         return ArrowSource(X.schema, [Group(X.num_rows, lambda _: iter([X]))])
     raise TypeError(
@@ -75,56 +102,67 @@ def of_arrow(X: Any) -> ArrowSource:
 
 
 def _of_dataset(X: Any) -> ArrowSource:
-    import pyarrow.dataset as dataset
+    """Return the samples of a dataset, whose Parquet files are read page by page.
 
-    def batches(part: Any, rows: int) -> Iterator[Any]:
-        settings: dict[str, Any] = {}
-        if isinstance(part, dataset.ParquetFileFragment):
-            # Without these, whole groups of rows are read ahead.
-            settings["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
-                use_buffered_stream=True, buffer_size=BUFFER_BYTES, pre_buffer=False
-            )
-        return iter(
-            part.to_batches(
-                schema=X.schema,
-                columns=[column.name for column in columns_of(X.schema)],
-                batch_size=rows,
-                batch_readahead=0,
-                fragment_readahead=0,
-                use_threads=False,
-                **settings,
-            )
-        )
-
+    Its own way to batches reads whole groups of rows at once.
+    """
+    columns = columns_of(X.schema)
+    names = [column.name for column in columns]
     groups = []
     for fragment in X.get_fragments():
-        if hasattr(fragment, "split_by_row_group"):
-            # Told by its parts: what they are asked for themselves is that of the whole file.
-            parts = [
-                (part, sum(group.num_rows for group in part.row_groups))
-                for part in fragment.split_by_row_group()
-            ]
+        if hasattr(fragment, "row_groups"):
+            import pyarrow.parquet as parquet
+
+            def opened(fragment: Any = fragment) -> Any:
+                return parquet.ParquetFile(
+                    fragment.open(), buffer_size=BUFFER_BYTES, pre_buffer=False
+                )
+
+            numbers = [group.id for group in fragment.row_groups]
+            groups += _groups_of_file(opened, numbers, fragment.metadata, columns)
         else:
-            parts = [(fragment, fragment.count_rows())]
-        groups += [Group(n_rows, partial(batches, part)) for part, n_rows in parts]
+
+            def batches(rows: int, fragment: Any = fragment) -> Iterator[Any]:
+                settings = {"batch_readahead": 0, "fragment_readahead": 0, "use_threads": False}
+                return iter(fragment.to_batches(X.schema, names, batch_size=rows, **settings))
+
+            groups.append(Group(fragment.count_rows(), batches))
     return ArrowSource(X.schema, groups)
 
 
-def _of_file(X: Any) -> ArrowSource:
-    names = [column.name for column in columns_of(X.schema_arrow)]
+def _groups_of_file(
+    opened: Callable[[], Any], numbers: Iterable[int], metadata: Any, columns: Sequence[Column]
+) -> list[Group]:
+    """Return the groups of rows of a Parquet file."""
+    names = [column.name for column in columns]
+    chunks = {
+        metadata.schema.column(place).path.partition(".")[0]: place
+        for place in range(metadata.num_columns)
+    }
+    missing = [name for name in names if name not in chunks]
+    if missing:
+        raise ValueError(f"X has files without the column {missing[0]!r}, which others have.")
+    groups = []
+    for number in numbers:
+        group = metadata.row_group(number)
+        # Of every column a page and its dictionary are unpacked, or all of it if that is less.
+        sizes = [group.column(chunks[name]).total_uncompressed_size for name in names]
+        open_bytes = UNPACKED * sum(min(size, PAGE_BYTES) for size in sizes)
 
-    def batches(number: int, rows: int) -> Iterator[Any]:
-        return iter(X.iter_batches(rows, row_groups=[number], columns=names, use_threads=False))
+        def batches(rows: int, number: int = number) -> Iterator[Any]:
+            found = opened().iter_batches(
+                rows, row_groups=[number], columns=names, use_threads=False
+            )
+            return iter(found)
 
-    groups = [
-        Group(X.metadata.row_group(number).num_rows, partial(batches, number))
-        for number in range(X.metadata.num_row_groups)
-    ]
-    return ArrowSource(X.schema_arrow, groups)
+        groups.append(Group(group.num_rows, batches, open_bytes))
+    return groups
 
 
 class ArrowSource:
     """Groups of rows, one after another."""
+
+    is_stream = True
 
     def __init__(self, schema: Any, groups: Sequence[Group]) -> None:
         self._columns = columns_of(schema)
@@ -164,8 +202,17 @@ class ArrowSource:
     def reading_bytes(self, rows: int) -> int:
         """Return the memory that a read takes: rows, batches, and what is unpacked of columns."""
         row_bytes = self.shape[1] * self.dtype.itemsize
-        buffers = 4 * BUFFER_BYTES * len(self._columns)
-        return rows * row_bytes + 4 * self._batch_rows * row_bytes + buffers
+        buffers = BUFFER_BYTES * len(self._columns)
+        opened = max(group.open_bytes for group in self._groups)
+        return (rows + BATCHES * self._batch_rows) * row_bytes + buffers + opened
+
+    def done(self) -> None:
+        """Let go of what is open, and of what Arrow has freed but not given back."""
+        import pyarrow as arrow
+
+        with self._lock:
+            self._group, self._batch, self._batches = -1, None, iter(())
+            arrow.default_memory_pool().release_unused()
 
     def _go_to(self, row: int) -> None:
         """Make the batch of a row the present one."""

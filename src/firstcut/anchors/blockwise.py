@@ -56,6 +56,9 @@ class Build:
         self._plan, self._run, self._facts, self._rows = plan, run, facts, rows
         self._starts = [0, *accumulate(need.sizes)]
         self._stopped = threading.Event()
+        # Threads over blocks would read a stream here and there: they share every block instead.
+        is_shared = need.source.is_stream
+        self._n_at_once, self._n_inside = (1, plan.n_threads) if is_shared else (plan.n_threads, 1)
         self.keeper: TemporaryFolder | None = None
 
     def stop(self) -> None:
@@ -70,6 +73,7 @@ class Build:
         n_neighbors = max(1, min(self._facts["n_neighbors"], anchors.shape[0] - 1))
         nearest = self._nearest(anchors, n_neighbors)
         store, masses = self._ties(nearest, tell)
+        self._source.done()
         plan = self._plan
         return AnchorGraph(anchors, masses, n_neighbors, store, plan.n_threads, plan.most_clusters)
 
@@ -107,7 +111,7 @@ class Build:
     def _nearest(self, anchors: np.ndarray, n_neighbors: int) -> Any:
         """Return who looks for nearest anchors, here or on a GPU."""
         if not self._on_gpu:
-            return NearestAnchors(anchors, n_neighbors, 1)
+            return NearestAnchors(anchors, n_neighbors, self._n_inside)
         from firstcut.anchors.gpu import NearestOnGpu
 
         return NearestOnGpu(anchors, n_neighbors)
@@ -134,7 +138,7 @@ class Build:
             return block if files is None else None, told
 
         blocks, masses = [], np.zeros(n_anchors)
-        pool = ThreadPoolExecutor(self._plan.n_threads)
+        pool = ThreadPoolExecutor(self._n_at_once)
         try:
             for number, (block, told) in enumerate(pool.map(tie, range(n_blocks))):
                 if block is not None:

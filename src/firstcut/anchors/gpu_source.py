@@ -14,6 +14,8 @@ from firstcut.validation import check_sample_table
 class TensorSource:
     """A tensor of PyTorch or an array of CuPy, on a GPU; see ``Source``."""
 
+    is_stream = False
+
     def __init__(self, X: Any) -> None:
         tensor = as_tensor(X)
         if tensor.is_complex() or tensor.is_sparse:
@@ -45,6 +47,9 @@ class TensorSource:
     def reading_bytes(self, rows: int) -> int:
         """Return the memory of the host that a read takes."""
         return int(2 * rows * self.shape[1] * self.dtype.itemsize)
+
+    def done(self) -> None:
+        """Do nothing: nothing is kept."""
 
     def _on_host(self, part: Any, start: int) -> np.ndarray:
         rows = part.detach().float() if part.dtype.itemsize < 4 else part.detach()

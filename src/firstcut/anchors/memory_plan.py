@@ -207,7 +207,8 @@ def growth(need: Need, plan: Plan) -> int:
     sample = need.n_sampled * row_bytes
     choosing = sample + max(sample + threads * tile_bytes, source.reading_bytes(largest))
     # 2. Ties.
-    tying = threads * (source.reading_bytes(largest) + tile_bytes + 2 * block_bytes)
+    at_once = 1 if source.is_stream else threads
+    tying = at_once * (source.reading_bytes(largest) + 2 * block_bytes) + threads * tile_bytes
     # 3. Labels.
     cutting = n * LABEL_BYTES + min(len(need.sizes), TOGETHER) * p * GRAPH
     cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING)

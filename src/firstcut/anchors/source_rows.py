@@ -22,10 +22,13 @@ class Source(Protocol):
         Samples and features.
     dtype : dtype
         What rows are read as, float32 or float64.
+    is_stream : bool
+        Whether it is much quicker to read one row after another than here and there.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
+    is_stream: bool
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Return rows, finite and in C order; nobody changes them."""
@@ -37,6 +40,10 @@ class Source(Protocol):
 
     def reading_bytes(self, rows: int) -> int:
         """Return the memory that a read of so many rows takes, with what it returns."""
+        ...
+
+    def done(self) -> None:
+        """Let go of what is kept for the next read."""
         ...
 
 
