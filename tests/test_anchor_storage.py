@@ -523,7 +523,6 @@ def test_damaged_files_are_refused_by_name(name, how, tmp_path):
     # A block that was removed is made anew.
     if name.startswith("blocks"):
         (tmp_path / name).unlink()
-        (tmp_path / "masses.npy").unlink()
         graph = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
         assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
 

@@ -124,7 +124,7 @@ class Build:
             where = self._run.path, self._sizes, nearest.n_neighbors
             files = BlocksInFolder(*where, self._plan.n_kept, self.keeper is None)
             found = self._run.load("masses")
-            if found is not None:
+            if found is not None and all(map(files.has, range(n_blocks))):
                 return files, found
 
         def tie(number: int) -> tuple[Block | None, np.ndarray]:
