@@ -94,6 +94,12 @@ def test_few_samples_have_few_anchors_and_ties(n):
     assert model.embedding_.shape == (n, 1)
 
 
+def test_what_does_not_fit_into_memory_says_so(model, monkeypatch):
+    monkeypatch.setattr("firstcut.memory.available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match="5 coordinates of 600 samples"):
+        model.transform(X)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_precision_is_that_of_the_samples(dtype):
     model = fitted(load_wine().data.astype(dtype), 3)
