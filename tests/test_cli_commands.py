@@ -112,6 +112,42 @@ def test_points_go_through_the_affinity_that_is_named(here, capsys):
     assert cosine["cut_value"] == firstcut.partition(S, 3, effort="fast", random_state=0).cut_value
 
 
+@pytest.mark.parametrize("form", ["npy", "parquet", "csv"])
+def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form, monkeypatch):
+    np.save("x.npy", IRIS.data)
+    if form == "csv":
+        np.savetxt("x.csv", IRIS.data, delimiter=",")
+    elif form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        columns = {str(i): column for i, column in enumerate(IRIS.data.T)}
+        pyarrow.parquet.write_table(pa.table(columns), "x.parquet")
+    if form != "csv":  # which is read whole
+        monkeypatch.setattr("firstcut.files.reading.read", None)
+    given = ["--affinity", "anchors", "--n-anchors", "30", "--neighbors", "4"]
+    command = ["cluster", f"x.{form}", "-k", "3", "--effort", "fast", *given]
+    record = json.loads(told(capsys, [*command, "--max-memory", "20GiB", "--json"]).out)
+    graph = firstcut.anchor_graph(IRIS.data, 30, 4, random_state=0)
+    found = firstcut.partition(graph, 3, effort="fast", random_state=0)
+    assert record["labels"] == found.labels.tolist()
+    assert record["cut_value"] == found.cut_value
+    assert record["n_edges"] is None
+    shown = told(capsys, command)
+    assert "150 points of 4 numbers, joined through" in shown.out
+    assert "--report" not in shown.out
+    boundaries = graph.table(found.labels).boundaries
+    assert all(f"{boundary:.6g}" in shown.out for boundary in boundaries)
+
+
+def test_anchors_are_drawn_where_that_needs_no_edges(here, capsys):
+    pytest.importorskip("matplotlib")
+    np.save("x.npy", IRIS.data)
+    command = ["cluster", "x.npy", "-k", "3", "--effort", "fast", "--affinity", "anchors"]
+    told(capsys, [*command, "--n-anchors", "30", "--plot", "x.svg", "--picture", "sizes"])
+    assert b"<svg" in (here / "x.svg").read_bytes()
+
+
 def test_the_object_of_json_has_its_keys_and_tells_the_truth(here, capsys):
     record = json.loads(told(capsys, [*CLUB, "--json"]).out)
     assert set(record) == KEYS | {"labels", "nodes"}
@@ -379,6 +415,16 @@ WRONG = [
     "cluster iris.csv -k 3 --drop species --affinity rbf --neighbors 3",
     "cluster iris.csv -k 3 --drop species --affinity rbf --metric cosine",
     "cluster iris.csv -k 3 --drop species --metric nothing",
+    "cluster iris.csv -k 3 --drop species --n-anchors 20",
+    "cluster iris.csv -k 3 --drop species --max-memory 4GiB",
+    "cluster iris.csv -k 3 --drop species --affinity anchors --n-anchors 0",
+    "cluster iris.csv -k 3 --drop species --affinity anchors --metric cosine",
+    "cluster iris.csv -k 3 --drop species --affinity anchors --max-memory much",
+    "cluster iris.csv -k 3 --drop species --affinity anchors --report x.html",
+    "cluster iris.csv -k 3 --drop species --affinity anchors --plot x.png --picture graph",
+    "cluster nowhere.npy -k 3 --affinity anchors",
+    "cluster karate.edges -k 2 --affinity anchors",
+    "compare iris.csv -k 3 --drop species --affinity anchors",
     "cluster iris.csv -k 3 --drop species --effort much",
     "cluster iris.csv -k 3 --drop species --neighbors 0",
     "cluster iris.csv -k 3 --drop species --seed -1",

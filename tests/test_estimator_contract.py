@@ -216,6 +216,11 @@ def test_html_and_tags():
         ("max_clusters", 1),
         ("n_neighbors", 0),
         ("gamma", -1),
+        ("n_anchors", 0),
+        ("n_anchors", None),
+        ("max_memory", 0),
+        ("max_memory", 1.5),
+        ("folder", 1),
     ],
 )
 def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):

@@ -399,6 +399,23 @@ def test_no_verb_is_forgotten():
             assert name in CALLS
 
 
+def test_a_graph_of_anchors_is_cut_as_it_is_or_refused_by_name():
+    graph = firstcut.anchor_graph([[0.0], [0.1], [5.0], [5.1]], 4, 1, random_state=0)
+    S = graph.to_sparse()
+    takes = ("partition", "refine", "cut_value", "relax", "lower_bound")
+    for verb, call in CALLS.items():
+        function = getattr(firstcut, verb)
+        if verb in takes:
+            np.testing.assert_allclose(call(function, graph), call(function, S), atol=1e-12)
+        else:
+            with pytest.raises(TypeError, match=r"stores no edges.*graph\.to_sparse"):
+                call(function, graph)
+    with pytest.raises(TypeError, match="stores no edges"):
+        firstcut.cut_path(graph, [2], affinity="precomputed")
+    with pytest.raises(TypeError, match="stores no edges"):
+        firstcut.plot.affinity([0, 0, 1, 1], graph)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_path_symmetrizes():
     mean, larger = (DIRECTED + DIRECTED.T) / 2, np.maximum(DIRECTED, DIRECTED.T)

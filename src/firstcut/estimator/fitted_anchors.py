@@ -27,6 +27,7 @@ from firstcut.anchors.placing import place
 from firstcut.anchors.sources import as_source
 from firstcut.anchors.table import Table, table_of_block
 from firstcut.anchors.verbs import LARGEST_EIGENVALUE, relaxed_anchors
+from firstcut.memory import check_memory
 from firstcut.results import Relaxation
 
 NUMBERS = 2**23
@@ -121,7 +122,13 @@ class FittedAnchors:
         return self._places((block for _, block in self._tied(X)), as_source(X).shape[0])
 
     def _places(self, blocks: Iterator[Block], n_points: int) -> np.ndarray:
-        found = np.empty((n_points, self.n_components), dtype=self.matrix.anchors.dtype)
+        dtype = self.matrix.anchors.dtype
+        check_memory(
+            1.0 * dtype.itemsize * n_points * self.n_components,
+            f"{self.n_components} coordinates of {n_points} samples",
+            "Ask transform for some samples at a time, or fit with fewer n_components.",
+        )
+        found = np.empty((n_points, self.n_components), dtype=dtype)
         start = 0
         for block in blocks:
             rows = block.to_sparse(self.matrix.n_anchors) @ self._directions

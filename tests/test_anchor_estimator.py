@@ -1,0 +1,447 @@
+"""The estimator on anchors: the same attributes and methods, wherever samples lie."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import firstcut
+from firstcut import SpectralClustering, anchor_graph
+from firstcut.anchors.graph import AnchorGraph
+from firstcut.anchors.table import Table
+from firstcut.estimator import fitted_anchors
+from firstcut.estimator.anchored import _numbered
+from firstcut.estimator.parameters import ANCHOR_PARAMETERS
+from firstcut.validation import number_by_appearance
+
+X = load_digits().data[:600]
+
+
+def fitted(data=X, n_clusters=5, **options):
+    given = {"n_anchors": 60, "effort": "fast", "random_state": 0, **options}
+    return SpectralClustering(n_clusters, affinity="anchors", **given).fit(data)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+# -- what a fit is
+
+
+def test_a_fit_is_the_graph_and_its_partition(model):
+    graph = anchor_graph(X, 60, random_state=0)
+    found = firstcut.partition(graph, 5, effort="fast", random_state=0)
+    assert isinstance(model.affinity_matrix_, AnchorGraph)
+    assert np.array_equal(model.affinity_matrix_.masses, graph.masses)
+    assert np.array_equal(model.labels_, number_by_appearance(found.labels))
+    assert model.cut_value_ == pytest.approx(found.cut_value, rel=1e-12)
+    assert model.cut_value_ == firstcut.cut_value(graph, model.labels_)
+    assert (model.n_clusters_, model.solver_, model.n_features_in_) == (5, "multilevel", 64)
+    assert model.n_iter_ >= 1
+    assert model.neighbors_recall_ is None
+    assert model.node_names_ is None
+
+
+def test_bound_and_eigenpairs_are_those_of_the_explicit_graph(model):
+    S = model.affinity_matrix_.to_sparse()
+    assert model.lower_bound_ == pytest.approx(firstcut.lower_bound(S, 5), abs=1e-9)
+    assert model.lower_bound_ <= model.cut_value_
+    assert model.gap_ == pytest.approx(1.0 - model.lower_bound_ / model.cut_value_)
+    E = model.embedding_
+    assert E.shape == (600, 5)
+    np.testing.assert_allclose(E.T @ E, np.eye(5), atol=1e-8)
+    np.testing.assert_allclose(E - S @ E, E * model.eigenvalues_, atol=1e-8)
+
+
+def test_the_defaults_are_those_of_the_graph():
+    of_graph = inspect.signature(anchor_graph).parameters
+    of_model = inspect.signature(SpectralClustering).parameters
+    for name in ANCHOR_PARAMETERS:
+        # Neighbours are 10 where the affinity has neighbours, and anchors 5.
+        expected = None if name == "n_neighbors" else of_graph[name].default
+        assert of_model[name].default == expected
+    model = SpectralClustering(2, affinity="anchors", effort="fast").fit(load_iris().data)
+    assert model.affinity_matrix_.n_neighbors == of_graph["n_neighbors"].default == 5
+
+
+def test_neighbours_of_neighbour_graphs_are_ten_as_ever():
+    data = load_iris().data
+    plain = SpectralClustering(3, random_state=0).fit(data)
+    given = SpectralClustering(3, n_neighbors=10, random_state=0).fit(data)
+    assert (plain.affinity_matrix_ != given.affinity_matrix_).nnz == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7])
+def test_few_samples_have_few_anchors_and_ties(n):
+    data = np.arange(float(n))[:, None] ** 2
+    model = SpectralClustering(1, affinity="anchors", random_state=0).fit(data)
+    graph = model.affinity_matrix_
+    assert (graph.n_anchors, graph.n_neighbors) == (n, max(1, min(5, n - 1)))
+    assert model.predict(data).tolist() == [0] * n
+    assert model.embedding_.shape == (n, 1)
+
+
+def test_what_does_not_fit_into_memory_says_so(model, monkeypatch):
+    monkeypatch.setattr("firstcut.memory.available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match="5 coordinates of 600 samples"):
+        model.transform(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precision_is_that_of_the_samples(dtype):
+    model = fitted(load_wine().data.astype(dtype), 3)
+    for found in (model.embedding_, model.transform(load_wine().data.astype(dtype))):
+        assert found.dtype == dtype
+
+
+def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypatch):
+    labels = np.concatenate([np.full(90, 2), [0], np.full(9, 1)]).astype(np.int32)
+    for count in (1, 95, 1000):
+        monkeypatch.setattr("firstcut.estimator.anchored.APPEARING", count)
+        found = _numbered(labels, 3)
+        assert found.dtype == np.int32
+        assert np.array_equal(found, number_by_appearance(labels))
+
+
+# -- new samples
+
+
+def test_training_samples_lie_where_the_embedding_has_them(model, monkeypatch):
+    assert np.array_equal(model.transform(X), model.embedding_)
+    monkeypatch.setattr(fitted_anchors, "NUMBERS", 64 * 7)
+    assert np.array_equal(model.transform(X), model.embedding_)
+    new = load_digits().data[600:700]
+    assert np.array_equal(model.transform(new)[7:9], model.transform(new[7:9]))
+
+
+def test_the_embedding_has_as_many_columns_as_are_asked_for():
+    more = fitted(n_components=8)
+    assert more.embedding_.shape == (600, 8)
+    assert more.eigenvalues_.size == 8
+    assert more.lower_bound_ == pytest.approx(fitted().lower_bound_, abs=1e-9)
+    assert len(more.get_feature_names_out()) == 8
+    few = fitted(n_components=2)
+    assert few.transform(X[:3]).shape == (3, 2)
+    assert few.eigenvalues_.size == 5  # the bound needs them
+    assert np.array_equal(few.labels_, more.labels_)
+
+
+def test_directions_without_anchors_are_0():
+    # Two places, four samples each: there are but two directions, and anchors are the places.
+    data = np.repeat([[0.0, 0.0], [1.0, 5.0]], 4, axis=0)
+    model = fitted(data, 1, n_components=5, n_neighbors=1)
+    assert model.embedding_.shape == (8, 2)
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_scores_are_cut_values_of_the_graph_with_new_samples(model):
+    assert model.score() == model.score(X) == -model.cut_value_
+    new = load_digits().data[700:720]
+    labels = np.concatenate([model.labels_, model.predict(new)])
+    graph = model.affinity_matrix_
+    Z = sp.vstack([graph.weights, graph.nearest.block(new).to_sparse(graph.n_anchors)])
+    member = sp.csr_array((np.ones(620), labels, np.arange(621)), shape=(620, 5))
+    weights = (Z.T @ member).toarray()
+    value = Table(weights, weights.sum(axis=1)).value
+    assert model.score(new) == pytest.approx(-value, rel=1e-12)
+    # In another order they are other samples; twice as many of all are cut as one is.
+    assert model.score(X[::-1]) == pytest.approx(-model.cut_value_, rel=1e-2)
+
+
+def test_new_samples_do_not_see_one_another(model):
+    new = load_digits().data[600:700]
+    assert np.array_equal(model.predict(new)[::9], model.predict(new[::9]))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.predict(new[:, :3])
+
+
+# -- samples that lie elsewhere
+
+
+def forms(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    yield str(tmp_path / "x.npy")
+    yield tmp_path / "x.npy"
+    yield np.load(tmp_path / "x.npy", mmap_mode="r")
+    try:
+        import h5py
+
+        file = h5py.File(tmp_path / "x.h5", "w")
+        yield file.create_dataset("x", data=X)
+    except ImportError:
+        pass
+    try:
+        import zarr
+
+        yield zarr.create_array(store=str(tmp_path / "x.zarr"), data=X)
+    except ImportError:
+        pass
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        frame = pa.table({f"x{i}": X[:, i] for i in range(64)})
+        yield frame
+        pq.write_table(frame, tmp_path / "x.parquet")
+        yield tmp_path / "x.parquet"
+    except ImportError:
+        pass
+
+
+def test_samples_are_the_same_wherever_they_lie(tmp_path, model):
+    def refused(*_, **__):
+        raise AssertionError("scikit-learn would read it whole")
+
+    predicted = model.predict(X)
+    for data in forms(tmp_path):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("firstcut.estimator.spectral_clustering.validate_data", refused)
+            found = fitted(data)
+            assert np.array_equal(found.labels_, model.labels_)
+            assert found.n_features_in_ == 64
+            assert np.array_equal(found.predict(data), predicted)
+            assert np.array_equal(found.transform(data), model.embedding_)
+            assert found.score(data) == -model.cut_value_
+    np.save(tmp_path / "narrow.npy", X[:, :2])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.predict(tmp_path / "narrow.npy")
+    with pytest.raises(ValueError, match="n_samples=600 should be >= n_clusters=601"):
+        fitted(tmp_path / "x.npy", 601)
+
+
+def test_names_of_features_are_those_of_the_last_fit(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(load_iris().data, columns=list("abcd"))
+    model = fitted(frame, 3)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(frame)
+    np.save(tmp_path / "x.npy", X)
+    model.fit(tmp_path / "x.npy")
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_a_folder_is_gone_on_with(tmp_path):
+    one = fitted(folder=tmp_path / "run", random_state=None)
+    again = fitted(folder=str(tmp_path / "run"), random_state=None)
+    assert np.array_equal(one.labels_, again.labels_)
+    assert one.cut_value_ == again.cut_value_
+    with pytest.raises(ValueError, match="n_anchors"):
+        fitted(folder=tmp_path / "run", random_state=None, n_anchors=50)
+    assert fitted(max_memory="8GiB").cut_value_ == fitted().cut_value_
+    with pytest.raises(ValueError, match="max_memory"):
+        fitted(max_memory="much")
+
+
+def test_tensors_are_samples():
+    torch = pytest.importorskip("torch")
+    assert np.array_equal(fitted(torch.from_numpy(X)).labels_, fitted().labels_)
+
+
+# -- scikit-learn's ways
+
+
+def test_clones_pickles_and_pipelines(model):
+    copy = clone(model)
+    assert copy.n_anchors == 60
+    assert not hasattr(copy, "labels_")
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.embedding_, model.embedding_)
+    assert again.lower_bound_ == model.lower_bound_
+    parts = make_pipeline(StandardScaler(), clone(model))
+    assert parts.fit(X).predict(X[:4]).shape == (4,)
+    wide = make_pipeline(StandardScaler(), clone(model)).set_output(transform="pandas").fit(X)
+    assert list(wide.transform(X[:2]).columns) == [f"spectralclustering{k}" for k in range(5)]
+    options = {"n_anchors": [30, 60], "n_neighbors": [3, None]}
+    search = GridSearchCV(clone(model), options, cv=2, error_score="raise").fit(X)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_seeds_and_threads():
+    one, other = fitted(n_jobs=1), fitted(n_jobs=2)
+    assert np.array_equal(one.labels_, other.labels_)
+    assert np.array_equal(one.labels_, fitted(random_state=np.int64(0)).labels_)
+    drawn = [fitted(random_state=np.random.RandomState(3)).labels_ for _ in range(2)]
+    assert np.array_equal(*drawn)
+
+
+def test_more_effort_is_never_worse():
+    values = [fitted(effort=effort).cut_value_ for effort in ("fast", None, "balanced")]
+    assert values == sorted(values, reverse=True)
+
+
+def test_verbose_tells_what_is_done(capsys):
+    fitted(verbose=True)
+    out = capsys.readouterr().out
+    assert "600 samples tied to" in out
+    assert "5 clusters, cut value" in out
+
+
+def test_samples_are_not_changed():
+    data = X.copy()
+    fitted(data)
+    assert np.array_equal(data, X)
+
+
+# -- the number of clusters
+
+
+@pytest.mark.filterwarnings("ignore:The evidence")
+def test_auto_is_the_number_of_partition_and_has_a_path():
+    rng = np.random.default_rng(0)
+    data = np.concatenate([rng.normal(size=(60, 2)) + 40.0 * k for k in range(3)])
+    model = fitted(data, "auto", n_anchors=40, max_clusters=5)
+    assert model.n_clusters_ == 3
+    found = firstcut.partition(model.affinity_matrix_, "auto", effort="fast", random_state=0)
+    assert found.labels.max() == 2
+    path = model.cut_path_
+    assert list(path) == [1, 2, 3, 4, 5]
+    assert path.best == 3
+    assert (np.diff(path.cut_values) >= 0).all()
+    assert (path.lower_bounds <= path.cut_values + 1e-12).all()
+    assert path[3].cut_value <= model.cut_value_
+    for k in path:
+        value = firstcut.cut_value(model.affinity_matrix_, path[k].labels)
+        assert path[k].cut_value == pytest.approx(value, rel=1e-12)
+        assert np.unique(path[k].labels).size == k
+    pickle.loads(pickle.dumps(model))
+    model.set_params(n_clusters=2, max_clusters=None).fit(data)
+    assert not hasattr(model, "cut_path_")
+
+
+def test_weak_evidence_warns_on_the_line_of_the_user():
+    with pytest.warns(UserWarning, match="The evidence for n_clusters") as caught:
+        fitted(load_digits().data, "auto", n_anchors=300, max_clusters=12)
+    assert caught[0].filename == __file__
+
+
+# -- what cannot be had
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "words"),
+    [
+        ({"solver": "spectral"}, {}, "spectral solver"),
+        ({"assign_labels": "kmeans"}, {}, "spectral solver"),
+        ({"eigen_solver": "arpack"}, {}, "spectral solver"),
+        ({"refine": False}, {}, "spectral solver"),
+        ({"cut": np.ones(600)}, {}, "weights of nodes"),
+        ({}, {"sample_weight": np.ones(600)}, "sample_weight needs the edges"),
+        ({}, {"must_link": [(0, 1)]}, "must_link needs the edges"),
+        ({}, {"cannot_link": [(0, 1)]}, "cannot_link needs the edges"),
+        ({"kernel_params": {"offset": 1.0}}, {}, "does not take"),
+        ({"kernel_params": {"n_anchors": 3}}, {}, "pass n_anchors=... itself"),
+        ({"n_anchors": 4}, {}, "n_anchors=4 should be >= n_clusters=5"),
+        ({"n_clusters": 601}, {}, "n_samples=600 should be >= n_clusters=601"),
+        ({"max_memory": "much"}, {}, "max_memory"),
+        ({"n_anchors": 0}, {}, "The 'n_anchors' parameter of SpectralClustering must be"),
+        ({"max_memory": -1}, {}, "The 'max_memory' parameter of SpectralClustering must be"),
+        ({"folder": 3}, {}, "The 'folder' parameter of SpectralClustering must be"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_before_any_work(options, given, words, monkeypatch):
+    def built(*_, **__):
+        raise AssertionError("there was work done")
+
+    if "max_memory" not in options:  # which the graph itself knows to read
+        monkeypatch.setattr("firstcut.estimator.anchored.anchor_graph", built)
+    wanted = {"n_clusters": 5, "affinity": "anchors", **options}
+    with pytest.raises(ValueError, match=words):
+        SpectralClustering(**wanted).fit(X, **given)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"affinity": "anchors", "metric": "cosine"},
+        {"affinity": "anchors", "gamma": 2.0},
+        {"affinity": "anchors", "neighbors": "exact"},
+        {"n_anchors": 30},
+        {"max_memory": "1GiB"},
+        {"affinity": "rbf", "folder": "somewhere"},
+        {"affinity": "rbf", "n_neighbors": 10},
+    ],
+)
+def test_what_has_no_effect_is_said(options):
+    with pytest.warns(UserWarning, match="has no effect") as caught:
+        SpectralClustering(3, effort="fast", random_state=0, **options).fit(load_iris().data)
+    assert [one.filename for one in caught] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (sp.csr_array(X), "sparse"),
+        (np.ma.masked_array(X, X > 15), "masked"),
+        (np.where(X > 15, np.nan, X), "NaN"),
+        (X[0], "1D array|2-dimensional|Expected 2D"),
+        ("nowhere.npy", "nowhere.npy"),
+        ("samples.csv", "samples.csv"),
+    ],
+    ids=["sparse", "masked", "NaN", "one dimension", "no file", "no such format"],
+)
+def test_what_are_no_samples_is_named(data, words):
+    with pytest.raises((ValueError, TypeError, OSError), match=words):
+        fitted(data)
+
+
+def test_a_proof_needs_edges(model):
+    with pytest.raises(ValueError, match="A proof needs the edges"):
+        model.certify()
+    with pytest.raises(ValueError, match="no names of nodes"):
+        model.by_node()
+    with pytest.raises(ValueError, match="cut_path_ has the path"):
+        firstcut.cut_path(X, affinity="anchors")
+    with pytest.raises(NotFittedError):
+        SpectralClustering(affinity="anchors").predict(X)
+
+
+@pytest.mark.parametrize("affinity", ["anchors", "precomputed", "adaptive_neighbors"])
+def test_a_graph_of_anchors_is_no_samples(model, affinity):
+    with pytest.raises(TypeError, match=r"firstcut\.partition cuts it as it is"):
+        SpectralClustering(3, affinity=affinity).fit(model.affinity_matrix_)
+
+
+# -- pictures
+
+
+def test_pictures_that_need_no_edges_are_drawn(model):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    assert "5 clusters" in model.plot("embedding").get_title()
+    assert "5 clusters" in model.plot("sizes").get_title()
+    graph = model.affinity_matrix_
+    assert "5 clusters" in firstcut.plot.sizes(model.labels_, graph).get_title()
+    for kind in ("affinity", "graph"):
+        with pytest.raises((TypeError, ValueError), match=r"stores no edges|shows nothing"):
+            model.plot(kind)
+    with pytest.raises(ValueError, match="cut_path_"):
+        model.plot("evidence")
+    pyplot.close("all")
+
+
+def test_pictures_show_what_the_explicit_graph_shows(model):
+    pytest.importorskip("matplotlib")
+    from firstcut.plot.clusters import clusters_of
+
+    one = clusters_of(model)
+    other = clusters_of(model.labels_, model.affinity_matrix_.to_sparse())
+    np.testing.assert_allclose(one.terms, other.terms, rtol=1e-9)
+    np.testing.assert_allclose(one.between, other.between, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9)
+    rows, expected = one.eigenvector_rows, other.eigenvector_rows
+    np.testing.assert_allclose(rows @ rows.T, expected @ expected.T, atol=1e-7)
