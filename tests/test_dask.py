@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 import firstcut
 from firstcut.anchors.blocks import Block
-from firstcut.anchors.crew import Threads
+from firstcut.anchors.crew import Threads, added
 from firstcut.dask import SpectralClustering
 from firstcut.dask.crew import DaskCrew
 from firstcut.dask.scheduling import Scheduler
@@ -81,6 +81,21 @@ def count_up(block, labels, step):
     return labels, (int(block.anchors[0, 0]), int(labels.sum()), os.getpid())
 
 
+def thirds(block, labels, by):
+    return None, labels.sum() / by
+
+
+def sizes(block, labels):
+    return None, block.n_points
+
+
+def sum_in_order(terms):
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term * (1 + 1e-9)  # an order that can be told
+    return total
+
+
 def crews(scheduler):
     blocks = [scheduler.task("firstcut-nearest", made, number) for number in range(len(SIZES))]
     return DaskCrew(scheduler, scheduler.keep(blocks), SIZES), Threads(made, SIZES, 1)
@@ -100,9 +115,13 @@ def test_workers_do_what_threads_do(client):
             told.append([t[:2] for t in (*first, *second, *third)])
             assert none == ([], [])
             assert crew.once("firstcut-test", divmod, 7, 2) == (3, 1)
+            rounded = crew.total("firstcut-test", thirds, kept, sum_in_order, 3.0)
+            told[-1] += [rounded, crew.total("firstcut-test", sizes, None, sum, is_exact=True)]
         assert told[0] == told[1]
         first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(3, 6), (1, 3)]
-        assert told[0] == [*first, *second, (0, 3), (1, 3), (2, 4), (3, 6)]
+        third = [(0, 3), (1, 3), (2, 4), (3, 6)]
+        assert told[0][:-2] == [*first, *second, *third]
+        assert told[0][-2:] == [added([1.0, 1.0, 4 / 3, 2.0], sum_in_order), 10]
 
 
 def test_work_is_done_by_workers_and_people_see_its_name(client):
@@ -192,6 +211,17 @@ def check_same(model, expected):
 def test_labels_are_those_of_one_machine(points, one_machine, scheduler):
     with dask.config.set(scheduler=scheduler):
         check_same(SpectralClustering(**SETTINGS).fit(in_chunks(points)), one_machine)
+
+
+def test_many_blocks_are_added_up_as_on_one_machine(points):
+    """Their graph of anchors is a rounded sum of 134 terms, and no other order gives the same."""
+    found = firstcut.partition(
+        firstcut.anchor_graph(points, 60, random_state=3, block_rows=15), 4, effort="fast",
+        random_state=3,
+    )  # fmt: skip
+    model = SpectralClustering(**SETTINGS).fit(da.from_array(points, chunks=(15, 3)))
+    np.testing.assert_array_equal(labels_of(model), found.labels)
+    assert model.cut_value_ == found.cut_value
 
 
 @pytest.mark.parametrize("effort", ["auto", "balanced"])

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +20,6 @@ from firstcut.anchors.table import inverse_of
 from firstcut.cuts import Problem
 from firstcut.graph import Graph
 from firstcut.kernels.anchor_moves import follow_anchors
-
-TOGETHER = 64
-"""Blocks whose matrices are held at once before they are added up."""
 
 MOST_PRODUCTS = 3 * 10**8
 """Products that contracting groups may take: some seconds. Where it would take more it is left
@@ -50,13 +47,9 @@ class Groups(NamedTuple):
 def anchor_problem(crew: Crew, masses: np.ndarray) -> Problem:
     """Return the anchors' own graph, with masses as node weights, without anchors that have none.
 
-    Their sum is taken in the order of blocks, whoever makes the terms.
+    Sums are rounded, in the same way whoever adds.
     """
-    p = masses.size
-    total = sp.csr_array((p, p))
-    for told in _some_at_a_time(crew, "firstcut-start", ties_of_anchors, None, p):
-        for matrix in told:
-            total = total + matrix
+    total = crew.total("firstcut-start", ties_of_anchors, None, sum_of_matrices, masses.size)
     used = np.flatnonzero(masses > 0)
     matrix = sp.csr_array(total)[used][:, used]
     matrix.sort_indices()
@@ -68,6 +61,14 @@ def ties_of_anchors(block: Block, _: Any, n_anchors: int) -> tuple[None, sp.csr_
     """Tell ZᵀZ of a block."""
     weights = block.to_sparse(n_anchors)
     return None, sp.csr_array(weights.T @ weights)
+
+
+def sum_of_matrices(terms: Sequence[sp.csr_array]) -> sp.csr_array:
+    """Return a sum of sparse arrays."""
+    total = terms[0]
+    for matrix in terms[1:]:
+        total = sp.csr_array(total + matrix)
+    return total
 
 
 def follow(
@@ -96,11 +97,10 @@ def groups_of_crew(
     n_clusters : int
         Into how many clusters they are.
     """
-    found = Groups(np.empty(0, dtype=np.int64), sp.csr_array((0, masses.size)))
-    for told in _some_at_a_time(
-        crew, "firstcut-groups", groups_of_block, kept, masses.size, n_clusters
-    ):
-        found = _merged([found, *told])
+    shared = masses.size, n_clusters
+    found: Groups = crew.total(
+        "firstcut-groups", groups_of_block, kept, sum_of_groups, *shared, is_exact=True
+    )
     return found
 
 
@@ -156,19 +156,10 @@ def labels_of_keys(keys: np.ndarray, count: int, n_clusters: int) -> list[np.nda
     return found[::-1]
 
 
-def _merged(parts: list[Groups]) -> Groups:
+def sum_of_groups(parts: Sequence[Groups]) -> Groups:
     """Return groups of several blocks, those of one key as one."""
     keys, group = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
     stacked = sp.vstack([part.weights for part in parts], format="csr")
     n = group.size
     members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(keys.size, n))
     return Groups(keys, sp.csr_array(members @ stacked))
-
-
-def _some_at_a_time(
-    crew: Crew, name: str, task: Any, kept: list[Any] | None, *shared: Any
-) -> Iterator[list[Any]]:
-    n_blocks = len(crew.sizes)
-    for start in range(0, n_blocks, TOGETHER):
-        which = range(start, min(start + TOGETHER, n_blocks))
-        yield crew.run(name, task, kept, *shared, which=which)[1]

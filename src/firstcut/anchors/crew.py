@@ -6,7 +6,7 @@ a few shared tables, and gets back what was told of every block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from firstcut.anchors.blocks import Block
@@ -14,6 +14,15 @@ from firstcut.threads import in_blocks
 
 Task = Callable[..., tuple[Any, Any]]
 """``task(block, labels, *shared)`` returns what is kept beside a block, and what is told of it."""
+
+Add = Callable[[Sequence[Any]], Any]
+"""``add(terms)`` returns the sum of some things that tasks tell, in their order."""
+
+ADDED = 8
+"""Terms that are added at once: a sum of more is a sum of sums, as their number alone has it."""
+
+TOGETHER = 64
+"""Blocks of which something large is told at once before it is added up."""
 
 
 class Crew(Protocol):
@@ -64,9 +73,63 @@ class Crew(Protocol):
         """
         ...
 
+    def total(
+        self,
+        name: str,
+        task: Task,
+        kept: Sequence[Any] | None,
+        add: Add,
+        *shared: Any,
+        is_exact: bool = False,
+    ) -> Any:
+        """Return the sum of what a task tells of all blocks; see :func:`added`.
+
+        Parameters
+        ----------
+        name, task, kept, *shared
+            As :meth:`run` has them; what the task keeps is dropped.
+        add : callable
+            A function of a module: ``add(terms)`` returns the sum of up to :data:`ADDED` terms.
+        is_exact : bool, default=False
+            Whether sums are not rounded, so that terms may be added in any order.
+        """
+        ...
+
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``function(*arguments)``: work of the size of anchors, which one does for all."""
         ...
+
+
+def added(terms: Iterable[Any], add: Add) -> Any:
+    """Return the sum of terms, of which few are held at a time.
+
+    What is added to what depends on the number of terms alone, and so does the rounding: sums of
+    the first eight, the next eight and so on, then of these sums in the same way.
+
+    Examples
+    --------
+    >>> from firstcut.anchors.crew import added
+    >>> added("abcdefghijklmnopqrs", lambda terms: f"({''.join(terms)})")
+    '((abcdefgh)(ijklmnop)(qrs))'
+    """
+    # Sums that wait for others: terms themselves, sums of eight, of 64, and so on.
+    waiting: list[list[Any]] = [[]]
+
+    def put(term: Any, level: int) -> None:
+        if level == len(waiting):
+            waiting.append([])
+        waiting[level].append(term)
+        if len(waiting[level]) == ADDED:
+            whole, waiting[level] = add(waiting[level]), []
+            put(whole, level + 1)
+
+    for term in terms:
+        put(term, 0)
+    rest: list[Any] = []
+    for level in waiting:
+        several = [*level, *rest]
+        rest = [add(several)] if len(several) > 1 else several
+    return rest[0]
 
 
 class Threads:
@@ -105,6 +168,25 @@ class Threads:
 
         pairs = in_blocks(work, len(numbers), 1, self.n_threads)
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    def total(
+        self,
+        name: str,
+        task: Task,
+        kept: Sequence[Any] | None,
+        add: Add,
+        *shared: Any,
+        is_exact: bool = False,
+    ) -> Any:
+        """Return the sum of what a task tells of all blocks; see :class:`Crew`."""
+
+        def told() -> Iterator[Any]:
+            n_blocks = len(self.sizes)
+            for start in range(0, n_blocks, TOGETHER):
+                which = range(start, min(start + TOGETHER, n_blocks))
+                yield from self.run(name, task, kept, *shared, which=which)[1]
+
+        return added(told(), add)
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``function(*arguments)``."""

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from firstcut.affinity.neighbors.searching import TREE_FEATURES
-from firstcut.anchors.contraction import TOGETHER
+from firstcut.anchors.crew import TOGETHER
 from firstcut.anchors.nearest import SEEN_CELLS, is_in_cells, tile_rows
 from firstcut.anchors.source_rows import Source
 from firstcut.anchors.storage import TIE_BYTES

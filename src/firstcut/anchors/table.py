@@ -77,8 +77,9 @@ def inverse_of(masses: np.ndarray) -> np.ndarray:
 
 def table_of_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Table:
     """Return the table of labels that are kept beside the blocks."""
-    _, told = crew.run("firstcut-table", table_of_block, kept, masses.size, n_clusters)
-    return Table(np.zeros((masses.size, n_clusters)), masses).with_changes(told)
+    shape = masses.size, n_clusters
+    told = crew.total("firstcut-table", table_of_block, kept, sum_of_entries, *shape, is_exact=True)
+    return Table(np.zeros(shape), masses).with_changes([told])
 
 
 def table_of_block(
@@ -95,6 +96,12 @@ def entries_of(table: np.ndarray) -> Entries:
     flat = table.reshape(-1)
     places = np.flatnonzero(flat)
     return Entries(places, flat[places])
+
+
+def sum_of_entries(terms: Sequence[Entries]) -> Entries:
+    """Return the sum of tables, as their entries; it is exact."""
+    places, number = np.unique(np.concatenate([own.places for own in terms]), return_inverse=True)
+    return Entries(places, np.bincount(number, np.concatenate([own.values for own in terms])))
 
 
 def masses_of(block: Block, _: Any, n_anchors: int) -> tuple[None, np.ndarray]:

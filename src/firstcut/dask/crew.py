@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from firstcut.anchors.blocks import Block
-from firstcut.anchors.crew import Task
+from firstcut.anchors.crew import Add, Task, added
 from firstcut.dask.scheduling import Scheduler
 
 BUNDLED_POINTS = 2**20
@@ -72,38 +72,79 @@ class DaskCrew:
     ) -> tuple[list[Any], list[Any]]:
         """Do a task for blocks, where they lie; what is kept are tasks whose values stay there."""
         wanted = range(len(self.sizes)) if which is None else which
-        asked = set(wanted)
         new = self._scheduler.task
-        # 1. Tables are one task's value: it reaches every worker once, and from one another.
-        tables = self._scheduler.given(f"{name}-tables", *shared)
-        # 2. A task for every bundle, run where it is, and the two halves of what it returns.
-        done: list[list[int]] = []
-        pairs = []
-        for bundle in self._bundles:
-            places = [place for place, number in enumerate(bundle.numbers) if number in asked]
-            if not places:
-                continue
-            done.append([bundle.numbers[place] for place in places])
-            beside = None if kept is None else [kept[number] for number in done[-1]]
-            sources, where = _sources(beside)
-            work = partial(_work, task, places, where)
-            pairs.append(new(name, work, bundle.task, sources, tables))
-        halves = [new(f"{name}-keeps", itemgetter(0), pair) for pair in pairs]
-        halves += [new(f"{name}-tells", itemgetter(1), pair) for pair in pairs]
-        # 3. One half stays, the other comes here.
+        # 1. A task for every bundle, and the two halves of what it returns.
+        done = self._begun(name, partial(_work, task), kept, shared, set(wanted))
+        halves = [new(f"{name}-keeps", itemgetter(0), pair) for _, pair in done]
+        halves += [new(f"{name}-tells", itemgetter(1), pair) for _, pair in done]
+        # 2. One half stays, the other comes here.
         there = self._scheduler.keep(halves)
-        told = self._scheduler.fetch(there[len(pairs) :])
+        told = self._scheduler.fetch(there[len(done) :])
         found = {
             number: (Piece(half, place), words[place])
-            for numbers, half, words in zip(done, there[: len(pairs)], told, strict=True)
+            for (numbers, _), half, words in zip(done, there[: len(done)], told, strict=True)
             for place, number in enumerate(numbers)
         }
         return [found[number][0] for number in wanted], [found[number][1] for number in wanted]
+
+    def total(
+        self,
+        name: str,
+        task: Task,
+        kept: Sequence[Any] | None,
+        add: Add,
+        *shared: Any,
+        is_exact: bool = False,
+    ) -> Any:
+        """Return the sum of what a task tells of all blocks; workers add, and the sum comes here.
+
+        Where sums are exact every bundle is added up where it lies, and else block by block in the
+        order that rounding depends on.
+        """
+        new, asked = self._scheduler.task, set(range(len(self.sizes)))
+        work = partial(_add_up, task, add) if is_exact else partial(_tell, task)
+        done = self._begun(name, work, kept, shared, asked)
+        if is_exact:
+            terms = [told for _, told in done]
+        else:
+            # Each by itself: what travels to where it is added need not take its neighbours along.
+            of_block = {
+                number: new(f"{name}-tells", itemgetter(place), told)
+                for numbers, told in done
+                for place, number in enumerate(numbers)
+            }
+            terms = [of_block[number] for number in range(len(self.sizes))]
+
+        whole = added(terms, lambda several: new(f"{name}-adds", add, list(several)))
+        return self._scheduler.fetch(self._scheduler.keep([whole]))[0]
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``function(*arguments)``, which some worker computes."""
         task = self._scheduler.task(name, partial(function, *arguments))
         return self._scheduler.fetch(self._scheduler.keep([task]))[0]
+
+    def _begun(
+        self,
+        name: str,
+        work: Callable[..., Any],
+        kept: Sequence[Any] | None,
+        shared: tuple[Any, ...],
+        asked: set[int],
+    ) -> list[tuple[list[int], Any]]:
+        """Return tasks for all bundles that have blocks asked for, with the numbers of those."""
+        # Tables are one task's value: it reaches every worker once, and from one another.
+        tables = self._scheduler.given(f"{name}-tables", *shared)
+        done: list[tuple[list[int], Any]] = []
+        for bundle in self._bundles:
+            places = [place for place, number in enumerate(bundle.numbers) if number in asked]
+            if places:
+                numbers = [bundle.numbers[place] for place in places]
+                sources, where = _sources(None if kept is None else [kept[b] for b in numbers])
+                own = partial(work, places, where)
+                done.append(
+                    (numbers, self._scheduler.task(name, own, bundle.task, sources, tables))
+                )
+        return done
 
 
 def bundled(sizes: Sequence[int], owners: Sequence[Any], most: float) -> list[tuple[int, ...]]:
@@ -169,3 +210,13 @@ def _work(
         task(blocks[place], beside, *tables) for place, beside in zip(places, kept, strict=True)
     ]
     return [pair[0] for pair in done], [pair[1] for pair in done]
+
+
+def _tell(task: Task, *arguments: Any) -> list[Any]:
+    """Do a task for some blocks of a bundle, and tell only."""
+    return _work(task, *arguments)[1]
+
+
+def _add_up(task: Task, add: Add, *arguments: Any) -> Any:
+    """Do a task for some blocks of a bundle, and tell the sum."""
+    return added(_tell(task, *arguments), add)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -138,8 +139,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_neighbors = max(1, min(n_neighbors, anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
         crew = tied_crew(samples, nearest, scheduler)
-        _, told = crew.run("firstcut-masses", masses_of, None, anchors.shape[0])
-        masses = np.sum(told, axis=0)
+        masses = crew.total(
+            "firstcut-masses", masses_of, None, sum_of_arrays, anchors.shape[0], is_exact=True
+        )
         _check_enough(n_clusters, int(np.count_nonzero(masses)))
         # 3. Cut.
         found = cut_crew(
@@ -201,6 +203,11 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {**state, "client": None}
+
+
+def sum_of_arrays(terms: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a sum of arrays."""
+    return np.asarray(np.sum(terms, axis=0))
 
 
 def _check_enough(n_clusters: int, n_anchors: int) -> None:
