@@ -94,7 +94,7 @@ SETS: dict[str, list[Arc | Cloud]] = {
 
 
 def drawn(name: str, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield points (float32, two columns) and the clusters that they are of (int8), in stretches."""
+    """Yield points (float32) and the clusters that they are of (int8), stretch by stretch."""
     shapes = SETS[name]
     ends = np.cumsum([shape.share for shape in shapes])
     ends = (ends / ends[-1]).astype(np.float32)

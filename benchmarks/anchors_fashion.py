@@ -56,9 +56,17 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
         judged = in_process("benchmarks.anchors_fashion", "judge", n, folder)
     if "failed" in judged:
         raise RuntimeError(judged["failed"])
-    summary = {method: {**_medians(runs), **judged.get(method, {})} for method, runs in rows.items()}
+    summary = {
+        method: {**_medians(runs), **judged.get(method, {})} for method, runs in rows.items()
+    }
     print(json.dumps(summary, indent=1), flush=True)
-    return {"methods": METHODS, "n": int(n), "n_clusters": N_CLUSTERS, "rows": summary, "runs": rows}
+    return {
+        "methods": METHODS,
+        "n": int(n),
+        "n_clusters": N_CLUSTERS,
+        "rows": summary,
+        "runs": rows,
+    }
 
 
 def work(method: str, n: int, folder: str) -> dict[str, Any]:
