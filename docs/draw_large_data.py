@@ -231,9 +231,7 @@ def draw(result: dict[str, Any]) -> None:
             for row in result["rows"]
             if row["published_seconds_of_u_spec"]
         ]
-        axis.plot(
-            *zip(*published, strict=True), "x", color="black", label="U-SPEC, as published"
-        )
+        axis.plot(*zip(*published, strict=True), "x", color="black", label="U-SPEC, as published")
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel("points in the plane")
