@@ -93,6 +93,25 @@ def out_of_core(result: dict[str, Any]) -> str:
     )
 
 
+def gpu(result: dict[str, Any]) -> str:
+    """Points of many features on a GPU."""
+    return markdown(
+        ["points", "they lie on", "", "seconds", "NMI", "cut, 10-NN graph of a sample"],
+        (
+            [
+                f"{row['n']:,} x {row['n_features']}",
+                f"the {row['where']}",
+                name,
+                seconds(found["seconds"]),
+                f"{found['nmi']:.3f}",
+                f"{found['cut_on_the_10_nn_graph']:.3f}",
+            ]
+            for row in result["rows"]
+            for name, found in row["methods"].items()
+        ),
+    )
+
+
 def workers(result: dict[str, Any]) -> str:
     """One process beside workers of Dask."""
     said = {check["n_workers"]: check["seconds"] for check in result["scaling"]["checks"]}
@@ -190,6 +209,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "plane": ("anchors", plane),
     "fashion": ("anchors_fashion", fashion),
     "out of core": ("anchors_out_of_core", out_of_core),
+    "gpu": ("anchors_gpu", gpu),
     "workers": ("anchors_dask", workers),
     "dask-ml": ("anchors_dask", beside_dask_ml),
     "constants": ("anchors_dask", constants),
@@ -202,7 +222,8 @@ def renewed(text: str) -> str:
     """Return the page with every table as the records are now."""
     for mark, (record, table) in TABLES.items():
         pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        fresh = table(result_of(record))
+        there = (RESULTS / f"{record}.json").exists()
+        fresh = table(result_of(record)) if there else "Not measured yet.\n"
         text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
         if count != 1:
             raise ValueError(f"{PAGE.name} must have one mark {mark!r}, and it has {count}.")

@@ -20,7 +20,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "From a graph to labels": ("partition", "refine", "compare", "exact_partition", "direct_cut"),
     "From points to labels": ("SpectralClustering", "cut_path"),
     "From points or pictures to a graph": (
-        "anchor_graph",
         "adaptive_neighbors_graph",
         "nearest_neighbors_graph",
         "self_tuning_graph",
