@@ -2,7 +2,7 @@
 
 The sets are like those that U-SPEC's authors measured it on (Huang et al., IEEE TKDE 32(6), 2020),
 with as many clusters, drawn by shapes of our own. Points come in random order, in single precision.
-They are drawn in stretches of 2²⁰ with a seed of their own each, so that a set of more points
+They are drawn in stretches of 2¹⁶ with a seed of their own each, so that a set of more points
 begins with the same points, and no more than a stretch is in memory while a file is written.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-STRETCH = 2**20
+STRETCH = 2**16
 """Points that are drawn with one seed."""
 
 
