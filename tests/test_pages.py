@@ -42,6 +42,7 @@ LIBRARIES = {
     "scikit_image.md": ("skimage",),
     "inputs.md": ("pandas",),
     "on_dask.md": ("dask", "distributed"),
+    "large_data.md": ("dask",),
     "metis.md": ("pymetis",),
     "pictures.md": ("matplotlib",),
     "command_line.md": ("networkx", "pandas"),
@@ -159,3 +160,10 @@ def test_the_methods_compared_are_those_on_record():
 
     page = (DOCS / "choosing.md").read_text(encoding="utf-8")
     assert draw_methods.markdown(draw_methods.rows()) in page
+
+
+def test_the_tables_of_anchor_graphs_are_those_on_record():
+    from docs import draw_large_data
+
+    page = draw_large_data.PAGE.read_text(encoding="utf-8")
+    assert draw_large_data.renewed(page) == page

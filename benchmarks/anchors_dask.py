@@ -1,0 +1,340 @@
+"""Anchor graphs on Dask: one and two processes beside one, dask-ml beside us, and what scales how.
+
+- ``workers``: the same points in the same chunks by one process and by a LocalCluster of one and of
+  two processes of one thread each. The points lie with the workers when the clock starts, compiled
+  code is loaded, and the labels must be the same.
+- ``beside_dask_ml``: its SpectralClustering on the same two processes and data, judged on the same
+  10-NN graph. Its default, k-means on the workers, fails with the version of Dask here
+  (a KeyError of the scheduler, or it never ends); so ``assign_labels="sklearn-kmeans"`` is set.
+  Kernel widths are its default and the one of the median distance, the number of components its
+  default and ours.
+- ``scaling``: the constants of the model in ``_scaling.py``, what it says of the runs above, and
+  the forecast for a billion points on a hundred workers.
+
+Every row is a process of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks import _scaling
+from benchmarks._points_in_the_plane import SETS, agreement, in_memory
+from benchmarks._processes import in_process, peak_gib
+
+HERE = "benchmarks.anchors_dask"
+DATA = "circles and clouds"
+N_ANCHORS = 1000
+EFFORT = "auto"
+CHUNK = 2**20
+"""Points of a chunk: 8 MiB. Dask itself recommends larger ones."""
+
+CREWS = ("one process, 1 thread", "one process, 2 threads", "1 worker", "2 workers")
+DASK_ML = {
+    "defaults": {},
+    "median distance": {"gamma": None},
+    "as many components": {"gamma": None, "n_components": N_ANCHORS},
+}
+"""Options of dask-ml's estimator; a gamma of None is 1 / the median of squared distances."""
+
+MOST_FOR_ALL_OPTIONS = 100_000
+"""With more points than this dask-ml runs with its defaults alone."""
+
+MOST_SECONDS = 600
+"""What takes longer is stopped, and its row says so."""
+
+FORECAST = {"n": 10**9, "n_workers": 100}
+FORECAST_BLOCKS = (10**6, 10**7)
+"""Points of a block that forecasts are made for."""
+
+
+def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
+    """Return rows of each of the three parts; ``points`` is the size of the first."""
+    n = points[0] if points else 300_000 if quick else 10_000_000
+    rows = []
+    for crew in CREWS:
+        row = {"data": DATA, "n": n, "crew": crew, **_part("fit", crew, str(n))}
+        rows.append(row)
+        print(row, flush=True)
+    peers = []
+    for size in (5000,) if quick else (20_000, 100_000, 1_000_000):
+        for name in (DATA,) if quick else ("two bananas", DATA):
+            with TemporaryDirectory() as folder:
+                found = {}
+                few = quick or size > MOST_FOR_ALL_OPTIONS
+                for method in ("firstcut", *DASK_ML)[: 2 if few else None]:
+                    found[method] = _part("peer", method, name, str(size), folder)
+                judged = _part("judge", name, str(size), folder)
+            for method, row in found.items():
+                told = {"data": name, "n": size, "method": method, **row, **judged.get(method, {})}
+                peers.append(told)
+                print(told, flush=True)
+    scaling = _part("scaling", str(n // 10 if quick else min(n, 2_000_000)), json.dumps(rows))
+    print(json.dumps(scaling, indent=1), flush=True)
+    return {
+        "n_anchors": N_ANCHORS,
+        "effort": EFFORT,
+        "points_per_chunk": CHUNK,
+        "workers": rows,
+        "dask_ml_options": DASK_ML,
+        "beside_dask_ml": peers,
+        "scaling": scaling,
+    }
+
+
+def _part(*arguments: str) -> dict[str, Any]:
+    return in_process(HERE, *arguments, most_seconds=MOST_SECONDS)
+
+
+def _chunk(n: int) -> int:
+    """Return the points of a chunk; there are four at least."""
+    return min(CHUNK, -(-n // 4))
+
+
+def cluster_of(n_workers: int) -> Any:
+    """Return processes of one thread each, without a dashboard."""
+    from distributed import LocalCluster
+
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
+
+
+def fit(crew: str, n: int) -> dict[str, Any]:
+    """Time one crew."""
+    X = in_memory(DATA, n)
+    seconds, labels, cut = _one_process(crew, X) if "process" in crew else _workers(crew, X)
+    return {
+        "seconds": round(seconds, 3),
+        "cut_value": cut,
+        "peak_gib_of_this_process": peak_gib(),
+        "labels": hashlib.sha256(np.ascontiguousarray(labels, dtype=np.int32)).hexdigest()[:16],
+        **agreement(DATA, labels),
+    }
+
+
+def _one_process(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
+    import firstcut
+
+    n_jobs = int(crew.split()[-2])
+
+    def once(points: np.ndarray) -> Any:
+        graph = firstcut.anchor_graph(
+            points, N_ANCHORS, random_state=0, block_rows=_chunk(len(X)), n_jobs=n_jobs
+        )
+        return firstcut.partition(
+            graph, len(SETS[DATA]), effort=EFFORT, random_state=0, lower_bound=False, n_jobs=n_jobs
+        )
+
+    once(X[:20_000])
+    begin = perf_counter()
+    found = once(X)
+    return perf_counter() - begin, found.labels, found.cut_value
+
+
+def _workers(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
+    import dask.array as da
+    from distributed import Client, wait
+
+    from firstcut.dask import SpectralClustering
+
+    with cluster_of(int(crew.split()[0])) as cluster, Client(cluster) as client:
+        model = SpectralClustering(
+            len(SETS[DATA]), n_anchors=N_ANCHORS, effort=EFFORT, random_state=0
+        )
+        model.fit(da.from_array(X[:20_000], chunks=(5000, 2)))
+        points = client.persist(da.from_array(X, chunks=(_chunk(len(X)), 2)))
+        wait(points)
+        begin = perf_counter()
+        model.fit(points)
+        wait(model.labels_)
+        seconds = perf_counter() - begin
+        return seconds, model.labels_.compute(), model.cut_value_
+
+
+def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
+    """Time one estimator on two processes, and leave its labels in a folder."""
+    import dask.array as da
+    from distributed import Client, wait
+
+    X = in_memory(name, n)
+    c = len(SETS[name])
+    with cluster_of(2) as cluster, Client(cluster) as client:
+        if method == "firstcut":
+            from firstcut.dask import SpectralClustering
+
+            model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
+            model.fit(da.from_array(X[:4000], chunks=(2000, 2)))  # loads
+        else:
+            from dask_ml.cluster import SpectralClustering
+
+            options = dict(DASK_ML[method])
+            if "gamma" in options:
+                apart = X[:1000, None] - X[None, 1000:2000]
+                options["gamma"] = 1 / float(np.median(np.square(apart).sum(axis=2)))
+            model = SpectralClustering(c, assign_labels="sklearn-kmeans", random_state=0)
+            model.fit(da.from_array(X[:4000], chunks=(2000, 2)))  # loads
+            model.set_params(**options)
+        points = client.persist(da.from_array(X, chunks=(_chunk(n), 2)))
+        wait(points)
+        begin = perf_counter()
+        model.fit(points)
+        labels = np.asarray(model.labels_)
+        seconds = perf_counter() - begin
+    np.save(Path(folder) / f"{method}.npy", labels)
+    return {"seconds": round(seconds, 3), **agreement(name, labels)}
+
+
+def judge(name: str, n: int, folder: str) -> dict[str, dict[str, float]]:
+    """Return the cuts of all labels in a folder on the 10-NN graph."""
+    import firstcut
+
+    graph = firstcut.nearest_neighbors_graph(in_memory(name, n), 10, neighbors="exact")
+    return {
+        path.stem: {
+            "cut_on_the_10_nn_graph": firstcut.cut_value(graph, labels),
+            "n_clusters_found": len(np.unique(labels)),
+        }
+        for path in Path(folder).glob("*.npy")
+        for labels in [np.load(path)]
+    }
+
+
+# -- scaling
+
+
+def scaling(n: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the constants of the model, its checks and its forecasts."""
+    planar = _constants(in_memory(DATA, n), len(SETS[DATA]))
+    wide = _constants(_mixture(min(n, 100_000), 784), 10)
+    checks = []
+    for row in rows:
+        if "worker" not in row["crew"] or "seconds" not in row:
+            continue
+        n_workers = int(row["crew"].split()[0])
+        said = _forecast(planar, row["n"], -(-row["n"] // _chunk(row["n"])), n_workers)
+        checks.append({"n_workers": n_workers, "measured_seconds": row["seconds"], **said})
+    return {
+        "measured_on_points": n,
+        "2 features": planar,
+        "784 features": wide,
+        "checks": checks,
+        "forecast_of": FORECAST,
+        "forecasts": [
+            {
+                "n_features": n_features,
+                "points_per_block": size,
+                **_forecast(constants, FORECAST["n"], FORECAST["n"] // size, FORECAST["n_workers"]),
+            }
+            for n_features, constants in ((2, planar), (784, wide))
+            for size in FORECAST_BLOCKS
+        ],
+    }
+
+
+def _forecast(constants: dict[str, Any], n: int, n_blocks: int, n_workers: int) -> dict[str, float]:
+    passes = {
+        name: _scaling.Pass(kind["passes"], kind["seconds_per_point"], kind["seconds_per_block"])
+        for name, kind in constants["passes"].items()
+    }
+    return _scaling.forecast(passes, constants["once_seconds"], n, n_blocks, n_workers)
+
+
+def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
+    """Measure one thread on points, then a cluster of one worker on many small blocks."""
+    import dask.array as da
+    from distributed import Client, wait
+
+    from firstcut.dask import SpectralClustering
+    from firstcut.dask.crew import DaskCrew
+
+    n, chunk = len(X), _chunk(len(X))
+    small_n, small_chunk = min(n // 4, 2**18), min(n // 4, 2**18) // 64
+    _alone(X[: n // 8], c, chunk)  # compiles
+    alone, once, p = _alone(X, c, chunk)
+    # Bytes are weighed in a run that is not timed.
+    weighed, _, _ = _alone(X, c, chunk, weighs=True)
+    small = _scaling.Tally()
+    with cluster_of(1) as cluster, Client(cluster) as client:
+        model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
+        model.fit(da.from_array(X[:20_000], chunks=(5000, X.shape[1])))
+        points = client.persist(da.from_array(X[:small_n], chunks=(small_chunk, X.shape[1])))
+        wait(points)
+        begin = perf_counter()
+        with small.of(DaskCrew):
+            model.fit(points)
+        fitted = perf_counter() - begin
+    n_blocks, small_blocks = -(-n // chunk), -(-small_n // small_chunk)
+    passes = _scaling.passes_of(alone, n, n_blocks, small, small_n, small_blocks)
+    sweep = next(name for name in passes if name.startswith("firstcut-sweep"))
+    return {
+        "n_clusters": c,
+        "n_anchors": p,
+        "points_per_second_and_core_nearest": round(1 / passes[_scaling.NEAREST].seconds_per_point),
+        "points_per_second_and_core_sweep": round(1 / passes[sweep].seconds_per_point),
+        "rounds": passes[sweep].passes,
+        "table_bytes_to_a_worker_and_round": 8 * c * p,
+        "told_bytes_of_a_block_and_pass": {
+            name: round(weight / weighed.n_blocks[name])
+            for name, weight in weighed.told_bytes.items()
+        },
+        "milliseconds_per_block_and_sweep": round(1e3 * passes[sweep].seconds_per_block, 3),
+        "once_seconds": round(once, 3),
+        "seconds_of_the_small_run": round(fitted, 3),
+        "passes": {name: kind._asdict() for name, kind in passes.items()},
+    }
+
+
+def _alone(
+    X: np.ndarray, c: int, chunk: int, weighs: bool = False
+) -> tuple[_scaling.Tally, float, int]:
+    """Return what one thread takes: passes, what is done once, and the number of anchors."""
+    from firstcut.anchors.blocks import Block
+    from firstcut.anchors.choose import choose_anchors, sampled_rows
+    from firstcut.anchors.crew import Threads
+    from firstcut.anchors.nearest import NearestAnchors
+    from firstcut.anchors.search import cut_crew
+    from firstcut.anchors.table import masses_of
+
+    tally = _scaling.Tally(weighs)
+    starts = list(range(0, len(X), chunk))
+    sizes = [min(chunk, len(X) - start) for start in starts]
+    rows = sampled_rows(sizes, N_ANCHORS, 0)
+    begin = perf_counter()
+    sample = np.concatenate([X[start + part] for start, part in zip(starts, rows, strict=True)])
+    anchors = choose_anchors(sample, N_ANCHORS, 0, 1)
+    tally.add_once("firstcut-anchors", perf_counter() - begin)
+    begin = perf_counter()
+    nearest = NearestAnchors(anchors, 5, 1)
+    blocks: list[Block] = [nearest.block(X[start : start + chunk]) for start in starts]
+    tally.add(_scaling.NEAREST, perf_counter() - begin, len(blocks))
+    with tally.of(Threads):
+        crew = Threads(blocks.__getitem__, tuple(sizes), 1)
+        _, told = crew.run(_scaling.MASSES, masses_of, None, len(anchors))
+        cut_crew(crew, np.sum(told, axis=0), c, effort=EFFORT, seed=0)
+    return tally, sum(tally.once.values()), len(anchors)
+
+
+def _mixture(n: int, n_features: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    centres = 0.6 * rng.standard_normal((10, n_features), dtype=np.float32)
+    X = rng.standard_normal((n, n_features), dtype=np.float32)
+    X += centres[rng.integers(10, size=n)]
+    return X
+
+
+PARTS = {
+    "fit": lambda crew, n: fit(crew, int(n)),
+    "peer": lambda method, name, n, folder: peer(method, name, int(n), folder),
+    "judge": lambda name, n, folder: judge(name, int(n), folder),
+    "scaling": lambda n, rows: scaling(int(n), json.loads(rows)),
+}
+
+if __name__ == "__main__":
+    print(json.dumps(PARTS[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,52 @@
+"""
+A million points through a thousand anchors
+===========================================
+
+Points are tied to their nearest anchors, and two points are alike as far as they share anchors. The
+graph of all points is never formed, and yet the cut of all of them is exact: it is read off a table
+of anchors and clusters.
+"""
+
+import os
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import firstcut
+
+n = int(os.environ.get("FIRSTCUT_EXAMPLE_POINTS", 1_000_000))
+
+# %%
+# A face: a ring around two eyes and a mouth, four clusters of very different size.
+
+rng = np.random.default_rng(0)
+part = rng.choice(4, n, p=[0.55, 0.25, 0.1, 0.1])
+angle = np.pi * rng.uniform(np.where(part == 1, 1.2, 0.0), np.where(part == 1, 1.8, 2.0))
+radius = np.where(part == 1, 0.55, 1.0) + rng.normal(0, 0.05, n)
+curves = np.column_stack((radius * np.cos(angle), radius * np.sin(angle)))
+eyes = np.column_stack((np.where(part == 2, -0.35, 0.35), np.full(n, 0.3)))
+eyes += rng.normal(0, 0.08, (n, 2))
+X = np.where(part[:, None] < 2, curves, eyes).astype(np.float32)
+
+began = time.perf_counter()
+graph = firstcut.anchor_graph(X, n_anchors=1000, random_state=0)
+between = time.perf_counter()
+found = firstcut.partition(graph, 4, effort="fast", random_state=0, lower_bound=False)
+ended = time.perf_counter()
+print(f"{n:,} points tied in {between - began:.1f} s, cut in {ended - between:.1f} s")
+print(f"accuracy {firstcut.clustering_accuracy(part, found.labels):.4f}, cut {found.cut_value:.2g}")
+
+# %%
+# Left, some of the points in the colours of their clusters. Right, the anchors: the area of a dot
+# is the weight that all points have there.
+
+shown = rng.choice(n, min(n, 30_000), replace=False)
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+left.scatter(*X[shown].T, c=found.labels[shown], s=0.4, cmap="tab10", vmax=9)
+left.set_title(f"{n:,} points, 4 clusters")
+right.scatter(*graph.anchors.T, s=10 * graph.masses / graph.masses.mean(), color="black", alpha=0.6)
+right.set_title(f"{graph.n_anchors:,} anchors")
+for axes in (left, right):
+    axes.set(xticks=[], yticks=[], aspect="equal")
+plt.show()

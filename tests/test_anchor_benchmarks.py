@@ -1,0 +1,81 @@
+"""What benchmarks of anchor graphs are made of: points, agreement, a model of seconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks import _points_in_the_plane as plane
+from benchmarks import _scaling
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import normalized_mutual_info_score
+
+import firstcut
+
+
+@pytest.mark.parametrize("name", plane.SETS)
+def test_a_set_of_more_points_begins_with_the_same_points(name, tmp_path):
+    few, many = plane.in_memory(name, 700), plane.in_memory(name, 2000)
+    assert many.dtype == np.float32
+    np.testing.assert_array_equal(many[:700], few)
+    plane.in_file(name, 2000, tmp_path / "points.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "points.npy"), many)
+
+
+@pytest.mark.parametrize("name", plane.SETS)
+def test_every_cluster_of_a_set_has_its_share(name):
+    shares = np.array([shape.share for shape in plane.SETS[name]])
+    ((_, of),) = plane.drawn(name, 50_000)
+    found = np.bincount(of, minlength=shares.size) / of.size
+    # Five standard deviations of a binomial share.
+    expected = shares / shares.sum()
+    assert np.all(np.abs(found - expected) < 5 * np.sqrt(expected / of.size))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_agreement_is_that_of_the_labels_themselves(seed, n_found):
+    name = "smiling face"
+    labels = np.random.default_rng(seed).integers(n_found, size=300)
+    ((_, of),) = plane.drawn(name, 300)
+    found = plane.agreement(name, labels)
+    assert found["nmi"] == pytest.approx(firstcut.normalized_mutual_info(of, labels), abs=1e-4)
+    mean = normalized_mutual_info_score(of, labels)
+    assert found["nmi_by_the_mean"] == pytest.approx(mean, abs=1e-4)
+
+
+def test_more_workers_share_points_and_not_blocks():
+    passes = {
+        _scaling.NEAREST: _scaling.Pass(1, 2e-6, 0.0),
+        "firstcut-sweep: sweep_block": _scaling.Pass(4, 1e-7, 1e-3),
+    }
+    one = _scaling.forecast(passes, 5.0, 10**7, 100, 1)
+    ten = _scaling.forecast(passes, 5.0, 10**7, 100, 10)
+    assert one == {
+        "seconds": 29.4,
+        "nearest_anchors": 20.0,
+        "other_passes": 4.0,
+        "blocks": 0.4,
+        "once": 5.0,
+    }
+    assert ten["seconds"] == pytest.approx(5.0 + 2.4 + 0.4)
+
+
+def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
+    from firstcut.anchors.crew import Threads
+    from firstcut.anchors.nearest import NearestAnchors
+    from firstcut.anchors.table import masses_of
+
+    X = plane.in_memory("flower", 300)
+    nearest = NearestAnchors(X[:20], 3, 1)
+    blocks = [nearest.block(X[:100]), nearest.block(X[100:])]
+    crew, run = Threads(blocks.__getitem__, (100, 200), 1), Threads.run
+    tally = _scaling.Tally(weighs=True)
+    with tally.of(Threads):
+        _, told = crew.run(_scaling.MASSES, masses_of, None, 20)
+        assert crew.once("nothing", sum, (1, 2)) == 3
+    assert Threads.run is run
+    assert np.sum(told) == 300
+    (name,) = tally.n_blocks
+    assert tally.n_blocks[name] == 2
+    assert tally.told_bytes[name] > 2 * 20 * 8
+    assert set(tally.once) == {"nothing"}
