@@ -95,7 +95,7 @@ def lloyd(sample: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray
     """Return centres after some rounds of k-means, without those that have hardly any points.
 
     What few points have for themselves is no cluster: their anchor ties them to nothing else, and
-    a cut would find it first. Such a centre begins again at a point drawn anew, and after the last
+    a cut would find it first. Such a centre begins again where points are many, and after the last
     round it is left out.
     """
     rng = np.random.default_rng(sample.shape[0])
@@ -103,13 +103,31 @@ def lloyd(sample: np.ndarray, centres: np.ndarray, n_threads: int) -> np.ndarray
         nearest = NearestAnchors(centres, 1, n_threads).nearest_one(sample)
         sums, counts = np.zeros(centres.shape), np.zeros(centres.shape[0], dtype=np.int64)
         add_to_centres(sample, nearest, sums, counts)
-        stays = counts >= max(1.0, LEAST_SHARE * sample.shape[0] / centres.shape[0])
+        stays = counts >= fewest_points(sample.shape[0], centres.shape[0])
         centres = centres.copy()
         centres[stays] = sums[stays] / counts[stays, None]
         if left:
-            centres[~stays] = _drawn(sample, int(np.count_nonzero(~stays)), rng)
+            count = int(np.count_nonzero(~stays))
+            centres[~stays] = sample[crowded_rows(nearest[:, 0], counts, count, rng)]
     found: np.ndarray = centres[stays]
     return found
+
+
+def fewest_points(n: int, n_centres: int) -> float:
+    """Return how many of n points a centre must have to stay."""
+    return max(1.0, LEAST_SHARE * n / n_centres)
+
+
+def crowded_rows(
+    nearest: np.ndarray, counts: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return points of the centres that have most, one drawn of each, for others to begin at."""
+    order = rng.permutation(nearest.size)
+    drawn = np.empty(counts.size, dtype=np.int64)
+    drawn[nearest[order]] = order
+    # No more centres are to begin again than there are points.
+    crowded = np.argsort(-counts, kind="stable")[: min(count, int(np.count_nonzero(counts)))]
+    return np.concatenate([drawn[crowded], order[: count - crowded.size]])
 
 
 def drawn_rows(n: int, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from firstcut.anchors.blocks import UNIT, Block
-from firstcut.anchors.choose import LEAST_SHARE, ROUNDS, drawn_rows
+from firstcut.anchors.choose import ROUNDS, crowded_rows, drawn_rows, fewest_points
 from firstcut.anchors.nearest import FAR, SPARE, frame_of
 
 PRODUCTS = 2**27
@@ -112,12 +112,13 @@ def choose_on_gpu(sample: Any, n_anchors: int, seed: int, device: str = "cuda") 
             part = slice(start, start + step)
             ones = torch.nn.functional.one_hot(nearest[part], n_anchors).to(torch.float64)
             sums += ones.T @ wide[part]
-        stays = counts >= max(1.0, LEAST_SHARE * points.shape[0] / n_anchors)
+        stays = counts >= fewest_points(points.shape[0], n_anchors)
         means = (sums / counts.clamp(min=1)[:, None]).to(points.dtype)
         centres = torch.where(stays[:, None], means, centres)
         if left:
-            again = int(torch.count_nonzero(~stays))
-            centres[~stays] = points[_on(drawn_rows(points.shape[0], again, rng), device)]
+            where = nearest.cpu().numpy(), counts.cpu().numpy()
+            rows = crowded_rows(*where, int(torch.count_nonzero(~stays)), rng)
+            centres[~stays] = points[_on(rows, device)]
     return np.unique(centres[stays].cpu().numpy(), axis=0)
 
 
