@@ -227,13 +227,14 @@ def test_what_is_not_finite_in_a_late_block_is_named_by_its_row(place, tmp_path)
         firstcut.anchor_graph(late, **{**SETTINGS, "random_state": 3})
 
 
-def test_a_private_map_is_read_as_it_was_changed(tmp_path):
+@pytest.mark.parametrize("mode", ["c", "r+"])
+def test_a_map_is_read_as_it_was_changed_and_stays_so(mode, tmp_path):
     np.save(tmp_path / "X.npy", X)
-    private = np.load(tmp_path / "X.npy", mmap_mode="c")
-    private[:100] += 1.0
-    changed = np.array(private)
-    graph = firstcut.anchor_graph(private, **SETTINGS)
-    assert np.array_equal(private, changed)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
+    mapped[:100] += 1.0
+    changed = np.array(mapped)
+    graph = firstcut.anchor_graph(mapped, **SETTINGS)
+    assert np.array_equal(mapped, changed)
     assert_equal_graphs(graph, firstcut.anchor_graph(changed, **SETTINGS))
 
 

@@ -107,8 +107,9 @@ def anchor_graph(
 
     Notes
     -----
-    A folder is for one process at a time. Files are checked when they are read: a damaged one is
-    an error.
+    A folder is for one process at a time. Files are checked when they are first read: a damaged one
+    is an error. A temporary folder lies where Python's ``tempfile`` puts it (``TMPDIR``), which
+    should be a disk; a process that is killed leaves it there, and cannot go on from it.
 
     Examples
     --------
