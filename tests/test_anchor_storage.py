@@ -584,8 +584,15 @@ PEAK = """
     import firstcut
 
     X = np.load(sys.argv[1], mmap_mode="r")
-    limit = json.loads(sys.argv[2])
-    graph = firstcut.anchor_graph(X, 200, 30, 0, block_rows=2**15, max_memory=limit, n_jobs=2)
+    settings = {"n_anchors": 200, "n_neighbors": 30, "random_state": 0, "block_rows": 2**15}
+    limit = None
+    if sys.argv[2] == "held":
+        try:
+            firstcut.anchor_graph(X, **settings, max_memory=1)
+        except ValueError as error:  # which names the least that would do
+            least = int(str(error).partition("Pass max_memory=")[2].split()[0])
+        limit = least + 2**22
+    graph = firstcut.anchor_graph(X, **settings, max_memory=limit, n_jobs=2)
     value = firstcut.cut_value(graph, np.arange(len(X)) % 4)
     numbers = hashlib.sha256(graph.anchors.tobytes() + graph.masses.tobytes())
     for number in range(len(graph.store.sizes)):
@@ -597,7 +604,8 @@ PEAK = """
     is_filed = isinstance(where, Path) and where.exists()
     del graph, block
     gc.collect()
-    print(json.dumps([peak, (numbers.hexdigest(), value), is_filed, is_filed and where.exists()]))
+    same = numbers.hexdigest(), value
+    print(json.dumps([peak, limit, same, is_filed, is_filed and where.exists()]))
 """
 
 
@@ -610,11 +618,11 @@ def test_memory_is_held_and_changes_nothing(tmp_path):
     for start in range(0, n, 100_000):
         mapped[start : start + 100_000] = rng.normal(size=(100_000, d))
     del mapped
-    limit = 432 * 2**20
-    done = [run_python(PEAK, tmp_path / "X.npy", json.dumps(given)) for given in (None, limit)]
-    free, held = (json.loads(one.stdout) for one in done)
-    assert held[0] <= limit < free[0]
-    assert free[1] == held[1]
+    free, held = (
+        json.loads(run_python(PEAK, tmp_path / "X.npy", how).stdout) for how in ("free", "held")
+    )
+    assert held[0] <= held[1] < free[0]
+    assert free[2] == held[2]
     # Ties were in files, in a folder that is gone with the graph.
-    assert held[2:] == [True, False]
-    assert free[2:] == [False, False]
+    assert held[3:] == [True, False]
+    assert free[3:] == [False, False]
