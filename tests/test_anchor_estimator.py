@@ -336,10 +336,12 @@ def test_weak_evidence_warns_on_the_line_of_the_user():
 @pytest.mark.parametrize(
     ("options", "given", "words"),
     [
-        ({"solver": "spectral"}, {}, "spectral solver"),
-        ({"assign_labels": "kmeans"}, {}, "spectral solver"),
-        ({"eigen_solver": "arpack"}, {}, "spectral solver"),
-        ({"refine": False}, {}, "spectral solver"),
+        ({"solver": "spectral"}, {}, "solver='spectral' is of the spectral solver"),
+        ({"assign_labels": "kmeans"}, {}, "assign_labels='kmeans' is of the spectral solver"),
+        ({"eigen_tol": 1e-3, "n_init": 2}, {}, "n_init=2, eigen_tol=0.001 is of the spectral"),
+        ({"eta": [0.1, 1.0]}, {}, r"eta=\[0.1, 1.0\] is of the spectral solver"),
+        ({"eta": np.ones(2)}, {}, "eta=array"),
+        ({"refine": False}, {}, "refine=False is of the spectral solver"),
         ({"cut": np.ones(600)}, {}, "weights of nodes"),
         ({}, {"sample_weight": np.ones(600)}, "sample_weight needs the edges"),
         ({}, {"must_link": [(0, 1)]}, "must_link needs the edges"),

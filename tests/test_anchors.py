@@ -18,6 +18,7 @@ import firstcut
 from firstcut.anchors import choose, contraction, descent, nearest, placing, table
 from firstcut.anchors.blocks import UNIT, Block
 from firstcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
+from firstcut.anchors.crew import added
 from firstcut.anchors.descent import descend
 from firstcut.anchors.graph import AnchorGraph
 from firstcut.anchors.nearest import NearestAnchors
@@ -186,7 +187,7 @@ def test_cells_find_nearly_all_of_the_nearest(monkeypatch):
         assert np.array_equal(part.weights, block.weights[i::3])
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1.0, 1e30, 1e200])
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1.0, 1e30, 1e200, 1e307])
 def test_units_of_measurement_make_no_difference(scale):
     X = load_iris().data[::3]
     power = 2.0 ** round(math.log2(scale))  # no digit is lost by it
@@ -197,6 +198,20 @@ def test_units_of_measurement_make_no_difference(scale):
     assert np.array_equal(other.masses, plain.masses)
     assert np.array_equal(other.anchors, plain.anchors * power)
     assert np.array_equal(labels, again)
+
+
+@pytest.mark.parametrize("value", [1e4, 1e6, 1e12, 1e300])
+def test_single_wrong_values_do_not_hide_the_other_samples(value):
+    X = load_digits().data
+    wrong = X.copy()
+    wrong[5, 3], wrong[900, 10] = value, -value
+    right = np.setdiff1d(np.arange(len(X)), [5, 900])
+    off = []
+    for data in (X, wrong):
+        anchors = firstcut.anchor_graph(data, 100, random_state=0).anchors
+        near = by_force(X[right], anchors[np.abs(anchors).max(axis=1) < 1e3], 1)
+        off.append(near[1].mean())
+    assert off[1] < 1.1 * off[0]
 
 
 # -- moves
@@ -263,6 +278,12 @@ class Shuffled:
         found = self._crew.run(name, task, kept, *shared, which=[numbers[i] for i in order])
         back = np.argsort(order)
         return tuple([part[i] for i in back] for part in found)
+
+    def total(self, name, task, kept, add, *shared, is_exact=False):
+        _, told = self.run(name, task, kept, *shared)
+        # Sums without rounding are the same in any order.
+        order = self._rng.permutation(len(told)) if is_exact else range(len(told))
+        return added([told[i] for i in order], add)
 
     def once(self, name, function, *arguments):
         return self._crew.once(name, function, *arguments)

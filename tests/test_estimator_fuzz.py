@@ -29,6 +29,7 @@ DOCUMENTED = re.compile(
             "needs the package pyamg",
             "overflow or vanish: the largest distance",  # squares of huge and tiny distances
             "takes no parameters|two columns",
+            r"is more than the \d+ anchors",  # samples that are equal share one
         ]
     )
 )
@@ -91,12 +92,37 @@ def inputs(draw):
     return sp.csr_array(X) if draw(st.booleans()) else X
 
 
+ANCHORED = st.fixed_dictionaries(
+    {"affinity": st.just("anchors")},
+    optional={
+        "n_clusters": st.one_of(st.integers(1, 9), st.just("auto")),
+        "n_components": st.one_of(st.none(), st.integers(1, 9)),
+        "n_anchors": st.integers(1, 20),
+        "n_neighbors": st.integers(1, 12),
+        "cut": st.sampled_from(["normalized", "ratio"]),
+        "effort": st.sampled_from(["fast", "balanced"]),
+        "max_clusters": st.sampled_from([None, 2, 7]),
+    },
+)
+
+
 @settings(max_examples=250)
 @given(setting=SETTINGS, X=inputs(), seed=st.integers(0, 5), is_weighted=st.booleans())
 def test_only_documented_errors(setting, X, seed, is_weighted):
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, X.shape[0]) if is_weighted else None
+    check_fit(setting, X, seed, weight)
+
+
+@settings(max_examples=60)
+@given(setting=ANCHORED, X=inputs(), seed=st.integers(0, 5))
+def test_only_documented_errors_of_anchors(setting, X, seed):
+    check_fit(setting, X.toarray() if sp.issparse(X) else X, seed, None)
+
+
+def check_fit(setting, X, seed, weight):
+    """Fit and ask for all there is: whatever the setting, it holds, or the error is documented."""
     model = SpectralClustering(random_state=seed, **setting)
     before = X.copy()
-    weight = np.random.default_rng(seed).uniform(0.5, 2.0, X.shape[0]) if is_weighted else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:

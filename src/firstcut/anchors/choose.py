@@ -20,6 +20,10 @@ SAMPLED = 20
 FEWEST_SAMPLED = 10_000
 """Points that anchors are chosen from at least, if there are so many."""
 
+LARGEST, LARGE = 2.0**960, 2.0**64
+"""Coordinates that sums of samples are made of without a thought, and what larger ones are divided
+by."""
+
 ROUNDS = 10
 """Rounds of k-means: with half as many cuts are some percent larger, with more much the same."""
 
@@ -81,6 +85,9 @@ def choose_anchors(sample: np.ndarray, n_anchors: int, seed: int, n_threads: int
     array([[0.5       ],
            [8.66666667]])
     """
+    if max(float(sample.max()), -float(sample.min())) > LARGEST:
+        # Sums would overflow; a power of two changes no digit.
+        return np.asarray(LARGE * choose_anchors(sample / LARGE, n_anchors, seed, n_threads))
     rng = np.random.default_rng(seed)
     if n_anchors >= sample.shape[0]:
         return np.unique(sample, axis=0)

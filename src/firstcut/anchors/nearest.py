@@ -47,6 +47,9 @@ SEEN_CELLS = 24
 CELL_ROUNDS = 5
 """Rounds of k-means by which cells are found: more hardly change which anchors a point sees."""
 
+FRAMED, MOST = 256, 0.9
+"""Anchors that the frame of products is measured by, and the part of them that it is made for."""
+
 FAR = 2.0**40
 """What lies farther than this from all anchors, in units of their spread, is brought here."""
 
@@ -145,10 +148,16 @@ class NearestAnchors:
 
 
 def frame_of(anchors: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the middle of anchors, and the power of two that brings their spread to 1."""
-    # Halves first: sums of the largest numbers there are would overflow.
-    low, high = 0.5 * anchors.min(axis=0), 0.5 * anchors.max(axis=0)
-    return (low + high).astype(anchors.dtype), int(np.frexp(float(np.max(high - low)))[1])
+    """Return the middle of anchors, and the power of two that brings their spread to 1.
+
+    Both are those of most anchors: products in single precision would not tell these apart in units
+    of a few that are far away, as single wrong values among the samples make them.
+    """
+    some = 0.5 * anchors[:: -(-anchors.shape[0] // FRAMED)]  # the sum of two may overflow
+    middle = np.median(some, axis=0).astype(anchors.dtype)
+    spreads = np.sort(np.abs(some - middle).max(axis=1))
+    spread = spreads[int(MOST * (spreads.size - 1))] or spreads[-1]
+    return middle * 2, int(np.frexp(float(spread))[1]) + 1
 
 
 class _Tree:

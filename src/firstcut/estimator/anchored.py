@@ -27,7 +27,7 @@ from firstcut.estimator.anchored_path import anchored_path, search
 from firstcut.estimator.chosen_number import choose_told
 from firstcut.estimator.fitted_anchors import FittedAnchors
 from firstcut.estimator.parameters import seed_of
-from firstcut.estimator.strategies import Say, Settings, search_bar
+from firstcut.estimator.strategies import STRATEGIES, Say, Settings, search_bar
 from firstcut.partitioning.cut_path import CutPath
 from firstcut.partitioning.efforts import Progress
 from firstcut.progress import BAR
@@ -72,10 +72,12 @@ def check_anchored(parameters: Mapping[str, Any], settings: Settings, **given: A
             f"weighs 1, which is its degree; {remedy}"
         )
     if settings.solver != "multilevel":
+        own = [name for name in STRATEGIES[settings.solver].parameters if name != "n_components"]
+        chosen = [name for name in own if parameters[name] is not None] or ["solver"]
+        asked = [f"{name}={parameters[name]!r}" for name in chosen]
         raise ValueError(
-            f"The {settings.solver} solver, or one of its parameters, needs the edges, which "
-            "affinity='anchors' does not store. Leave out solver, eigen_solver, n_init, "
-            "eigen_tol, assign_labels, eta and refine, or pass another affinity."
+            f"{', '.join(asked)} is of the {settings.solver} solver, which needs the edges that "
+            f"affinity='anchors' does not store; {remedy}"
         )
 
 

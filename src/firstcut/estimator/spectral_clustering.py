@@ -539,8 +539,8 @@ class SpectralClustering(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_new, n_features) or (n_new, n_samples)
-            New samples; or their affinities to (distances from) the training samples, if that is
-            what ``fit`` was given.
+            New samples, wherever ``fit`` takes them from; or their affinities to (distances from)
+            the training samples, if that is what ``fit`` was given.
 
         Returns
         -------
@@ -557,7 +557,8 @@ class SpectralClustering(
         Σ_j s_j e_j / (d − λ b) in every component with eigenvalue λ, where e_j are the rows of
         ``embedding_``: the equation that those solve, too (Nyström). For the normalized cut that is
         the weighted mean of e_j over 1 − λ. Where d is not above λ b there is no such place, and it
-        is at 0 in that component; without any affinity it is at the origin. A warning tells.
+        is at 0 in that component; without any affinity it is at the origin. A warning tells. With
+        anchors it is where a training sample with the same ties would be.
 
         Parameters
         ----------
