@@ -51,6 +51,9 @@ MOST_FOR_ALL_OPTIONS = 100_000
 MOST_SECONDS = 600
 """What takes longer is stopped, and its row says so."""
 
+SMALL_CHUNKS = 64
+"""Chunks of few points, on which it is measured what tasks take."""
+
 FORECAST = {"n": 10**9, "n_workers": 100}
 FORECAST_BLOCKS = (10**6, 10**7)
 """Points of a block that forecasts are made for."""
@@ -238,41 +241,22 @@ def scaling(n: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _forecast(constants: dict[str, Any], n: int, n_blocks: int, n_workers: int) -> dict[str, float]:
-    passes = {
-        name: _scaling.Pass(kind["passes"], kind["seconds_per_point"], kind["seconds_per_block"])
-        for name, kind in constants["passes"].items()
-    }
-    return _scaling.forecast(passes, constants["once_seconds"], n, n_blocks, n_workers)
+def _forecast(constants: dict[str, Any], n: int, n_tasks: int, n_workers: int) -> dict[str, float]:
+    passes = {name: _scaling.Pass(**kind) for name, kind in constants["passes"].items()}
+    return _scaling.forecast(passes, constants["once_seconds"], n, n_tasks, n_workers)
 
 
 def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
-    """Measure one thread on points, then a cluster of one worker on many small blocks."""
-    import dask.array as da
-    from distributed import Client, wait
-
-    from firstcut.dask import SpectralClustering
-    from firstcut.dask.crew import DaskCrew
-
-    n, chunk = len(X), _chunk(len(X))
-    small_n, small_chunk = min(n // 4, 2**18), min(n // 4, 2**18) // 64
-    _alone(X[: n // 8], c, chunk)  # compiles
-    alone, once, p = _alone(X, c, chunk)
+    """Measure one thread on points, then a cluster of one worker on few points."""
+    n, small_n = len(X), min(len(X), 2**18)
+    _alone(X[: n // 8], c)  # compiles
+    alone, p = _alone(X, c)
     # Bytes are weighed in a run that is not timed.
-    weighed, _, _ = _alone(X, c, chunk, weighs=True)
-    small = _scaling.Tally()
-    with cluster_of(1) as cluster, Client(cluster) as client:
-        model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
-        model.fit(da.from_array(X[:20_000], chunks=(5000, X.shape[1])))
-        points = client.persist(da.from_array(X[:small_n], chunks=(small_chunk, X.shape[1])))
-        wait(points)
-        begin = perf_counter()
-        with small.of(DaskCrew):
-            model.fit(points)
-        fitted = perf_counter() - begin
-    n_blocks, small_blocks = -(-n // chunk), -(-small_n // small_chunk)
-    passes = _scaling.passes_of(alone, n, n_blocks, small, small_n, small_blocks)
+    weighed, _ = _alone(X, c, weighs=True)
+    few, many = _one_worker(X[:small_n], c)
+    passes = _scaling.passes_of(alone, n, few, many, small_n, SMALL_CHUNKS)
     sweep = next(name for name in passes if name.startswith("firstcut-sweep"))
+    n_blocks = -(-n // _chunk(n))
     return {
         "n_clusters": c,
         "n_anchors": p,
@@ -280,22 +264,55 @@ def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
         "points_per_second_and_core_sweep": round(1 / passes[sweep].seconds_per_point),
         "rounds": passes[sweep].passes,
         "table_bytes_to_a_worker_and_round": 8 * c * p,
-        "told_bytes_of_a_block_and_pass": {
-            name: round(weight / weighed.n_blocks[name])
-            for name, weight in weighed.told_bytes.items()
-        },
-        "milliseconds_per_block_and_sweep": round(1e3 * passes[sweep].seconds_per_block, 3),
-        "once_seconds": round(once, 3),
-        "seconds_of_the_small_run": round(fitted, 3),
+        "told_bytes_of_a_block_and_sweep": round(
+            weighed.told_bytes[sweep] / (weighed.n_points[sweep] / n * n_blocks)
+        ),
+        "milliseconds_per_sweep": round(1e3 * passes[sweep].seconds_per_pass, 2),
+        "milliseconds_per_task_and_sweep": round(1e3 * passes[sweep].seconds_per_task, 2),
+        "once_seconds": round(sum(alone.once.values()), 3),
+        "tasks_of_the_small_runs": [few.n_tasks, many.n_tasks],
         "passes": {name: kind._asdict() for name, kind in passes.items()},
     }
 
 
-def _alone(
-    X: np.ndarray, c: int, chunk: int, weighs: bool = False
-) -> tuple[_scaling.Tally, float, int]:
-    """Return what one thread takes: passes, what is done once, and the number of anchors."""
-    from firstcut.anchors.blocks import Block
+def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
+    """Return what a cluster of one worker does on the same chunks, in few tasks and in many."""
+    import dask.array as da
+    from distributed import Client, wait
+
+    from firstcut.dask import SpectralClustering, crew, spectral_clustering
+
+    chunks, tied = (-(-len(X) // SMALL_CHUNKS), X.shape[1]), spectral_clustering.tied_crew
+    found = []
+    with cluster_of(1) as cluster, Client(cluster) as client:
+        model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
+        points = client.persist(da.from_array(X, chunks=chunks))
+        wait(points)
+        model.fit(points)  # loads
+        usual = crew.BUNDLES_PER_THREAD
+        for per_thread in (usual, SMALL_CHUNKS):
+            tally, n_tasks = _scaling.Tally(), []
+
+            def count(*arguments: Any, tally: Any = tally, n_tasks: Any = n_tasks) -> Any:
+                begin = perf_counter()
+                made = tied(*arguments)
+                wait([bundle.task for bundle in made._bundles])
+                tally.add(_scaling.NEAREST, perf_counter() - begin, len(X))
+                n_tasks.append(len(made._bundles))
+                return made
+
+            crew.BUNDLES_PER_THREAD, spectral_clustering.tied_crew = per_thread, count
+            try:
+                with tally.of(crew.DaskCrew):
+                    model.fit(points)
+            finally:
+                crew.BUNDLES_PER_THREAD, spectral_clustering.tied_crew = usual, tied
+            found.append(_scaling.Small(tally, n_tasks[0]))
+    return found[0], found[1]
+
+
+def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally, int]:
+    """Return what one thread takes, and the number of anchors."""
     from firstcut.anchors.choose import choose_anchors, sampled_rows
     from firstcut.anchors.crew import Threads
     from firstcut.anchors.nearest import NearestAnchors
@@ -303,6 +320,7 @@ def _alone(
     from firstcut.anchors.table import masses_of
 
     tally = _scaling.Tally(weighs)
+    chunk = _chunk(len(X))
     starts = list(range(0, len(X), chunk))
     sizes = [min(chunk, len(X) - start) for start in starts]
     rows = sampled_rows(sizes, N_ANCHORS, 0)
@@ -312,13 +330,13 @@ def _alone(
     tally.add_once("firstcut-anchors", perf_counter() - begin)
     begin = perf_counter()
     nearest = NearestAnchors(anchors, 5, 1)
-    blocks: list[Block] = [nearest.block(X[start : start + chunk]) for start in starts]
-    tally.add(_scaling.NEAREST, perf_counter() - begin, len(blocks))
+    blocks = [nearest.block(X[start : start + chunk]) for start in starts]
+    tally.add(_scaling.NEAREST, perf_counter() - begin, len(X))
     with tally.of(Threads):
         crew = Threads(blocks.__getitem__, tuple(sizes), 1)
-        _, told = crew.run(_scaling.MASSES, masses_of, None, len(anchors))
+        _, told = crew.run("firstcut-masses", masses_of, None, len(anchors))
         cut_crew(crew, np.sum(told, axis=0), c, effort=EFFORT, seed=0)
-    return tally, sum(tally.once.values()), len(anchors)
+    return tally, len(anchors)
 
 
 def _mixture(n: int, n_features: int) -> np.ndarray:

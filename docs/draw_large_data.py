@@ -160,8 +160,14 @@ def constants(result: dict[str, Any]) -> str:
             lambda k: f"{k['table_bytes_to_a_worker_and_round']:,}",
         ),
         (
-            "scheduling, milliseconds per block and sweep",
-            lambda k: f"{k['milliseconds_per_block_and_sweep']:.1f}",
+            "what a block tells in a round, bytes",
+            lambda k: f"{k['told_bytes_of_a_block_and_sweep']:,}",
+        ),
+        (
+            "Dask's latency, milliseconds per sweep, and per task",
+            lambda k: (
+                f"{k['milliseconds_per_sweep']:.1f}, {k['milliseconds_per_task_and_sweep']:.1f}"
+            ),
         ),
         ("what one does for all", lambda k: seconds(k["once_seconds"])),
     ]
@@ -182,7 +188,7 @@ def _n_passes(kind: dict[str, Any]) -> float:
 
 def forecast(result: dict[str, Any]) -> str:
     """A billion points on a hundred workers."""
-    parts = ("nearest_anchors", "other_passes", "blocks", "once")
+    parts = ("nearest_anchors", "other_passes", "scheduling", "once")
     return markdown(
         [
             "features",

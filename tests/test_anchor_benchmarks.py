@@ -43,21 +43,32 @@ def test_agreement_is_that_of_the_labels_themselves(seed, n_found):
     assert found["nmi_by_the_mean"] == pytest.approx(mean, abs=1e-4)
 
 
-def test_more_workers_share_points_and_not_blocks():
+def test_more_workers_share_points_and_not_tasks():
     passes = {
-        _scaling.NEAREST: _scaling.Pass(1, 2e-6, 0.0),
-        "firstcut-sweep: sweep_block": _scaling.Pass(4, 1e-7, 1e-3),
+        _scaling.NEAREST: _scaling.Pass(1, 2e-6),
+        "firstcut-sweep: sweep_block": _scaling.Pass(4, 1e-7, 2e-2, 1e-3),
     }
     one = _scaling.forecast(passes, 5.0, 10**7, 100, 1)
     ten = _scaling.forecast(passes, 5.0, 10**7, 100, 10)
     assert one == {
-        "seconds": 29.4,
+        "seconds": 29.48,
         "nearest_anchors": 20.0,
         "other_passes": 4.0,
-        "blocks": 0.4,
+        "scheduling": 0.48,
         "once": 5.0,
     }
-    assert ten["seconds"] == pytest.approx(5.0 + 2.4 + 0.4)
+    assert ten["seconds"] == pytest.approx(5.0 + 2.4 + 0.48)
+
+
+def test_constants_are_those_that_runs_were_made_of():
+    alone, few, many = _scaling.Tally(), _scaling.Tally(), _scaling.Tally()
+    # Three passes of 1 µs per point; on a worker 10 ms each, and 2 ms for every task.
+    alone.add("sweep", 3 * 1e-6 * 10**6, 3 * 10**6)
+    few.add("sweep", 5 * (1e-6 * 1000 + 0.010 + 4 * 0.002), 5 * 1000)
+    many.add("sweep", 2 * (1e-6 * 1000 + 0.010 + 64 * 0.002), 2 * 1000)
+    runs = _scaling.Small(few, 4), _scaling.Small(many, 64)
+    (found,) = _scaling.passes_of(alone, 10**6, *runs, 1000, 64).values()
+    assert found == pytest.approx((3, 1e-6, 0.010, 0.002))
 
 
 def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
@@ -71,11 +82,12 @@ def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
     crew, run = Threads(blocks.__getitem__, (100, 200), 1), Threads.run
     tally = _scaling.Tally(weighs=True)
     with tally.of(Threads):
-        _, told = crew.run(_scaling.MASSES, masses_of, None, 20)
+        told = crew.run("masses", masses_of, None, 20)[1]
+        whole = crew.total("masses", masses_of, None, sum, 20)
         assert crew.once("nothing", sum, (1, 2)) == 3
     assert Threads.run is run
-    assert np.sum(told) == 300
-    (name,) = tally.n_blocks
-    assert tally.n_blocks[name] == 2
-    assert tally.told_bytes[name] > 2 * 20 * 8
+    np.testing.assert_array_equal(np.sum(told, axis=0), whole)
+    (name,) = tally.n_points
+    assert tally.n_points[name] == 2 * 300
+    assert tally.told_bytes[name] > 3 * 20 * 8
     assert set(tally.once) == {"nothing"}
