@@ -20,10 +20,21 @@ from firstcut.anchors.table import inverse_of
 from firstcut.cuts import Problem
 from firstcut.graph import Graph
 from firstcut.kernels.anchor_moves import follow_anchors
+from firstcut.kernels.anchor_sums import (
+    add_anchor_products,
+    add_to_groups,
+    compress,
+    number_keys,
+)
 
 MOST_PRODUCTS = 3 * 10**8
 """Products that contracting groups may take: some seconds. Where it would take more it is left
 out."""
+
+
+MOST_SUMMED = 2**22
+"""Entries of a matrix that is summed in an array, 32 MiB, where threads do not wait for each other;
+larger ones are sparse from the beginning."""
 
 
 class Groups(NamedTuple):
@@ -59,6 +70,10 @@ def anchor_problem(crew: Crew, masses: np.ndarray) -> Problem:
 
 def ties_of_anchors(block: Block, _: Any, n_anchors: int) -> tuple[None, sp.csr_array]:
     """Tell ZᵀZ of a block."""
+    if n_anchors * n_anchors <= MOST_SUMMED:
+        sums = np.zeros((n_anchors, n_anchors))
+        add_anchor_products(block.anchors, block.weights, sums)
+        return None, _compressed(sums)
     weights = block.to_sparse(n_anchors)
     return None, sp.csr_array(weights.T @ weights)
 
@@ -108,7 +123,16 @@ def groups_of_block(
     block: Block, kept: tuple[np.ndarray, ...] | None, n_anchors: int, n_clusters: int
 ) -> tuple[None, Groups]:
     """Tell the groups of a block."""
-    keys, group = np.unique(_keys(block, kept, n_clusters), return_inverse=True)
+    own = _keys(block, kept, n_clusters)
+    n_keys = n_anchors * n_clusters ** len(kept or ())
+    if n_keys <= MOST_SUMMED:
+        places, keys = np.empty(n_keys, dtype=np.int64), np.empty(n_keys, dtype=np.int64)
+        keys = keys[: number_keys(own, places, keys)].copy()
+        if keys.size * n_anchors <= MOST_SUMMED:
+            sums = np.zeros((keys.size, n_anchors))
+            add_to_groups(block.anchors, block.weights, own, places, sums)
+            return None, Groups(keys, _compressed(sums))
+    keys, group = np.unique(own, return_inverse=True)
     n = block.n_points
     members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(keys.size, n))
     return None, Groups(keys, sp.csr_array(members @ block.to_sparse(n_anchors)))
@@ -145,6 +169,16 @@ def _keys(block: Block, kept: tuple[np.ndarray, ...] | None, n_clusters: int) ->
     for labels in kept or ():
         keys = keys * n_clusters + labels
     return keys
+
+
+def _compressed(sums: np.ndarray) -> sp.csr_array:
+    """Return an array as a sparse one, without the interpreter lock."""
+    indptr, nothing = np.empty(sums.shape[0] + 1, dtype=np.int32), np.empty(0, dtype=np.int32)
+    compress(sums, indptr, nothing, np.empty(0))
+    indices, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    if indptr[-1]:
+        compress(sums, indptr, indices, values)
+    return sp.csr_array((values, indices, indptr), shape=sums.shape)
 
 
 def labels_of_keys(keys: np.ndarray, count: int, n_clusters: int) -> list[np.ndarray]:

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from firstcut.affinity.neighbors.searching import TREE_FEATURES
+from firstcut.anchors.contraction import MOST_SUMMED
 from firstcut.anchors.crew import TOGETHER
 from firstcut.anchors.nearest import SEEN_CELLS, is_in_cells, tile_rows
 from firstcut.anchors.source_rows import Source
@@ -53,6 +54,9 @@ GROUPING = 64
 
 CLUSTERS = 32
 """Clusters for whose tables there is room in any case."""
+
+GROUPS_PER_ANCHOR = 3
+"""Groups of points that recombination makes of every anchor, about, at most."""
 
 TABLES = 4
 """Tables that a thread has at once."""
@@ -211,7 +215,8 @@ def growth(need: Need, plan: Plan) -> int:
     tying = at_once * (source.reading_bytes(largest) + 2 * block_bytes) + threads * tile_bytes
     # 3. Labels.
     cutting = n * LABEL_BYTES + min(len(need.sizes), TOGETHER) * p * GRAPH
-    cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING)
+    summing = 8 * min(GROUPS_PER_ANCHOR * p * p, MOST_SUMMED)
+    cutting += threads * (4 * block_bytes + max(need.sizes) * GROUPING + summing)
     cutting += CLUSTERS * cluster_bytes(need, plan)
     return stays + max(choosing, tying, cutting)
 
