@@ -361,6 +361,9 @@ def test_values_are_checked_where_they_lie(points):
     bad[705, 1] = np.nan
     with pytest.raises(ValueError, match=r"begins with row 701: .* first is nan at \(4, 1\)"):
         SpectralClustering(**SETTINGS).fit(in_chunks(bad))
+    masked = in_chunks(points).map_blocks(np.ma.masked_less, -5.0)
+    with pytest.raises(ValueError, match="masked entries"):
+        SpectralClustering(**SETTINGS).fit(masked)
     hidden = in_chunks(points).rechunk(500).map_blocks(sp.csr_array, meta=np.empty((0, 0)))
     with pytest.raises(TypeError, match=r"begins with row \d+: it is csr_array"):
         SpectralClustering(**SETTINGS).fit(hidden)
