@@ -19,6 +19,9 @@ from firstcut.validation import check_samples
 ROWS = "firstcut-rows"
 """The tasks that count the rows of a data frame, as the dashboard shows them."""
 
+WAYS_TO_NUMPY = ("toarray", "todense", "get")
+"""How other arrays become NumPy's: sparse ones of SciPy, those of sparse, and those of CuPy."""
+
 
 class Samples(NamedTuple):
     """Samples in chunks of rows.
@@ -156,11 +159,13 @@ def _array_of(X: Any) -> Any:
             f"X must be two-dimensional, one row per sample, but its shape is {array.shape}. Use "
             "X.reshape(-1, 1) for a single feature."
         )
-    if type(array._meta) is not np.ndarray:
+    if not isinstance(array._meta, np.ndarray):
+        kind = type(array._meta)
+        way = next((way for way in WAYS_TO_NUMPY if hasattr(kind, way)), "__array__")
         raise TypeError(
-            f"Chunks of X are {type(array._meta).__module__}.{type(array._meta).__name__}, and "
-            "anchors need dense NumPy arrays; X.map_blocks(lambda chunk: chunk.toarray(), "
-            "dtype=X.dtype, meta=numpy.empty((0, 0), X.dtype)) makes them of sparse matrices."
+            f"Chunks of X are {kind.__module__}.{kind.__name__}, and anchors need dense arrays of "
+            f"NumPy; pass X.map_blocks(lambda chunk: chunk.{way}(), dtype=X.dtype, "
+            "meta=numpy.empty((0, 0), X.dtype)), if there are few features."
         )
     if array.dtype.kind not in "fiub":
         raise ValueError(

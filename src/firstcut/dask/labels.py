@@ -70,7 +70,7 @@ def new_labels(samples: Samples, rule: Rule, scheduler: Scheduler) -> Any:
         meta=np.empty(0, LABEL),
         drop_axis=1,
         chunks=(array.chunks[0],),
-        token="firstcut-predict",
+        name=key_of("firstcut-predict"),
     )
 
 
