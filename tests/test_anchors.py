@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +27,7 @@ from firstcut.anchors.placing import place
 from firstcut.anchors.points import InMemory
 from firstcut.anchors.search import STARTS, starts_of
 from firstcut.anchors.table import Table, table_of_crew
-from firstcut.kernels import anchor_moves, anchor_ties
+from firstcut.kernels import anchor_moves, anchor_sums, anchor_ties
 from firstcut.partitioning.efforts import EFFORTS
 
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
@@ -469,6 +470,27 @@ def test_training_points_stay_where_they_are(name):
 # -- kernels
 
 
+def sums_of(graph):
+    """The anchors' own graph, and points in groups of one partition and of two, as arrays."""
+    rng = np.random.default_rng(0)
+    kept = [tuple(rng.integers(0, 3, (2, size))) for size in graph.store.sizes]
+    yield [graph.anchor_problem.graph.matrix.toarray()]
+    for labels in (None, kept):
+        groups = contraction.groups_of_crew(graph.crew, graph.masses, labels, 3)
+        yield [groups.keys, groups.weights.toarray()]
+
+
+def test_sums_in_arrays_are_those_of_sparse_matrices(monkeypatch):
+    graph = firstcut.anchor_graph(load_wine().data, 30, 4, random_state=0, block_rows=50)
+    summed = list(sums_of(graph))
+    monkeypatch.setattr(contraction, "MOST_SUMMED", 0)
+    again = list(sums_of(replace(graph)))
+    np.testing.assert_allclose(summed[0][0], again[0][0], rtol=1e-14)
+    for one, other in zip(summed[1:], again[1:], strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
 def test_compiled_kernels_do_what_they_say(monkeypatch):
     def answers():
         rng = np.random.default_rng(0)
@@ -486,11 +508,12 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
             new = graph.nearest.block(X[::4] + dtype(0.3))
             found += [graph.anchors, graph.weights.toarray(), graph.masses, refined.labels]
             found += [refined.cut_value, followed, place(new, graph.table(refined.labels))]
+            found += [part for summed in sums_of(graph) for part in summed]
         return found
 
     compiled = answers()
     for module in (choose, contraction, descent, nearest, placing, table):
-        for kernels in (anchor_moves, anchor_ties):
+        for kernels in (anchor_moves, anchor_sums, anchor_ties):
             for name, kernel in inspect.getmembers(kernels):
                 if hasattr(kernel, "py_func") and hasattr(module, name):
                     monkeypatch.setattr(module, name, kernel.py_func)
@@ -504,7 +527,7 @@ def test_every_kernel_is_among_those_compared():
         for module in (choose, contraction, descent, nearest, placing, table)
         for name in vars(module)
     }
-    for kernels in (anchor_moves, anchor_ties):
+    for kernels in (anchor_moves, anchor_sums, anchor_ties):
         for name, kernel in inspect.getmembers(kernels):
             assert name in used or not hasattr(kernel, "py_func")
 
