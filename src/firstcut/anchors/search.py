@@ -3,10 +3,10 @@
 1. A start: the anchors' own graph is cut, and points follow their anchors; or points are cut in
    groups, those of one nearest anchor, and follow their group.
 2. Exact moves of all points, until none makes the cut smaller.
-3. From the second start on, what was found is recombined with the best so far: points that are
-   together in both, and have one nearest anchor, become one node. The cut of this graph is exactly
-   that of its points, and the search on it begins with both, so that it ends at or below the
-   better of them; moves follow.
+3. From the second start on, what was found is recombined with the best so far, unless it is the
+   same: points that are together in both, and have one nearest anchor, become one node. The cut
+   of this graph is exactly that of its points, and the search on it begins with both, so that it
+   ends at or below the better of them; moves follow.
 
 An effort is a list of starts, and each begins with the whole list of the one before it.
 """
@@ -213,6 +213,8 @@ class _Search:
             return state._replace(phase="last moves", current=self._recombined(state, effort))
         current, table = self._descended(state, current, steps)
         if state.phase == "moves" and state.best is not None:
+            if self._are_alike(state.best, table):
+                return _State(state.number + 1, "start", state.best, None)
             return state._replace(phase="recombine", current=current)
         self._value = table.value
         return _State(state.number + 1, "start", current, None)
@@ -245,6 +247,13 @@ class _Search:
             if kept is not None
         ]
         return list(min(tables)[2])
+
+    def _are_alike(self, best: list[Any], table: Table) -> bool:
+        """Whether the clusters of a table are those of the best so far, in whatever order."""
+        known = table_of_crew(self._crew, self._masses, best, self._n_clusters)
+        return {column.tobytes() for column in known.weights.T} == {
+            column.tobytes() for column in table.weights.T
+        }
 
     def _from_groups(self, pairs: list[Any] | None, effort: str, seed: int) -> list[Any] | None:
         crew, masses, c = self._crew, self._masses, self._n_clusters
