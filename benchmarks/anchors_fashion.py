@@ -27,8 +27,8 @@ from benchmarks.points_to_labels import points_of
 
 METHODS = {
     "ncut-pytorch": "Ncut(n_eig=10).fit_transform, then its kway_ncut, all defaults",
-    "1000 anchors": "anchor_graph(X, 1000), then partition",
-    "3000 anchors": "anchor_graph(X, 3000), then partition",
+    "1000 anchors": "anchor_graph(X, 1000), then partition(effort='auto')",
+    "3000 anchors": "anchor_graph(X, 3000), then partition(effort='auto')",
     "1000 anchors, fast": "anchor_graph(X, 1000), then partition(effort='fast')",
     "10-NN graph, fast": "nearest_neighbors_graph(X, 10), then partition(effort='fast')",
 }
@@ -91,7 +91,7 @@ def work(method: str, n: int, folder: str) -> dict[str, Any]:
             graph: Any = firstcut.nearest_neighbors_graph(X, 10)
         else:
             graph = firstcut.anchor_graph(X, int(method.split()[0]), random_state=0)
-        effort = "fast" if method.endswith("fast") else "balanced"
+        effort = "fast" if method.endswith("fast") else "auto"
         labels = firstcut.partition(
             graph, N_CLUSTERS, effort=effort, random_state=0, lower_bound=False
         ).labels
