@@ -27,7 +27,7 @@ ROWS = [
     ("concentric circles", 10 * MILLION, 2, "1GiB"),
     ("concentric circles", 100 * MILLION, 2, "8GiB"),
     ("concentric circles", 100 * MILLION, 2, "3GiB"),
-    ("mixture", 10 * MILLION, 784, "8GiB"),
+    ("mixture", 2 * MILLION, 784, "2GiB"),
 ]
 QUICK_ROWS = [("concentric circles", 300_000, 2, "8GiB"), ("mixture", 20_000, 64, "1GiB")]
 N_ANCHORS = 1000
