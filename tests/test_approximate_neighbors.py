@@ -280,6 +280,7 @@ def test_equal_rows_have_equal_hashes_and_others_do_not(dtype):
 def test_an_interrupt_ends_the_search():
     X = np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32)
     approximate_neighbors(X[:500], 10, 2, 0)  # compiles
+    before = set(threading.enumerate())  # other tests have threads as well
     begun: list[float] = []
 
     def interrupt() -> None:
@@ -292,7 +293,9 @@ def test_an_interrupt_ends_the_search():
         approximate_neighbors(X, 10, 2, 0)
     timer.join()
     # A thread that was left behind would go on for a minute.
-    assert threading.active_count() < 10
+    for left in set(threading.enumerate()) - before:
+        left.join(timeout=20)
+        assert not left.is_alive()
 
 
 @given(n=st.integers(2, 10**7), n_features=st.integers(1, 5000), count=st.integers(1, 100))
