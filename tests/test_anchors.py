@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import firstcut
-from firstcut.anchors import choose, contraction, descent, nearest, placing, table
+from firstcut.anchors import choose, contraction, descent, nearest, placing, search, table
 from firstcut.anchors.blocks import UNIT, Block
 from firstcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
 from firstcut.anchors.crew import added
@@ -468,6 +468,19 @@ def test_training_points_stay_where_they_are(name):
 
 
 # -- kernels
+
+
+def test_a_search_goes_on_where_contracting_would_take_too_long(monkeypatch):
+    monkeypatch.setattr(search, "MOST_PRODUCTS", -1.0)
+    for seed in range(10):
+        X = np.random.default_rng(seed).normal(size=(30, 2)).round(1)
+        graph = firstcut.anchor_graph(X, 10, 3, random_state=seed, block_rows=7)
+        # As many clusters as anchors: some anchor may be nearest to no point.
+        number = int(np.count_nonzero(graph.masses))
+        for effort in EFFORTS:
+            found = firstcut.partition(graph, number, effort=effort, random_state=0)
+            assert np.unique(found.labels).size == number
+            assert found.cut_value == firstcut.cut_value(graph, found.labels)
 
 
 def sums_of(graph):

@@ -149,11 +149,14 @@ def label_groups(
     return labels[np.searchsorted(keys, _keys(block, kept, n_clusters))].astype(np.int32), None
 
 
-def contracted(groups: Groups, masses: np.ndarray) -> Problem | None:
-    """Return the graph of points with every group as one node, or None where it would take long."""
+def products_of(groups: Groups) -> float:
+    """Return how many products contracting groups takes."""
+    return float(np.square(np.bincount(groups.weights.indices), dtype=np.float64).sum())
+
+
+def contracted(groups: Groups, masses: np.ndarray) -> Problem:
+    """Return the graph of points with every group as one node."""
     weights = groups.weights
-    if float(np.square(np.bincount(weights.indices), dtype=np.float64).sum()) > MOST_PRODUCTS:
-        return None
     scaled = sp.csr_array(
         (weights.data * inverse_of(masses)[weights.indices], weights.indices, weights.indptr),
         shape=weights.shape,

@@ -21,12 +21,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from firstcut.anchors.contraction import (
+    MOST_PRODUCTS,
     anchor_problem,
     contracted,
     follow,
     groups_of_crew,
     label_groups,
     labels_of_keys,
+    products_of,
 )
 from firstcut.anchors.crew import Crew
 from firstcut.anchors.descent import descend
@@ -235,6 +237,7 @@ class _Search:
             if table_of_crew(crew, self._masses, kept, c).sizes.min() > 0:
                 return kept
             # An anchor that no point follows was a cluster by itself: groups always have points.
+            return self._from_groups(None, start.effort, start.seed, at_any_cost=True)
         return self._from_groups(None, start.effort, start.seed)
 
     def _recombined(self, state: _State, effort: str) -> list[Any]:
@@ -255,12 +258,20 @@ class _Search:
             column.tobytes() for column in table.weights.T
         }
 
-    def _from_groups(self, pairs: list[Any] | None, effort: str, seed: int) -> list[Any] | None:
+    def _from_groups(
+        self, pairs: list[Any] | None, effort: str, seed: int, at_any_cost: bool = False
+    ) -> list[Any] | None:
+        """Cut points in groups; return None where these are too few, or it would take too long."""
         crew, masses, c = self._crew, self._masses, self._n_clusters
         groups = groups_of_crew(crew, masses, pairs, c)
-        problem = contracted(groups, masses)
-        if problem is None:
+        if not at_any_cost and (groups.keys.size < c or products_of(groups) > MOST_PRODUCTS):
             return None
+        if groups.keys.size < c:
+            raise ValueError(
+                f"n_clusters={c} is more than the {groups.keys.size} anchors that any point is "
+                "nearest to; pass fewer, or more n_anchors to anchor_graph."
+            )
+        problem = contracted(groups, masses)
         given = labels_of_keys(groups.keys, 0 if pairs is None else 2, c)
         labels = self._cut(problem, effort, seed, given)
         return crew.run("firstcut-groups", label_groups, pairs, groups.keys, labels, c)[0]
