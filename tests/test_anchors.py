@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import firstcut
-from firstcut.anchors import choose, contraction, descent, nearest, placing, search, table
+from firstcut.anchors import choose, contraction, descent, nearest, placing, points, search, table
 from firstcut.anchors.blocks import UNIT, Block
 from firstcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
 from firstcut.anchors.crew import added
@@ -481,6 +481,27 @@ def test_a_search_goes_on_where_contracting_would_take_too_long(monkeypatch):
             found = firstcut.partition(graph, number, effort=effort, random_state=0)
             assert np.unique(found.labels).size == number
             assert found.cut_value == firstcut.cut_value(graph, found.labels)
+
+
+@pytest.mark.parametrize("name", ["partition", "refine", "cut_value", "relax", "lower_bound"])
+def test_wrong_options_are_refused_though_they_mean_nothing_here(name):
+    verb, X = getattr(firstcut, name), load_iris().data
+    graph = firstcut.anchor_graph(X, 20, random_state=0)
+    second = np.arange(len(X)) % 2 if name in ("refine", "cut_value") else 2
+    options = {"symmetrize": "both", "isolated": "drop"}
+    for option in set(options) & set(inspect.signature(verb).parameters):
+        with pytest.raises(ValueError, match=f"{option}='{options[option]}'"):
+            verb(graph, second, **{option: options[option]})
+
+
+def test_the_graph_of_the_anchors_is_made_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(points, "anchor_problem", lambda *given: made.append(0) or real(*given))
+    real = contraction.anchor_problem
+    graph = firstcut.anchor_graph(load_iris().data, 20, random_state=0)
+    found = firstcut.partition(graph, 3, effort="balanced", lower_bound=True, random_state=0)
+    assert found.lower_bound == firstcut.lower_bound(graph, 3, random_state=0)
+    assert len(made) == 1
 
 
 def sums_of(graph):

@@ -23,7 +23,13 @@ from firstcut.apart import Apart
 from firstcut.distance_check import warn_of_distances
 from firstcut.graph import Graph, as_graph, is_factored
 from firstcut.short_reprs import fields_in_one_line
-from firstcut.validation import as_floats, check_choice, check_labels, refuse_masked
+from firstcut.validation import (
+    as_floats,
+    check_choice,
+    check_labels,
+    check_symmetrize,
+    refuse_masked,
+)
 
 ISOLATED = ("error", "ignore")
 """What nodes without edges may be under a cut that does not weigh them: refused, or left out."""
@@ -311,6 +317,19 @@ def as_problem(
     return problem
 
 
+def answers_itself(graph: Any, symmetrize: str | None, isolated: str = "error") -> bool:
+    """Say whether a graph stores no edges, so that it is asked for the answer of a verb.
+
+    Options that mean nothing to it, as its edges are symmetric and no node is without any, must be
+    such as others take all the same.
+    """
+    if not is_factored(graph):
+        return False
+    check_symmetrize(symmetrize)
+    check_choice("isolated", isolated, ISOLATED)
+    return True
+
+
 def cut_value(
     graph: Any,
     labels: npt.ArrayLike,
@@ -348,7 +367,7 @@ def cut_value(
     >>> firstcut.cut_value(S, [0, 0, 1], cut="ratio")
     1.5
     """
-    if is_factored(graph):
+    if answers_itself(graph, symmetrize, isolated):
         return float(graph.value_of(labels, cut))
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
     return problem.value(check_labels(labels, problem.n_nodes))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -98,6 +99,7 @@ def cut_crew(
     checkpoint: Checkpoint | None = None,
     began: float | None = None,
     on_interrupt: str = "raise",
+    of_anchors: Callable[[], Problem] | None = None,
 ) -> Found:
     """Cut the points of a crew into clusters with the smallest cut that can be found.
 
@@ -123,12 +125,15 @@ def cut_crew(
         When the search began, on the monotonic clock.
     on_interrupt : {"raise", "return"}
         What Ctrl-C does: raise, or return the best so far once there is one.
+    of_anchors : callable, optional
+        Returns the anchors' own graph, where somebody has it already or wants it later.
 
     Returns
     -------
     Found
     """
-    search = _Search(crew, masses, n_clusters, seed, deadline, listener, checkpoint, began)
+    own = cache(lambda: anchor_problem(crew, masses)) if of_anchors is None else of_anchors
+    search = _Search(crew, masses, n_clusters, seed, deadline, listener, checkpoint, began, own)
     return search.run([*given, *starts_of(effort)], on_interrupt)
 
 
@@ -176,11 +181,12 @@ class _Search:
         listener: Callable[[Progress], bool] | None,
         checkpoint: Checkpoint | None,
         began: float | None,
+        of_anchors: Callable[[], Problem],
     ) -> None:
         self._crew, self._masses, self._n_clusters, self._seed = crew, masses, n_clusters, seed
         self._deadline, self._listener, self._checkpoint = deadline, listener, checkpoint
         self._began = time.monotonic() if began is None else began
-        self._anchors: Problem | None = None
+        self._of_anchors = of_anchors
         self._value, self._n_rounds = math.inf, 0
         self._is_over = False
 
@@ -228,9 +234,7 @@ class _Search:
         crew, c = self._crew, self._n_clusters
         if start.of == "anchors":
             used = np.flatnonzero(self._masses > 0)
-            if self._anchors is None:
-                self._anchors = anchor_problem(crew, self._masses)
-            found = self._cut(self._anchors, start.effort, start.seed, ())
+            found = self._cut(self._of_anchors(), start.effort, start.seed, ())
             label_of_anchor = np.zeros(self._masses.size, dtype=np.int32)
             label_of_anchor[used] = found
             kept, _ = crew.run("firstcut-start", follow, None, label_of_anchor, c)

@@ -130,6 +130,7 @@ def partition_anchors(
             checkpoint=_checkpoint(graph, number, seed) if not given else None,
             began=began,
             on_interrupt=on_interrupt,
+            of_anchors=lambda: graph.anchor_problem,
         )
     is_small = graph.n_anchors <= EFFORTS[effort].bound_nodes
     bound = None

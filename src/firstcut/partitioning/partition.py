@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from firstcut.apart import Apart
-from firstcut.cuts import CutLike, Problem, as_problem
-from firstcut.graph import is_factored
+from firstcut.cuts import CutLike, Problem, answers_itself, as_problem
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.search import partition_problem
 from firstcut.progress import SEARCH_STAGES, Foresight, Listener, check_listener, listening
@@ -148,7 +147,7 @@ def partition(
     effort = check_choice("effort", effort, EFFORTS)
     on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
-    if is_factored(graph):
+    if answers_itself(graph, symmetrize, isolated):
         _check_auto(n_clusters, init)
         if must_link is not None or cannot_link is not None:
             raise ValueError(

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from firstcut.cuts import CutLike, Problem, as_problem
-from firstcut.graph import is_factored
+from firstcut.cuts import CutLike, Problem, answers_itself, as_problem
 from firstcut.kernels.climb import climb
 from firstcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
 from firstcut.results import Partition
@@ -77,7 +76,7 @@ def refine(
     >>> firstcut.refine(S, [0, 0, 1, 1, 1, 1], cut="ratio").labels
     array([0, 0, 0, 1, 1, 1])
     """
-    if is_factored(graph):
+    if answers_itself(graph, symmetrize, isolated):
         answer: Partition = graph.refined(labels, cut)
         return answer
     problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)

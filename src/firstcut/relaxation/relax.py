@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from firstcut.cuts import CutLike, Problem, as_problem, indicator
-from firstcut.graph import is_factored
+from firstcut.cuts import CutLike, Problem, answers_itself, as_problem, indicator
 from firstcut.relaxation.solvers import EIGENSOLVERS, check_solver
 from firstcut.relaxation.solvers.auto import auto
 from firstcut.relaxation.solvers.interface import Eigenpairs
@@ -107,7 +106,7 @@ def relax(
         max_iter = check_count("max_iter", max_iter)
     if tol is not None:
         tol = check_number("tol", tol, allow_infinite=True)
-    if is_factored(graph):
+    if answers_itself(graph, symmetrize):
         options = {"solver": solver, "tol": tol, "max_iter": max_iter}
         answer: Relaxation = graph.relaxed(n_clusters, cut, random_state=random_state, **options)
         return answer
@@ -156,7 +155,7 @@ def lower_bound(
     >>> round(firstcut.lower_bound(S, 2), 6)
     1.0
     """
-    if is_factored(graph):
+    if answers_itself(graph, symmetrize):
         return float(graph.bounded(n_clusters, cut, random_state))
     problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
