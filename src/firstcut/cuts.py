@@ -48,9 +48,9 @@ SMALLEST = 1e-307
 ROOM = 930
 """Power of two up to which numbers may be raised: it is 1e280."""
 
-LIGHT = 23
-"""Bits by which all nodes together are lighter than 1 where edges are counted: beside the 2 that a
-cluster weighs, their weights still have 29."""
+LIGHT, UNIT = 23, 50
+"""Bits by which all nodes together are lighter than 1 where edges are counted, at least, and those
+by which a node of weight 1 is, at most: beside the 2 that a cluster weighs it is still exact."""
 
 ORDINARY = 1e280
 """Numbers between this and its inverse are far enough from the ends for whatever is done here."""
@@ -197,12 +197,20 @@ class Problem:
         return Problem(scaled, np.ldexp(node_weights, node_up), self.apart, limits, offset)
 
     def counting_edges(self) -> Problem:
-        """Return the problem whose values are edge cuts, to within a part of 2⁻²⁴ and never above.
+        """Return the problem whose values are edge cuts, or below by a part of 2⁻²⁴ at most.
 
-        Every cluster weighs 2, as every edge leaves two, and nodes so little that it does not show.
-        What they weigh still counts for the limits: all is scaled by a power of two, and exact.
+        For up to a million nodes it is 2⁻³⁰. Every cluster weighs 2, as every edge leaves two, and
+        nodes so little that it does not show. What they weigh still counts for the limits: all is
+        scaled by a power of two, and whole numbers of nodes are exact.
         """
-        down = -LIGHT - int(np.frexp(self.node_weights.sum())[1])
+        if float(self.graph.weights.sum()) > ORDINARY:
+            raise ValueError(
+                f"The affinities add up to {self.graph.weights.sum():.6g}, and for cut='edges' "
+                f"{ORDINARY:g} is the most that is supported. Multiply them by a constant, such as "
+                f"{2.0**-100:g}: the smallest cut stays the same one."
+            )
+        bits = int(np.frexp(self.node_weights.sum())[1])
+        down = -bits - max(LIGHT, UNIT - bits)
         limits = None if self.limits is None else self.limits.scaled(down)
         light = np.ldexp(self.node_weights, down)
         return replace(self, node_weights=light, limits=limits, offset=2.0)

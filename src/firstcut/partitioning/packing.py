@@ -10,23 +10,33 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.limits import Limits
+from firstcut.results import Partition
 from firstcut.validation import check_number
+
+NEARLY = 2.0**22
+"""Edge cuts are told apart by a search if they differ by more than one in so many."""
 
 EXACT_CHOICES = 20_000
 """Kinds of nodes times clusters up to which an exact solver is asked."""
 
-EXACT_SECONDS = 10.0
-"""The time it has."""
+EXACT_SECONDS, EXACT_SLACK = 2.0, 1e-5
+"""The time it has, and the part of the average that limits must leave: it rounds by a tenth."""
 
 
-def check_balance(balance: Any) -> tuple[float | None, float]:
+def check_balance(
+    balance: Any, *, cannot_link: Any = None, lower_bound: bool | str | None = None
+) -> tuple[float | None, float]:
     """Return how far below and above the average a cluster may weigh, as parts of it.
+
+    Raises also for options of :func:`firstcut.partition` that it is not offered with.
 
     Parameters
     ----------
@@ -38,9 +48,21 @@ def check_balance(balance: Any) -> tuple[float | None, float]:
     tuple of (float or None, float)
         None where there is no limit below.
     """
-    if isinstance(balance, str | bytes) or np.ndim(balance) == 0:
+    if cannot_link is not None:
+        raise ValueError(
+            "balance and cannot_link are not offered together: whether any partition keeps to both "
+            "is not decided here. Leave one of them out; must_link goes with balance."
+        )
+    if lower_bound == "tight":
+        raise ValueError(
+            "lower_bound='tight' proves what holds of all partitions, balanced or not. Pass "
+            "lower_bound=True, whose bound holds of balanced ones as well, or leave balance out."
+        )
+    if isinstance(balance, str | bytes) or not isinstance(balance, Sequence | np.ndarray):
         return None, check_number("balance", balance)
-    if np.shape(balance) != (2,):
+    if isinstance(balance, np.ndarray) and balance.ndim == 0:
+        return None, check_number("balance", balance)
+    if len(balance) != 2:
         raise ValueError(
             f"balance={balance!r} must be a number, such as 0.1, or a pair (below, above) of them."
         )
@@ -104,6 +126,28 @@ def check_given(problem: Problem, given: list[np.ndarray], names: list[str]) -> 
             )
 
 
+def with_edge_cut(
+    whole: Problem,
+    found: Partition,
+    floor: float | None,
+    is_proven: bool,
+    given: list[np.ndarray],
+) -> Partition:
+    """Return what a search by about the edge cut has found, or was given, with the edge cut itself.
+
+    ``floor`` is the bound that it found, and ``is_proven`` whether by going through all partitions.
+    """
+    labels = min([found.labels, *given], key=whole.edge_cut)
+    value, weights = whole.edge_cut(labels), whole.graph.weights
+    if is_proven:
+        # What is smaller by less than the search could tell is not ruled out. Whole numbers differ
+        # by more, and with one partition there is no other.
+        is_whole = value < NEARLY and np.array_equal(weights, np.floor(weights))
+        is_only = int(labels.max()) + 1 in (1, labels.size)
+        floor = value if is_whole or is_only else value * (1.0 - 1.0 / NEARLY)
+    return replace(found, labels=labels, cut_value=value, lower_bound=floor)
+
+
 def _check_heaviest(weights: np.ndarray, n_clusters: int, limits: Limits) -> None:
     """Raise where a single node is too heavy for any cluster."""
     i = int(np.argmax(weights))
@@ -117,8 +161,8 @@ def _check_heaviest(weights: np.ndarray, n_clusters: int, limits: Limits) -> Non
 
 
 def _rounded_up(part: float) -> float:
-    """Return a part of the average, of few digits and not below what it was."""
-    return max(math.ceil(part * 1e4) / 1e4, 0.0)
+    """Return a part of the average, of few digits and, but for rounding, not below what it was."""
+    return max(math.ceil(part * 1e4 - 1e-6) / 1e4, 0.0)
 
 
 def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -148,12 +192,13 @@ def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray 
     from scipy.optimize import Bounds, LinearConstraint, milp  # which few calls need
 
     kinds, kind, count = np.unique(weights, return_inverse=True, return_counts=True)
-    size = kinds.size * n_clusters
-    if size > EXACT_CHOICES:
+    size, average = kinds.size * n_clusters, float(weights.sum()) / n_clusters
+    spare = min(limits.heaviest - average, average - limits.lightest) / average
+    # Sums of whole numbers are further from a limit than it rounds, if they are not beyond it.
+    if size > EXACT_CHOICES or (limits.slack > 0.0 and spare < EXACT_SLACK):
         return False
     # 1. As parts of the average: the solver's own tolerance is absolute. Moves of rounding are
     #    checked below, by sums.
-    average = float(weights.sum()) / n_clusters
     of_kind = sp.kron(sp.eye_array(kinds.size), np.ones((1, n_clusters)))
     loads = sp.kron((kinds / average)[None, :], sp.eye_array(n_clusters))
     sizes = sp.kron(np.ones((1, kinds.size)), sp.eye_array(n_clusters))

@@ -155,7 +155,11 @@ def partition(
     check_listener(callback)
     effort = check_choice("effort", effort, EFFORTS)
     on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
-    allowed = None if balance is None else _check_balance(balance, cannot_link, bound)
+    allowed = None
+    if balance is not None:
+        from firstcut.partitioning.packing import check_balance  # which few calls need
+
+        allowed = check_balance(balance, cannot_link=cannot_link, lower_bound=bound)
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
     if answers_itself(graph, symmetrize, isolated):
         _check_auto(n_clusters, init)
@@ -189,14 +193,10 @@ def partition(
             "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
             "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
         )
-    problem = as_problem(
-        graph, "ratio" if counts_edges else cut, symmetrize=symmetrize, isolated=isolated
-    )
-    whole, names, deadline = (
-        problem,
-        problem.graph.names,
-        math.inf if time_limit is None else began + time_limit,
-    )
+    by = "ratio" if counts_edges else cut
+    problem = as_problem(graph, by, symmetrize=symmetrize, isolated=isolated)
+    whole, names = problem, problem.graph.names
+    deadline = math.inf if time_limit is None else began + time_limit
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
         from firstcut.partitioning.auto_number import auto_number  # which few calls need
@@ -204,6 +204,7 @@ def partition(
         n_clusters = auto_number(problem, random_state, deadline)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     given, contraction = _given(init, problem.n_nodes, n_clusters), None
+    started = given
     if must_link is not None or cannot_link is not None:
         from firstcut.partitioning.links import Contraction, check_links  # which few calls need
 
@@ -276,10 +277,10 @@ def partition(
             found = cut_core(problem, n_clusters, named, search)
     expanded = found if contraction is None else contraction.expanded(found)
     if counts_edges:
-        # What was searched by was the edge cut to within 2⁻²⁴.
-        value, floor = whole.edge_cut(expanded.labels), found.lower_bound
-        floor = value if floor == found.cut_value else floor
-        expanded = replace(expanded, cut_value=value, lower_bound=floor)
+        from firstcut.partitioning.packing import with_edge_cut
+
+        is_proven = found.lower_bound == found.cut_value
+        expanded = with_edge_cut(whole, expanded, found.lower_bound, is_proven, started)
     return expanded.named(names)
 
 
@@ -305,24 +306,6 @@ def _check_auto(n_clusters: object, init: object) -> None:
             "init and n_clusters='auto' contradict each other: init has a number of clusters "
             "already. Pass that number as n_clusters, or leave init out."
         )
-
-
-def _check_balance(balance: Any, cannot_link: Any, bound: bool | str | None) -> Any:
-    """Return ``balance`` as a pair, or raise where it is none or is not offered."""
-    from firstcut.partitioning.packing import check_balance  # which few calls need
-
-    allowed = check_balance(balance)
-    if cannot_link is not None:
-        raise ValueError(
-            "balance and cannot_link are not offered together: whether any partition keeps to both "
-            "is not decided here. Leave one of them out; must_link goes with balance."
-        )
-    if bound == "tight":
-        raise ValueError(
-            "lower_bound='tight' proves what holds of all partitions, balanced or not. Pass "
-            "lower_bound=True, whose bound holds of balanced ones as well, or leave balance out."
-        )
-    return allowed
 
 
 def _check_lower_bound(value: object) -> bool | str | None:

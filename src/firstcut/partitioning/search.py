@@ -396,7 +396,8 @@ class _Search:
             None if self._callback is None else hear,
         )
         try:
-            free.run(stages, ())
+            # Balanced clusters that cut few edges are not near those: a first look is enough.
+            free.run(stages[:1] if self._problem.offset > 0.0 else stages, ())
         except KeyboardInterrupt:
             if free.best is not None:
                 kept = respecting(self.scaled, free.best.labels, self.n_clusters)
