@@ -209,6 +209,106 @@ def test_a_tighter_balance_holds_and_a_looser_one_takes_what_it_finds():
         init = found.labels
 
 
+# -- the edge cut
+
+
+EDGE_ROUNDING = 2.0**-23
+"""Part of an edge cut by which a search may take one for another: weights of nodes hardly show."""
+
+
+def edge_cut(S, labels):
+    S = sp.coo_array(S)
+    return float(S.data[labels[S.row] != labels[S.col]].sum()) / 2
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_edge_cut_is_that_of_balanced_clusters(data):
+    """Never below the smallest of all balanced partitions, and its bound is none above it."""
+    S = data.draw(graphs(min_nodes=3, max_nodes=7))
+    n = len(S)
+    c, balance = data.draw(st.integers(2, n)), data.draw(BALANCES)
+    fitting = [
+        labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
+    ]
+    options = {"balance": balance, **FAST}
+    if not fitting:
+        with pytest.raises(ValueError, match="balance"):
+            firstcut.partition(S, c, "edges", **options)
+        return
+    found = firstcut.partition(S, c, "edges", lower_bound=True, **options)
+    assert np.unique(found.labels).tolist() == list(range(c))
+    assert is_balanced(np.ones(n), found.labels, c, balance)
+    assert found.cut_value == firstcut.cut_value(S, found.labels, "edges")
+    assert found.cut_value == pytest.approx(edge_cut(S, found.labels), rel=1e-12, abs=1e-15)
+    best = min(edge_cut(S, labels) for labels in fitting)
+    assert found.cut_value >= best * (1 - 1e-9) - 1e-15
+    assert found.lower_bound <= best * (1 + 1e-9) + 1e-12
+
+
+def test_the_smallest_balanced_edge_cut_is_mostly_found():
+    rng, hits, trials = np.random.default_rng(1), 0, 30
+    for trial in range(trials):
+        c = int(rng.integers(2, 4))
+        n = 3 * c if trial % 2 else 2 * c + 2
+        upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.6), 1)
+        S, balance = upper + upper.T + 0.01, 0.0 if n % c == 0 else 0.4
+        fitting = [
+            labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
+        ]
+        best = min(edge_cut(S, labels) for labels in fitting)
+        found = firstcut.partition(S, c, "edges", balance=balance, effort="auto", random_state=0)
+        hits += found.cut_value <= best * (1 + 1e-9)
+    assert hits >= 0.9 * trials
+
+
+@pytest.mark.parametrize(("c", "balance"), [(2, 0.0), (5, 0.03), (9, (0.1, 0.1))])
+def test_more_effort_never_cuts_more_edges(c, balance):
+    S, values = points_graph(270), []
+    for effort in EFFORTS:
+        found = firstcut.partition(S, c, "edges", balance=balance, effort=effort, random_state=3)
+        assert is_balanced(np.ones(270), found.labels, c, balance)
+        assert found.cut_value == int(found.cut_value) == edge_cut(S, found.labels)
+        values.append(found.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+def test_edges_go_with_init_links_and_nodes_without_any():
+    upper = sp.triu(points_graph(90)).tocsr()
+    upper.data = np.random.default_rng(0).uniform(0.1, 1.0, upper.nnz)
+    S = sp.csr_array(upper + upper.T)
+    init = firstcut.partition(S, 3, "ratio", balance=0.1, random_state=5).labels
+    found = firstcut.partition(S, 3, "edges", balance=0.1, init=init, **FAST)
+    assert found.cut_value <= edge_cut(S, init) * (1 + EDGE_ROUNDING)
+    must = np.array([(0, 40), (40, 70)])
+    linked = firstcut.partition(S, 3, "edges", balance=0.1, must_link=must, **FAST)
+    assert np.unique(linked.labels[[0, 40, 70]]).size == 1
+    assert linked.cut_value == firstcut.cut_value(S, linked.labels, "edges")
+    assert is_balanced(np.ones(90), linked.labels, 3, 0.1)
+    lonely = sp.csr_array(sp.block_diag([S, sp.csr_array((30, 30))]))
+    found = firstcut.partition(lonely, 4, "edges", balance=0.0, **FAST)
+    assert np.bincount(found.labels).tolist() == [30] * 4
+
+
+@pytest.mark.parametrize("exponent", [-1000, -300, 300, 900])
+def test_the_unit_of_edges_does_not_matter(exponent):
+    S = points_graph(120)
+    plain = firstcut.partition(S, 4, "edges", balance=0.05, **FAST)
+    scaled = sp.csr_array((np.ldexp(S.data, exponent), S.indices, S.indptr), shape=S.shape)
+    found = firstcut.partition(scaled, 4, "edges", balance=0.05, **FAST)
+    assert is_balanced(np.ones(120), found.labels, 4, 0.05)
+    assert found.cut_value == np.ldexp(plain.cut_value, exponent)
+
+
+def test_edges_are_cut_in_balance_alone():
+    S = points_graph(30)
+    with pytest.raises(ValueError, match=r"cut='edges' needs balance=.*single nodes"):
+        firstcut.partition(S, 3, "edges")
+    for verb in (firstcut.relax, firstcut.lower_bound, firstcut.exact_partition):
+        with pytest.raises(ValueError, match="cut='edges'"):
+            verb(S, 3, "edges")
+
+
 # -- shapes that are hard to balance
 
 
