@@ -135,8 +135,7 @@ def _searched(
         only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
         value = problem.value(only)
         return Partition(only, value, value)  # as there is no other
-    is_tiny = n <= ENUMERATED_NODES and problem.limits is None
-    proven = _enumerated(problem, n_clusters) if is_tiny else None
+    proven = _enumerated(problem, n_clusters) if n <= ENUMERATED_NODES else None
     if proven is not None:
         labels, value = _unless_given(problem, proven, given)
         if callback is not None:
