@@ -18,6 +18,7 @@ from test_refinement import CUTS, some_cut
 
 import firstcut
 from firstcut.cuts import as_problem
+from firstcut.partitioning import search
 
 EFFORTS = ("fast", "auto", "balanced")
 FAST = {"effort": "fast", "random_state": 0}
@@ -62,60 +63,71 @@ def check(S, found, c, cut, balance):
 # -- tiny graphs, where all partitions can be gone through
 
 
-@settings(max_examples=100)
-@given(st.data())
-def test_tiny_graphs_are_cut_in_balance_or_refused_where_that_is_impossible(data):
-    """Never below the smallest of all balanced partitions, and refused just where there is none."""
-    S = data.draw(graphs(min_nodes=2, max_nodes=7))
+def drawn(data, max_nodes):
+    """A graph, a cut, a number of clusters and a balance, and all partitions that keep to it."""
+    S = data.draw(graphs(min_nodes=2, max_nodes=max_nodes))
     n = len(S)
-    c, kind = data.draw(st.integers(1, n)), data.draw(CUTS)
-    cut, balance = some_cut(kind, n), data.draw(BALANCES)
-    problem = as_problem(S, cut)
+    c, cut = data.draw(st.integers(1, n)), some_cut(data.draw(CUTS), n)
+    balance, problem = data.draw(BALANCES), as_problem(S, cut)
     every = list(all_partitions(n, c))
     weights = problem.node_weights
-    surely = [labels for labels in every if is_balanced(weights, labels, c, balance, slack=0)]
-    perhaps = [labels for labels in every if is_balanced(weights, labels, c, balance)]
-    options = {
-        "balance": balance,
-        "effort": data.draw(st.sampled_from(EFFORTS[:2])),
-        "random_state": 0,
-    }
-    if not perhaps:
+    fitting = [labels for labels in every if is_balanced(weights, labels, c, balance)]
+    # Partitions that only rounding allows say nothing.
+    assume(all(is_balanced(weights, labels, c, balance, slack=0) for labels in fitting))
+    return S, c, cut, balance, [problem.value(labels) for labels in fitting]
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_tiny_graphs_are_cut_by_the_best_balanced_partition(data):
+    """And refused just where there is none."""
+    S, c, cut, balance, values = drawn(data, 7)
+    if not values:
         with pytest.raises(ValueError, match="balance"):
-            firstcut.partition(S, c, cut, **options)
+            firstcut.partition(S, c, cut, balance=balance, **FAST)
         return
-    # Between the two it is a matter of rounding.
-    assume(surely)
-    found = firstcut.partition(S, c, cut, lower_bound=True, **options)
+    found = firstcut.partition(S, c, cut, balance=balance, **FAST)
     check(S, found, c, cut, balance)
-    best = min(problem.value(labels) for labels in perhaps)
-    assert found.cut_value >= best * (1 - 1e-9)
-    assert found.lower_bound <= best * (1 + 1e-9) + 1e-12
+    assert found.cut_value == pytest.approx(min(values), rel=1e-9, abs=1e-12)
+    assert found.gap == 0.0
 
 
-def test_the_smallest_balanced_cut_is_mostly_found():
-    """Of small random graphs the optimum under the limit; a search need not find every one."""
-    rng, hits, trials = np.random.default_rng(0), 0, 40
+@settings(max_examples=50)
+@given(st.data())
+def test_the_search_is_in_balance_and_never_below_the_optimum(data):
+    S, c, cut, balance, values = drawn(data, 7)
+    assume(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "ENUMERATED_NODES", 0)
+        sought = [
+            firstcut.partition(
+                S, c, cut, balance=balance, effort=effort, lower_bound=True, random_state=0
+            )
+            for effort in EFFORTS[:2]
+        ]
+    for found in sought:
+        check(S, found, c, cut, balance)
+        assert found.cut_value >= min(values) * (1 - 1e-9)
+        assert found.lower_bound <= min(values) * (1 + 1e-9) + 1e-12
+    assert sought[1].cut_value <= sought[0].cut_value * (1 + 1e-12)
+
+
+def test_the_search_mostly_finds_the_smallest_balanced_cut(monkeypatch):
+    """Of small random graphs, where nothing is enumerated; a search need not find every one."""
+    monkeypatch.setattr(search, "ENUMERATED_NODES", 0)
+    rng, hits, trials = np.random.default_rng(0), 0, 30
     for trial in range(trials):
         n, c = int(rng.integers(5, 9)), int(rng.integers(2, 4))
         upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.6), 1)
-        S = upper + upper.T + 0.01
-        balance = float(rng.choice([0.1, 0.3]) + 1.0 / n)
-        problem = as_problem(S, "ratio")
+        S, cut = upper + upper.T + 0.01, ("ratio", "edges")[trial % 2]
+        balance = float(rng.choice([0.1, 0.3])) + 2.0 / n
         fitting = [
-            labels
-            for labels in all_partitions(n, c)
-            if is_balanced(problem.node_weights, labels, c, balance)
+            labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
         ]
-        if not fitting:
-            hits += 1
-            continue
-        best = min(map(problem.value, fitting))
-        found = firstcut.partition(
-            S, c, "ratio", balance=balance, effort="auto", random_state=trial
-        )
+        best = min(firstcut.cut_value(S, labels, cut) for labels in fitting)
+        found = firstcut.partition(S, c, cut, balance=balance, effort="auto", random_state=trial)
         assert found.cut_value >= best * (1 - 1e-9)
-        hits += found.cut_value <= best * (1 + 1e-9)
+        hits += found.cut_value <= best * (1 + 1e-7)
     assert hits >= 0.9 * trials
 
 
@@ -242,24 +254,8 @@ def test_the_edge_cut_is_that_of_balanced_clusters(data):
     assert found.cut_value == firstcut.cut_value(S, found.labels, "edges")
     assert found.cut_value == pytest.approx(edge_cut(S, found.labels), rel=1e-12, abs=1e-15)
     best = min(edge_cut(S, labels) for labels in fitting)
-    assert found.cut_value >= best * (1 - 1e-9) - 1e-15
+    assert found.cut_value == pytest.approx(best, rel=EDGE_ROUNDING, abs=1e-15)
     assert found.lower_bound <= best * (1 + 1e-9) + 1e-12
-
-
-def test_the_smallest_balanced_edge_cut_is_mostly_found():
-    rng, hits, trials = np.random.default_rng(1), 0, 30
-    for trial in range(trials):
-        c = int(rng.integers(2, 4))
-        n = 3 * c if trial % 2 else 2 * c + 2
-        upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.6), 1)
-        S, balance = upper + upper.T + 0.01, 0.0 if n % c == 0 else 0.4
-        fitting = [
-            labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
-        ]
-        best = min(edge_cut(S, labels) for labels in fitting)
-        found = firstcut.partition(S, c, "edges", balance=balance, effort="auto", random_state=0)
-        hits += found.cut_value <= best * (1 + 1e-9)
-    assert hits >= 0.9 * trials
 
 
 @pytest.mark.parametrize(("c", "balance"), [(2, 0.0), (5, 0.03), (9, (0.1, 0.1))])
