@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +54,7 @@ def cut_views(
     proven = Proven()
     is_stopped = isinstance(options.callback, Listener) and options.callback.has_stopped
     if options.lower_bound and not is_stopped:
-        proven = _bounds(
+        proven = prove(
             whole, cuts, n_clusters, dict(zip(used, found.bounds, strict=True)), deadline
         )
     return PartitionOfViews(
@@ -129,17 +129,20 @@ def _cut_one(views: Views, n_clusters: int, given: list[np.ndarray], options: Op
     return Found(found.labels, [views.value(found.labels)], 0, True, [found.lower_bound])
 
 
-def _bounds(
+def prove(
     whole: Views,
     cuts: np.ndarray,
     n_clusters: int,
-    known: dict[int, float | None],
-    deadline: float,
+    known: Mapping[int, float | None] | None = None,
+    deadline: float = math.inf,
 ) -> Proven:
-    """Return what is proven, which is nothing where there is not enough time for all of it."""
+    """Return what is proven of a partition with these cuts, given what is known of some views.
+
+    Nothing is, where there is not enough time for all of it.
+    """
     weights = whole.weights(cuts)
     try:
-        found = [known.get(v) for v in range(whole.n_views)]
+        found = [(known or {}).get(v) for v in range(whole.n_views)]
         bounds = np.array(
             [
                 bound_of(problem, n_clusters, deadline) if bound is None else bound
