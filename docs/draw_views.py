@@ -1,4 +1,7 @@
-"""Renew the table of ``views.md`` from the record ``views.json`` of ``benchmarks/results``."""
+"""Renew the table of ``views.md`` from the record ``views.json`` of ``benchmarks/results``.
+
+What it comes to is said below it, counted from the record.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,24 @@ def table(result: dict[str, Any]) -> str:
         objective = row["ways"]["partition_views"]["objective"]
         gap = f"{1 - row['lower_bound'] / objective:.0%}"
         size = f"{row['n']:,}, {row['n_clusters']}"
-        lines.append(f"| {name}: {', '.join(row['views'])} | {size} | {' | '.join(cells)} | {gap} |")
+        lines.append(
+            f"| {name}: {', '.join(row['views'])} | {size} | {' | '.join(cells)} | {gap} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def counts(result: dict[str, Any]) -> str:
+    """Return on how many sets NMI is above, as high as and below that of every other way."""
+    sets, parts = result["sets"].values(), []
+    for way, name in (("best view", "the best view"), ("mean", "the mean graph"), ("AMGL", "AMGL")):
+        above = level = 0
+        for row in sets:
+            ways = row["ways"]
+            others = [way] if way in ways else row["views"]
+            own, other = ways["partition_views"]["nmi"], max(ways[one]["nmi"] for one in others)
+            above, level = above + (own > other), level + (own == other)
+        parts.append(f"{name} on {above}, {level}, {len(sets) - above - level}")
+    return f"NMI is above, as high as, and below that of: {'; '.join(parts)} of {len(sets)} sets.\n"
 
 
 def _scores(scores: dict[str, Any]) -> str:
@@ -48,7 +67,8 @@ def _best(row: dict[str, Any]) -> str:
 
 def renewed(text: str) -> str:
     """Return the page with its table as the record is now."""
-    fresh = table(json.loads(RECORD.read_text(encoding="utf-8"))["result"])
+    result = json.loads(RECORD.read_text(encoding="utf-8"))["result"]
+    fresh = f"{table(result)}\n{counts(result)}"
     text, count = TABLE.subn(lambda match: match[1] + fresh + match[2], text)
     if count != 1:
         raise ValueError(f"{PAGE.name} must have one mark 'views', and it has {count}.")

@@ -14,8 +14,8 @@ from sklearn.datasets import load_digits
 
 import firstcut
 
-digits = load_digits(n_class=10)
-X, y = digits.data[:600] / 16.0, digits.target[:600]
+digits = load_digits()
+X, y = digits.data[:500] / 16.0, digits.target[:500]
 
 # %%
 # An encoder of two layers, whose attention mixes the other digits. Nothing is told about classes.
@@ -33,29 +33,29 @@ def attention() -> torch.Tensor:
     return torch.softmax(-(torch.cdist(places, places) ** 2).masked_fill(itself, torch.inf), dim=1)
 
 
-for step in range(60):
+for step in range(50):
     optimizer.zero_grad()
     loss = ((attention() @ samples - samples) ** 2).mean()
     loss.backward()
     optimizer.step()
-    if step % 20 == 19:
+    if step % 10 == 9:
         print(f"step {step + 1}: mean squared error {loss.item():.4f}")
 
 with torch.no_grad():
     learned, embedding = attention(), encoder(samples)
 
 # %%
-# Attention has a direction, and a graph has none: the mean of both directions is taken. A tensor
-# on the processor is passed as it is, and one on a GPU too.
+# Attention has a direction, and a graph has none: the mean of both directions is taken. Tensors are
+# passed as they are, on whatever device they lie.
 
 graph = (learned + learned.T) / 2
 options = {"n_clusters": 10, "random_state": 0}
-by_graph = firstcut.SpectralClustering(**options, affinity="precomputed").fit(graph.numpy())
+by_graph = firstcut.SpectralClustering(**options, affinity="precomputed").fit(graph)
 by_embedding = firstcut.SpectralClustering(**options).fit(embedding)
 by_pixels = firstcut.SpectralClustering(**options).fit(X)
 for name, model in (("graph", by_graph), ("embedding", by_embedding), ("pixels", by_pixels)):
     agreement = firstcut.normalized_mutual_info(y, model.labels_)
-    print(f"{name}: cut {model.cut_value_:.3f}, at most {model.gap_:.0%} too large, NMI {agreement:.3f}")
+    print(f"{name}: cut {model.cut_value_:.3f}, NMI {agreement:.3f}")
 
 # %%
 
