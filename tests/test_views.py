@@ -8,6 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks import _image_views as image_views
+from benchmarks.views import amgl
 from conftest import graphs, knn_graph, load_dataset, ring
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +117,17 @@ def test_the_result_is_never_above_what_it_was_given(views, c, kind, seed):
         views, c, weights_of(kind, len(views)), init=[labels, labels[::-1]], **FAST
     )
     assert found.objective <= min(start, objective(views, labels[::-1], kind)[0])
+
+
+@given(several(), st.integers(2, 3), st.integers(0, 2**32 - 1))
+def test_what_lowers_the_weighted_sum_lowers_the_objective(views, c, seed):
+    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    rng = np.random.default_rng(seed)
+    one, other = (own.cuts(rng.permutation(np.arange(own.n_nodes) % c)) for _ in range(2))
+    if one.min() > 0:
+        weights = own.weights(one)
+        risen = own.objective(other) - own.objective(one)
+        assert risen <= np.sum(weights * (other - one)) + 1e-9 * own.objective(one)
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
@@ -542,6 +555,15 @@ def test_what_needs_one_graph_is_refused_with_the_remedy():
         model.fit(X).certify()
 
 
+def test_a_picture_is_of_one_view():
+    pytest.importorskip("matplotlib")
+    X, _ = iris_views()
+    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    with pytest.raises(ValueError, match="has 2 views, and a picture is of one graph; pass graph="):
+        model.plot("sizes")
+    assert model.plot("sizes", graph=model.affinity_matrix_[1]) is not None
+
+
 def test_embeddings_of_views_stand_side_by_side():
     X, _ = iris_views()
     model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
@@ -550,6 +572,17 @@ def test_embeddings_of_views_stand_side_by_side():
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-6)
     assert model.eigenvalues_.shape == (6,)
     assert len(model.get_feature_names_out()) == 6
+
+
+def test_weights_of_samples_count_in_every_view():
+    X, parts = iris_views()
+    weights = np.linspace(1.0, 3.0, len(X))
+    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
+    model.fit(X, sample_weight=weights)
+    for cut, part in zip(model.view_cuts_, parts, strict=True):
+        graph = firstcut.adaptive_neighbors_graph(part)
+        own = weights * firstcut.node_weights(graph)
+        assert cut == firstcut.cut_value(graph, model.labels_, own)
 
 
 def test_nodes_without_edges_in_a_view_are_told():
@@ -605,3 +638,32 @@ def test_given_node_weights_make_the_sum_one_graph(graph, c):
     found = firstcut.partition_views([graph, other], c, "equal", cut=weights, **FAST)
     alone = firstcut.partition(graph + other, c, weights, **FAST)
     assert found.objective <= alone.cut_value * (1 + 1e-9)
+
+
+# -- views of pictures, which the benchmark is made of
+
+
+PICTURES = load_digits().images[:20]
+
+
+def test_views_of_pictures_keep_what_they_say():
+    np.testing.assert_allclose(
+        image_views.fourier(np.roll(PICTURES, (2, 3), axis=(1, 2))), image_views.fourier(PICTURES)
+    )
+    turned = image_views.zernike(np.rot90(PICTURES, axes=(1, 2)))
+    np.testing.assert_allclose(turned, image_views.zernike(PICTURES), atol=1e-9)
+    sums = (image_views.gradients(PICTURES) ** 2).reshape(-1, image_views.N_ANGLES).sum(axis=1)
+    assert np.all(np.isclose(sums, 1.0) | (sums == 0.0))
+
+
+def test_binary_patterns_do_not_change_with_the_light():
+    pytest.importorskip("skimage")
+    plain = image_views.binary_patterns(PICTURES)
+    np.testing.assert_allclose(image_views.binary_patterns(3.0 * PICTURES + 1.0), plain)
+    assert np.all(np.isclose((plain**2).reshape(-1, 10).sum(axis=1), 1.0))
+
+
+def test_eigenvectors_of_views_find_groups_that_nothing_can_miss(blobs):
+    X, y = blobs
+    graphs_of = [firstcut.adaptive_neighbors_graph(X), firstcut.nearest_neighbors_graph(X)]
+    assert firstcut.clustering_accuracy(y, amgl(graphs_of, 3)) == 1.0

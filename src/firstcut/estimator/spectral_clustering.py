@@ -427,7 +427,8 @@ class SpectralClustering(
             ``affinity="precomputed"``; distances between them if
             ``affinity="precomputed_nearest_neighbors"``. With ``affinity="anchors"`` also what is
             read block by block: the path of an ``.npy`` or Parquet file, arrays of zarr and h5py,
-            and whatever else :func:`firstcut.anchor_graph` takes.
+            and whatever else :func:`firstcut.anchor_graph` takes. A list of such matrices is one
+            for every view of the same samples.
         y : Ignored
             Present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None

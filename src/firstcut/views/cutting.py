@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from firstcut.isolated import clusters_of_core, label_isolated
 from firstcut.partitioning.search import partition_problem
-from firstcut.progress import Listener
 from firstcut.validation import number_by_appearance
 from firstcut.views.bounds import bound_of, objective_bound, weighted_bound
 from firstcut.views.problem import Views
@@ -52,7 +52,7 @@ def cut_views(
     # 3. Bound, in the time that is left.
     deadline = math.inf if options.time_limit is None else options.began + options.time_limit
     proven = Proven()
-    is_stopped = isinstance(options.callback, Listener) and options.callback.has_stopped
+    is_stopped = options.callback is not None and options.callback.has_stopped
     if options.lower_bound and not is_stopped:
         proven = prove(
             whole, cuts, n_clusters, dict(zip(used, found.bounds, strict=True)), deadline
@@ -126,7 +126,9 @@ def _cut_one(views: Views, n_clusters: int, given: list[np.ndarray], options: Op
         n_jobs=options.n_jobs,
         began=options.began,
     )
-    return Found(found.labels, [views.value(found.labels)], 0, True, [found.lower_bound])
+    late = options.time_limit is not None and time.monotonic() > options.began + options.time_limit
+    ended = not late and not (options.callback is not None and options.callback.has_stopped)
+    return Found(found.labels, [views.value(found.labels)], 0, ended, [found.lower_bound])
 
 
 def prove(

@@ -66,8 +66,8 @@ def partition_views(
         weighs nodes by its own degrees, so that it makes no difference if all edges of a view are
         multiplied by a number; under the others it does.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
-        How long each of the graphs that are searched on the way is, as :func:`firstcut.partition`
-        has it: every view, and their sum once for every round of weighing.
+        How long every graph is searched on the way, as :func:`firstcut.partition` has it: each
+        view, and their sum once for every round of weighing.
     init : array-like of shape (n,), or list of such, optional
         Partitions to take part, each into exactly ``n_clusters`` clusters; the result is never
         worse than the best of them.
@@ -109,8 +109,9 @@ def partition_views(
     the views is then searched for proposals, which moves of nodes improve by the exact change of
     the objective.
 
-    ``lower_bound`` is proven: √ of every view's own bound, added up, or more where views weigh
-    nodes alike.
+    Both bounds are proven: by the eigenvalues of every view, and of the graph Σ_v α_v S_v whose
+    nodes weigh the most that they do in any view. A view in which nothing is cut adds 0 to the
+    objective, and its weight is infinite: its first edge cut would cost more than any other gains.
 
     References
     ----------

@@ -81,3 +81,8 @@ class PartitionOfViews:
             objective=self.objective,
             gap=self.gap,
         )
+
+    def _repr_html_(self) -> str:
+        from firstcut.notebook import views_html  # which only notebooks need
+
+        return views_html(self)

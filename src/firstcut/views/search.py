@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from firstcut.cuts import Problem
 from firstcut.isolated import clusters_of_core, label_isolated
 from firstcut.partitioning.efforts import Progress
 from firstcut.partitioning.search import partition_problem
+from firstcut.progress import Listener
 from firstcut.results import Partition
 from firstcut.validation import RandomState, as_generator, number_by_appearance
 from firstcut.views.problem import Views
@@ -54,7 +55,7 @@ class Options(NamedTuple):
     time_limit: float | None
     lower_bound: bool
     random_state: RandomState
-    callback: Callable[[Progress], bool] | None
+    callback: Listener | None
     n_jobs: int | None
     began: float
 
