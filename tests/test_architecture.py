@@ -53,8 +53,9 @@ ROOMS = {
     "partitioning": {*METHOD, "isolated"},
     "certification": {*METHOD, "partitioning", "isolated"},
     "anchors": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
+    "views": {*FOUNDATION, "kernels", "relaxation", "partitioning", "isolated"},
     "estimator": {*METHOD, "affinity", "partitioning", "certification", "isolated", "graph_inputs"}
-    | {"anchors"} - {"kernels"},
+    | {"anchors", "views"} - {"kernels"},
     "files": set(),
     "comparison": {"graph", "cuts", "relaxation", "discretization", "partitioning"},
     "page_design": set(),

@@ -278,6 +278,38 @@ BAD = {
             "n_jobs": without(COUNTS, "None", "-1"),
         },
     ),
+    firstcut.partition_views: (
+        {"graphs": [GRAPH, GRAPH], "n_clusters": 3},
+        {
+            "graphs": {
+                **without(NOT_ARRAYS, "three dimensions"),
+                "one graph": sp.csr_array(GRAPH),
+                "other nodes": [GRAPH, GRAPH[1:, 1:]],
+                **{f"{kind}, second": [GRAPH, value] for kind, value in MATRICES.items()},
+            },
+            "n_clusters": {**COUNTS, "auto": "auto"},
+            "weights": {
+                **without(NOT_ARRAYS, "a word"),
+                "an unknown name": "loud",
+                "too few": [1.0],
+                "negative": [1.0, -1.0],
+                "all zero": [0.0, 0.0],
+                "NaN": [1.0, np.nan],
+                "infinity": [1.0, np.inf],
+                "words": ["a", "b"],
+            },
+            "cut": WEIGHTS,
+            "symmetrize": SYMMETRIZE,
+            "isolated": NAMES,
+            "effort": NAMES,
+            "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
+            "time_limit": without(NUMBERS, "None"),
+            "lower_bound": {**without(FLAGS, "None"), "tight": "tight"},
+            "random_state": SEEDS,
+            "callback": without(NOT_ARRAYS, "None", "a function"),
+            "n_jobs": without(COUNTS, "None", "-1"),
+        },
+    ),
     firstcut.compare: (
         {"graph": GRAPH, "n_clusters": 3},
         {

@@ -73,7 +73,7 @@ CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
     "n_init": [_COUNT, None],
     "gamma": [Interval(Real, 0, None, closed="left")],
-    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS})],
+    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS}), list],
     "n_neighbors": [_COUNT, None],
     "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
     "assign_labels": [StrOptions({*DISCRETIZERS, *METHOD_ALIASES}), None],
@@ -95,6 +95,8 @@ CONSTRAINTS: dict[str, Any] = {
     "max_memory": [_COUNT, str, None],
     "folder": [str, os.PathLike, None],
     "balance": [Interval(Real, 0.0, None, closed="left"), "array-like", None],
+    "views": [list, tuple, None],
+    "view_weights": [StrOptions({"auto", "equal"}), "array-like"],
 }
 """What every parameter may be, in scikit-learn's terms; names come from the registries."""
 
@@ -256,7 +258,8 @@ def seed_of(random_state: Any) -> int:
 
 def _strategy(parameters: Mapping[str, Any]) -> str:
     """Return the name of the strategy that ``solver`` and the parameters given ask for."""
-    if parameters["affinity"] == ANCHORS:
+    has_views = parameters["views"] is not None or isinstance(parameters["affinity"], list)
+    if has_views or parameters["affinity"] == ANCHORS:
         # Labels are not made of eigenvectors there: it is the width of the embedding alone.
         parameters = {**parameters, "n_components": None}
     given = {
