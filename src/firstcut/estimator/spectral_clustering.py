@@ -477,7 +477,7 @@ class SpectralClustering(
         if self._has_views(X):
             from firstcut.estimator.viewed import fit_viewed  # which few fits need
 
-            asked = {"must_link": must_link, "cannot_link": cannot_link}
+            asked = {"must_link": must_link, "cannot_link": cannot_link, "balance": self.balance}
             views = self._checked(X, reset=True)
             viewed = fit_viewed(self, views, settings, sample_weight, Fitted, **asked)
             self._keep(*viewed)
