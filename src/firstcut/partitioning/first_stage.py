@@ -76,7 +76,8 @@ def _passes(search: Search, effort: Effort, rule: str, rng: np.random.Generator)
     if found is None:
         return
     yield found
-    if not is_first or search.is_done:
+    # Where weights are limited, the search without limits has looked at the spectral solution.
+    if not is_first or search.is_done or problem.limits is not None:
         return
     share = effort.spectral_share * min(1.0, FEW_CLUSTERS / c) ** 1.5
     by_spectrum = spectral(

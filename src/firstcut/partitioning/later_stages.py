@@ -48,10 +48,11 @@ def go_on(
         if search.level is not None and effort.huge_share > 0.0:
             _go_on_below(search, search.level, population, stage, budget)
             continue
-        # On some graphs the relaxed solution finds what no pass does.
+        # On some graphs the relaxed solution finds what no pass does. Where weights are limited,
+        # the search without limits has looked at it.
         for coarsening in population.coarsenings:
             rng = search.next_generator()
-            if not search.is_done and not is_spent:
+            if not search.is_done and not is_spent and problem.limits is None:
                 most_work = min(effort.spectral_share * search.work, search.work_left)
                 # A stage that ends with its budget is not over it before it begins.
                 if budget > 0:
@@ -115,11 +116,11 @@ def _add_spectral(
         if relaxation is not None and not search.is_late:
             late = coarsening.is_late
             labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts, is_late=late)
-            if problem.is_bound:
+            if problem.apart is not None:
                 from firstcut.partitioning.repair import respecting  # which few searches need
 
                 kept = respecting(problem, labels, c)
-                assert kept is not None  # as there is a colouring, or a packing
+                assert kept is not None  # as there is a colouring
                 labels = kept
             population.add(refined(problem, [], labels, c, rng, work, late))
         return

@@ -186,7 +186,7 @@ def spectral(
     if found is None:
         return None
     labels, level, work = found
-    if problem.is_bound:
+    if problem.apart is not None:
         from firstcut.partitioning.repair import respecting  # which few searches need
 
         kept = respecting(steps[level - 1].problem if level else problem, labels, n_clusters)

@@ -47,6 +47,10 @@ BOUND_SHARE = 0.5
 FREE_SHARE = 0.4
 """The part of a time limit for the search that first leaves out what is not allowed."""
 
+LIMITED_TIMES = 2
+"""Times the work of an effort that a search has where weights are limited: starts are worse there,
+and more of them has to come from recombination."""
+
 MOST_THREADS = 8
 """Threads used by default: more gain little on what memory has to bring."""
 
@@ -342,6 +346,8 @@ class _Search:
         if effort.eigenproblem_share > 0.0:
             share = effort.eigenproblem_share * eigenproblem_work(self.scaled, self.n_clusters)
             budget = max(budget, share)
+        if self._problem.limits is not None:
+            budget *= LIMITED_TIMES
         if self.level is not None and effort.huge_share > 0.0:
             budget = min(budget, (1.0 + effort.huge_share) * self._first_work)
         return budget
