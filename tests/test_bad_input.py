@@ -104,6 +104,22 @@ LINKS = {
     "beyond 64 bits": [(0, 10**400)],
     "masked": np.ma.masked_array([(0, 1), (2, 3)], mask=[(0, 0), (0, 1)]),
 }
+BALANCES = {
+    **without(NOT_ARRAYS, "None", "a number"),
+    "a truth value": True,
+    "negative": -0.1,
+    "NaN": np.nan,
+    "infinity": np.inf,
+    "beyond floats": 10**400,
+    "a date": np.datetime64("2020-01-01"),
+    "one in a pair": [0.1],
+    "three in a pair": [0.1, 0.1, 0.1],
+    "more than all below": (1.5, 0.1),
+    "NaN in a pair": (0.1, np.nan),
+    "None in a pair": (None, 0.1),
+    "a word in a pair": ("0.1", 0.1),
+    "masked": np.ma.masked_array([0.1, 0.1], mask=[True, False]),
+}
 NAMES = {**NOT_ARRAYS, "an unknown name": "first-order", "0": 0}
 
 
@@ -253,6 +269,7 @@ BAD = {
             "init": without(LABELLINGS, "None", "ragged", "three dimensions"),
             "must_link": LINKS,
             "cannot_link": {**LINKS, "itself": [(3, 3)]},
+            "balance": BALANCES,
             "time_limit": without(NUMBERS, "None"),
             "lower_bound": {**without(FLAGS, "None"), "another word": "tightest"},
             "on_interrupt": NAMES,

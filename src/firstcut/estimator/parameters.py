@@ -94,6 +94,7 @@ CONSTRAINTS: dict[str, Any] = {
     "n_anchors": [_COUNT],
     "max_memory": [_COUNT, str, None],
     "folder": [str, os.PathLike, None],
+    "balance": [Interval(Real, 0.0, None, closed="left"), "array-like", None],
     "views": [list, tuple, None],
     "view_weights": [StrOptions({"auto", "equal"}), "array-like"],
 }
@@ -130,6 +131,11 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
     # Whatever belongs to a discretizer was refused above if another solver was chosen.
     method, options = _method(parameters) if solver == "spectral" else ("", {})
     value = {name: _or_default(parameters, name) for name in DEFAULTS}
+    balance = parameters["balance"]
+    if balance is not None:
+        from firstcut.partitioning.packing import check_balance  # which few fits need
+
+        balance = check_balance(balance)
     return Settings(
         solver,
         method,
@@ -140,6 +146,7 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
         value["effort"],
         parameters["n_jobs"],
         bool(parameters["verbose"]),
+        balance,
     )
 
 

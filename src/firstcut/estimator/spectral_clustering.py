@@ -145,6 +145,12 @@ class Fitted:
 
     def certify(self, gap: float, time_limit: float | None, callback: Any) -> Fitted:
         """Return it with the bound that is proven, and with better labels if there are."""
+        if self.settings.balance is not None:
+            raise ValueError(
+                "certify improves labels without regard to balance. lower_bound_ holds of balanced "
+                "clusters as well, and firstcut.certify(model.affinity_matrix_, model.labels_) "
+                "proves more, of clusters in any balance."
+            )
         from firstcut.estimator.certified import certify_fitted  # which few models need
 
         given = self.matrix, self.cut, self.labels, self.links, self.seed
@@ -264,6 +270,10 @@ class SpectralClustering(
     folder : path, default=None
         Where anchors, ties and the state of the search are kept: a fit that was killed goes on
         there when it is made again. [anchors]
+    balance : float or pair of floats, default=None
+        No cluster weighs more than ``1 + balance`` times the average, by the weights of ``cut``; a
+        pair ``(below, above)`` limits how light they are, too. See :func:`firstcut.partition`.
+        [multilevel]
     views : list, default=None
         Groups of columns of X, each of which is a view with a graph of its own; all graphs are cut
         by one partition, see :func:`firstcut.partition_views`. A group is what a
@@ -305,7 +315,7 @@ class SpectralClustering(
         The evidence for ``n_clusters="auto"``, and the reason of the choice; only then, and where
         two nodes have edges. It is of the nodes with edges. All but the choice is computed when
         first asked for. The effort is that of the fit, and the partition into ``n_clusters_``
-        clusters is no worse than the fitted one.
+        clusters is no worse than the fitted one; ``balance`` does not limit those of the path.
     node_names_ : tuple or None
         The names of the nodes, where X is a graph that has names; see :meth:`by_node`.
     view_cuts_ : ndarray of shape (n_views,)
@@ -373,6 +383,7 @@ class SpectralClustering(
         n_anchors: int = 1000,
         max_memory: int | str | None = None,
         folder: Any = None,
+        balance: Any = None,
         views: Any = None,
         view_weights: Any = "auto",
     ) -> None:
@@ -403,6 +414,7 @@ class SpectralClustering(
         self.n_anchors = n_anchors
         self.max_memory = max_memory
         self.folder = folder
+        self.balance = balance
         self.views = views
         self.view_weights = view_weights
 
@@ -457,6 +469,7 @@ class SpectralClustering(
             from firstcut.estimator.anchored import check_anchored, fit_anchored  # for large data
 
             asked = {"sample_weight": sample_weight, "must_link": must_link}
+            asked["balance"] = self.balance
             check_anchored(parameters, settings, **asked, cannot_link=cannot_link)
             of_anchors = resolve_anchors(parameters)
             X = self._checked(X, reset=True)
@@ -464,7 +477,7 @@ class SpectralClustering(
         if self._has_views(X):
             from firstcut.estimator.viewed import fit_viewed  # which few fits need
 
-            asked = {"must_link": must_link, "cannot_link": cannot_link}
+            asked = {"must_link": must_link, "cannot_link": cannot_link, "balance": self.balance}
             views = self._checked(X, reset=True)
             viewed = fit_viewed(self, views, settings, sample_weight, Fitted, **asked)
             self._keep(*viewed)
@@ -484,8 +497,7 @@ class SpectralClustering(
         if must_link is not None or cannot_link is not None:
             from firstcut.estimator.linked import cut_linked, read_links  # which few fits need
 
-            solver, number = settings.solver, self.n_clusters
-            links = read_links(must_link, cannot_link, X.shape[0], number, solver)
+            links = read_links(must_link, cannot_link, X.shape[0], self.n_clusters, settings)
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
         begin = perf_counter()
@@ -510,7 +522,12 @@ class SpectralClustering(
             n_clusters = 1 if chosen is None else chosen.choice.n_clusters
             known = None if chosen is None else chosen.known
         n_clusters = int(n_clusters)
-        if links is None:
+        if settings.balance is not None:
+            from firstcut.estimator.balanced import cut_balanced  # which few fits need
+
+            found = cut_balanced(problem, links, n_clusters, settings, seed, self._say)
+            labels = found.labels
+        elif links is None:
             found = cut_core(core, n_clusters, graph.n_nodes, settings, seed, known, self._say)
             labels = found.labels
             if nodes.size < graph.n_nodes:
@@ -523,7 +540,7 @@ class SpectralClustering(
         sums = problem.boundaries(labels), problem.cluster_weights(labels)
         path = None
         if chosen is not None:
-            own = found.labels if links is None else number_by_appearance(labels[nodes])
+            own = number_by_appearance(labels[nodes])
             every = self.node_names_
             names = None if every is None else tuple(every[node] for node in nodes)
             path = chosen.path(core, matrix, cut, own, settings, seed, names)
@@ -823,10 +840,15 @@ class SpectralClustering(
         )
         count = graph.n_nodes - nodes.size
         if count:
+            place = (
+                "The others were cut without them, and they joined the clusters where they change "
+                "the cut value least."
+                if self.balance is None
+                else "They count in the balance for what the cut weighs them."
+            )
             warnings.warn(
-                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges. The "
-                "others were cut without them, and they joined the clusters where they change the "
-                "cut value least.",
+                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges. "
+                f"{place}",
                 UserWarning,
                 stacklevel=4,
             )
