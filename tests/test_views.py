@@ -553,6 +553,8 @@ def test_what_needs_one_graph_is_refused_with_the_remedy():
         model.fit(X, must_link=[(0, 1)])
     with pytest.raises(ValueError, match="A proof is of one graph"):
         model.fit(X).certify()
+    with pytest.raises(ValueError, match="balance has no place where there are several views"):
+        model.set_params(balance=0.1).fit(X)
 
 
 def test_a_picture_is_of_one_view():

@@ -31,6 +31,9 @@ from firstcut.views.search import STAGE, Options
 LEARNED, EQUAL = "auto", "equal"
 """The weights of views that have a name: learned with the partition, or 1 for every view."""
 
+FORESEEN = {STAGE: (10.0, 1.0)}
+"""What a search takes, about, before its first step tells more: seconds, for a progress bar."""
+
 
 def partition_views(
     graphs: Sequence[Any],
@@ -149,7 +152,7 @@ def partition_views(
     # 2. Search, and prove what can be proven.
     whole = Views(problems, given_weights)
     with listening(
-        callback, "partition_views", lambda: Foresight((STAGE,), {}, time_limit)
+        callback, "partition_views", lambda: Foresight((STAGE,), FORESEEN, time_limit)
     ) as listener:
         options = Options(effort, time_limit, bool(bounded), random_state, listener, n_jobs, began)
         return cut_views(whole, n_clusters, inits, options, names)

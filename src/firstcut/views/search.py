@@ -30,7 +30,7 @@ from firstcut.progress import Listener
 from firstcut.results import Partition
 from firstcut.validation import RandomState, as_generator, number_by_appearance
 from firstcut.views.problem import Views
-from firstcut.views.state import refined
+from firstcut.views.state import refined, settled_near
 
 MOST_ROUNDS = 50
 """Rounds of weighing at most; hardly any search takes ten."""
@@ -158,9 +158,14 @@ class _Search:
             if self._is_late:
                 return
             labels, count = self.best.copy(), round(math.exp(rng.uniform(0.0, most)))
-            labels[rng.choice(n, count, replace=False)] = rng.integers(self.n_clusters, size=count)
+            nodes = rng.choice(n, count, replace=False)
+            labels[nodes] = rng.integers(self.n_clusters, size=count)
             # Where a cluster was emptied there are too few of them.
-            if np.unique(labels).size == self.n_clusters:
+            if np.unique(labels).size < self.n_clusters:
+                continue
+            labels = settled_near(self.views, labels, nodes)
+            # What is no better is the best again, or so near to it that it is not worth keeping.
+            if self.views.value(labels) < self.value:
                 self._take(labels)
 
     def _recombine(self) -> None:

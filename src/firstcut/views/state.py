@@ -50,18 +50,23 @@ class ViewsState:
         factors = 1.0 / np.sqrt(scales) if views.given is None else views.given / scales
         self._objective = np.ascontiguousarray(factors), rooted
 
-    def settle(self) -> int:
-        """Make improving moves, on fresh sums, until no queued node has one; return how many."""
+    def settle(self, nodes: np.ndarray | None = None) -> int:
+        """Make improving moves, on fresh sums, until no queued node has one; return how many.
+
+        The queue begins with ``nodes`` (default: all), and a move brings neighbours into it.
+        """
         measure_views(self._arrays, self._sums)
         n = self.views.n_nodes
-        queue, queued = np.arange(n, dtype=np.int32), np.ones(n, dtype=np.uint8)
+        first = np.arange(n) if nodes is None else nodes
+        queue, queued = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+        queue[: first.size], queued[first] = first, 1
         moves, _ = settle_views(
             self._arrays,
             self._sums,
             self._objective,
             self._scratch,
             queue,
-            n,
+            first.size,
             queued,
             VISITS_PER_NODE * n,
         )
@@ -103,6 +108,18 @@ class ViewsState:
 def refined(views: Views, labels: np.ndarray) -> np.ndarray:
     """Return labels 0..c-1 that moves of single nodes have improved, or as they are."""
     return ViewsState(views, labels, int(labels.max()) + 1).finish()
+
+
+def settled_near(views: Views, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return labels after moves that begin at some nodes and at their neighbours in any view."""
+    near = np.zeros(views.n_nodes, dtype=bool)
+    near[nodes] = True
+    for problem in views.problems:
+        graph = problem.graph
+        near[graph.indices[np.repeat(near, np.diff(graph.indptr))]] = True
+    state = ViewsState(views, labels, int(labels.max()) + 1)
+    state.settle(np.flatnonzero(near))
+    return state.labels.astype(np.int64)
 
 
 def _scale(problem: Problem, raised: Problem) -> float:
