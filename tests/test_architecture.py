@@ -52,8 +52,9 @@ ROOMS = {
     "partitioning": {*METHOD, "isolated"},
     "certification": {*METHOD, "partitioning", "isolated"},
     "anchors": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
+    "learned": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
     "estimator": {*METHOD, "affinity", "partitioning", "certification", "isolated", "graph_inputs"}
-    | {"anchors"} - {"kernels"},
+    | {"anchors", "learned"} - {"kernels"},
     "files": set(),
     "comparison": {"graph", "cuts", "relaxation", "discretization", "partitioning"},
     "page_design": set(),
