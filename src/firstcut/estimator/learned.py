@@ -51,24 +51,22 @@ def learned_affinity(n_clusters: Any, solver: str) -> Affinity:
     return Affinity(graph, _rows, DEFAULTS, _limited, searches=True)
 
 
-def _graph(n_clusters: int, chosen: dict[str, str], X: Any, **options: Any) -> Any:
+def _graph(n_clusters: int, chosen: dict[str, Any], X: Any, **options: Any) -> Any:
     """Learn the graph of X, and warn where it has not the components that it should have."""
     if X.shape[0] < FEWEST:
         return ADAPTIVE_NEIGHBORS.graph(X, **_of_few(options))
     check_n_clusters(n_clusters, X.shape[0])
     found = learned_graph(X, n_clusters, **chosen, **options)
     if not found.converged:
-        count = found.n_components
-        remedy = (
-            "Pass more n_neighbors, which join more, or more n_clusters."
-            if count > n_clusters
-            else "Pass kernel_params={'max_iter': ...} with more than there were."
-        )
+        remedy = "Pass more n_neighbors, which join more, or more n_clusters."
+        if found.n_iter:
+            remedy = f"Pass kernel_params={{'max_iter': {2 * found.n_iter}}}, or other n_neighbors."
         warnings.warn(
-            f"The learned graph has {count} components after {found.n_iter} turns, and not "
-            f"n_clusters={n_clusters}; labels are the smallest cut of it. {remedy}",
+            f"The learned graph has {found.n_components} components after {found.n_iter} turns, "
+            f"and not n_clusters={n_clusters}; labels are the smallest cut of it that was found. "
+            f"{remedy}",
             ConvergenceWarning,
-            # The user's line: above are _graph and fit of the estimator, and scikit-learn's wrapper.
+            # The user's line: above are the estimator's _graph and fit, and scikit-learn's wrapper.
             stacklevel=5,
         )
     return found.graph

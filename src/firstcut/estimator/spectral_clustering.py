@@ -200,7 +200,7 @@ class SpectralClustering(
           any size: X may lie in files, and nothing of n² is made; see
           :func:`firstcut.anchor_graph`.
         - "learned": a graph that is learned together with its clusters, one component for each;
-          see :func:`firstcut.learned_graph`. ``solver`` says how, and "auto" is "spectral" there.
+          see :func:`firstcut.learned_graph`, whose ``solver`` is that of the estimator.
         - "precomputed": X is the graph: affinities between samples, or a graph of networkx,
           igraph, torch_geometric, pandas (an edge list) or AnnData.
         - "precomputed_nearest_neighbors": X is distances; each sample is joined to its

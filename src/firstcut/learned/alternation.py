@@ -32,6 +32,10 @@ SETTLED = 0.01
 MOST_TURNS = 20
 """Turns at one λ, settled or not."""
 
+LARGEST = 1e9
+"""The largest λ, in times the first: what that does not tear cannot be torn. No component is a
+single node that has candidates, so that not every graph can have as many as are wanted."""
+
 
 class _State(NamedTuple):
     """Where turns stand: weights, vectors as distances of pairs, labels if vectors have them."""
@@ -105,8 +109,9 @@ class _Alternation:
         state = self._with_vectors(graph, _State(start, np.empty(0), None))
         # λ Σ ‖f_i − f_j‖² s_ij is a small part of the scale. The sum is 0 only by underflow.
         spent = max(_paid(state), float(np.finfo(np.float64).tiny))
-        penalty = Penalty(FIRST_SHARE * rows.scale(start) / spent)
-        while len(turns) < max_iter:
+        first = FIRST_SHARE * rows.scale(start) / spent
+        penalty = Penalty(first)
+        while len(turns) < max_iter and penalty.value <= LARGEST * first:
             left = min(MOST_TURNS, max_iter - len(turns))
             graph, after = self._settle(state, penalty.value, left, turns)
             n_components = graph.components[0]

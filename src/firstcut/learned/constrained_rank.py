@@ -31,7 +31,7 @@ def constrained_rank_graph(
     n_clusters: int,
     norm: str = "l2",
     *,
-    solver: str = "spectral",
+    solver: str = "multilevel",
     max_iter: int = 200,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -57,10 +57,10 @@ def constrained_rank_graph(
     norm : {"l2", "l1"}, default="l2"
         What is near: small squares of differences, which spread over many edges, or small sums of
         their sizes, so that most edges keep their weight and some are given up.
-    solver : {"spectral", "multilevel"}, default="spectral"
-        What F is. "spectral": the eigenvectors of the c smallest eigenvalues of L, as in the
-        reference. "multilevel": the indicators of the clusters of the smallest ratio cut that
-        :func:`firstcut.partition` finds with ``effort="fast"``.
+    solver : {"multilevel", "spectral"}, default="multilevel"
+        What F is. "multilevel": the indicators of the clusters of the smallest ratio cut that
+        :func:`firstcut.partition` finds with ``effort="fast"``. "spectral": the eigenvectors of the
+        c smallest eigenvalues of L, as in the reference.
     max_iter : int, default=200
         Turns of weights and vectors, at most.
     random_state : int, Generator, RandomState or None, default=0

@@ -35,7 +35,7 @@ def learned_graph(
     n_clusters: int,
     n_neighbors: int = 10,
     *,
-    solver: str = "spectral",
+    solver: str = "multilevel",
     max_iter: int = 200,
     metric: Any = "euclidean",
     metric_params: dict[str, Any] | None = None,
@@ -64,10 +64,10 @@ def learned_graph(
     n_neighbors : int, default=10
         k, the number of others that a sample gives weights to at first; at most n − 2. Candidates
         for weights are the 2k nearest others.
-    solver : {"spectral", "multilevel"}, default="spectral"
-        What F is. "spectral": the eigenvectors of the c smallest eigenvalues of L, as in the
-        reference. "multilevel": the indicators of the clusters of the smallest ratio cut that
-        :func:`firstcut.partition` finds with ``effort="fast"``.
+    solver : {"multilevel", "spectral"}, default="multilevel"
+        What F is. "multilevel": the indicators of the clusters of the smallest ratio cut that
+        :func:`firstcut.partition` finds with ``effort="fast"``. "spectral": the eigenvectors of the
+        c smallest eigenvalues of L, as in the reference.
     max_iter : int, default=200
         Turns of weights and vectors, at most.
     metric : str or callable, default="euclidean"

@@ -55,5 +55,5 @@ def clusters(
     return Found(indicator(found.labels, problem.node_weights), found.labels)
 
 
-SOLVERS: dict[str, Solve] = {"spectral": eigenvectors, "multilevel": clusters}
+SOLVERS: dict[str, Solve] = {"multilevel": clusters, "spectral": eigenvectors}
 """The ways to vectors, by the names that the estimator has for the ways to labels."""
