@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks import _published_can
 from conftest import graphs, load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,6 +111,14 @@ def test_the_projection_agrees_with_a_general_solver():
         options={"ftol": 1e-14},
     )
     np.testing.assert_allclose(projected(point, spread), found.x, atol=1e-6)
+
+
+def test_the_projection_agrees_with_the_one_by_sorting():
+    rng = np.random.default_rng(0)
+    for size in range(1, 40):
+        point = rng.normal(size=size)
+        expected = _published_can._on_simplex(point)
+        np.testing.assert_allclose(projected(point, np.ones(size)), expected, atol=1e-12)
 
 
 def test_a_row_of_any_size_is_projected_and_an_empty_one_stays_empty():
@@ -469,6 +478,15 @@ def test_counts_that_do_not_fit_are_refused_before_any_work():
     ):
         with pytest.raises(ValueError, match=f"n_clusters={len(data) + 1}"):
             function(data, len(data) + 1)
+
+
+def test_the_algorithm_in_full_matrices_finds_the_same_clusters_where_they_are_clear(blobs):
+    X, y = blobs
+    slow = _published_can.published_can(X, 3, n_neighbors=20)
+    found = firstcut.learned_graph(X, 3, n_neighbors=20, solver="spectral")
+    assert slow.n_components == 3
+    assert firstcut.clustering_accuracy(slow.labels, found.labels) == 1.0
+    assert firstcut.clustering_accuracy(y, slow.labels) == 1.0
 
 
 # -- λ

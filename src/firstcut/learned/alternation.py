@@ -62,8 +62,9 @@ def learn(
     weights = rows.start()
     graph = rows.graph(weights)
     turns: list[_Turn] = []
-    if graph.components[0] < n_clusters and max_iter > 0:
-        graph = _Alternation(rows, n_clusters, solver, seed, n_jobs).run(graph, max_iter, turns)
+    if graph.components[0] < n_clusters:
+        alternation = _Alternation(rows, n_clusters, rows.cost(weights), solver, seed, n_jobs)
+        graph = alternation.run(weights, graph, max_iter, turns)
     count, component = graph.components
     converged = count == n_clusters
     labels = component if converged else _cut(graph, n_clusters, seed, n_jobs)
@@ -88,28 +89,26 @@ def _cut(graph: Graph, n_clusters: int, seed: int, n_jobs: int | None) -> np.nda
 
 
 class _Alternation:
-    """Turns of weights and vectors for one set of rows."""
+    """Turns of weights and vectors for one set of rows; ``least`` is what weights cost at λ = 0."""
 
     def __init__(
-        self, rows: Rows, n_clusters: int, solver: str, seed: int, n_jobs: int | None
+        self, rows: Rows, n_clusters: int, least: float, solver: str, seed: int, n_jobs: int | None
     ) -> None:
         self.rows = rows
         self.n_clusters = n_clusters
+        self.least = least
         self._solve = SOLVERS[solver]
         self._seed, self._n_jobs = seed, n_jobs
 
-    def run(self, graph: Graph, max_iter: int, turns: list[_Turn]) -> Graph:
+    def run(self, weights: np.ndarray, graph: Graph, max_iter: int, turns: list[_Turn]) -> Graph:
         """Take turns until there are exactly c components; return the graph that they end with.
 
         ``graph`` is that of the first weights, with fewer components. ``turns`` are added to.
         """
-        rows = self.rows
-        start = rows.start()
-        self.least = rows.cost(start)
-        state = self._with_vectors(graph, _State(start, np.empty(0), None))
+        state = self._with_vectors(graph, _State(weights, np.empty(0), None))
         # λ Σ ‖f_i − f_j‖² s_ij is a small part of the scale. The sum is 0 only by underflow.
         spent = max(_paid(state), float(np.finfo(np.float64).tiny))
-        first = FIRST_SHARE * rows.scale(start) / spent
+        first = FIRST_SHARE * self.rows.scale(weights) / spent
         penalty = Penalty(first)
         while len(turns) < max_iter and penalty.value <= LARGEST * first:
             left = min(MOST_TURNS, max_iter - len(turns))
