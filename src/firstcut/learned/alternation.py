@@ -142,15 +142,16 @@ class _Alternation:
             enough = n_components >= self.n_clusters
             if not enough:
                 state = self._with_vectors(graph, state)
-            after = rows.cost(weights) if enough else self._objective(state, penalty)
+            after = rows.cost(weights) - self.least if enough else self._objective(state, penalty)
             turns.append(_Turn(penalty, n_components, before, after_weights, after))
-            # 3. What is there beyond the least that weights cost at λ = 0 is what may still fall.
-            if enough or before - after <= SETTLED * (after - self.least):
+            # 3. The objective is counted from the least there is, so that a part of it says much.
+            if enough or before - after <= SETTLED * after:
                 break
         return graph, state
 
     def _objective(self, state: _State, penalty: float) -> float:
-        return self.rows.cost(state.weights) + penalty * _paid(state)
+        """Return the objective less what weights cost at λ = 0."""
+        return self.rows.cost(state.weights) - self.least + penalty * _paid(state)
 
     def _with_vectors(self, graph: Graph, state: _State) -> _State:
         """Return the state with the best vectors for its weights, or as it is if none are better.

@@ -29,22 +29,24 @@ class LearnedGraph:
         Whether ``graph`` has exactly c components, by graph search.
     history : Columns
         A row for every turn: ``penalty`` (λ), ``n_components`` of the graph after it, and the
-        objective at this λ ``before`` it, ``after_weights`` and ``after_vectors``. It never rises
-        within a row, nor from row to row while λ stays the same.
+        objective at this λ ``before`` it, ``after_weights`` and ``after_vectors``, less what weights
+        cost at λ = 0. It never rises within a row, nor from row to row while λ stays the same.
     nodes : tuple or None
         The names of the nodes, in the order of ``labels``; None where there are no names.
 
     Examples
     --------
     >>> import firstcut
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [7.0], [8.0], [9.0], [10.0]]
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [5.5], [6.5], [7.5], [8.5]]
     >>> found = firstcut.learned_graph(X, 2, n_neighbors=3, random_state=0)
     >>> found
-    LearnedGraph(n_nodes=8, n_components=2, n_iter=1, converged=True)
+    LearnedGraph(n_nodes=8, n_components=2, n_iter=9, converged=True)
     >>> found.labels
     array([0, 0, 0, 0, 1, 1, 1, 1])
     >>> firstcut.cut_value(found.graph, found.labels)
     0.0
+    >>> list(found.history)
+    ['penalty', 'n_components', 'before', 'after_weights', 'after_vectors']
     """
 
     graph: sp.csr_array
