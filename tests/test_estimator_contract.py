@@ -35,6 +35,7 @@ SETTINGS = [
     SpectralClustering(affinity="precomputed"),
     SpectralClustering(n_clusters="auto", max_clusters=5),
     SpectralClustering(affinity="anchors", n_anchors=30),
+    SpectralClustering(n_clusters=2, affinity="learned"),
 ]
 
 

@@ -568,6 +568,9 @@ def test_the_estimator_warns_where_components_are_not_as_many_as_clusters():
     few = {"kernel_params": {"max_iter": 1}, "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="'max_iter': 2"):
         SpectralClustering(3, affinity="learned", **few).fit(IRIS)
+    # A sample has a neighbour, so that three samples are not two components.
+    with pytest.warns(ConvergenceWarning, match="1 component after.*Pass fewer n_clusters"):
+        SpectralClustering(2, affinity="learned", random_state=0).fit([[0.0], [1.0], [3.0]])
 
 
 def test_the_estimator_refuses_what_learned_graphs_do_not_have():

@@ -58,13 +58,16 @@ def _graph(n_clusters: int, chosen: dict[str, Any], X: Any, **options: Any) -> A
     check_n_clusters(n_clusters, X.shape[0])
     found = learned_graph(X, n_clusters, **chosen, **options)
     if not found.converged:
-        remedy = "Pass more n_neighbors, which join more, or more n_clusters."
-        if found.n_iter:
+        count = found.n_components
+        remedy = "Pass fewer n_clusters, or fewer n_neighbors."
+        if count > n_clusters and found.n_iter == 0:
+            remedy = "Pass more n_neighbors, which join more, or more n_clusters."
+        elif found.n_iter == options["max_iter"]:
             remedy = f"Pass kernel_params={{'max_iter': {2 * found.n_iter}}}, or other n_neighbors."
         warnings.warn(
-            f"The learned graph has {found.n_components} components after {found.n_iter} turns, "
-            f"and not n_clusters={n_clusters}; labels are the smallest cut of it that was found. "
-            f"{remedy}",
+            f"The learned graph has {count} component{'' if count == 1 else 's'} after "
+            f"{found.n_iter} turns, and not n_clusters={n_clusters}; labels are the smallest cut "
+            f"of it that was found. {remedy}",
             ConvergenceWarning,
             # The user's line: above are the estimator's _graph and fit, and scikit-learn's wrapper.
             stacklevel=5,

@@ -29,8 +29,9 @@ class LearnedGraph:
         Whether ``graph`` has exactly c components, by graph search.
     history : Columns
         A row for every turn: ``penalty`` (λ), ``n_components`` of the graph after it, and the
-        objective at this λ ``before`` it, ``after_weights`` and ``after_vectors``, less what weights
-        cost at λ = 0. It never rises within a row, nor from row to row while λ stays the same.
+        objective at this λ ``before`` it, ``after_weights`` and ``after_vectors``, less what
+        weights cost at λ = 0. It never rises within a row, nor from row to row while λ stays the
+        same.
     nodes : tuple or None
         The names of the nodes, in the order of ``labels``; None where there are no names.
 
