@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,13 @@ templates_path = ["_templates"]
 
 # -- the gallery
 
+# What needs PyTorch is left out where it is not there: it is large, and one page needs it.
+WITHOUT = "" if find_spec("torch") else r"|[\\/]plot_torch\w*\.py$"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"[\\/]plot_",
-    "ignore_pattern": r"(^|[\\/])(?!plot_)[^\\/]*\.py$",
+    "ignore_pattern": r"(^|[\\/])(?!plot_)[^\\/]*\.py$" + WITHOUT,
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "capture_repr": ("_repr_html_",),  # tables that notebooks show, and no Axes(...)

@@ -17,7 +17,14 @@ from typing import Any
 import firstcut
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "From a graph to labels": ("partition", "refine", "compare", "exact_partition", "direct_cut"),
+    "From a graph to labels": (
+        "partition",
+        "partition_views",
+        "refine",
+        "compare",
+        "exact_partition",
+        "direct_cut",
+    ),
     "From points to labels": ("SpectralClustering", "cut_path"),
     "From points or pictures to a graph": (
         "adaptive_neighbors_graph",
@@ -34,6 +41,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "How good labels are": ("clustering_accuracy", "normalized_mutual_info"),
     "What is returned": (
         "Partition",
+        "PartitionOfViews",
         "CutPath",
         "Comparison",
         "Compared",

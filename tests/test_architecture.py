@@ -26,7 +26,7 @@ EVERYWHERE = {"validation", "threads", "results", "interrupts", "memory", "optio
 EVERYWHERE |= {"short_reprs", "notebook", "progress"}
 """Modules that know of none of the rooms and may be used in every one."""
 
-FOUNDATION = {"graph", "apart", "cuts"}
+FOUNDATION = {"graph", "apart", "limits", "cuts"}
 METHOD = {*FOUNDATION, "kernels", "relaxation", "discretization"}
 ROOMS = {
     "validation": set(),
@@ -43,18 +43,20 @@ ROOMS = {
     "graph_inputs": set(),
     "graph": {"kernels", "graph_inputs"},
     "apart": set(),
+    "limits": set(),
     "distance_check": set(),
-    "cuts": {"graph", "apart", "distance_check"},
-    "isolated": {"graph", "apart", "cuts"},
+    "cuts": {"graph", "apart", "limits", "distance_check"},
+    "isolated": {"graph", "apart", "limits", "cuts"},
     "affinity": {"graph", "kernels", "distance_check"},
     "relaxation": FOUNDATION,
     "discretization": {*FOUNDATION, "kernels"},
     "partitioning": {*METHOD, "isolated"},
     "certification": {*METHOD, "partitioning", "isolated"},
     "anchors": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
+    "views": {*FOUNDATION, "kernels", "relaxation", "partitioning", "isolated"},
     "learned": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
     "estimator": {*METHOD, "affinity", "partitioning", "certification", "isolated", "graph_inputs"}
-    | {"anchors", "learned"} - {"kernels"},
+    | {"anchors", "views", "learned"} - {"kernels"},
     "files": set(),
     "comparison": {"graph", "cuts", "relaxation", "discretization", "partitioning"},
     "page_design": set(),

@@ -35,6 +35,8 @@ SETTINGS = [
     SpectralClustering(affinity="precomputed"),
     SpectralClustering(n_clusters="auto", max_clusters=5),
     SpectralClustering(affinity="anchors", n_anchors=30),
+    SpectralClustering(views=[slice(None), slice(0, 1)]),
+    SpectralClustering(affinity=["adaptive_neighbors", "rbf"], view_weights="equal"),
     SpectralClustering(n_clusters=2, affinity="learned"),
 ]
 
@@ -222,6 +224,8 @@ def test_html_and_tags():
         ("max_memory", 0),
         ("max_memory", 1.5),
         ("folder", 1),
+        ("views", 2),
+        ("view_weights", "loud"),
     ],
 )
 def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
@@ -245,6 +249,20 @@ def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
         ({"kernel_params": {"width": 2}}, "'include_self', 'offset'"),
         ({"n_components": 91}, "n_samples=90 should be >= n_components=91"),
         ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
+        ({"views": [[0], [1]], "n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
+        ({"views": [[0], [1]], "n_clusters": "auto"}, "eigenvalues of one graph"),
+        ({"views": [[0], [1]], "assign_labels": "kmeans"}, "assign_labels='kmeans' is of the spec"),
+        ({"views": [[0], [1]], "solver": "spectral"}, "solver='spectral' is of the spectral"),
+        ({"views": [[0], [1]], "affinity": ["rbf"]}, "lists 1 affinities for 2 views"),
+        ({"views": [[0], [1]], "affinity": "anchors"}, "stores no edges, which views need"),
+        ({"views": [[0], [1]], "affinity": "precomputed"}, "pass X as a list of graphs"),
+        ({"affinity": ["rbf", "closeness"]}, r"affinity\[1\]='closeness' is not known"),
+        ({"views": [[0], [2]]}, r"views\[1\]=\[2\] selects no columns of X, which has 2"),
+        ({"views": [["left"]]}, r"views\[0\]=\['left'\] selects no columns"),
+        ({"views": [[0], []]}, r"views\[1\]=\[\] selects no column"),
+        ({"views": []}, "views is empty"),
+        ({"views": [[0], [1]], "view_weights": [1.0]}, "one number for every view"),
+        ({"views": [[0], [1]], "view_weights": [1.0, -1.0]}, r"view_weights\[1\] is -1.0"),
     ],
 )
 def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
@@ -262,6 +280,8 @@ def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
         {"max_clusters": 3},
         {"max_clusters": 8},
         {"assign_labels": "cluster_qr", "n_init": 3},
+        {"view_weights": "equal"},
+        {"view_weights": [1.0, 2.0]},
     ],
 )
 def test_what_theirs_ignores_in_silence_is_said(blobs, settings):

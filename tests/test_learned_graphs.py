@@ -560,6 +560,16 @@ def test_the_estimator_needs_a_number_of_clusters():
         firstcut.cut_path(IRIS, [2, 3], affinity="learned")
 
 
+def test_views_and_balance_of_the_estimator():
+    with pytest.raises(ValueError, match="affinity='learned' makes a graph in as many pieces"):
+        SpectralClustering(3, affinity=["learned", "adaptive_neighbors"]).fit(IRIS)
+    with pytest.raises(ValueError, match="affinity='learned' makes a graph in as many pieces"):
+        SpectralClustering(3, affinity="learned", views=[[0, 1], [2, 3]]).fit(IRIS)
+    options = {"cut": "ratio", "balance": 0.05, "random_state": 0}
+    model = SpectralClustering(3, affinity="learned", **options).fit(IRIS)
+    assert np.bincount(model.labels_).max() <= 1.05 * 50
+
+
 def test_the_estimator_warns_where_components_are_not_as_many_as_clusters():
     X, _ = make_blobs(120, centers=[[0, 0], [50, 0], [0, 50], [50, 50]], random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"4 components.*Pass more n_neighbors"):

@@ -46,6 +46,7 @@ def objects() -> dict[str, object]:
     return {
         "partition": found,
         "without a bound": firstcut.refine(S, found.labels),
+        "of views": firstcut.partition_views([S] * 9, 5, effort="fast", random_state=0),
         "many clusters": firstcut.partition(S, 60, effort="fast", random_state=0),
         "exact": firstcut.partition(np.ones((4, 4)), 2),
         "by hand": firstcut.Partition(np.array(["a", "b", "a"]), 0.5),

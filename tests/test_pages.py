@@ -162,6 +162,20 @@ def test_the_methods_compared_are_those_on_record():
     assert draw_methods.markdown(draw_methods.rows()) in page
 
 
+def test_the_tables_of_balance_are_those_on_record():
+    from docs import draw_balance
+
+    page = draw_balance.PAGE.read_text(encoding="utf-8")
+    assert draw_balance.renewed(page) == page
+
+
+def test_the_table_of_views_is_that_on_record():
+    from docs import draw_views
+
+    page = draw_views.PAGE.read_text(encoding="utf-8")
+    assert draw_views.renewed(page) == page
+
+
 def test_the_tables_of_anchor_graphs_are_those_on_record():
     from docs import draw_large_data
 

@@ -43,5 +43,7 @@ from .results import Discretization as Discretization
 from .results import NeighborSearch as NeighborSearch
 from .results import Partition as Partition
 from .results import Relaxation as Relaxation
+from .views.partition_views import partition_views as partition_views
+from .views.result import PartitionOfViews as PartitionOfViews
 
 __version__: str

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from firstcut.apart import Apart
 from firstcut.distance_check import warn_of_distances
 from firstcut.graph import Graph, as_graph, is_factored
+from firstcut.limits import Limits
 from firstcut.short_reprs import fields_in_one_line
 from firstcut.validation import (
     as_floats,
@@ -47,6 +48,10 @@ SMALLEST = 1e-307
 ROOM = 930
 """Power of two up to which numbers may be raised: it is 1e280."""
 
+LIGHT, UNIT = 23, 50
+"""Bits by which all nodes together are lighter than 1 where edges are counted, at least, and those
+by which a node of weight 1 is, at most: beside the 2 that a cluster weighs it is still exact."""
+
 ORDINARY = 1e280
 """Numbers between this and its inverse are far enough from the ends for whatever is done here."""
 
@@ -66,11 +71,17 @@ class Problem:
         a problem has values, and is restricted to its other nodes before it is cut.
     apart : Apart or None
         Pairs of nodes that must be in different clusters, where there are any.
+    limits : Limits or None
+        What clusters must weigh at least and may weigh at most, where that is limited.
+    offset : float
+        What every cluster weighs in the value besides its nodes: 0 but of :meth:`counting_edges`.
     """
 
     graph: Graph
     node_weights: np.ndarray
     apart: Apart | None = None
+    limits: Limits | None = None
+    offset: float = 0.0
 
     __repr__ = fields_in_one_line
 
@@ -80,13 +91,29 @@ class Problem:
         return self.graph.n_nodes
 
     @property
+    def is_bound(self) -> bool:
+        """Whether not every partition is allowed: nodes are to be apart, or weights limited."""
+        return self.apart is not None or self.limits is not None
+
+    @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The arrays that compiled kernels read, in the order in which they take them."""
         return self.graph.indptr, self.graph.indices, self.graph.weights, self.node_weights
 
+    def allows(self, labels: np.ndarray) -> bool:
+        """Whether labels 0..k-1, none missing, keep apart what is to be, and to the limits."""
+        if self.apart is not None and self.apart.violated(labels).size:
+            return False
+        return self.limits is None or self.limits.keep(self.cluster_weights(labels))
+
     def value(self, labels: np.ndarray) -> float:
         """Return the cut value of labels 0..k-1, none missing; exactly 0 when no edge is cut."""
-        return value_of_sums(self.boundaries(labels), self.cluster_weights(labels))
+        weights = self.cluster_weights(labels) + self.offset
+        return value_of_sums(self.boundaries(labels), weights)
+
+    def edge_cut(self, labels: np.ndarray) -> float:
+        """Return the weight of the edges between clusters, each edge once."""
+        return 0.5 * float(self.boundaries(labels).sum())
 
     def boundaries(self, labels: np.ndarray) -> np.ndarray:
         """Return for every cluster the weight of the edges that leave it."""
@@ -127,7 +154,9 @@ class Problem:
         if nodes.size == self.n_nodes and np.array_equal(nodes, np.arange(nodes.size)):
             return self
         apart = None if self.apart is None else self.apart.restricted(nodes)
-        return Problem(self.graph.restrict(nodes), self.node_weights[nodes], apart)
+        limits = None if self.limits is None else self.limits.restricted(nodes)
+        graph, weights = self.graph.restrict(nodes), self.node_weights[nodes]
+        return replace(self, graph=graph, node_weights=weights, apart=apart, limits=limits)
 
     def symmetrised(self) -> Problem:
         """Return the problem with the rounding of a contraction averaged away."""
@@ -163,7 +192,28 @@ class Problem:
         most = max(int(np.frexp(graph.weights.max(initial=0.0))[1]), int(terms.max()) - node_up)
         up = max(min(up, ROOM - most - 2 * self.n_nodes.bit_length()), 0)
         scaled = Graph(graph.indptr, graph.indices, np.ldexp(graph.weights, up))
-        return Problem(scaled, np.ldexp(node_weights, node_up), self.apart)
+        limits = None if self.limits is None else self.limits.scaled(node_up)
+        offset = float(np.ldexp(self.offset, node_up))
+        return Problem(scaled, np.ldexp(node_weights, node_up), self.apart, limits, offset)
+
+    def counting_edges(self) -> Problem:
+        """Return the problem whose values are edge cuts, or below by a part of 2⁻²⁴ at most.
+
+        For up to a million nodes it is 2⁻³⁰. Every cluster weighs 2, as every edge leaves two, and
+        nodes so little that it does not show. What they weigh still counts for the limits: all is
+        scaled by a power of two, and whole numbers of nodes are exact.
+        """
+        if float(self.graph.weights.sum()) > ORDINARY:
+            raise ValueError(
+                f"The affinities add up to {self.graph.weights.sum():.6g}, and for cut='edges' "
+                f"{ORDINARY:g} is the most that is supported. Multiply them by a constant, such as "
+                f"{2.0**-100:g}: the smallest cut stays the same one."
+            )
+        bits = int(np.frexp(self.node_weights.sum())[1])
+        down = -bits - max(LIGHT, UNIT - bits)
+        limits = None if self.limits is None else self.limits.scaled(down)
+        light = np.ldexp(self.node_weights, down)
+        return replace(self, node_weights=light, limits=limits, offset=2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +248,11 @@ CUTS: dict[str, Cut] = {
     "normalized": Cut("normalized", constant=0.0, per_degree=1.0),
 }
 """The named cuts. A further one is a further line here; nothing else has to know of it."""
+
+
+EDGES = "edges"
+"""The name of the edge cut, which has no node weights: it is for balanced clusters alone, as single
+nodes would be cut off otherwise."""
 
 
 def as_cut(cut: CutLike, n_nodes: int) -> Cut:
@@ -340,13 +395,15 @@ def cut_value(
 ) -> float:
     """Return Σ_k boundary(C_k) / b(C_k), the quantity that everything here minimises.
 
+    Or the edge cut, the weight of the edges between clusters.
+
     Parameters
     ----------
     graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
         Symmetric non-negative affinities. Libraries: as for :func:`firstcut.partition`.
     labels : array-like of shape (n,)
         The cluster of every node; any values will do.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+    cut : {"ratio", "normalized", "edges"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     symmetrize : {"mean", "max"} or None, default=None
         What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
@@ -369,8 +426,12 @@ def cut_value(
     """
     if answers_itself(graph, symmetrize, isolated):
         return float(graph.value_of(labels, cut))
-    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
-    return problem.value(check_labels(labels, problem.n_nodes))
+    counts_edges = isinstance(cut, str) and cut == EDGES
+    problem = as_problem(
+        graph, "ratio" if counts_edges else cut, symmetrize=symmetrize, isolated=isolated
+    )
+    checked = check_labels(labels, problem.n_nodes)
+    return problem.edge_cut(checked) if counts_edges else problem.value(checked)
 
 
 def node_weights(

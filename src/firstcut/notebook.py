@@ -49,6 +49,23 @@ def partition_html(found: Any) -> str:
     return _page("Partition", title, _facts(facts), bars)
 
 
+def views_html(found: Any) -> str:
+    """Return a partition of several views: what it costs in all and in each, and the sizes."""
+    labels = np.asarray(found.labels)
+    names, sizes = _sizes(labels)
+    bound = None if found.lower_bound is None else _number(found.lower_bound)
+    facts = {
+        "objective": _number(found.objective),
+        "lower bound": "not computed" if bound is None else bound,
+        "gap": gap_in_words(found.gap),
+    }
+    for v, (cut, weight) in enumerate(zip(found.cuts[:MOST_ROWS], found.weights, strict=False)):
+        facts[f"view {v}"] = f"cut {_number(cut)}, weight {_number(weight)}"
+    title = f"{_count(labels.size, 'node')} in {_count(len(sizes), 'cluster')}"
+    bars = _bars("cluster", "nodes", names, sizes)
+    return _page("PartitionOfViews", title, _facts(facts), bars)
+
+
 def gap_in_words(gap: float | None) -> str:
     """Say what a gap means.
 

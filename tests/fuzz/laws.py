@@ -29,6 +29,7 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "discretizers": search_laws.discretizers_have_all_clusters,
     "effort": search_laws.effort_never_hurts,
     "init": search_laws.init_is_never_lost,
+    "balance": search_laws.balance_is_kept,
     "refine": search_laws.refinement_ends_at_an_optimum,
     "seed": search_laws.seed_fixes_the_answer,
     "threads": search_laws.threads_do_not_matter,

@@ -46,8 +46,12 @@ def check_anchored(options: Any) -> None:
         raise ValueError(f"--affinity {ANCHORS} has no --metric; leave it out.")
 
 
-def check_wishes(report: str | None, picture: str | None) -> None:
-    """Raise where something is to be shown that needs edges."""
+def check_wishes(report: str | None, picture: str | None, balance: str | None) -> None:
+    """Raise where something is asked for that needs edges."""
+    if balance is not None:
+        raise ValueError(
+            f"--balance is not offered with --affinity {ANCHORS}; leave it out, or name another."
+        )
     if report is not None:
         raise ValueError(
             f"--report draws and compares by edges, which --affinity {ANCHORS} does not store; "

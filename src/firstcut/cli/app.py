@@ -17,6 +17,7 @@ from firstcut.cli.options import (
     AffinityName,
     Anchors,
     As,
+    Balance,
     Clusters,
     CutName,
     Drop,
@@ -104,6 +105,7 @@ def cluster(
     clusters: Clusters,
     cut: CutName = "normalized",
     effort: EffortName = "balanced",
+    balance: Balance = None,
     seed: Seed = 0,
     output: Annotated[
         str | None,
@@ -175,6 +177,8 @@ def cluster(
 
     firstcut cluster friends.edges -k auto --report friends.html
 
+    firstcut cluster mesh.graph -k 8 --cut ratio --balance 0.03 -o parts.csv
+
     firstcut cluster photo.jpg -k 6 -o segments.png
 
     firstcut cluster large.npy -k 10 --affinity anchors --max-memory 4GiB -o labels.npy
@@ -186,6 +190,7 @@ def cluster(
         reading=_reading(values),
         clusters=clusters,
         effort=effort,
+        balance=balance,
         output=output,
         plot=plot,
         picture=picture,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from firstcut.cli.anchored import check_wishes
+from firstcut.cli.balanced import read_balance
 from firstcut.cli.cluster_table import HEAD, as_rows, clusters_of
 from firstcut.cli.drawing import SEGMENTS, check_picture, draw, needs_path, usual_picture
 from firstcut.cli.inputs import InputOptions, Posed, pose
@@ -46,6 +47,7 @@ class ClusterOptions:
     reading: InputOptions
     clusters: str
     effort: str = "balanced"
+    balance: str | None = None
     output: str | None = None
     plot: str | None = None
     picture: str | None = None
@@ -138,8 +140,9 @@ def _check(options: ClusterOptions) -> None:
 
     options.reading.check()
     if options.reading.is_anchored:
-        check_wishes(options.report, options.picture)
+        check_wishes(options.report, options.picture, options.balance)
     check_choice("--effort", options.effort, EFFORTS)
+    read_balance(options.balance)
     if options.time_limit is not None:
         check_number("--time-limit", options.time_limit)
     if options.picture is not None and options.plot is None:
@@ -193,6 +196,7 @@ def _cluster(options: ClusterOptions, posed: Posed, n_clusters: int | str) -> Cl
             n_clusters,
             options.reading.cut,
             effort=options.effort,
+            balance=read_balance(options.balance),
             time_limit=options.time_limit,
             lower_bound=bound,
             random_state=options.reading.seed,
@@ -280,7 +284,9 @@ def _write_report(options: ClusterOptions, output: Output, answer: Clustered, pa
     notes = [f"{posed.described()}.", *posed.notes, *answer.notes]
     comparison = None
     n_clusters = int(answer.found.labels.max()) + 1
-    if n_clusters > 1 and posed.n_nodes <= COMPARED_NODES and not _is_lonely(posed):
+    if n_clusters > 1 and options.balance is not None:
+        notes.append("Other methods were not compared here: none of them keeps to a balance.")
+    elif n_clusters > 1 and posed.n_nodes <= COMPARED_NODES and not _is_lonely(posed):
         comparison = compare(
             posed.graph,
             n_clusters,

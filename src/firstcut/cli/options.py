@@ -212,6 +212,15 @@ Json = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", metavar="SECONDS", help="End the search by then.")
 ]
+Balance = Annotated[
+    str | None,
+    typer.Option(
+        "--balance",
+        metavar="B",
+        help="No cluster weighs more than 1 + B times the average; of B,C none less than 1 - B and "
+        "none more than 1 + C times it.",
+    ),
+]
 LabelsFile = Annotated[
     str,
     typer.Argument(

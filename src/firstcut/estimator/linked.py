@@ -17,16 +17,21 @@ from firstcut.results import Relaxation
 
 
 def read_links(
-    must_link: Any, cannot_link: Any, n_samples: int, n_clusters: int | str, solver: str
+    must_link: Any, cannot_link: Any, n_samples: int, n_clusters: int | str, settings: Settings
 ) -> Links | None:
     """Return the links between samples, checked as far as can be before there is a graph."""
     links = check_links(must_link, cannot_link, n_samples)
     if links is None:
         return None
-    if links.apart is not None and solver != "multilevel":
+    if links.apart is not None and settings.solver != "multilevel":
         raise ValueError(
             f"cannot_link needs the multilevel solver, and the parameters given are those of the "
-            f"{solver} one. Leave them out, or leave cannot_link out."
+            f"{settings.solver} one. Leave them out, or leave cannot_link out."
+        )
+    if links.apart is not None and settings.balance is not None:
+        raise ValueError(
+            "balance and cannot_link are not offered together: whether any partition keeps to both "
+            "is not decided here. Leave one of them out; must_link goes with balance."
         )
     if not isinstance(n_clusters, str):
         links.check_n_clusters(int(n_clusters))

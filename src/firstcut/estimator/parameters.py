@@ -77,7 +77,7 @@ CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
     "n_init": [_COUNT, None],
     "gamma": [Interval(Real, 0, None, closed="left")],
-    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS, LEARNED})],
+    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS, LEARNED}), list],
     "n_neighbors": [_COUNT, None],
     "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
     "assign_labels": [StrOptions({*DISCRETIZERS, *METHOD_ALIASES}), None],
@@ -98,6 +98,9 @@ CONSTRAINTS: dict[str, Any] = {
     "n_anchors": [_COUNT],
     "max_memory": [_COUNT, str, None],
     "folder": [str, os.PathLike, None],
+    "balance": [Interval(Real, 0.0, None, closed="left"), "array-like", None],
+    "views": [list, tuple, None],
+    "view_weights": [StrOptions({"auto", "equal"}), "array-like"],
 }
 """What every parameter may be, in scikit-learn's terms; names come from the registries."""
 
@@ -132,6 +135,11 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
     # Whatever belongs to a discretizer was refused above if another solver was chosen.
     method, options = _method(parameters) if solver == "spectral" else ("", {})
     value = {name: _or_default(parameters, name) for name in DEFAULTS}
+    balance = parameters["balance"]
+    if balance is not None:
+        from firstcut.partitioning.packing import check_balance  # which few fits need
+
+        balance = check_balance(balance)
     return Settings(
         solver,
         method,
@@ -142,6 +150,7 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
         value["effort"],
         parameters["n_jobs"],
         bool(parameters["verbose"]),
+        balance,
     )
 
 
@@ -261,7 +270,8 @@ def seed_of(random_state: Any) -> int:
 
 def _strategy(parameters: Mapping[str, Any]) -> str:
     """Return the name of the strategy that ``solver`` and the parameters given ask for."""
-    if parameters["affinity"] == ANCHORS:
+    has_views = parameters["views"] is not None or isinstance(parameters["affinity"], list)
+    if has_views or parameters["affinity"] == ANCHORS:
         # Labels are not made of eigenvectors there: it is the width of the embedding alone.
         parameters = {**parameters, "n_components": None}
     given = {

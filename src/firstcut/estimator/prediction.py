@@ -92,6 +92,21 @@ class Clusters:
         # With the node in cluster k, the value is the sum of all terms as if it were in none of
         # them (``apart``), with the term of k exchanged (``joined``): only the difference depends
         # on k.
+        apart, joined = self._terms(ties)
+        return np.asarray(np.argmin(joined - apart, axis=1))
+
+    def values_with_each(self, ties: Ties) -> np.ndarray:
+        """Return the cut value of the graph with one new node in it, for each and every cluster.
+
+        Returns
+        -------
+        ndarray of shape (n_new, c)
+        """
+        apart, joined = self._terms(ties)
+        return np.asarray(np.maximum(apart.sum(axis=1, keepdims=True) - apart + joined, 0.0))
+
+    def _terms(self, ties: Ties) -> tuple[np.ndarray, np.ndarray]:
+        """Return the term of every cluster beside a new node, and with it inside."""
         boundary = self.boundary + ties.weight
         grown = self.cluster_weights + ties.growth
         degree = ties.weight.sum(axis=1, keepdims=True)
@@ -100,7 +115,7 @@ class Clusters:
             # A cluster of isolated nodes may have neither boundary nor weight; its term is 0.
             apart = np.nan_to_num(boundary / grown, posinf=np.inf)
             joined = np.nan_to_num((self.boundary + degree - ties.weight) / (grown + weight))
-        return np.asarray(np.argmin(joined - apart, axis=1))
+        return apart, joined
 
     def value_with(self, ties: Ties, labels: np.ndarray) -> float:
         """Return the cut value of the graph with all these new nodes in it."""

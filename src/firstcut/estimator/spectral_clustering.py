@@ -41,12 +41,13 @@ from firstcut.estimator.strategies import Settings, cut_core
 from firstcut.graph import Graph, as_graph
 from firstcut.isolated import label_isolated
 from firstcut.results import NeighborSearch, Partition, Relaxation
-from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked
+from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked, warn_caller
 
 if TYPE_CHECKING:
     from firstcut.certification.proof import ProofProgress
     from firstcut.estimator.extension import Extension
     from firstcut.estimator.fitted_anchors import FittedAnchors
+    from firstcut.estimator.viewed import FittedViews
     from firstcut.partitioning.cut_path import CutPath
     from firstcut.partitioning.links import Links
 
@@ -145,6 +146,12 @@ class Fitted:
 
     def certify(self, gap: float, time_limit: float | None, callback: Any) -> Fitted:
         """Return it with the bound that is proven, and with better labels if there are."""
+        if self.settings.balance is not None:
+            raise ValueError(
+                "certify improves labels without regard to balance. lower_bound_ holds of balanced "
+                "clusters as well, and firstcut.certify(model.affinity_matrix_, model.labels_) "
+                "proves more, of clusters in any balance."
+            )
         from firstcut.estimator.certified import certify_fitted  # which few models need
 
         given = self.matrix, self.cut, self.labels, self.links, self.seed
@@ -266,6 +273,19 @@ class SpectralClustering(
     folder : path, default=None
         Where anchors, ties and the state of the search are kept: a fit that was killed goes on
         there when it is made again. [anchors]
+    balance : float or pair of floats, default=None
+        No cluster weighs more than ``1 + balance`` times the average, by the weights of ``cut``; a
+        pair ``(below, above)`` limits how light they are, too. See :func:`firstcut.partition`.
+        [multilevel]
+    views : list, default=None
+        Groups of columns of X, each of which is a view with a graph of its own; all graphs are cut
+        by one partition, see :func:`firstcut.partition_views`. A group is what a
+        ``ColumnTransformer`` takes: names or numbers of columns, a slice, a mask, or a callable
+        that selects from X. ``affinity`` may then be a list, one for every view. Without ``views``
+        a list of affinities is of all columns each, and X may be a list of views: samples, or
+        graphs with ``affinity="precomputed"``.
+    view_weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
+        What views count: "auto" learns it, see :func:`firstcut.partition_views`. [views]
 
     Attributes
     ----------
@@ -298,9 +318,16 @@ class SpectralClustering(
         The evidence for ``n_clusters="auto"``, and the reason of the choice; only then, and where
         two nodes have edges. It is of the nodes with edges. All but the choice is computed when
         first asked for. The effort is that of the fit, and the partition into ``n_clusters_``
-        clusters is no worse than the fitted one.
+        clusters is no worse than the fitted one; ``balance`` does not limit those of the path.
     node_names_ : tuple or None
         The names of the nodes, where X is a graph that has names; see :meth:`by_node`.
+    view_cuts_ : ndarray of shape (n_views,)
+        The cut value of ``labels_`` in every view; only where there are several. ``cut_value_`` is
+        then what was minimised over all of them, Σ_v √cut_v, or with given weights Σ_v w_v cut_v.
+    view_weights_ : ndarray of shape (n_views,)
+        The weights of the views: 1 / (2 √cut_v) where they were learned, infinite where nothing is
+        cut; only where there are several views. ``affinity_matrix_`` is then a list of graphs, and
+        ``eigenvalues_`` and ``embedding_`` are those of the views, one after another.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -359,6 +386,9 @@ class SpectralClustering(
         n_anchors: int = 1000,
         max_memory: int | str | None = None,
         folder: Any = None,
+        balance: Any = None,
+        views: Any = None,
+        view_weights: Any = "auto",
     ) -> None:
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -387,6 +417,9 @@ class SpectralClustering(
         self.n_anchors = n_anchors
         self.max_memory = max_memory
         self.folder = folder
+        self.balance = balance
+        self.views = views
+        self.view_weights = view_weights
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
@@ -409,7 +442,8 @@ class SpectralClustering(
             ``affinity="precomputed"``; distances between them if
             ``affinity="precomputed_nearest_neighbors"``. With ``affinity="anchors"`` also what is
             read block by block: the path of an ``.npy`` or Parquet file, arrays of zarr and h5py,
-            and whatever else :func:`firstcut.anchor_graph` takes.
+            and whatever else :func:`firstcut.anchor_graph` takes. A list of such matrices is one
+            for every view of the same samples.
         y : Ignored
             Present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -438,10 +472,22 @@ class SpectralClustering(
             from firstcut.estimator.anchored import check_anchored, fit_anchored  # for large data
 
             asked = {"sample_weight": sample_weight, "must_link": must_link}
+            asked["balance"] = self.balance
             check_anchored(parameters, settings, **asked, cannot_link=cannot_link)
             of_anchors = resolve_anchors(parameters)
             X = self._checked(X, reset=True)
             return self._keep(*fit_anchored(X, parameters, of_anchors, settings, self._say))
+        if self._has_views(X):
+            from firstcut.estimator.viewed import fit_viewed  # which few fits need
+
+            asked = {"must_link": must_link, "cannot_link": cannot_link, "balance": self.balance}
+            views = self._checked(X, reset=True)
+            viewed = fit_viewed(self, views, settings, sample_weight, Fitted, **asked)
+            self._keep(*viewed)
+            self.view_cuts_, self.view_weights_ = viewed.fitted.cuts, viewed.fitted.weights
+            return self
+        if not (isinstance(self.view_weights, str) and self.view_weights == "auto"):
+            warn_caller("view_weights has no effect: there is one view. views= makes several.")
         affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
         cut, seed = as_cut(self.cut, X.shape[0]), seed_of(self.random_state)
@@ -454,8 +500,7 @@ class SpectralClustering(
         if must_link is not None or cannot_link is not None:
             from firstcut.estimator.linked import cut_linked, read_links  # which few fits need
 
-            solver, number = settings.solver, self.n_clusters
-            links = read_links(must_link, cannot_link, X.shape[0], number, solver)
+            links = read_links(must_link, cannot_link, X.shape[0], self.n_clusters, settings)
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
         begin = perf_counter()
@@ -480,7 +525,12 @@ class SpectralClustering(
             n_clusters = 1 if chosen is None else chosen.choice.n_clusters
             known = None if chosen is None else chosen.known
         n_clusters = int(n_clusters)
-        if links is None:
+        if settings.balance is not None:
+            from firstcut.estimator.balanced import cut_balanced  # which few fits need
+
+            found = cut_balanced(problem, links, n_clusters, settings, seed, self._say)
+            labels = found.labels
+        elif links is None:
             found = cut_core(core, n_clusters, graph.n_nodes, settings, seed, known, self._say)
             labels = found.labels
             if nodes.size < graph.n_nodes:
@@ -493,7 +543,7 @@ class SpectralClustering(
         sums = problem.boundaries(labels), problem.cluster_weights(labels)
         path = None
         if chosen is not None:
-            own = found.labels if links is None else number_by_appearance(labels[nodes])
+            own = number_by_appearance(labels[nodes])
             every = self.node_names_
             names = None if every is None else tuple(every[node] for node in nodes)
             path = chosen.path(core, matrix, cut, own, settings, seed, names)
@@ -517,7 +567,9 @@ class SpectralClustering(
         )
         return self._keep(fitted, found.n_iter, path)
 
-    def _keep(self, fitted: Fitted | FittedAnchors, n_iter: int, path: CutPath | None) -> Self:
+    def _keep(
+        self, fitted: Fitted | FittedAnchors | FittedViews, n_iter: int, path: CutPath | None
+    ) -> Self:
         """Keep what a fit found."""
         self._fitted = fitted
         self.labels_ = fitted.labels
@@ -526,7 +578,8 @@ class SpectralClustering(
         self.affinity_matrix_ = fitted.matrix
         self.solver_ = fitted.solver
         self.n_iter_ = n_iter
-        self.__dict__.pop("cut_path_", None)  # an earlier fit may have left it
+        for name in ("cut_path_", "view_cuts_", "view_weights_"):
+            self.__dict__.pop(name, None)  # an earlier fit may have left it
         if path is not None:
             self.cut_path_ = path
         return self
@@ -693,6 +746,10 @@ class SpectralClustering(
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
         # Before scikit-learn's own checks, which take what lies under a mask for data.
         refuse_masked("X", X)
+        if self._has_views(X, reset):
+            from firstcut.estimator.view_inputs import checked_views
+
+            return checked_views(self, X, reset)
         is_anchored = self.affinity == ANCHORS
         if is_anchored and type(X) is not np.ndarray:
             from firstcut.estimator.anchored import lies_elsewhere, shape_of
@@ -719,6 +776,17 @@ class SpectralClustering(
         if reset:
             check_counts(self.get_params(deep=False), X.shape[0])
         return X
+
+    def _has_views(self, X: Any, reset: bool = True) -> bool:
+        """Whether X is several views, or is to be because the fit was to several."""
+        if not reset:
+            return hasattr(self, "view_cuts_")
+        several = self.views is not None or isinstance(self.affinity, list)
+        if not several and not isinstance(X, list | tuple):
+            return False
+        from firstcut.estimator.view_inputs import is_viewed  # which few fits need
+
+        return is_viewed(X, self)
 
     def _checked_on_gpu(self, X: Any, reset: bool) -> Any:
         """Return samples on a GPU as a tensor there, or new ones on the host."""
@@ -776,10 +844,15 @@ class SpectralClustering(
         )
         count = graph.n_nodes - nodes.size
         if count:
+            place = (
+                "The others were cut without them, and they joined the clusters where they change "
+                "the cut value least."
+                if self.balance is None
+                else "They count in the balance for what the cut weighs them."
+            )
             warnings.warn(
-                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges. The "
-                "others were cut without them, and they joined the clusters where they change the "
-                "cut value least.",
+                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges. "
+                f"{place}",
                 UserWarning,
                 stacklevel=4,
             )

@@ -55,6 +55,8 @@ class Settings:
         Threads.
     verbose : bool
         Whether somebody wants to see how far a search is.
+    balance : pair or None
+        How far below, or None, and above the average a cluster may weigh.
     """
 
     solver: str
@@ -66,6 +68,7 @@ class Settings:
     effort: str
     n_jobs: int | None
     verbose: bool = False
+    balance: tuple[float | None, float] | None = None
 
 
 class Outcome(NamedTuple):
@@ -209,7 +212,7 @@ class Strategy:
 
 
 STRATEGIES: dict[str, Strategy] = {
-    "multilevel": Strategy(multilevel, ("effort",)),
+    "multilevel": Strategy(multilevel, ("effort", "balance")),
     "spectral": Strategy(
         spectral,
         (

@@ -89,6 +89,8 @@ def branch(
     tables,
     scratch,
     apart=None,
+    limits=None,
+    offset=0.0,
 ):
     """Search on for the partition of smallest cut value, for at most ``max_visits`` steps.
 
@@ -121,6 +123,10 @@ def branch(
         ``grown``, ``root`` and ``shut``.
     apart : tuple of ndarray or None
         ``indptr`` and ``indices``: for every node those that must be in other clusters, as CSR.
+    limits : tuple of ndarray of shape (c,) or None
+        What every cluster must weigh at least, and may weigh at most.
+    offset : float
+        What every cluster weighs besides its nodes; limits count it in.
 
     Notes
     -----
@@ -162,6 +168,9 @@ def branch(
             for p in range(apart[0][i], apart[0][i + 1]):
                 if labels[apart[1][p]] == k:
                     is_barred = True
+        if limits is not None:
+            before = cluster_weights[i, k] if k < opened[i] else offset
+            is_barred |= before + node_weights[i] > limits[1][k]
         if is_barred:
             continue
         n_open = opened[i] + 1 if k == opened[i] else opened[i]
@@ -172,7 +181,7 @@ def branch(
         #    A cluster that opens has nothing yet; row i holds what another branch left there.
         if k == opened[i]:
             boundary[i, k] = 0.0
-            cluster_weights[i, k] = 0.0
+            cluster_weights[i, k] = offset
         # Node i's edges to any other cluster cross from now on: each adds to the boundary of that
         # cluster, and their sum to the boundary of k.
         added = 0.0
@@ -200,7 +209,15 @@ def branch(
                     total += affinity[u, other]
                 value += total / cluster_weights[i + 1, other]
             for u in range(i + 1, n):
-                value += degrees[u] / node_weights[u]
+                value += degrees[u] / (node_weights[u] + offset)
+            if limits is not None:
+                for other in range(n_open):
+                    if cluster_weights[i + 1, other] < limits[0][other]:
+                        value = np.inf
+                for u in range(i + 1, n):
+                    alone = node_weights[u] + offset
+                    if alone < limits[0][0] or alone > limits[1][0]:
+                        value = np.inf
             if value < best_value[0]:
                 best_value[0] = value
                 for u in range(n):

@@ -58,7 +58,7 @@ def pop(keys, nodes, size):
 
 
 @kernel
-def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None):
+def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None, limits=None):
     """Run one chain from every node of ``seeds`` in turn; return (decrease, edges visited).
 
     A chain ends after ``patience`` moves without a new best, and the call after ``max_edges``.
@@ -80,7 +80,7 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None
         if status[i] != FREE:
             continue
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(i, problem, state, scratch, apart)
+        change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
         if k < 0:
             continue
         size = push(keys, nodes, 0, change, i)
@@ -97,7 +97,7 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None
             i = nodes[0]
             size = pop(keys, nodes, size)
             edges += indptr[i + 1] - indptr[i]
-            change, k, total, own, into = best_move(i, problem, state, scratch, apart)
+            change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
             if k < 0:
                 # Out of the heap, but a later move beside it may bring it back.
                 status[i] = FREE
@@ -124,7 +124,7 @@ def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None
                 if status[j] != FREE:
                     continue
                 edges += indptr[j + 1] - indptr[j]
-                change, k, total, own, into = best_move(j, problem, state, scratch, apart)
+                change, k, total, own, into = best_move(j, problem, state, scratch, apart, limits)
                 if k >= 0:
                     status[j] = WAITING
                     size = push(keys, nodes, size, change, j)

@@ -13,8 +13,9 @@ could be worth looking at. In ``scratch``, ``link`` is c zeros and is left zero,
 holds c integers.
 
 ``apart`` is None, or a graph in CSR form without weights, whose edges join nodes that must be in
-different clusters. They are in the state given, and so they stay. A kernel that is compiled for
-None has no trace of it.
+different clusters. They are in the state given, and so they stay. ``limits`` is None, or what
+every cluster must weigh at least and may weigh at most, which holds in the state given and so goes
+on to hold. A kernel that is compiled for None has no trace of either.
 
 Rounding. Sums of non-negative terms are right to a few units in the last place; only differences
 can lose more. b(C_a) − b_i does where node i holds nearly all of its cluster, and no other
@@ -40,16 +41,17 @@ LARGEST = 2.0**1000
 
 
 @kernel
-def measure(problem, state):
+def measure(problem, state, offset=0.0):
     """Fill the state from its labels, and return the cut value.
 
-    O(edges). The value is infinite when a cluster is empty.
+    Every cluster weighs ``offset`` besides its nodes. O(edges). The value is infinite when a
+    cluster is empty.
     """
     indptr, indices, weights, node_weights = problem
     labels, boundary, cluster_weights, count, ratio, bounds = state
     n_clusters = boundary.shape[0]
     boundary[:] = 0.0
-    cluster_weights[:] = 0.0
+    cluster_weights[:] = offset
     count[:] = 0
     for i in range(labels.shape[0]):
         a = labels[i]
@@ -78,15 +80,15 @@ def measure(problem, state):
 
 
 @kernel
-def best_move(i, problem, state, scratch, apart=None):
+def best_move(i, problem, state, scratch, apart=None, limits=None):
     """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
 
     ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
     there is no move to make: i is alone in its cluster or too heavy to tell, or all its edges stay
     inside and no other cluster can gain from it, or every cluster holds a node that i must be apart
-    from. Clusters that i has no edge to are looked at only where a move there could lower the
-    value. Changes nothing; O(deg(i)), with its pairs, and O(deg(i) + c) when ``bounds`` cannot rule
-    them out.
+    from, or its own would be too light without it, or none has room. Clusters that i has no edge to
+    are looked at only where a move there could lower the value. Changes nothing; O(deg(i)), with
+    its pairs, and O(deg(i) + c) when ``bounds`` cannot rule them out.
     """
     indptr, indices, weights, node_weights = problem
     labels, _, cluster_weights, count, ratio, bounds = state
@@ -96,6 +98,8 @@ def best_move(i, problem, state, scratch, apart=None):
     # A heavy one does too, as what it would leave behind cannot be told by a difference.
     weight = node_weights[i]
     if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
+        return 0.0, -1, 0.0, 0.0, 0.0
+    if limits is not None and cluster_weights[a] - weight < limits[0][a]:
         return 0.0, -1, 0.0, 0.0, 0.0
     # Where i may not go, ``link`` says that k has been met, and so k is never listed nor tried.
     if apart is not None:
@@ -127,6 +131,8 @@ def best_move(i, problem, state, scratch, apart=None):
     best_link = 0.0
     for q in range(n_touched):
         k = touched[q]
+        if limits is not None and cluster_weights[k] + weight > limits[1][k]:
+            continue
         join = (total - 2.0 * link[k] - ratio[k] * weight) / (cluster_weights[k] + weight)
         if best < 0 or join < best_join:
             best = k
@@ -143,6 +149,8 @@ def best_move(i, problem, state, scratch, apart=None):
     # Only where such a cluster could improve the cut, and more than those with an edge.
     if leave + far < 0.0 and (best < 0 or far < best_join):
         for k in range(cluster_weights.shape[0]):
+            if limits is not None and cluster_weights[k] + weight > limits[1][k]:
+                continue
             # The own cluster a has no link either, and so has to be named.
             if k != a and link[k] == 0.0:
                 join = (total - ratio[k] * weight) / (cluster_weights[k] + weight)
@@ -203,7 +211,7 @@ def apply_move(i, k, total, own, into, node_weights, state):
 
 
 @kernel
-def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=None):
+def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=None, limits=None):
     """Make improving moves until the queue is empty; return (decrease, moves, edges visited).
 
     ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
@@ -233,7 +241,7 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=N
             continue
         visits += 1
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(i, problem, state, scratch, apart)
+        change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
         # In this form it also refuses a change that is not a number.
         if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
             continue

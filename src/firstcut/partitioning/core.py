@@ -100,6 +100,9 @@ def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
     """Return in how many clusters the nodes that weigh something are cut."""
     if core.n_nodes == 0:
         return 0
+    # A cluster of others weighs nothing, and where weights are limited that is no way out.
+    if core.limits is not None:
+        return min(core.n_nodes, n_clusters)
     count = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
     # Where others are clusters by themselves, these still need enough to be apart.
     while (

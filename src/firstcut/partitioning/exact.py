@@ -151,7 +151,7 @@ def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
     matrix = sp.csr_array((weights, (rows[edges], graph.indices[edges])), shape=(n, n))
     order = _search_order(matrix)
     scaled = Problem(Graph(matrix.indptr, matrix.indices, matrix.data), problem.node_weights)
-    scaled = replace(scaled, apart=problem.apart)
+    scaled = replace(scaled, apart=problem.apart, limits=problem.limits, offset=problem.offset)
     return scaled.restrict(order), order
 
 
@@ -189,6 +189,7 @@ def _search(problem: Problem, c: int) -> np.ndarray:
     tables = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c)), np.zeros(later.nnz)
     scratch = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
     apart = None if problem.apart is None else problem.apart.arrays
+    limits = None if problem.limits is None else problem.limits.of_moves(c, problem.offset)
     # 4. Search in portions: a kernel cannot be interrupted, but between two calls Ctrl-C is heard.
     #    Sums of n terms err by about n · epsilon, and no branch is given up for less.
     while not cursor[DONE]:
@@ -204,6 +205,8 @@ def _search(problem: Problem, c: int) -> np.ndarray:
             tables,
             scratch,
             apart,
+            limits,
+            problem.offset,
         )
     return best_labels
 
@@ -212,8 +215,7 @@ def _first_labels(problem: Problem, c: int) -> np.ndarray:
     """Return the best of a few descents: the smaller the first value, the more is ruled out."""
     uncut = problem.uncut_labels(c)
     # A value of 0 cannot be beaten: with it every branch is given up at once.
-    apart = problem.apart
-    if uncut is not None and (apart is None or not apart.violated(uncut).size):
+    if uncut is not None and problem.allows(uncut):
         return uncut
     n = problem.n_nodes
     # A fixed seed: where optima are equal, every call returns the same one.
@@ -221,7 +223,7 @@ def _first_labels(problem: Problem, c: int) -> np.ndarray:
     # Runs of the search's order, which follows the edges, and runs of random orders.
     runs = np.arange(n) * c // n
     starts = [runs, *(rng.permutation(runs) for _ in range(N_STARTS - 1))]
-    if apart is not None:
+    if problem.is_bound:
         from firstcut.partitioning.repair import respecting  # which few graphs need
 
         kept = [respecting(problem, start, c) for start in starts]

@@ -100,8 +100,8 @@ def _huge_pass(
     # It is the first, and without it there is nothing to return.
     whole = replace(search.coarsening(rule), is_late=search.never_late)
     smallest = smallest_level(problem.n_nodes, c)
-    # 1. Gather. What must be apart could leave no partition of a level that keeps it so.
-    enough = 0 if problem.apart is not None else max(SEARCHED_NODES, 4 * smallest)
+    # 1. Gather. What is not allowed could leave no partition of a level.
+    enough = 0 if problem.is_bound else max(SEARCHED_NODES, 4 * smallest)
     steps = descend(problem, c, rng, smallest, whole, enough)
     low = steps[-1].problem if steps else problem
     if enough == 0 or not enough >= low.n_nodes < problem.n_nodes:

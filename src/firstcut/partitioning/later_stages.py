@@ -115,11 +115,11 @@ def _add_spectral(
         if relaxation is not None and not search.is_late:
             late = coarsening.is_late
             labels = spectral_labels(problem, relaxation, rng, n_starts=n_starts, is_late=late)
-            if problem.apart is not None:
+            if problem.is_bound:
                 from firstcut.partitioning.repair import respecting  # which few searches need
 
                 kept = respecting(problem, labels, c)
-                assert kept is not None  # as there is a colouring
+                assert kept is not None  # as there is a colouring, or a packing
                 labels = kept
             population.add(refined(problem, [], labels, c, rng, work, late))
         return

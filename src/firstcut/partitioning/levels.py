@@ -292,4 +292,6 @@ def _contracted(
     indices = np.concatenate([rows[1] for rows in blocks])
     weights = np.concatenate([rows[2] for rows in blocks])
     apart = None if problem.apart is None else problem.apart.contracted(parent, size)
-    return Problem(Graph(indptr, indices, weights), node_weights, apart)
+    limits = None if problem.limits is None else problem.limits.of_level()
+    graph = Graph(indptr, indices, weights)
+    return Problem(graph, node_weights, apart, limits, problem.offset)

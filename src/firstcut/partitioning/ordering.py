@@ -89,5 +89,7 @@ def numbered_anew(problem: Problem, n_threads: int = 1) -> Numbering:
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(rows, ends[:-1], ends[1:]))
     apart = None if problem.apart is None else problem.apart.restricted(order)
-    numbered = Problem(Graph(*arrays), problem.node_weights[order], apart)
+    limits = None if problem.limits is None else problem.limits.restricted(order)
+    node_weights = problem.node_weights[order]
+    numbered = Problem(Graph(*arrays), node_weights, apart, limits, problem.offset)
     return Numbering(numbered, order, place)

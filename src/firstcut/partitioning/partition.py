@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from firstcut.apart import Apart
-from firstcut.cuts import CutLike, Problem, answers_itself, as_problem
+from firstcut.cuts import EDGES, CutLike, Problem, answers_itself, as_problem
 from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.search import partition_problem
 from firstcut.progress import SEARCH_STAGES, Foresight, Listener, check_listener, listening
@@ -39,6 +39,7 @@ def partition(
     init: npt.ArrayLike | list[npt.ArrayLike] | None = None,
     must_link: npt.ArrayLike | None = None,
     cannot_link: npt.ArrayLike | None = None,
+    balance: float | tuple[float, float] | None = None,
     time_limit: float | None = None,
     lower_bound: bool | str | None = None,
     on_interrupt: str = "raise",
@@ -61,8 +62,9 @@ def partition(
         Number of clusters, from 1 to n. ``"auto"`` takes the number, from 1 to 20, that the
         eigenpairs of the graph speak for, as :class:`firstcut.SpectralClustering` does, and warns
         where they hardly do.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
-        The name of a cut, or a positive weight for every node.
+    cut : {"ratio", "normalized", "edges"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node. ``"edges"`` is the weight of the
+        edges between clusters, each once, and needs ``balance``, which is then of nodes.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
         ``fast`` recombines two multilevel passes and, where it costs little, a spectral solution;
         above 300,000 nodes on a coarser level of the graph. ``auto`` goes on with further passes
@@ -79,6 +81,13 @@ def partition(
     cannot_link : array-like of shape (m, 2), optional
         Pairs of node numbers: the nodes of each pair are in different clusters. Pairs that
         contradict each other, ``must_link``, ``init`` or ``n_clusters`` raise before any work.
+    balance : float or pair of floats, optional
+        No cluster weighs more than ``1 + balance`` times what they weigh on average, by the node
+        weights of the cut: nodes for the ratio cut, degrees for the normalized one. A pair is
+        ``(below, above)``: none weighs less than ``1 - below`` times that either. Every move keeps
+        to it; where no partition can, an error says so before any work. Weights that are not whole
+        numbers may pass a limit by 1e-9 of the average, which is their rounding. Not together with
+        ``cannot_link`` or ``lower_bound="tight"``.
     time_limit : float, optional
         Seconds after which the search ends, and all but its first pass, which it always makes, is
         cut short; the lower bound is part of them, and None where they are not enough for it.
@@ -146,6 +155,11 @@ def partition(
     check_listener(callback)
     effort = check_choice("effort", effort, EFFORTS)
     on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
+    allowed = None
+    if balance is not None:
+        from firstcut.partitioning.packing import check_balance  # which few calls need
+
+        allowed = check_balance(balance, cannot_link=cannot_link, lower_bound=bound)
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
     if answers_itself(graph, symmetrize, isolated):
         _check_auto(n_clusters, init)
@@ -153,6 +167,11 @@ def partition(
             raise ValueError(
                 "Links need the edges, which an anchor graph does not store; leave must_link and "
                 "cannot_link out, or pass graph.to_sparse() if it is small enough."
+            )
+        if balance is not None:
+            raise ValueError(
+                "balance is not offered for an anchor graph; leave it out, or pass "
+                "graph.to_sparse() if it is small enough."
             )
         answer: Partition = graph.cut_into(
             n_clusters,
@@ -168,8 +187,16 @@ def partition(
             began=began,
         )
         return answer
-    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
-    names, deadline = problem.graph.names, math.inf if time_limit is None else began + time_limit
+    counts_edges = isinstance(cut, str) and cut == EDGES
+    if counts_edges and allowed is None:
+        raise ValueError(
+            "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
+            "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
+        )
+    by = "ratio" if counts_edges else cut
+    problem = as_problem(graph, by, symmetrize=symmetrize, isolated=isolated)
+    whole, names = problem, problem.graph.names
+    deadline = math.inf if time_limit is None else began + time_limit
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
         from firstcut.partitioning.auto_number import auto_number  # which few calls need
@@ -177,6 +204,7 @@ def partition(
         n_clusters = auto_number(problem, random_state, deadline)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     given, contraction = _given(init, problem.n_nodes, n_clusters), None
+    started = given
     if must_link is not None or cannot_link is not None:
         from firstcut.partitioning.links import Contraction, check_links  # which few calls need
 
@@ -192,6 +220,14 @@ def partition(
                 given = [contraction.carry(labels) for labels in given]
             if links.apart is not None:
                 problem = replace(problem, apart=Apart.of(links.apart, links.n_groups))
+
+    if allowed is not None:
+        from firstcut.partitioning.packing import check_given, limits_of  # which few calls need
+
+        problem = replace(problem, limits=limits_of(problem, allowed, n_clusters))
+        check_given(problem, given, [name for name, _ in _named(init)])
+    if counts_edges:
+        problem = problem.counting_edges()
 
     def search(problem: Problem, n_clusters: int, given: list[np.ndarray]) -> Partition:
         pairs = None if problem.apart is None else problem.apart.pairs
@@ -239,7 +275,13 @@ def partition(
 
             named = [(name, labels) for (name, _), labels in zip(_named(init), given, strict=True)]
             found = cut_core(problem, n_clusters, named, search)
-    return (found if contraction is None else contraction.expanded(found)).named(names)
+    expanded = found if contraction is None else contraction.expanded(found)
+    if counts_edges:
+        from firstcut.partitioning.packing import with_edge_cut
+
+        is_proven = found.lower_bound == found.cut_value
+        expanded = with_edge_cut(whole, expanded, found.lower_bound, is_proven, started)
+    return expanded.named(names)
 
 
 def _tight_stage(listener: Listener) -> Callable[[Any], bool]:

@@ -43,7 +43,7 @@ CLIMB_EDGES = 20
 """A round of chains may visit this many times the stored edges; hardly any comes near it."""
 
 EXCHANGE_ROUNDS = 4
-"""Rounds of exchanges and moves on a level, where nodes are to be apart; most levels need two."""
+"""Rounds of exchanges and moves on a level, where moves are barred; most levels need two."""
 
 CYCLE_NODES = 4
 """V-cycles and recombinations coarsen to about this many nodes per cluster: fewer and whole groups
@@ -150,14 +150,17 @@ def grow(
     # The level has the components of the whole, as edges are never lost. Where they are enough,
     # nothing need be cut and nothing can be improved.
     uncut = low.uncut_labels(n_clusters)
-    if uncut is not None and (low.apart is None or not low.apart.violated(uncut).size):
+    if uncut is not None and low.allows(uncut):
         labels = uncut.astype(np.int32)
         for step in reversed(steps):
             labels = labels[step.parent]
         return Trial(labels, 0.0, _hierarchy_work(problem, steps))
     found = _grown(low, n_clusters, rng, coarsening, problem.n_nodes)
     if found is None:
-        return None
+        if problem.limits is None or not steps or coarsening.is_late():
+            return None
+        # The nodes of this level are too heavy for the limits; those of the one above are lighter.
+        return grow(problem, steps[:-1], n_clusters, rng, coarsening)
     state = uncoarsen(problem, steps, found.labels, n_clusters, rng, coarsening.is_late)
     return Trial(state.labels, state.value, state.work + found.work)
 
@@ -183,11 +186,10 @@ def spectral(
     if found is None:
         return None
     labels, level, work = found
-    if problem.apart is not None:
+    if problem.is_bound:
         from firstcut.partitioning.repair import respecting  # which few searches need
 
-        at = steps[level - 1].problem if level else problem
-        kept = respecting(at, labels, n_clusters)
+        kept = respecting(steps[level - 1].problem if level else problem, labels, n_clusters)
         if kept is None:
             return None
         labels = kept
@@ -274,13 +276,13 @@ def improve(
     ``n_whole`` is the size of the problem that the state is a level of.
     """
     state.settle(nodes)
-    if state.apart is not None:
+    if state.apart is not None or state.limits is not None:
         for _ in range(EXCHANGE_ROUNDS):
             if state.exchange(EXCHANGE_EDGES * state.problem.graph.n_stored) == 0:
                 break
             state.measure()
             state.settle()
-    if state.problem.n_nodes <= CLIMB_NODES or n_whole <= SMALL_NODES:
+    if state.problem.n_nodes <= CLIMB_NODES or n_whole <= SMALL_NODES or state.limits is not None:
         seeds = np.flatnonzero(state.on_border()).astype(np.int32)
         # A chain uses nodes up for those after it, so no end of the graph should always be first.
         rng.shuffle(seeds)
@@ -341,6 +343,14 @@ def _grown(
     None where time is up before there are so few nodes. ``n_whole`` is the size of the problem that
     it is a level of.
     """
+    if problem.limits is not None:
+        from firstcut.partitioning.balance import balanced_start  # which few searches need
+
+        kept, work = balanced_start(problem, n_clusters, rng)
+        if kept is None:
+            return None
+        state = uncoarsen(problem, [], kept, n_clusters, rng, coarsening.is_late, n_whole)
+        return Trial(state.labels, state.value, state.work + work)
     steps = agglomerate(problem, n_clusters, coarsening)
     if steps is None:
         return None

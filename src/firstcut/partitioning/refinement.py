@@ -124,8 +124,8 @@ class State:
     labels : ndarray of shape (n,), int32
         The cluster of every node; changed in place by the methods.
     boundary, cluster_weights, count, ratio : ndarray of shape (c,)
-        For every cluster the weight of the edges that leave it, the weight of its nodes, their
-        number, and the first divided by the second.
+        For every cluster the weight of the edges that leave it, the weight of its nodes with the
+        problem's offset, their number, and the first divided by the second.
     value : float
         The cut value, as the last :meth:`measure` or the moves since then give it.
     work : int
@@ -153,6 +153,9 @@ class State:
         self.scratch = np.zeros(n_clusters), np.empty(n_clusters, dtype=np.int32)
         # None lets the kernels be compiled without a trace of it.
         self.apart = None if problem.apart is None else problem.apart.arrays
+        self.limits = None
+        if problem.limits is not None:
+            self.limits = problem.limits.of_moves(n_clusters, problem.offset)
         if same is None:
             self.measure()
         else:
@@ -165,7 +168,7 @@ class State:
     def measure(self) -> float:
         """Take all sums afresh from the labels and return the cut value."""
         self.work += self.problem.graph.n_stored
-        self.value = float(measure(self.arrays, self.sums))
+        self.value = float(measure(self.arrays, self.sums, self.problem.offset))
         return self.value
 
     def on_border(self) -> np.ndarray:
@@ -199,6 +202,7 @@ class State:
             queued,
             VISITS_PER_NODE * n,
             self.apart,
+            self.limits,
         )
         # Followed through the moves; rounding gathers in it until the next measure.
         self.value -= decrease
@@ -211,14 +215,27 @@ class State:
         keys, (nodes, trail, origin) = np.empty(n), np.empty((3, n), dtype=np.int32)
         chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, origin
         decrease, edges = climb(
-            self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain, self.apart
+            self.arrays,
+            self.sums,
+            self.scratch,
+            seeds,
+            patience,
+            max_edges,
+            chain,
+            self.apart,
+            self.limits,
         )
         self.value -= decrease
         self.work += edges
         return float(decrease)
 
     def exchange(self, max_edges: int) -> int:
-        """Make the exchanges between clusters that help, of nodes apart; return how many."""
+        """Make the exchanges between clusters that help, where moves are barred; return how many.
+
+        They are barred between clusters that hold nodes apart, and into those that are full.
+        """
+        if self.limits is not None:
+            return self._exchange_within(max_edges)
         if self.problem.apart is None:
             return 0
         from firstcut.kernels.exchange import exchange  # which few searches need
@@ -233,6 +250,27 @@ class State:
         )
         self.value -= decrease
         self.work += edges
+        return int(exchanges)
+
+    def _exchange_within(self, max_edges: int) -> int:
+        """Make the exchanges that help and keep to the limits; return how many."""
+        from firstcut.kernels.balance import exchange_within, list_moves  # which few searches need
+
+        # 1. What the best move of every node on a border would be if there were no limits.
+        nodes = np.flatnonzero(self.on_border()).astype(np.int32)
+        change, target = np.empty(nodes.size), np.empty(nodes.size, dtype=np.int32)
+        list_moves(self.arrays, self.sums, self.scratch, nodes, change, target)
+        # 2. By cluster, and the best of each first.
+        order = np.lexsort((change, self.labels[nodes]))
+        order = order[target[order] >= 0]
+        listed = nodes[order], change[order], target[order]
+        count = np.bincount(self.labels[listed[0]], minlength=self.count.size)
+        first = np.concatenate(([0], np.cumsum(count)))
+        decrease, exchanges, edges = exchange_within(
+            self.arrays, self.sums, self.limits, listed, first, max_edges
+        )
+        self.value -= decrease
+        self.work += edges + self.problem.graph.n_stored
         return int(exchanges)
 
     def finish(self) -> float:
@@ -292,6 +330,12 @@ class State:
             change[a] = np.inf
             if self.problem.apart is not None:
                 change[labels[self.problem.apart.of_node(i)]] = np.inf
+            if self.limits is not None:
+                lightest, heaviest = self.limits
+                change[self.cluster_weights + node_weights[i] > heaviest] = np.inf
+                rest = left_weight[a] if heavy[i] else self.cluster_weights[a] - node_weights[i]
+                if rest < lightest[a]:
+                    continue
             k = int(np.argmin(change))
             # Of the whole value: it falls with every such move, so there is an end to them.
             if -change[k] > VISIBLE * self.value:

@@ -1,4 +1,4 @@
-"""Partitions that keep nodes apart, made of ones that do not."""
+"""Partitions that are allowed, made of ones that are not: nodes that are to be apart are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from firstcut.cuts import Problem
+from firstcut.partitioning.balance import within_limits
 from firstcut.partitioning.levels import Step
 
 COUNTED_NODES = 500
@@ -65,12 +66,12 @@ def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.
 
 
 def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
-    """Return labels near those given in which all pairs are apart, and no cluster is empty.
+    """Return labels near those given that the problem allows, and of which none is empty.
 
     Parameters
     ----------
     problem : Problem
-        With pairs.
+        With pairs, or with limits.
     labels : ndarray of shape (n,)
         Clusters 0..n_clusters-1, or -1 for nodes that are in none yet.
     n_clusters : int
@@ -78,8 +79,10 @@ def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndar
     Returns
     -------
     ndarray of shape (n,), int32, or None
-        None only where the problem has no colouring to fall back on.
+        None only where the problem has no colouring, or packing, to fall back on.
     """
+    if problem.limits is not None:
+        return within_limits(problem, labels, n_clusters)
     assert problem.apart is not None
     # 1. Take nodes out of their clusters until no pair is violated, and put each back where it
     #    adds least to the cut.

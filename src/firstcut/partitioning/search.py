@@ -45,7 +45,7 @@ BOUND_SHARE = 0.5
 """The part of a time limit that is kept for the lower bound at most, where it is wanted."""
 
 FREE_SHARE = 0.4
-"""The part of a time limit for the search that first leaves out what is to be apart."""
+"""The part of a time limit for the search that first leaves out what is not allowed."""
 
 MOST_THREADS = 8
 """Threads used by default: more gain little on what memory has to bring."""
@@ -90,7 +90,8 @@ def partition_problem(
     ``given`` is ``init``, as labels 0..n_clusters-1, and ``began`` the time, on the monotonic
     clock, from which the limit counts. ``apart`` are pairs of nodes, of shape (m, 2) and of two
     different nodes each, that are in different clusters of the result, and of those given; a
-    ValueError says so where no ``n_clusters`` clusters can hold them.
+    ValueError says so where no ``n_clusters`` clusters can hold them. A problem with limits has a
+    packing, and those given keep to them.
     """
     options = _Options(
         effort, time_limit, lower_bound, on_interrupt, random_state, callback, n_jobs, began
@@ -124,7 +125,7 @@ class _Options(NamedTuple):
 def _searched(
     problem: Problem, n_clusters: int, given: Sequence[np.ndarray], options: _Options
 ) -> Partition:
-    """Search for the smallest cut of a problem that keeps apart what it says is to be."""
+    """Search for the smallest cut of a problem among the partitions that it allows."""
     effort, time_limit, lower_bound, on_interrupt, random_state, callback, n_jobs, began = options
     # Drawn whatever comes, so that the caller's generator always moves on alike.
     seed = as_generator(random_state).integers(2**32, size=4).tolist()
@@ -133,7 +134,7 @@ def _searched(
     if n_clusters in (1, n):
         only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
         value = problem.value(only)
-        return Partition(only, value, value)
+        return Partition(only, value, value)  # as there is no other
     proven = _enumerated(problem, n_clusters) if n <= ENUMERATED_NODES else None
     if proven is not None:
         labels, value = _unless_given(problem, proven, given)
@@ -325,6 +326,8 @@ class _Search:
         """The lower bound, if it is wanted and there was time for it."""
         if not self._lower_bound or self._relaxation is None:
             return None
+        if self._problem.offset > 0.0:
+            return _least_edge_cut(self._problem, self._relaxation)
         return self._relaxation.lower_bound
 
     @property
@@ -366,24 +369,24 @@ class _Search:
         if self.best is not None:
             self._noted[stage] = self.best.labels
 
-    def look_without_pairs(self, stages: Sequence[str]) -> None:
-        """Search without the pairs that are to be apart first, and make starts of what it finds.
+    def look_unbound(self, stages: Sequence[str]) -> None:
+        """Search as if every partition were allowed first, and make starts of what that finds.
 
         What it has found by the end of a stage, repaired, joins the same stage of this search: no
-        result is then above it, and where no repair was needed, pairs have cost nothing.
+        result is then above it, and where no repair was needed, pairs and limits have cost nothing.
         """
         from firstcut.partitioning.repair import respecting  # which few searches need
 
         left = self._deadline - self._began
 
         def hear(_: Progress) -> None:
-            # Of what keeps to the pairs there is nothing yet.
+            # Of what is allowed there is nothing yet.
             self._tell(stages[0], 0.0, math.inf)
             if self.is_stopped:
                 free.stop()
 
         free = _Search(
-            replace(self._problem, apart=None),
+            replace(self._problem, apart=None, limits=None, offset=0.0),
             self.n_clusters,
             self._seed,
             self._n_threads,
@@ -393,11 +396,12 @@ class _Search:
             None if self._callback is None else hear,
         )
         try:
-            free.run(stages, ())
+            # Balanced clusters that cut few edges are not near those: a first look is enough.
+            free.run(stages[:1] if self._problem.offset > 0.0 else stages, ())
         except KeyboardInterrupt:
             if free.best is not None:
                 kept = respecting(self.scaled, free.best.labels, self.n_clusters)
-                assert kept is not None  # as there is a colouring
+                assert kept is not None  # as there is a colouring, or a packing
                 self.consider(Trial(kept, self.scaled.value(kept), 0))
             raise
         if free._relaxation is not None:  # which is that of the same graph
@@ -406,7 +410,7 @@ class _Search:
         for stage, labels in free._noted.items():
             if before is None or not np.array_equal(labels, before):
                 kept = respecting(self.scaled, labels, self.n_clusters)
-                assert kept is not None  # as there is a colouring
+                assert kept is not None  # as there is a colouring, or a packing
                 self.starts[stage] = [kept]
             before = labels
 
@@ -453,7 +457,7 @@ class _Search:
         self._waiting.run(lambda: self.run_whole(stages, given), self.stop)
 
     def run_whole(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
-        """Number the nodes anew where that helps, look without pairs if there are any, and run."""
+        """Number the nodes anew where that helps, look unbound if anything is bound, and run."""
         self._stage = stages[0]
         if self._problem.n_nodes > NUMBERED_NODES:
             from firstcut.partitioning.ordering import is_scattered, numbered_anew
@@ -463,8 +467,8 @@ class _Search:
                 self._problem = self._numbering.problem
                 self.scaled = self._problem.within_range()
                 given = [self._numbering.carry(labels) for labels in given]
-        if self._problem.apart is not None:
-            self.look_without_pairs(stages)
+        if self._problem.is_bound:
+            self.look_unbound(stages)
         self.run(stages, given)
 
     def run(self, stages: Sequence[str], given: Sequence[np.ndarray]) -> None:
@@ -524,6 +528,15 @@ def _check_memory(problem: Problem) -> None:
             f"A search of a graph of {n} nodes and {n_stored} stored weights",
             "Cut a graph of fewer neighbours, or leave its lightest edges out.",
         )
+
+
+def _least_edge_cut(problem: Problem, relaxation: Relaxation) -> float:
+    """Return what no balanced partition cuts less than; 0 where too little is known."""
+    limits, floors = problem.limits, relaxation.floors
+    assert limits is not None
+    if not relaxation.converged or floors is None:
+        return 0.0
+    return limits.least_edge_cut(floors, float(problem.node_weights.sum()))
 
 
 def _unless_given(

@@ -223,6 +223,11 @@ def clusters_of(
                 f"This {type(found).__name__} is not fitted, so there are no clusters to draw; "
                 "call fit first."
             )
+        if graph is None and hasattr(found, "view_cuts_"):
+            raise ValueError(
+                f"This {type(found).__name__} has {len(found.view_cuts_)} views, and a picture is "
+                "of one graph; pass graph=, one of its affinity_matrix_."
+            )
         labels, cut = found.labels_, getattr(found, "cut", cut)
         graph = found.affinity_matrix_ if graph is None else graph
     else:

@@ -1,0 +1,94 @@
+"""Views of images: what several kinds of features make of the same picture.
+
+Images come as an array of shape (n, height, width) and every view is an array of shape
+(n, n_features). Nothing is learned, and nothing looks at the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import factorial
+
+import numpy as np
+
+MOST_ORDER = 8
+"""Order of the largest moment of Zernike's that is taken."""
+
+N_ANGLES = 9
+"""Bins of the directions of gradients."""
+
+N_CELLS = 4
+"""Cells along each side of a picture that histograms are taken of."""
+
+
+def pixels(images: np.ndarray) -> np.ndarray:
+    """The picture itself."""
+    return images.reshape(len(images), -1)
+
+
+def fourier(images: np.ndarray) -> np.ndarray:
+    """Sizes of the Fourier coefficients, which do not change where a picture is shifted around."""
+    return np.abs(np.fft.rfft2(images)).reshape(len(images), -1)
+
+
+def zernike(images: np.ndarray) -> np.ndarray:
+    """Sizes of Zernike's moments on the disc in the picture, which do not change by rotation."""
+    height, width = images.shape[1:]
+    y, x = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
+    radius, angle = np.hypot(x, y), np.arctan2(y, x)
+    inside = radius <= 1.0
+    found = []
+    for order in range(MOST_ORDER + 1):
+        for turns in range(order % 2, order + 1, 2):
+            polynomial = np.zeros_like(radius)
+            for s in range((order - turns) // 2 + 1):
+                ways = factorial(s) * factorial((order + turns) // 2 - s)
+                ways *= factorial((order - turns) // 2 - s)
+                polynomial += (-1) ** s * factorial(order - s) / ways * radius ** (order - 2 * s)
+            basis = (order + 1) / np.pi * polynomial * np.exp(-1j * turns * angle) * inside
+            found.append(np.abs(np.tensordot(images, basis, axes=2)))
+    return np.stack(found, axis=1)
+
+
+def binary_patterns(images: np.ndarray) -> np.ndarray:
+    """Histograms, cell by cell, of which of a pixel's neighbours are brighter (LBP)."""
+    from skimage.feature import local_binary_pattern
+
+    found = []
+    for image in images:
+        scaled = np.round(255 * (image - image.min()) / max(float(np.ptp(image)), 1e-12))
+        codes = local_binary_pattern(scaled.astype(np.uint8), 8, 1, method="uniform").astype(int)
+        found.append(_histograms(codes, np.ones(codes.shape), 10))
+    return np.sqrt(found)
+
+
+def gradients(images: np.ndarray) -> np.ndarray:
+    """Histograms, cell by cell, of the directions in which brightness changes (HOG)."""
+    found = []
+    for image in images.astype(np.float64):
+        down, right = np.gradient(image)
+        angle = np.mod(np.arctan2(down, right), np.pi)
+        bins = np.minimum((angle / np.pi * N_ANGLES).astype(int), N_ANGLES - 1)
+        found.append(_histograms(bins, np.hypot(down, right), N_ANGLES))
+    return np.sqrt(found)
+
+
+def _histograms(bins: np.ndarray, weights: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the histograms of all cells, each divided by its sum."""
+    height, width = bins.shape
+    rows = np.arange(height) * N_CELLS // height
+    columns = np.arange(width) * N_CELLS // width
+    cell = rows[:, None] * N_CELLS + columns
+    counts = np.bincount((cell * n_bins + bins).ravel(), weights.ravel(), N_CELLS**2 * n_bins)
+    table = counts.reshape(-1, n_bins)
+    return (table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)).ravel()
+
+
+VIEWS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "pixels": pixels,
+    "Fourier": fourier,
+    "Zernike": zernike,
+    "LBP": binary_patterns,
+    "HOG": gradients,
+}
+"""The views by name."""

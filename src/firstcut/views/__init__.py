@@ -1,0 +1,1 @@
+"""Several graphs over the same nodes, and one partition of them all."""
