@@ -291,7 +291,7 @@ def test_the_graph_learned_of_any_samples(seed, n_clusters, solver):
 REAL = {
     "iris": (IRIS, 3),
     "wine": (WINE, 3),
-    "digits": (DIGITS[:500], 10),
+    "digits": (DIGITS[:300], 10),
     "moons": (make_moons(200, noise=0.08, random_state=0)[0], 2),
     "circles": (make_circles(300, factor=0.4, noise=0.05, random_state=0)[0], 2),
 }
@@ -397,10 +397,10 @@ def test_scaled_graphs_and_samples_give_the_same(norm, solver):
 def test_a_seed_fixes_the_graph_on_any_number_of_threads(solver, monkeypatch):
     # Small blocks, so that there is something to share.
     monkeypatch.setattr("firstcut.learned.rows.ROWS", 64)
-    S = firstcut.adaptive_neighbors_graph(DIGITS[:400], include_self=False)
+    S = firstcut.adaptive_neighbors_graph(DIGITS[:250], include_self=False)
     one, three, other = (
         (
-            firstcut.learned_graph(DIGITS[:400], 10, solver=solver, random_state=seed, n_jobs=jobs),
+            firstcut.learned_graph(DIGITS[:250], 10, solver=solver, random_state=seed, n_jobs=jobs),
             firstcut.constrained_rank_graph(
                 S, 10, "l1", solver=solver, random_state=seed, n_jobs=jobs
             ),
@@ -415,7 +415,7 @@ def test_a_seed_fixes_the_graph_on_any_number_of_threads(solver, monkeypatch):
 
 
 def test_nothing_of_n_by_n_is_made(monkeypatch):
-    n = 20_000
+    n = 8_000
     X, _ = make_blobs(n, n_features=4, centers=3, cluster_std=2.0, random_state=0)
     largest = 0
     empty = np.empty
