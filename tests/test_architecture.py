@@ -54,8 +54,9 @@ ROOMS = {
     "certification": {*METHOD, "partitioning", "isolated"},
     "anchors": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
     "views": {*FOUNDATION, "kernels", "relaxation", "partitioning", "isolated"},
+    "learned": {*FOUNDATION, "kernels", "affinity", "relaxation", "partitioning"},
     "estimator": {*METHOD, "affinity", "partitioning", "certification", "isolated", "graph_inputs"}
-    | {"anchors", "views"} - {"kernels"},
+    | {"anchors", "views", "learned"} - {"kernels"},
     "files": set(),
     "comparison": {"graph", "cuts", "relaxation", "discretization", "partitioning"},
     "page_design": set(),
@@ -241,6 +242,7 @@ PUBLIC_CALLS = {
     "exact": lambda S, y: firstcut.exact_partition(S[:9, :9] + np.ones((9, 9)), 2),
     "tight": lambda S, y: firstcut.partition(S, 3, lower_bound="tight", random_state=0),
     "certify": lambda S, y: firstcut.certify(S, y, random_state=0),
+    "constrained_rank_graph": lambda S, y: firstcut.constrained_rank_graph(S, 3),
     "compare": lambda S, y: firstcut.compare(S, 3, methods=["rotation"], random_state=0),
     "cut_path": lambda S, y: firstcut.cut_path(S, [2, 3], affinity="precomputed", random_state=0),
 }

@@ -156,6 +156,23 @@ BAD = {
         {"X": X, "n_neighbors": 3, "scale_neighbor": 2},
         {**SAMPLES, "scale_neighbor": COUNTS},
     ),
+    firstcut.learned_graph: (
+        {"X": X, "n_clusters": 2, "n_neighbors": 3},
+        {**SAMPLES, "n_clusters": COUNTS, "solver": NAMES, "max_iter": COUNTS},
+    ),
+    firstcut.constrained_rank_graph: (
+        {"graph": GRAPH, "n_clusters": 3},
+        {
+            "graph": MATRICES,
+            "symmetrize": SYMMETRIZE,
+            "n_clusters": COUNTS,
+            "norm": NAMES,
+            "solver": NAMES,
+            "max_iter": COUNTS,
+            "random_state": SEEDS,
+            "n_jobs": without(COUNTS, "None", "-1"),
+        },
+    ),
     firstcut.anchor_graph: (
         {"X": X, "n_anchors": 6, "n_neighbors": 3},
         {

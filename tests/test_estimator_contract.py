@@ -37,6 +37,7 @@ SETTINGS = [
     SpectralClustering(affinity="anchors", n_anchors=30),
     SpectralClustering(views=[slice(None), slice(0, 1)]),
     SpectralClustering(affinity=["adaptive_neighbors", "rbf"], view_weights="equal"),
+    SpectralClustering(n_clusters=2, affinity="learned"),
 ]
 
 

@@ -57,6 +57,7 @@ def objects() -> dict[str, object]:
         "fitted path": fitted.cut_path_,
         "fitted source": fitted.cut_path_.source,
         "anchor graph": anchored.affinity_matrix_,
+        "learned graph": firstcut.learned_graph(X, 3),
         "path of anchors": anchored.cut_path_,
         "source of anchors": anchored.cut_path_.source,
         "relaxation": relaxation,

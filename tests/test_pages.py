@@ -181,3 +181,10 @@ def test_the_tables_of_anchor_graphs_are_those_on_record():
 
     page = draw_large_data.PAGE.read_text(encoding="utf-8")
     assert draw_large_data.renewed(page) == page
+
+
+def test_the_tables_of_learned_graphs_are_those_on_record():
+    from docs import draw_learned_graphs
+
+    page = draw_learned_graphs.PAGE.read_text(encoding="utf-8")
+    assert draw_learned_graphs.renewed(page) == page

@@ -367,6 +367,7 @@ def test_symmetrizing_what_is_symmetric_changes_nothing(S):
 
 CALLS = {
     "partition": lambda f, S, **k: f(S, 2, random_state=0, **k).labels,
+    "constrained_rank_graph": lambda f, S, **k: f(S, 2, **k).graph.toarray(),
     "refine": lambda f, S, **k: f(S, [0, 0, 1, 1], **k).labels,
     "cut_value": lambda f, S, **k: f(S, [0, 0, 1, 1], **k),
     "certify": lambda f, S, **k: f(S, [0, 0, 1, 1], random_state=0, **k).lower_bound,

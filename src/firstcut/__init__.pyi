@@ -24,6 +24,9 @@ from .estimator.cut_path_of_samples import cut_path as cut_path
 from .estimator.spectral_clustering import SpectralClustering as SpectralClustering
 from .images import ImageGraph as ImageGraph
 from .images import image_graph as image_graph
+from .learned.constrained_rank import constrained_rank_graph as constrained_rank_graph
+from .learned.learned_graph import learned_graph as learned_graph
+from .learned.result import LearnedGraph as LearnedGraph
 from .metrics import clustering_accuracy as clustering_accuracy
 from .metrics import normalized_mutual_info as normalized_mutual_info
 from .partitioning.cut_path import CutPath as CutPath

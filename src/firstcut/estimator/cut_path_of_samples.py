@@ -14,7 +14,7 @@ from firstcut.affinity import AFFINITIES, affinity_of
 from firstcut.affinity.square_check import warn_of_graph
 from firstcut.cuts import CutLike, as_problem, given_graph
 from firstcut.estimator.given_graph import read_given
-from firstcut.estimator.parameters import ANCHORS, DEFAULTS
+from firstcut.estimator.parameters import ANCHORS, DEFAULTS, LEARNED
 from firstcut.graph import as_graph
 from firstcut.partitioning.cut_path import CutPath, check_numbers, cut_path_problem
 from firstcut.partitioning.efforts import EFFORTS
@@ -98,6 +98,11 @@ def cut_path(
         raise ValueError(
             "affinity='anchors' stores no edges, which a path needs; SpectralClustering('auto', "
             "affinity='anchors').fit(X).cut_path_ has the path of anchors."
+        )
+    if isinstance(affinity, str) and affinity == LEARNED:
+        raise ValueError(
+            "affinity='learned' makes another graph for every number of clusters, and a path cuts "
+            "one graph; pass affinity='adaptive_neighbors', which it begins with."
         )
     chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
     if symmetrize is not None and chosen.takes != "affinities":

@@ -49,6 +49,10 @@ ANCHORS = "anchors"
 """The affinity that ties samples to anchors. It is the estimator's alone: what it makes stores no
 edges, and those in :data:`firstcut.AFFINITIES` return a matrix."""
 
+LEARNED = "learned"
+"""The affinity whose graph has a component for every cluster. It is the estimator's alone, as it
+needs the number of clusters."""
+
 ANCHOR_PARAMETERS = ("n_anchors", "n_neighbors", "max_memory", "folder", "device", "n_jobs")
 """Parameters of the estimator that go to :func:`firstcut.anchor_graph`."""
 
@@ -73,7 +77,7 @@ CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
     "n_init": [_COUNT, None],
     "gamma": [Interval(Real, 0, None, closed="left")],
-    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS}), list],
+    "affinity": [callable, StrOptions({*AFFINITIES, ANCHORS, LEARNED}), list],
     "n_neighbors": [_COUNT, None],
     "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
     "assign_labels": [StrOptions({*DISCRETIZERS, *METHOD_ALIASES}), None],
@@ -163,7 +167,14 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
     Affinity, dict
     """
     name = parameters["affinity"]
-    affinity = pairwise_kernel(name) if callable(name) else AFFINITIES[name]
+    if callable(name):
+        affinity = pairwise_kernel(name)
+    elif name == LEARNED:
+        from firstcut.estimator.learned import learned_affinity  # which few fits need
+
+        affinity = learned_affinity(parameters["n_clusters"], parameters["solver"])
+    else:
+        affinity = AFFINITIES[name]
     known = affinity.parameters
     _warn_of_unused(parameters, [*known, *(SEARCH_PARAMETERS if affinity.searches else ())])
     # Copied: the caller's dict is not ours to change.
@@ -214,6 +225,7 @@ def _warn_of_unused(parameters: Mapping[str, Any], known: Sequence[str]) -> None
         if unused[0] in its.parameters or (searched and its.searches)
     ]
     have += [ANCHORS] if unused[0] in ANCHOR_PARAMETERS else []
+    have += [LEARNED] if searched or unused[0] in ("n_neighbors", "metric") else []
     warn_caller(
         f"{told} has no effect: affinity={parameters['affinity']!r} does not have it. What has "
         f"{unused[0]}: {', '.join(map(repr, have))}."

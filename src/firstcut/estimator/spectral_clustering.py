@@ -29,6 +29,7 @@ from firstcut.estimator.eigenpairs import FittedEigenpairs
 from firstcut.estimator.parameters import (
     ANCHORS,
     CONSTRAINTS,
+    LEARNED,
     check_counts,
     resolve,
     resolve_affinity,
@@ -205,6 +206,8 @@ class SpectralClustering(
         - "anchors": samples are tied to ``n_anchors`` anchors and joined through these, for data of
           any size: X may lie in files, and nothing of n² is made; see
           :func:`firstcut.anchor_graph`.
+        - "learned": a graph that is learned together with its clusters, one component for each;
+          see :func:`firstcut.learned_graph`, whose ``solver`` is that of the estimator.
         - "precomputed": X is the graph: affinities between samples, or a graph of networkx,
           igraph, torch_geometric, pandas (an edge list) or AnnData.
         - "precomputed_nearest_neighbors": X is distances; each sample is joined to its
@@ -227,7 +230,7 @@ class SpectralClustering(
         Constant of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a callable affinity; or ``offset``, ``include_self``,
-        ``scale_neighbor`` and ``metric_params`` of the neighbour graphs.
+        ``scale_neighbor``, ``metric_params`` and ``max_iter`` of the neighbour graphs.
     n_jobs : int, default=None
         Threads of the neighbour search and of the multilevel solver; None and -1 mean one per
         available core. The result does not depend on it.
@@ -761,7 +764,8 @@ class SpectralClustering(
             from firstcut.estimator.given_graph import read_given  # which arrays do not need
 
             n_known = None if reset else self.n_features_in_
-            takes = "samples" if is_anchored else affinity_of(self.affinity).takes
+            is_own = self.affinity in (ANCHORS, LEARNED)  # which are those of the estimator alone
+            takes = "samples" if is_own else affinity_of(self.affinity).takes
             X, names = read_given(X, takes, self.affinity, n_known)
         if reset:
             self.node_names_: tuple[Any, ...] | None = names
@@ -792,7 +796,7 @@ class SpectralClustering(
         if not reset:
             return self._checked(on_host(X), reset=False)
         known = AFFINITIES.get(self.affinity) if isinstance(self.affinity, str) else None
-        if known is None or not known.searches:
+        if self.affinity != LEARNED and (known is None or not known.searches):
             return self._checked(on_host(X), reset=True)
         self._count(X.shape, reset)
         return X

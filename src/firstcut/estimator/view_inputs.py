@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from firstcut.affinity import AFFINITIES, affinity_of
 from firstcut.estimator.given_graph import read_given
-from firstcut.estimator.parameters import ANCHORS, check_counts
+from firstcut.estimator.parameters import ANCHORS, LEARNED, check_counts
 from firstcut.graph import Graph
 from firstcut.graph_inputs import is_foreign
 from firstcut.validation import refuse_masked
@@ -56,6 +56,12 @@ def affinities_of(model: Any, n_views: int) -> list[Any]:
             raise ValueError(
                 "affinity='anchors' stores no edges, which views need; pass another affinity, as "
                 "'adaptive_neighbors'."
+            )
+        if isinstance(name, str) and name == LEARNED:
+            raise ValueError(
+                "affinity='learned' makes a graph in as many pieces as clusters of one view alone, "
+                "which leaves nothing to the others; pass 'adaptive_neighbors', which it begins "
+                "with."
             )
         if not callable(name) and not (isinstance(name, str) and name in AFFINITIES):
             raise ValueError(

@@ -1,0 +1,154 @@
+"""Learned graphs: components, turns, seconds and agreement with classes, beside a plain cut.
+
+The plain cut is the ratio cut of the graph that learning begins with, that of adaptive neighbours.
+``learned_graph`` learns from the samples (CAN), ``constrained_rank_graph`` from that graph (CLR),
+each with the clusters of the search as vectors ("multilevel") and with eigenvectors as published
+("spectral"). Constants were set on some of the sets, which are marked. The papers' data is read
+from ``FIRSTCUT_DATA``, divided by its largest value; sets that are not there are left out.
+
+"CAN, as described" is ``_published_can``, the authors' algorithm in full matrices, on sets of up to
+1,500 samples. It may end with another number of components, which then are its clusters.
+
+The last row has 70,000 samples: each lies between a digit of scikit-learn's and one of its ten
+nearest, with noise of variance 1.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits, make_circles, make_moons
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import scale
+
+import firstcut
+from benchmarks._published_can import published_can
+from firstcut import datasets
+
+SETS = ("coil20", "umist", "usps", "jaffe", "yale", "orl", "msra", "glass", "segment")
+BUNDLED = ("digits", "iris", "wine", "breast_cancer")
+LOOKED_AT = {"umist", "glass", "segment", "usps", "digits", "wine", "breast_cancer"}
+"""Sets by which constants were set, or that were seen while they were."""
+
+MANY = 70_000
+MOST_IN_FULL = 1500
+"""Samples up to which full matrices are made."""
+
+SHAPES_DRAWN = 10
+"""Samples of every shape in the plane, whose figures are means."""
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return a row for every set."""
+    names = (*BUNDLED, *SETS)
+    rows = []
+    _row("compiles", *_of_name("iris"), quick)
+    for name in names[:2] if quick else names:
+        try:
+            X, y = _of_name(name)
+        except FileNotFoundError:
+            continue
+        rows.append(_row(name, X, y, quick))
+        print(rows[-1], flush=True)
+    shapes = [_shape(name, 2 if quick else SHAPES_DRAWN) for name in ("moons", "circles")]
+    return {"rows": rows, "shapes": shapes, "many": _many(3000 if quick else MANY)}
+
+
+def _of_name(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples, divided by their largest value, and their classes."""
+    found = datasets.load(name, download=False)
+    if name == "breast_cancer":  # whose features have different units
+        return scale(found.X), found.y
+    return found.X / np.abs(found.X).max(), found.y
+
+
+def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]:
+    c = int(y.max()) + 1
+    graph = firstcut.adaptive_neighbors_graph(X, include_self=False)
+    begin = perf_counter()
+    plain = firstcut.partition(graph, c, "ratio", effort="fast", lower_bound=False, random_state=0)
+    methods = {"plain cut": _told(y, plain.labels, perf_counter() - begin)}
+    for solver in ("multilevel", "spectral"):
+        calls = {"learned": lambda s=solver: firstcut.learned_graph(X, c, solver=s)}
+        for norm in ("l2",) if quick else ("l2", "l1"):
+            calls[f"nearest {norm}"] = lambda s=solver, norm=norm: firstcut.constrained_rank_graph(
+                graph, c, norm, solver=s
+            )
+        for method, call in calls.items():
+            begin = perf_counter()
+            found = call()
+            seconds = perf_counter() - begin
+            told = _told(y, found.labels, seconds) | {
+                "n_components": found.n_components,
+                "converged": found.converged,
+                "n_iter": found.n_iter,
+            }
+            methods[f"{method}, {solver}"] = told
+    if len(y) <= MOST_IN_FULL:
+        begin = perf_counter()
+        other = published_can(X, c)
+        methods["CAN, as described"] = _told(y, other.labels, perf_counter() - begin) | {
+            "n_components": other.n_components,
+            "converged": other.n_components == c,
+            "n_iter": other.n_iter,
+        }
+    return {
+        "data": name,
+        "n": len(y),
+        "n_clusters": c,
+        "looked_at": name in LOOKED_AT,
+        "methods": methods,
+    }
+
+
+def _shape(name: str, count: int) -> dict[str, Any]:
+    """Return mean accuracies on shapes in the plane, whose clusters are known."""
+    draw = {
+        "moons": lambda seed: make_moons(400, noise=0.08, random_state=seed),
+        "circles": lambda seed: make_circles(400, factor=0.5, noise=0.06, random_state=seed),
+    }[name]
+    rows = [_row(name, *draw(seed), quick=False) for seed in range(count)]
+    means = {
+        method: {
+            "accuracy": round(float(np.mean([r["methods"][method]["accuracy"] for r in rows])), 3),
+            "converged": all(r["methods"][method].get("converged", True) for r in rows),
+        }
+        for method in rows[0]["methods"]
+    }
+    return {"data": name, "n": 400, "drawn": count, "methods": means}
+
+
+def _many(n: int) -> dict[str, Any]:
+    """Time many samples, with the clusters of the search as vectors."""
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    near = NearestNeighbors(n_neighbors=11).fit(X).kneighbors(X, return_distance=False)
+    first = rng.integers(len(y), size=n)
+    second = near[first, rng.integers(1, 11, n)]
+    share = rng.random((n, 1))
+    samples = share * X[first] + (1 - share) * X[second] + rng.normal(size=(n, X.shape[1]))
+    told: list[Any] = []
+    begin = perf_counter()
+    found = firstcut.learned_graph(samples, 10, callback=told.append)
+    seconds = perf_counter() - begin
+    return {
+        "n": n,
+        "n_features": X.shape[1],
+        "seconds_of_neighbors": round(told[0].seconds, 1),
+        "recall": round(told[0].recall, 3),
+        "n_components": found.n_components,
+        "converged": found.converged,
+        "n_iter": found.n_iter,
+        "n_stored": int(found.graph.nnz),
+        **_told(y[first], found.labels, seconds),
+    }
+
+
+def _told(y: np.ndarray, labels: np.ndarray, seconds: float) -> dict[str, Any]:
+    return {
+        "accuracy": round(firstcut.clustering_accuracy(y, labels), 3),
+        "nmi": round(firstcut.normalized_mutual_info(y, labels), 3),
+        "seconds": round(seconds, 2),
+    }
