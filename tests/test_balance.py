@@ -81,7 +81,7 @@ def drawn(data, max_nodes):
 @given(st.data())
 def test_tiny_graphs_are_cut_by_the_best_balanced_partition(data):
     """And refused just where there is none."""
-    S, c, cut, balance, values = drawn(data, 7)
+    S, c, cut, balance, values = drawn(data, 6)
     if not values:
         with pytest.raises(ValueError, match="balance"):
             firstcut.partition(S, c, cut, balance=balance, **FAST)
@@ -95,7 +95,7 @@ def test_tiny_graphs_are_cut_by_the_best_balanced_partition(data):
 @settings(max_examples=50)
 @given(st.data())
 def test_the_search_is_in_balance_and_never_below_the_optimum(data):
-    S, c, cut, balance, values = drawn(data, 7)
+    S, c, cut, balance, values = drawn(data, 6)
     assume(values)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "ENUMERATED_NODES", 0)
@@ -134,7 +134,7 @@ def test_the_search_mostly_finds_the_smallest_balanced_cut(monkeypatch):
 # -- larger ones
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.data())
 def test_any_graph_is_cut_in_balance_at_any_effort(data):
     S = data.draw(graphs(min_nodes=8, max_nodes=40))
@@ -153,10 +153,10 @@ def test_any_graph_is_cut_in_balance_at_any_effort(data):
 
 @pytest.mark.parametrize(
     ("c", "cut", "balance"),
-    [(2, "ratio", 0.0), (5, "normalized", 0.03), (16, "ratio", 0.03), (6, "ratio", (0.2, 0.1))],
+    [(2, "ratio", 0.0), (5, "normalized", 0.03), (12, "ratio", (0.2, 0.1))],
 )
 def test_more_effort_is_never_worse(c, cut, balance):
-    S, values = points_graph(300), []
+    S, values = points_graph(180), []
     for effort in EFFORTS:
         found = firstcut.partition(S, c, cut, balance=balance, effort=effort, random_state=3)
         check(S, found, c, cut, balance)
@@ -237,7 +237,7 @@ def edge_cut(S, labels):
 @given(st.data())
 def test_the_edge_cut_is_that_of_balanced_clusters(data):
     """Never below the smallest of all balanced partitions, and its bound is none above it."""
-    S = data.draw(graphs(min_nodes=3, max_nodes=7))
+    S = data.draw(graphs(min_nodes=3, max_nodes=6))
     n = len(S)
     c, balance = data.draw(st.integers(2, n)), data.draw(BALANCES)
     fitting = [
@@ -258,12 +258,12 @@ def test_the_edge_cut_is_that_of_balanced_clusters(data):
     assert found.lower_bound <= best * (1 + 1e-9) + 1e-12
 
 
-@pytest.mark.parametrize(("c", "balance"), [(2, 0.0), (5, 0.03), (9, (0.1, 0.1))])
+@pytest.mark.parametrize(("c", "balance"), [(2, 0.0), (9, (0.1, 0.1))])
 def test_more_effort_never_cuts_more_edges(c, balance):
-    S, values = points_graph(270), []
+    S, values = points_graph(180), []
     for effort in EFFORTS:
         found = firstcut.partition(S, c, "edges", balance=balance, effort=effort, random_state=3)
-        assert is_balanced(np.ones(270), found.labels, c, balance)
+        assert is_balanced(np.ones(180), found.labels, c, balance)
         assert found.cut_value == int(found.cut_value) == edge_cut(S, found.labels)
         values.append(found.cut_value)
     assert values == sorted(values, reverse=True)
