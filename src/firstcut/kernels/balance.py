@@ -13,7 +13,7 @@ from __future__ import annotations
 from firstcut.kernels import kernel
 from firstcut.kernels.climb import pop, push
 from firstcut.kernels.exchange import move_over
-from firstcut.kernels.moves import TOLERANCE, apply_move, best_move, ties
+from firstcut.kernels.moves import TOLERANCE, apply_move, ties
 
 MOST_TRIED = 12
 """Nodes that are asked to make room for one, at most: those that it costs least come first."""
@@ -24,14 +24,44 @@ FAR = 2**30
 
 @kernel
 def list_moves(problem, state, scratch, nodes, change, target):
-    """Fill in what the best move of each of ``nodes`` is worth and where it leads, limits or not.
+    """Fill in where each of ``nodes`` had best move, and what that is worth by its edges alone.
 
-    The target is -1 where there is none. O(edges of the nodes).
+    Another node is to move the other way, so that clusters keep about their weight: what a move
+    does to it is left out, and limits are not looked at. The target is -1 where there is none.
+    Changes ``change`` and ``target``. O(edges of the nodes).
     """
+    indptr, indices, weights, _ = problem
+    labels, _, cluster_weights, _, _, _ = state
+    link, touched = scratch
     for q in range(nodes.shape[0]):
-        found, k, _, _, _ = best_move(nodes[q], problem, state, scratch)
-        change[q] = found
-        target[q] = k
+        i = nodes[q]
+        a = labels[i]
+        total = 0.0
+        own = 0.0
+        n_touched = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j == i:
+                continue
+            k = labels[j]
+            total += weights[p]
+            if k == a:
+                own += weights[p]
+                continue
+            if link[k] == 0.0:
+                touched[n_touched] = k
+                n_touched += 1
+            link[k] += weights[p]
+        change[q] = 0.0
+        target[q] = -1
+        for r in range(n_touched):
+            k = touched[r]
+            joined = (total - 2.0 * link[k]) / cluster_weights[k]
+            if target[q] < 0 or joined < change[q]:
+                change[q] = joined
+                target[q] = k
+            link[k] = 0.0
+        change[q] += (2.0 * own - total) / cluster_weights[a]
 
 
 @kernel

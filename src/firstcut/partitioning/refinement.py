@@ -256,7 +256,7 @@ class State:
         """Make the exchanges that help and keep to the limits; return how many."""
         from firstcut.kernels.balance import exchange_within, list_moves  # which few searches need
 
-        # 1. What the best move of every node on a border would be if there were no limits.
+        # 1. Where every node on a border would best move if others made room.
         nodes = np.flatnonzero(self.on_border()).astype(np.int32)
         change, target = np.empty(nodes.size), np.empty(nodes.size, dtype=np.int32)
         list_moves(self.arrays, self.sums, self.scratch, nodes, change, target)
