@@ -102,6 +102,7 @@ FAULTS = {
     "exact": ("exact_partition", WORSE),
     "refine": ("refine", WORSE),
     "optimum": ("partition", WORSE),
+    "balance": ("partition", WORSE),
     "clusters": ("partition", firstcut.Partition(np.array([1, 1, 0, 0]), 1.0)),
 }
 """By law, a function and an answer of it that is wrong for the path."""

@@ -114,7 +114,7 @@ def init_is_never_lost(case: GraphCase) -> None:
 
 
 def balance_is_kept(case: GraphCase) -> None:
-    """No cluster is above the limit of `balance`, which is refused only where none can keep it."""
+    """No cluster is above the limit of `balance`, which is called impossible only where it is."""
     only_if(case.n <= BALANCED_NODES)
     balance, c, b = BALANCES[case.number % len(BALANCES)], case.n_clusters, case.exact.b
     # Of nodes that weigh the same every other case counts edges.
@@ -132,6 +132,8 @@ def balance_is_kept(case: GraphCase) -> None:
     except ValueError as error:
         if "Pass balance=" not in str(error):
             raise
+        # What was only not found is not called impossible.
+        only_if("were found" not in str(error))
         # Nodes of equal weight fit where the most that one cluster must hold does.
         if case.n <= MOST_ENUMERATED:
             lightest = min(max(_loads(b, labels, c)) for labels in partitions(case.n, c))
