@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from firstcut.cuts import Problem
+from firstcut.cuts import ORDINARY, Problem
 from firstcut.memory import LITTLE_MEMORY, check_memory
 from firstcut.partitioning.coarsening import COARSENING_RULES
 from firstcut.partitioning.efforts import EFFORTS, Progress
@@ -47,9 +47,12 @@ BOUND_SHARE = 0.5
 FREE_SHARE = 0.4
 """The part of a time limit for the search that first leaves out what is not allowed."""
 
-LIMITED_TIMES = 2
-"""Times the work of an effort that a search has where weights are limited: starts are worse there,
-and more of them has to come from recombination."""
+EDGES_SHARE = 0.6
+"""The part by which a search that counts edges ends, where clusters are to be balanced."""
+
+EDGES_TIMES = 2
+"""Times the work of an effort that a search has where edges are counted in balance: starts are
+worse there, and more has to come from recombination."""
 
 MOST_THREADS = 8
 """Threads used by default: more gain little on what memory has to bring."""
@@ -346,8 +349,8 @@ class _Search:
         if effort.eigenproblem_share > 0.0:
             share = effort.eigenproblem_share * eigenproblem_work(self.scaled, self.n_clusters)
             budget = max(budget, share)
-        if self._problem.limits is not None:
-            budget *= LIMITED_TIMES
+        if self._problem.offset > 0.0:
+            budget *= EDGES_TIMES
         if self.level is not None and effort.huge_share > 0.0:
             budget = min(budget, (1.0 + effort.huge_share) * self._first_work)
         return budget
@@ -381,6 +384,27 @@ class _Search:
         What it has found by the end of a stage, repaired, joins the same stage of this search: no
         result is then above it, and where no repair was needed, pairs and limits have cost nothing.
         """
+        problem, counts_edges = self._problem, self._problem.offset > 0.0
+        # Balanced clusters that cut few edges are not near those: there a first look is enough.
+        free = self._look_beside(
+            replace(problem, apart=None, limits=None, offset=0.0),
+            stages[:1] if counts_edges else stages,
+            FREE_SHARE,
+        )
+        if free._relaxation is not None:  # which is that of the same graph
+            self._relaxation, self._unsolved = free._relaxation, False
+        assert free.best is not None  # as its first pass is never late
+        if problem.limits is None or counts_edges or problem.allows(free.best.labels):
+            return
+        # Where limits are tight clusters weigh about the same, and few edges are a small value.
+        if float(problem.graph.weights.sum()) <= ORDINARY:
+            self._look_beside(problem.counting_edges(), stages, EDGES_SHARE)
+
+    def _look_beside(self, problem: Problem, stages: Sequence[str], share: float) -> _Search:
+        """Search another problem of the same nodes, and make starts of what that finds.
+
+        It ends at ``share`` of the time limit.
+        """
         from firstcut.partitioning.repair import respecting  # which few searches need
 
         left = self._deadline - self._began
@@ -389,36 +413,34 @@ class _Search:
             # Of what is allowed there is nothing yet.
             self._tell(stages[0], 0.0, math.inf)
             if self.is_stopped:
-                free.stop()
+                other.stop()
 
-        free = _Search(
-            replace(self._problem, apart=None, limits=None, offset=0.0),
+        other = _Search(
+            problem,
             self.n_clusters,
             self._seed,
             self._n_threads,
             self._began,
-            None if left == math.inf else FREE_SHARE * left,
+            None if left == math.inf else share * left,
             False,
             None if self._callback is None else hear,
         )
         try:
-            # Balanced clusters that cut few edges are not near those: a first look is enough.
-            free.run(stages[:1] if self._problem.offset > 0.0 else stages, ())
+            other.run(stages, ())
         except KeyboardInterrupt:
-            if free.best is not None:
-                kept = respecting(self.scaled, free.best.labels, self.n_clusters)
+            if other.best is not None:
+                kept = respecting(self.scaled, other.best.labels, self.n_clusters)
                 assert kept is not None  # as there is a colouring, or a packing
                 self.consider(Trial(kept, self.scaled.value(kept), 0))
             raise
-        if free._relaxation is not None:  # which is that of the same graph
-            self._relaxation, self._unsolved = free._relaxation, False
         before = None
-        for stage, labels in free._noted.items():
+        for stage, labels in other._noted.items():
             if before is None or not np.array_equal(labels, before):
                 kept = respecting(self.scaled, labels, self.n_clusters)
                 assert kept is not None  # as there is a colouring, or a packing
-                self.starts[stage] = [kept]
+                self.starts.setdefault(stage, []).append(kept)
             before = labels
+        return other
 
     def report(self, stage: str, fraction: float) -> None:
         """Tell the callback where the search stands."""
