@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,6 +19,19 @@ settings.load_profile("firstcut")
 
 PAPER_DATASETS = ["jaffe", "umist", "orl", "yale", "coil20", "msra"]
 PAPER_DATASETS += ["wine", "glass", "segment", "usps", "fashion"]
+
+
+class NoFigureStays:
+    """Closes what a test, or an example in a docstring, has left open to pyplot."""
+
+    def pytest_runtest_teardown(self) -> None:
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # As a plugin, since a fixture of this file is not for the docstrings of the package.
+    config.pluginmanager.register(NoFigureStays())
 
 
 def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:

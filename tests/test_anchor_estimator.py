@@ -423,7 +423,7 @@ def test_a_graph_of_anchors_is_no_samples(model, affinity):
 
 
 def test_pictures_that_need_no_edges_are_drawn(model):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("matplotlib.pyplot")
     assert "5 clusters" in model.plot("embedding").get_title()
     assert "5 clusters" in model.plot("sizes").get_title()
     graph = model.affinity_matrix_
@@ -433,7 +433,6 @@ def test_pictures_that_need_no_edges_are_drawn(model):
             model.plot(kind)
     with pytest.raises(ValueError, match="cut_path_"):
         model.plot("evidence")
-    pyplot.close("all")
 
 
 def test_pictures_show_what_the_explicit_graph_shows(model):

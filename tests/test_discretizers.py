@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
 import firstcut
-from firstcut.discretization.alternation import Sweeper, random_labels
+from firstcut.discretization.alternation import Sweeper, nearest_orthogonal, random_labels
 from firstcut.discretization.empty_clusters import fill_empty_clusters
 from firstcut.discretization.selection import best_of
 from firstcut.kernels.sweep import cluster_sums, sweep
@@ -158,10 +158,30 @@ def test_unscaled_rotation_takes_signs_for_a_start(S, c, seed):
     relaxation = firstcut.relax(S, c, random_state=0)
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=c)
     flipped = replace(relaxation, eigenvectors=relaxation.eigenvectors * signs)
-    # one round, as later rotations are not unique where clusters are empty
+    # one round, as in later ones coordinates may be equal but for rounding
     options = {"method": "unscaled_rotation", "max_iter": 1}
     turned = firstcut.discretize(relaxation, rotation=np.diag(signs), **options)
     np.testing.assert_array_equal(turned.labels, firstcut.discretize(flipped, **options).labels)
+
+
+@given(c=st.integers(1, 8), lost=st.integers(0, 4), seed=st.integers(0, 999))
+def test_the_nearest_rotation_is_one_that_rounding_does_not_choose(c, lost, seed):
+    """Of all R with the largest trace, where clusters are empty, the nearest to the one before."""
+    rng = np.random.default_rng(seed)
+    matrix, before = rng.standard_normal((c, c)), np.linalg.qr(rng.standard_normal((c, c)))[0]
+    matrix[:, rng.permutation(c)[: min(lost, c)]] = 0.0
+    turn = nearest_orthogonal(matrix, before)
+    np.testing.assert_allclose(turn.T @ turn, np.eye(c), atol=1e-12)
+    largest = np.linalg.svd(matrix, compute_uv=False).sum()
+    assert np.sum(turn * matrix) == pytest.approx(largest, rel=1e-12)
+    # That before, with a tiny part of it for the matrix to be regular, has the same answer.
+    tiny = 1e-8 * max(np.abs(matrix).max(), 1.0)
+    np.testing.assert_allclose(turn, nearest_orthogonal(matrix + tiny * before), atol=1e-4)
+    # And so has the matrix in other coordinates, for which an SVD rounds otherwise.
+    other = np.linalg.qr(rng.standard_normal((c, c)))[0]
+    np.testing.assert_allclose(
+        turn, other.T @ nearest_orthogonal(other @ matrix, other @ before), atol=1e-8
+    )
 
 
 @settings(max_examples=30)

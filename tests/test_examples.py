@@ -41,15 +41,11 @@ def test_an_example_ends_with_a_picture(script, monkeypatch, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    plt.close("all")
     monkeypatch.setenv("FIRSTCUT_EXAMPLE_POINTS", str(FEW_POINTS))
     monkeypatch.chdir(tmp_path)
-    try:
-        runpy.run_path(str(script), run_name="__main__")
-        (number,) = plt.get_fignums()
-        plt.figure(number).savefig(tmp_path / "picture.png")
-    finally:
-        plt.close("all")
+    runpy.run_path(str(script), run_name="__main__")
+    (number,) = plt.get_fignums()
+    plt.figure(number).savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5000
 
 

@@ -56,14 +56,6 @@ def karate():
     return graph, firstcut.partition(graph, 4, random_state=0)
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    """Leave no figure to pyplot, should something have imported it."""
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
-
-
 def contrast(one, other):
     low, high = sorted((luminance(*to_rgb(one)), luminance(*to_rgb(other))))
     return (high + 0.05) / (low + 0.05)

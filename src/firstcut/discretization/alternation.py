@@ -50,13 +50,16 @@ class Sweeper:
         count = np.empty(c, dtype=np.int64)
         self._scratch = np.empty(c), cluster_weights, count, np.empty(c), np.empty(c)
 
-    def rotation(self, labels: np.ndarray) -> np.ndarray:
-        """Solve R: of all orthogonal matrices the nearest to (F − ηAF)ᵀ G, U Vᵀ of its SVD."""
+    def rotation(self, labels: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+        """Solve R: of all orthogonal matrices the nearest to (F − ηAF)ᵀ G, U Vᵀ of its SVD.
+
+        Where more than one is, it is the one nearest to ``before`` (None: the identity).
+        """
         _, cluster_weights, count, _, _ = self._scratch
         # The product is made of sums over clusters: row k of the sums, divided by √b(C_k), is row
         # k of Gᵀ (F − ηAF).
         cluster_sums(self._rows, self._weights, labels, self._sums, cluster_weights, count)
-        return nearest_orthogonal((self._sums / np.sqrt(cluster_weights)[:, None]).T)
+        return nearest_orthogonal((self._sums / np.sqrt(cluster_weights)[:, None]).T, before)
 
     def sweep(self, labels: np.ndarray, rotation: np.ndarray, most: int = 1) -> tuple[int, float]:
         """Sweep over the rows until none moves, or ``most`` times; return moves and the loss.
@@ -112,11 +115,11 @@ def alternate(
     # Step 1. Initialize Y.
     labels = labels.copy()
     history: list[float] = []
-    converged = False
+    turn, converged = None, False
     while len(history) < max_iter and not converged:
         # Step 2. Solve R.
         solved = rotation is None
-        turn = sweeper.rotation(labels) if rotation is None else rotation
+        turn = sweeper.rotation(labels, turn) if rotation is None else rotation
         # Steps 3 to 5. For every row in turn, move it to the cluster of largest gain δ_ij, unless
         # that would empty the cluster it is in.
         moves, loss = sweeper.sweep(labels, turn, sweeps)
@@ -140,13 +143,23 @@ def inverse_of_largest(relaxation: Relaxation) -> float:
     return scale if np.isfinite(scale) else 0.0
 
 
-def nearest_orthogonal(matrix: np.ndarray) -> np.ndarray:
+def nearest_orthogonal(matrix: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
     """Return the orthogonal R that maximises tr(Rᵀ matrix): U Vᵀ of its SVD (the paper's Eq. R).
+
+    A singular matrix, as an empty cluster makes it, has more than one such R: then it is the one
+    nearest to ``before`` (None: the identity). An SVD would let rounding choose among them.
 
     ``scipy.linalg.polar`` returns it too, in 30 µs instead of 19 for ten clusters, which is a sixth
     of the time of :func:`firstcut.cut_path`.
     """
-    left, _, right = np.linalg.svd(matrix)
+    left, sizes, right = np.linalg.svd(matrix)
+    rank = int(np.count_nonzero(sizes > sizes.size * np.finfo(float).eps * sizes[0]))
+    if rank < sizes.size:
+        # R is free between what the matrix does not reach and what it loses.
+        unreached, lost = left[:, rank:], right[rank:]
+        free = unreached.T @ (lost.T if before is None else before @ lost.T)
+        outer, _, inner = np.linalg.svd(free)
+        left[:, rank:] = unreached @ (outer @ inner)
     return np.asarray(left @ right)
 
 

@@ -122,7 +122,7 @@ def _run(rows: np.ndarray, turn: np.ndarray, max_iter: int) -> Discretization:
         sums = np.zeros((c, c))
         for j in range(c):
             sums[j] = np.bincount(labels, rows[:, j], minlength=c)
-        turn = nearest_orthogonal(sums)
+        turn = nearest_orthogonal(sums, turn)
         # ‖X R − Y‖² = ‖X‖² + ‖Y‖² − 2 ⟨R, XᵀY⟩; a row of zeros keeps ‖X‖² below n.
         history.append(float(np.sum(rows**2)) + n - 2.0 * float(np.sum(turn * sums)))
     # By the coordinates that the labels were read off.

@@ -88,6 +88,10 @@ SMALL = 1.0 / 30.0
 """Part of the size of a node's component, in the mean over nodes, below which a component is an
 outlier and no cluster."""
 
+ROUNDING = 1e-13
+"""Part of the last eigenvalue up to which one may be what rounding has left of 0, and has no
+logarithm to speak of."""
+
 EQUAL = 1e-6
 """Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves."""
 
@@ -293,8 +297,7 @@ def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]
     values = eigenvalues[floor:]
     if values.size <= FEWEST or values[-1] <= 0.0:
         return {}
-    # What rounding leaves of an eigenvalue has no logarithm to speak of.
-    level = np.log(np.maximum(values, np.finfo(np.float64).eps * values[-1]))
+    level = np.log(np.maximum(values, ROUNDING * values[-1]))
     rank = np.log(np.arange(1, values.size + 1))
     steps = {}
     for i in range(1, values.size - FEWEST + 1):

@@ -38,6 +38,10 @@ COMPLEMENT = 20
 MULTIGRID_LIFT = 1e-5
 """Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1."""
 
+RUN = 50
+"""Iterations after which it begins again with the block that it has: where rounding has spoiled its
+directions a run makes no more progress, and without them it goes on, in up to three times fewer."""
+
 SLACK = 2.0
 """Tolerances that a residual may be off by to count as converged: the last step may round it up."""
 
@@ -105,7 +109,9 @@ def _iterate(
     # 1. Begin with a block of random vectors, shape (n, count + GUARDS).
     block = rng.standard_normal((null.size, count + GUARDS))
     while True:
-        # 2. Let it run on what is left of the budget, orthogonal to the null vector throughout.
+        # 2. Let it run for a while, orthogonal to the null vector throughout.
+        length = min(RUN, max_iter - n_products)
+        end = n_products + length
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the residuals below tell what it would
             values, block = scipy.sparse.linalg.lobpcg(
@@ -114,12 +120,12 @@ def _iterate(
                 M=preconditioner,
                 Y=null[:, None],
                 tol=tol,
-                maxiter=max_iter - n_products,
+                maxiter=length,
                 largest=False,
             )
-        # 3. The guards have done their work. What the others are worth is asked of the matrix.
-        smallest = block[:, np.argsort(values)[:count]]
-        values, vectors, residuals = rayleigh_ritz(matrix, smallest)
+        # 3. What the smallest, all but the guards, are worth is asked of the matrix.
+        block = block[:, np.argsort(values)]
+        values, vectors, residuals = rayleigh_ritz(matrix, block[:, :count])
         converged = bool(residuals.max() <= SLACK * tol)
         if converged:
             # In single products from here on, of which a block has as many as columns.
@@ -128,9 +134,12 @@ def _iterate(
             return _completed(name, matrix, null, vectors, rng, tol, budget)
         if n_products >= max_iter:
             return Eigenpairs(values, vectors, -np.inf, False, name)
-        # 4. It gives up where its block becomes dependent, as it does in a graph of equal parts,
-        #    which has few distinct eigenvalues. With fresh guards it goes on.
-        block = np.hstack([vectors, rng.standard_normal((null.size, GUARDS))])
+        # 4. Go on with what there is. Before its end a run gives up where its block becomes
+        #    dependent, as in a graph of equal parts, which has few distinct eigenvalues: then
+        #    the guards are drawn anew.
+        gave_up = n_products < end
+        guards = rng.standard_normal((null.size, GUARDS)) if gave_up else block[:, count:]
+        block = np.hstack([vectors, guards])
 
 
 def _completed(
