@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from benchmarks import _image_views as image_views
 from benchmarks.views import amgl
 from conftest import graphs, knn_graph, load_dataset, ring
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
@@ -374,6 +374,21 @@ def test_a_seed_fixes_the_labels_on_any_number_of_threads():
     again = firstcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=2)
     assert np.array_equal(first.labels, again.labels)
     assert np.array_equal(first.history, again.history)
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 999), st.sampled_from(["auto", "equal"]), st.sampled_from([*firstcut.CUTS]))
+def test_more_effort_is_never_worse(seed, weights, cut):
+    rng = np.random.default_rng(seed)
+    views = [knn_graph(rng.normal(size=(40, 2)), 4) for _ in range(2)]
+    found = [
+        firstcut.partition_views(views, 4, weights, cut=cut, effort=effort, random_state=seed)
+        for effort in ("fast", "auto", "balanced")
+    ]
+    for less, more in itertools.pairwise(found):
+        assert more.objective <= less.objective
+        # Not by chance: it goes on from what the one before has found.
+        assert np.array_equal(more.history[: less.history.size], less.history)
 
 
 def test_the_callers_arrays_stay_as_they_are():

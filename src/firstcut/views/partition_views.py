@@ -70,7 +70,8 @@ def partition_views(
         multiplied by a number; under the others it does.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
         How long every graph is searched on the way, as :func:`firstcut.partition` has it: each
-        view, and their sum once for every round of weighing.
+        view, and their sum once for every round of weighing. With the same seed more effort is
+        never worse.
     init : array-like of shape (n,), or list of such, optional
         Partitions to take part, each into exactly ``n_clusters`` clusters; the result is never
         worse than the best of them.

@@ -10,7 +10,8 @@
    and moves of such groups improve the better of the two.
 
 Steps 2 to 4 are repeated until nothing falls any more. Only labels whose objective is smaller, as
-taken from the graphs themselves, take the place of the best.
+taken from the graphs themselves, take the place of the best. All of it is done with every effort
+up to the one asked for, each going on from the one before, so that more effort is never worse.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 
 from firstcut.cuts import Problem
 from firstcut.isolated import clusters_of_core, label_isolated
-from firstcut.partitioning.efforts import Progress
+from firstcut.partitioning.efforts import EFFORTS, Progress
 from firstcut.partitioning.search import partition_problem
 from firstcut.progress import Listener
 from firstcut.results import Partition
@@ -33,7 +34,7 @@ from firstcut.views.problem import Views
 from firstcut.views.state import refined, settled_near
 
 MOST_ROUNDS = 50
-"""Rounds of weighing at most; hardly any search takes ten."""
+"""Rounds of weighing with one effort at most; hardly any takes ten."""
 
 IDLE_ROUNDS = {"fast": 1, "auto": 1, "balanced": 2, "thorough": 4}
 """Rounds in a row that may end without a smaller objective, each with other seeds."""
@@ -88,8 +89,13 @@ def search_views(
 ) -> Found:
     """Search for the partition of the smallest objective; every node weighs something somewhere."""
     search = _Search(views, n_clusters, options)
-    search.begin(given)
-    converged = search.go_on()
+    for labels in given:
+        search.take(labels)
+    converged = False
+    for effort in EFFORTS[options.effort].stages:
+        converged = search.go_on(effort)
+    if converged:
+        search.tell(1.0)
     return Found(search.best, search.history, search.n_iter, converged, search.bounds)
 
 
@@ -104,45 +110,52 @@ class _Search:
         self.history: list[float] = []
         self.bounds: list[float | None] = [None] * views.n_views
         self.n_iter = 0
+        stages = EFFORTS[options.effort].stages
+        self._effort = stages[0]
         # The starts have the seed as it is, so that they are what firstcut.partition finds with it.
         seed = options.random_state
         if not isinstance(seed, int | np.integer):
             seed = as_generator(seed).integers(2**32)
         self._seed = int(seed)
         self._n_tasks = self._n_told = 0
-        self._n_expected = views.n_views + 2 + IDLE_ROUNDS[options.effort]
+        self._n_expected = sum(views.n_views + 2 + IDLE_ROUNDS[stage] for stage in stages)
         self._stopped = False
         limit = options.time_limit
         self._deadline = math.inf if limit is None else options.began + limit
 
     # -- the steps
 
-    def begin(self, given: Sequence[np.ndarray]) -> None:
-        """Make the starts; the first is made whatever the time."""
+    def go_on(self, effort: str) -> bool:
+        """Go on with an effort until nothing falls any more; return whether it came to that."""
+        if self.history and (self.value == 0.0 or self.is_late):
+            return self.value == 0.0
+        self._effort = effort
+        self._begin()
+        return self._weigh()
+
+    def _begin(self) -> None:
+        """Make the starts; the first of all is made whatever the time."""
         views = self.views
-        for labels in given:
-            self._take(labels)
         # The same weight for all is what nothing is known about any of them.
         equal = np.ones(views.n_views) if views.given is None else views.given
-        self._add(self._cut(views.combined(equal).problem).labels)
+        self._add(self._cut(views.combined(equal).problem, is_start=True).labels)
         for v, problem in enumerate(views.problems):
-            if not self._is_late:
+            if not self.is_late:
                 self._add(self._cut_view(v, problem))
 
-    def go_on(self) -> bool:
+    def _weigh(self) -> bool:
         """Weigh and recombine until nothing falls any more; return whether it came to that."""
-        idle, most = 0, IDLE_ROUNDS[self.options.effort]
-        while self.n_iter < MOST_ROUNDS:
+        idle, most = 0, IDLE_ROUNDS[self._effort]
+        for _ in range(MOST_ROUNDS):
             if self.value == 0.0 or idle == most:
-                self._tell(1.0)
                 return True
-            if self._is_late:
+            if self.is_late:
                 return False
             before = self.value
             weights = self.views.finite_weights(self.views.cuts(self.best))
             self.n_iter += 1
             labels = self._cut(self.views.combined(weights).problem, [self.best]).labels
-            self._take(labels)
+            self.take(labels)
             self._shake()
             self._recombine()
             self.history.append(self.value)
@@ -154,8 +167,8 @@ class _Search:
         """Scatter some nodes of the best over the clusters, few or many, and improve what comes."""
         rng = np.random.default_rng([self._seed, self.n_iter, 1])
         n, most = self.views.n_nodes, math.log(max(self.views.n_nodes / 2, 1.0))
-        for _ in range(SHAKES[self.options.effort]):
-            if self._is_late:
+        for _ in range(SHAKES[self._effort]):
+            if self.is_late:
                 return
             labels, count = self.best.copy(), round(math.exp(rng.uniform(0.0, most)))
             nodes = rng.choice(n, count, replace=False)
@@ -166,27 +179,27 @@ class _Search:
             labels = settled_near(self.views, labels, nodes)
             # What is no better is the best again, or so near to it that it is not worth keeping.
             if self.views.value(labels) < self.value:
-                self._take(labels)
+                self.take(labels)
 
     def _recombine(self) -> None:
         """Improve the best by groups of nodes that it and another partition have together."""
         for _, other in list(self.others):
-            if self._is_late:
+            if self.is_late:
                 return
             pairs = self.best * self.n_clusters + other
             groups = number_by_appearance(pairs)
             own = np.empty(int(groups.max()) + 1, dtype=np.int64)
             own[groups] = self.best
-            self._take(refined(self.views.contracted(groups), own)[groups])
+            self.take(refined(self.views.contracted(groups), own)[groups])
 
     # -- single partitions
 
     def _add(self, labels: np.ndarray) -> None:
-        self._take(labels)
+        self.take(labels)
         self.history.append(self.value)
         self._tell_step()
 
-    def _take(self, labels: np.ndarray) -> None:
+    def take(self, labels: np.ndarray) -> None:
         """Improve a partition by moves, and keep it: as the best, or beside it."""
         labels = refined(self.views, labels)
         value = self.views.value(labels)
@@ -198,14 +211,16 @@ class _Search:
     def _cut_view(self, v: int, problem: Problem) -> np.ndarray:
         """Return the partition of a view by itself; nodes without edges there join its clusters."""
         if problem.node_weights.min() > 0:
-            found = self._cut(problem, lower_bound=self.options.lower_bound)
+            is_last = self._effort == self.options.effort
+            bounded = self.options.lower_bound and is_last
+            found = self._cut(problem, is_start=True, lower_bound=bounded)
             self.bounds[v] = found.lower_bound
             return found.labels
         nodes = np.flatnonzero(problem.node_weights > 0)
         if nodes.size == 0:
             return self.best
         c = clusters_of_core(self.n_clusters, nodes.size, problem.n_nodes - nodes.size)
-        found = self._cut(problem.restrict(nodes), n_clusters=c)
+        found = self._cut(problem.restrict(nodes), is_start=True, n_clusters=c)
         return label_isolated(problem, nodes, found.labels, self.n_clusters)
 
     def _cut(
@@ -213,6 +228,7 @@ class _Search:
         problem: Problem,
         given: Sequence[np.ndarray] = (),
         *,
+        is_start: bool = False,
         n_clusters: int | None = None,
         lower_bound: bool = False,
     ) -> Partition:
@@ -224,12 +240,12 @@ class _Search:
         return partition_problem(
             problem,
             self.n_clusters if n_clusters is None else n_clusters,
-            effort=options.effort,
+            effort=self._effort,
             given=given,
             time_limit=limit,
             lower_bound=lower_bound,
             random_state=np.random.default_rng(
-                [self._seed, self.n_iter] if self.n_iter else self._seed
+                self._seed if is_start else [self._seed, self.n_iter]
             ),
             callback=None if options.callback is None else self._hear,
             n_jobs=options.n_jobs,
@@ -239,19 +255,19 @@ class _Search:
     # -- time, and who listens
 
     @property
-    def _is_late(self) -> bool:
+    def is_late(self) -> bool:
         return self._stopped or time.monotonic() > self._deadline
 
     def _hear(self, _: Progress) -> bool:
         """Tell that it goes on; what a single graph's value is means nothing to the listener."""
-        self._tell(min(self._n_told / self._n_expected, 0.99))
+        self.tell(min(self._n_told / self._n_expected, 0.99))
         return self._stopped
 
     def _tell_step(self) -> None:
         self._n_told += 1
-        self._tell(min(self._n_told / self._n_expected, 0.99))
+        self.tell(min(self._n_told / self._n_expected, 0.99))
 
-    def _tell(self, fraction: float) -> None:
+    def tell(self, fraction: float) -> None:
         callback = self.options.callback
         if callback is not None:
             seconds = time.monotonic() - self.options.began
