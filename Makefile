@@ -17,8 +17,9 @@ help:  ## list the targets
 demo: .venv/.plot  ## set up, then compare every method on real data (tables and a picture)
 	$(BIN)/python examples/compare_methods.py
 
+# One thread of BLAS for every worker: more of them would wait for each other.
 test: .venv/.test  ## set up, then run the tests
-	$(BIN)/python -m pytest -q -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
 
 test-gpu:  ## run the tests that need a GPU with the PYTHON=python3 that has PyTorch, and record them
 	PYTHONPATH=src $(PYTHON) -m tests.gpu_record

@@ -43,7 +43,7 @@ def test_a_minimum_cut_is_the_smallest_of_all_sets(seed, n):
     fixed = rng.integers(-1, 2, size=n).astype(np.int8)
     edges = _with_reverse(as_problem(S, "ratio").graph, 1.0)
     inside = np.zeros(n, dtype=np.int8)
-    found = minimum_cut(edges, prices, fixed, inside, _scratch(n, edges[1].size)[0])
+    found, _ = minimum_cut(edges, prices, fixed, inside, _scratch(n, edges[1].size)[0])
     allowed = [
         mask
         for mask in [np.zeros(n, dtype=bool), *every_set(n)]

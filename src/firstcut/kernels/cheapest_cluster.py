@@ -118,7 +118,7 @@ def bound_part(graph, priced, margin, progress, work, height):
         # 1. The smallest of boundary − (w₁ + w₂) w / 4 + z₀ z / 2 over all sets, by a minimum cut.
         for i in range(n):
             linear[i] = 0.5 * z0 * z_part[i] - 0.25 * (w1 + w2) * w_part[i]
-        smallest = minimum_cut(graph, linear, fixed[height], inside, scratch)
+        smallest, _ = minimum_cut(graph, linear, fixed[height], inside, scratch)
         constant = 0.25 * (w1 * w2 - z0 * z0) - (0.25 * (w1 + w2) + 0.5 * z0) * mu / t
         size = w1 * w1 + w2 * w2 + z0 * z0 + (abs(w1) + abs(w2) + abs(z0)) * abs(mu) / t
         bound = smallest + constant - 8.0 * EPSILON * size

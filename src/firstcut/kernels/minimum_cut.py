@@ -19,7 +19,8 @@ EPSILON = 2.0**-52
 
 @kernel
 def minimum_cut(graph, prices, fixed, inside, scratch):
-    """Return a lower bound of the smallest boundary(C) + Σ prices, rounding counted.
+    """Return a lower bound of the smallest boundary(C) + Σ prices, rounding counted, and the edges
+    visited to find it.
 
     ``graph`` is indptr, indices, weights, reverse: the edges in CSR form without self-loops, and
     where each stands in the other direction. ``fixed`` (n,) is 1 for nodes that C must hold, −1 for
@@ -31,7 +32,7 @@ def minimum_cut(graph, prices, fixed, inside, scratch):
     n = prices.shape[0]
     # 1. What the source can send into a node (excess > 0), or the sink take from it (< 0).
     #    No flow can fill an edge that must not be cut.
-    total, largest, n_steps = 0.0, 0.0, 0
+    total, largest, n_steps, n_rounds = 0.0, 0.0, 0, 1
     for p in range(indptr[n]):
         residual[p] = weights[p]
         largest = max(largest, weights[p])
@@ -50,6 +51,7 @@ def minimum_cut(graph, prices, fixed, inside, scratch):
     while True:
         # 2. Distances to the sink, along edges that are not full.
         head, tail, reached = 0, 0, False
+        n_rounds += 1
         for i in range(n):
             level[i] = 0
             place[i] = indptr[i]
@@ -108,4 +110,6 @@ def minimum_cut(graph, prices, fixed, inside, scratch):
     # 4. What cannot send to the sink is inside. Every step may have rounded a capacity.
     for i in range(n):
         inside[i] = 1 if level[i] == 0 or fixed[i] > 0 else 0
-    return total - EPSILON * (n_steps + 2 * n) * largest - EPSILON * n * abs(total)
+    bound = total - EPSILON * (n_steps + 2 * n) * largest - EPSILON * n * abs(total)
+    # A round looks at every edge to tell distances, and again at those along paths.
+    return bound, n_rounds * indptr[n] + n_steps

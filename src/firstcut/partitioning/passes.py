@@ -162,6 +162,7 @@ def grow(
         # The nodes of this level are too heavy for the limits; those of the one above are lighter.
         return grow(problem, steps[:-1], n_clusters, rng, coarsening)
     state = uncoarsen(problem, steps, found.labels, n_clusters, rng, coarsening.is_late)
+    _straighten(state, coarsening.is_late)
     return Trial(state.labels, state.value, state.work + found.work)
 
 
@@ -208,6 +209,7 @@ def refined(
     """Go up from labels of the last level of a hierarchy, which it has cost ``work`` to find."""
     start = labels.astype(np.int32)
     state = uncoarsen(problem, steps, start, n_clusters, rng, is_late)
+    _straighten(state, is_late)
     return Trial(state.labels, state.value, state.work + int(work))
 
 
@@ -226,6 +228,7 @@ def cycle(
     steps = build(problem, rng, CYCLE_NODES * n_clusters, labels, coarsening)
     start = coarse_labels(steps, labels)
     state = uncoarsen(problem, steps, start, n_clusters, rng, coarsening.is_late)
+    _straighten(state, coarsening.is_late, labels)
     return Trial(state.labels, state.value, state.work)
 
 
@@ -265,6 +268,7 @@ def recombine(
             work += grown.work
     # 4. Uncoarsen.
     state = uncoarsen(problem, steps, labels, n_clusters, rng, coarsening.is_late)
+    _straighten(state, coarsening.is_late, better)
     return Trial(state.labels, state.value, state.work + work)
 
 
@@ -329,6 +333,17 @@ def uncoarsen(
     state.work += work
     state.measure()
     return state
+
+
+def _straighten(
+    state: State, is_late: Callable[[], bool], before: np.ndarray | None = None
+) -> None:
+    """Where clusters keep to limits, move borders that single moves cannot; never worse."""
+    if state.limits is None or is_late():
+        return
+    from firstcut.partitioning.borders import straighten  # which few searches need
+
+    straighten(state, before)
 
 
 def _grown(

@@ -1,0 +1,122 @@
+"""Straight borders: minimum cuts along them keep to the limits, and every sum stays what it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import graphs, points_graph
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from firstcut.cuts import Problem, as_problem
+from firstcut.kernels.border_flow import gather_strip, strip_graph
+from firstcut.partitioning.borders import straighten
+from firstcut.partitioning.packing import limits_of
+from firstcut.partitioning.refinement import State
+
+CUT_NAMES = ("ratio", "normalized", "edges")
+
+
+def bound_problem(S, cut: str, balance: tuple[float | None, float], c: int) -> Problem:
+    problem = as_problem(S, "ratio" if cut == "edges" else cut)
+    problem = replace(problem, limits=limits_of(problem, balance, c))
+    return problem.counting_edges() if cut == "edges" else problem
+
+
+def grid(rows: int, columns: int) -> sp.csr_array:
+    lines = [sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1]) for n in (rows, columns)]
+    return sp.csr_array(sp.kronsum(*lines))
+
+
+@given(st.data())
+def test_the_value_falls_within_the_limits_and_every_sum_is_right(data):
+    S = data.draw(graphs(min_nodes=4, max_nodes=30))
+    c, cut = data.draw(st.integers(2, 4)), data.draw(st.sampled_from(CUT_NAMES))
+    below, above = data.draw(st.sampled_from([(None, 0.1), (None, 1.0), (0.3, 0.3), (0.5, 2.0)]))
+    try:
+        problem = bound_problem(S, cut, (below, above), c)
+    except ValueError:  # nothing keeps to it
+        assume(False)
+    limits = problem.limits
+    state = State(problem, limits.packing.copy(), c)
+    before, given_labels = state.value, state.labels.copy()
+    straighten(state)
+    assert state.value <= before
+    assert limits.keep(problem.cluster_weights(state.labels))
+    kept = [np.array(sums) for sums in state.sums[1:5]]
+    assert state.measure() <= before * (1 + 1e-12)
+    for had, has in zip(kept, state.sums[1:5], strict=True):
+        np.testing.assert_allclose(had, has, rtol=1e-9, atol=1e-12)
+    assert (state.count > 0).all()
+    # With what it was made from, only what has changed is looked at: here nothing.
+    same = State(problem, given_labels, c)
+    straighten(same, given_labels)
+    assert same.value == before
+
+
+@pytest.mark.parametrize("cut", CUT_NAMES)
+def test_a_border_that_no_move_improves_becomes_straight(cut):
+    """A grid whose halves meet in a staircase: every step of it costs nothing to move, and gains
+    nothing."""
+    size = 16
+    row, column = np.divmod(np.arange(size * size), size)
+    labels = (row + column >= size - 1 + (row > size // 2)).astype(np.int32)
+    problem = bound_problem(grid(size, size), cut, (None, 0.25), 2)
+    assert problem.limits.keep(problem.cluster_weights(labels))
+    state = State(problem, labels, 2)
+    state.settle()
+    state.measure()
+    stuck = problem.graph.matrix[state.labels == 0][:, state.labels == 1].nnz
+    straighten(state)
+    straight = problem.graph.matrix[state.labels == 0][:, state.labels == 1].nnz
+    assert stuck > size
+    assert straight == size
+    assert problem.limits.keep(problem.cluster_weights(state.labels))
+
+
+@given(st.integers(0, 999), st.integers(2, 5), st.floats(0.0, 40.0))
+def test_a_strip_is_the_graph_of_its_nodes(seed, c, most):
+    rng = np.random.default_rng(seed)
+    problem = as_problem(points_graph(60, seed), "ratio")
+    n, stored = problem.n_nodes, problem.graph.n_stored
+    labels = rng.integers(c, size=n).astype(np.int32)
+    arrays = State(problem, labels, c).arrays
+    nodes, status = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+    every, local = np.arange(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    middle = gather_strip(arrays, labels, (0, 1), every, (most, n), 0, nodes, status)
+    m = gather_strip(arrays, labels, (1, 0), every, (most, n), middle, nodes, status)
+    listed = nodes[:m]
+    # 1. The nodes: of their side, each once, of no more weight than they may have.
+    assert set(labels[listed[:middle]]) <= {0}
+    assert set(labels[listed[middle:]]) <= {1}
+    assert np.unique(listed).size == m == status.sum()
+    assert max(middle, m - middle) <= most
+    # 2. Their graph, both directions of every edge, and the ties to what is not in it.
+    strip = (
+        np.empty(n + 1, dtype=np.int64),
+        np.empty(stored, dtype=np.int32),
+        np.empty(stored),
+        np.empty(stored, dtype=np.int64),
+    )
+    lean, third = np.empty((2, n))
+    next_edge = np.empty(n, dtype=np.int64)
+    edges = strip_graph(
+        arrays, labels, (0, 1), listed, status, local, strip, (lean, third), next_edge
+    )
+    indptr, indices, weights, reverse = (
+        part[:size] for part, size in zip(strip, (m + 1, edges, edges, edges), strict=True)
+    )
+    dense = problem.graph.matrix.toarray()
+    np.fill_diagonal(dense, 0.0)
+    found = sp.csr_array((weights, indices, indptr), shape=(m, m)).toarray()
+    np.testing.assert_array_equal(found, dense[np.ix_(listed, listed)])
+    origin = np.repeat(np.arange(m), np.diff(indptr))
+    np.testing.assert_array_equal(indices[reverse], origin)
+    np.testing.assert_array_equal(origin[reverse], indices)
+    outside = np.setdiff1d(every, listed)
+    ties = [dense[np.ix_(listed, outside[labels[outside] == k])].sum(axis=1) for k in range(c)]
+    np.testing.assert_allclose(lean[:m], ties[1] - ties[0], atol=1e-12)
+    np.testing.assert_allclose(third[:m], sum(ties[2:], np.zeros(m)), atol=1e-12)
