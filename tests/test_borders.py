@@ -1,4 +1,4 @@
-"""Straight borders: minimum cuts along them keep to the limits, and every sum stays what it was."""
+"""Balanced clusters: borders made straight by minimum cuts, and clusters made by halves."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import graphs, points_graph
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from firstcut.cuts import Problem, as_problem
 from firstcut.kernels.border_flow import gather_strip, strip_graph
 from firstcut.partitioning.borders import straighten
+from firstcut.partitioning.halving import halved
+from firstcut.partitioning.levels import Coarsening
 from firstcut.partitioning.packing import limits_of
 from firstcut.partitioning.refinement import State
 
@@ -22,7 +24,11 @@ CUT_NAMES = ("ratio", "normalized", "edges")
 
 def bound_problem(S, cut: str, balance: tuple[float | None, float], c: int) -> Problem:
     problem = as_problem(S, "ratio" if cut == "edges" else cut)
-    problem = replace(problem, limits=limits_of(problem, balance, c))
+    try:
+        limits = limits_of(problem, balance, c)
+    except ValueError:
+        reject()  # as nothing keeps to it
+    problem = replace(problem, limits=limits)
     return problem.counting_edges() if cut == "edges" else problem
 
 
@@ -36,10 +42,7 @@ def test_the_value_falls_within_the_limits_and_every_sum_is_right(data):
     S = data.draw(graphs(min_nodes=4, max_nodes=30))
     c, cut = data.draw(st.integers(2, 4)), data.draw(st.sampled_from(CUT_NAMES))
     below, above = data.draw(st.sampled_from([(None, 0.1), (None, 1.0), (0.3, 0.3), (0.5, 2.0)]))
-    try:
-        problem = bound_problem(S, cut, (below, above), c)
-    except ValueError:  # nothing keeps to it
-        assume(False)
+    problem = bound_problem(S, cut, (below, above), c)
     limits = problem.limits
     state = State(problem, limits.packing.copy(), c)
     before, given_labels = state.value, state.labels.copy()
@@ -120,3 +123,38 @@ def test_a_strip_is_the_graph_of_its_nodes(seed, c, most):
     ties = [dense[np.ix_(listed, outside[labels[outside] == k])].sum(axis=1) for k in range(c)]
     np.testing.assert_allclose(lean[:m], ties[1] - ties[0], atol=1e-12)
     np.testing.assert_allclose(third[:m], sum(ties[2:], np.zeros(m)), atol=1e-12)
+
+
+# -- clusters by halves
+
+
+@given(st.data())
+def test_halves_of_halves_are_so_many_clusters_of_about_equal_weight(data):
+    S = data.draw(graphs(min_nodes=4, max_nodes=40))
+    c, above = data.draw(st.sampled_from([2, 4, 6, 8, 12])), data.draw(st.sampled_from([0.1, 1.0]))
+    assume(c <= len(S))
+    problem = bound_problem(S, "edges", (None, above), c)
+    seed = data.draw(st.integers(0, 99))
+    found = halved(problem, c, np.random.default_rng(seed), Coarsening())
+    assert found is not None
+    labels, work = found
+    assert np.unique(labels).tolist() == list(range(c))
+    assert work > 0
+    # Nothing is far from what the limits are: a node for every halving, at most, and rounding.
+    heaviest = problem.cluster_weights(labels).max() - problem.offset
+    allowed = problem.limits.heaviest + np.ceil(np.log2(c)) * problem.node_weights.max()
+    assert heaviest <= allowed * (1 + 1e-9)
+    again = halved(problem, c, np.random.default_rng(seed), Coarsening())
+    assert np.array_equal(again[0], labels)
+
+
+def test_halves_are_near_the_quarters_of_a_square():
+    """16 x 16 nodes in four clusters: two straight cuts are 32 edges."""
+    problem = bound_problem(grid(16, 16), "edges", (None, 0.03), 4)
+    labels, _ = halved(problem, 4, np.random.default_rng(0), Coarsening())
+    assert problem.edge_cut(labels) <= 36
+
+
+def test_halving_ends_where_time_is_up():
+    problem = bound_problem(grid(16, 16), "edges", (None, 0.03), 4)
+    assert halved(problem, 4, np.random.default_rng(0), Coarsening(is_late=lambda: True)) is None

@@ -49,10 +49,14 @@ def go_on(
             _go_on_below(search, search.level, population, stage, budget)
             continue
         # On some graphs the relaxed solution finds what no pass does. Where weights are limited,
-        # the search without limits has looked at it.
+        # the search without limits has looked at it; where edges are counted then, halves do that.
         for coarsening in population.coarsenings:
             rng = search.next_generator()
-            if not search.is_done and not is_spent and problem.limits is None:
+            if search.is_done or is_spent:
+                continue
+            if problem.offset > 0.0 and effort.edges > 0:
+                _add_halved(search, population, coarsening, rng)
+            elif problem.limits is None:
                 most_work = min(effort.spectral_share * search.work, search.work_left)
                 # A stage that ends with its budget is not over it before it begins.
                 if budget > 0:
@@ -96,6 +100,25 @@ def _go_on_below(
     search.note(stage)
     if not search.is_late:
         search.report(stage, 1.0)
+
+
+def _add_halved(
+    search: Search, population: Population, coarsening: Coarsening, rng: np.random.Generator
+) -> None:
+    """Add clusters that were made by cutting in two again and again, if their number is even."""
+    from firstcut.partitioning.halving import halved  # which few searches need
+    from firstcut.partitioning.repair import respecting
+
+    problem, c = search.scaled, search.n_clusters
+    if c % 2 == 1 or c == 2:
+        return
+    found = halved(problem, c, rng, coarsening)
+    if found is None:
+        return
+    labels, work = found
+    kept = respecting(problem, labels, c)
+    assert kept is not None  # as there is a packing
+    population.add(refined(problem, [], kept, c, rng, work, coarsening.is_late))
 
 
 def _add_spectral(
