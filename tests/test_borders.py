@@ -55,9 +55,12 @@ def test_the_value_falls_within_the_limits_and_every_sum_is_right(data):
         np.testing.assert_allclose(had, has, rtol=1e-9, atol=1e-12)
     assert (state.count > 0).all()
     # With what it was made from, only what has changed is looked at: here nothing.
-    same = State(problem, given_labels, c)
+    same = State(problem, given_labels.copy(), c)
     straighten(same, given_labels)
     assert same.value == before
+    # And nothing is where time is up.
+    straighten(same, is_late=lambda: True)
+    assert np.array_equal(same.labels, given_labels)
 
 
 @pytest.mark.parametrize("cut", CUT_NAMES)

@@ -24,8 +24,8 @@ to a cluster of average weight; it is halved, and then nothing, until what is fo
 limits and better."""
 
 MOST_NODES = 20_000
-"""Nodes of a strip at most on either side, so that no flow takes longer than a tenth of a second or
-so."""
+"""Nodes of a strip at most on either side, as nothing interrupts a flow: the strips of one border
+then take a second at most, about, on grids."""
 
 STRIP_VISITS = 6
 """Times that the edges of a strip are visited besides by the flow."""

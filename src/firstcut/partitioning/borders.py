@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from firstcut.kernels.border_flow import better_borders
+from firstcut.partitioning.levels import never
 from firstcut.partitioning.refinement import State
 
 MOST_EDGES = 200
 """Times its stored edges that the search for better borders may visit on a level."""
 
 
-def straighten(state: State, before: np.ndarray | None = None) -> None:
+def straighten(
+    state: State, before: np.ndarray | None = None, is_late: Callable[[], bool] = never
+) -> None:
     """Move borders of two clusters to the best place near by, until none moves; never worse.
 
     Parameters
@@ -21,19 +26,21 @@ def straighten(state: State, before: np.ndarray | None = None) -> None:
     before : ndarray of shape (n,), optional
         Labels, straightened, that these were made from: only clusters that have changed since are
         looked at to begin with.
+    is_late : callable
+        Asked again and again; once it says so, the borders stay where they are by then.
     """
     active = np.ones(state.count.size, dtype=np.uint8)
     if before is not None:
         changed = state.labels != before
         active[:] = 0
         active[state.labels[changed]] = active[before[changed]] = 1
-    if _moved(state, active) > 0:
+    if _moved(state, active, is_late) > 0:
         state.measure()
         state.settle()
         state.measure()
 
 
-def _moved(state: State, active: np.ndarray) -> int:
+def _moved(state: State, active: np.ndarray, is_late: Callable[[], bool]) -> int:
     """Move borders of clusters that are 1 in ``active``, then of those that changed; count them."""
     n_stored, n_clusters = state.problem.graph.n_stored, state.count.size
     scratch = _scratch(state.problem.n_nodes, n_stored)
@@ -48,6 +55,8 @@ def _moved(state: State, active: np.ndarray) -> int:
         # 2. In portions of pairs: a kernel cannot be interrupted.
         changed, at = np.zeros(n_clusters, dtype=np.uint8), 0
         while at < len(pairs) and left > 0:
+            if is_late():
+                return total
             decrease, improved, edges, at = better_borders(
                 state.arrays,
                 state.sums,

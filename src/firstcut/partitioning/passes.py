@@ -343,7 +343,7 @@ def _straighten(
         return
     from firstcut.partitioning.borders import straighten  # which few searches need
 
-    straighten(state, before)
+    straighten(state, before, is_late)
 
 
 def _grown(

@@ -40,7 +40,7 @@ MULTIGRID_LIFT = 1e-5
 
 RUN = 50
 """Iterations after which it begins again with the block that it has: where rounding has spoiled its
-directions a run makes no more progress, and without them it goes on, in up to three times fewer."""
+directions a run makes no more progress, and without them it goes on, mostly in fewer of them."""
 
 SLACK = 2.0
 """Tolerances that a residual may be off by to count as converged: the last step may round it up."""
