@@ -224,3 +224,124 @@ def test_edge_cuts_are_told_apart_and_given_exactly():
     assert problem.value(labels) <= problem.edge_cut(labels)
     with pytest.raises(ValueError, match=r"add up to .*Multiply them"):
         firstcut.partition(S * 1e300, 3, "edges", balance=0.1)
+
+
+# -- what is proven, and what is suggested
+
+
+def test_clusters_may_be_light_where_there_is_no_lower_limit():
+    """Clusters lighter than the rounding of a limit, which no proof may leave out."""
+    for light in (1e-10, 1e-30, 1e-290):
+        S, weights = np.zeros((4, 4)), [1.0, 1.0, 1.0, light]
+        for i, j, weight in [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0), (2, 3, 0.1 * light)]:
+            S[i, j] = S[j, i] = weight
+        best = firstcut.cut_value(S, [0, 0, 0, 1], weights)
+        for allowed in (1.0, (1.0, 1.0)):
+            found = firstcut.partition(
+                S, 2, weights, balance=allowed, lower_bound=True, random_state=0
+            )
+            assert found.lower_bound <= best
+            assert found.cut_value == best
+            assert found.gap == 0.0
+
+
+@given(
+    st.lists(st.floats(1e-12, 1.0), min_size=3, max_size=8),
+    st.integers(2, 3),
+    st.sampled_from(BALANCES),
+    st.integers(0, 10**6),
+)
+def test_moves_are_within_what_is_kept_and_that_within_what_is_proven(weights, c, allowed, seed):
+    """Whatever the order in which weights are added up."""
+    weights, rng = np.array(weights), np.random.default_rng(seed)
+    labels = rng.integers(c, size=weights.size)
+    loads = np.bincount(labels, weights, c)
+    limits = Limits.of(*allowed, weights, c)
+    # Limits that the loads reach to the last bit, on one side or on both.
+    tight = replace(limits, lightest=loads.min(), heaviest=loads.max())
+    order = rng.permutation(weights.size)
+    other = np.bincount(labels[order], weights[order], c)
+    for each in (limits, tight, tight.scaled(-90), tight.scaled(90)):
+        factor = each.heaviest / tight.heaviest if each is not limits else 1.0
+        moves, proofs = each.of_moves(c), each.of_proofs(c)
+        if ((other * factor >= moves[0]) & (other * factor <= moves[1])).all():
+            assert each.keep(loads * factor)
+        if each.keep(loads * factor):
+            assert ((other * factor >= proofs[0]) & (other * factor <= proofs[1])).all()
+    assert tight.keep(loads)
+    above, below = np.nextafter(loads.max(), 9.0), np.nextafter(loads.min(), 0.0)
+    assert not tight.keep(np.append(loads, above))
+    assert loads.min() == 0.0 or not tight.keep(np.append(loads, below))
+    shifted = tight.of_moves(c, 2.0)
+    assert (shifted[1] == 2.0 + (tight.heaviest - tight.slack)).all()
+    lightest = tight.lightest + tight.slack if tight.lightest > 0.0 else -np.inf
+    assert (shifted[0] == 2.0 + lightest).all()
+
+
+@given(st.lists(st.floats(0.0, 9.0), min_size=2, max_size=6), st.integers(0, 9), st.integers(0, 9))
+def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above):
+    from scipy.optimize import linprog
+
+    floors = np.sort(floors)
+    limits, total = Limits(10.0 - below, 10.0 + above), 10.0 * floors.size
+    answer = linprog(
+        0.5 * floors,
+        A_eq=np.ones((1, floors.size)),
+        b_eq=[total],
+        bounds=(limits.lightest, limits.heaviest),
+    )
+    assert limits.least_edge_cut(floors, total) == pytest.approx(answer.fun, abs=1e-7)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_whole):
+    from firstcut.results import Partition
+
+    rng = np.random.default_rng(seed)
+    S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_whole else 0.25)
+    S = np.triu(S, 1)
+    problem = as_problem(S + S.T, "ratio")
+    labels, other = rng.permutation([0, 0, 0, 1, 1, 1]), rng.permutation([0, 0, 0, 1, 1, 1])
+    value, better = problem.edge_cut(labels), min(map(problem.edge_cut, (labels, other)))
+    found = Partition(labels, value * (1 - 2.0**-30), value * (1 - 2.0**-30))
+    sought = packing.with_edge_cut(problem, found, 0.5, False, [other])
+    assert (sought.cut_value, sought.lower_bound) == (better, 0.5)
+    proven = packing.with_edge_cut(problem, found, 0.5, True, [])
+    assert proven.cut_value == value
+    if is_whole:
+        assert proven.lower_bound == value
+    else:
+        assert value * (1 - 2.0**-21) < proven.lower_bound < value * (1 - 2.0**-23)
+
+
+@given(st.data())
+def test_a_suggested_balance_is_accepted(data):
+    """Of weights over many decades, some of them 0, by the function that refused another."""
+    n, c = data.draw(st.integers(3, 12)), data.draw(st.integers(2, 5))
+    assume(c < n)
+    exponents = data.draw(st.lists(st.integers(-14, 14), min_size=n, max_size=n))
+    digits = data.draw(st.lists(st.integers(0, 999), min_size=n, max_size=n))
+    weights = np.array(digits) * 10.0 ** np.array(exponents)
+    assume(weights.any())
+    problem = replace(as_problem(np.ones((n, n)), "ratio"), node_weights=weights)
+    allowed = data.draw(st.sampled_from(BALANCES))
+    try:
+        packing.limits_of(problem, allowed, c)
+    except ValueError as error:
+        words = str(error).split("balance=")[1].split(", which is enough")[0]
+        numbers = [float(word) for word in words.strip("()").split(",")]
+        enough = (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0])
+        assert (enough[0] is None) == (allowed[0] is None)
+        limits = packing.limits_of(problem, enough, c)
+        assert limits.keep(np.bincount(limits.packing, weights, c))
+        assert np.unique(limits.packing).size == c
+        SUGGESTED.append(True)
+    else:
+        SUGGESTED.append(False)
+
+
+SUGGESTED: list[bool] = []
+
+
+def test_balances_were_suggested():
+    assert not SUGGESTED or sum(SUGGESTED) >= 0.2 * len(SUGGESTED)

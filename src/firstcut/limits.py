@@ -28,8 +28,10 @@ class Limits:
     ----------
     lightest, heaviest : float
         Both are allowed. Whole numbers where all nodes weigh whole numbers, whose sums are exact.
+        There is no lower limit where ``lightest`` is 0.
     slack : float
-        How far from them moves stay: 0 where sums are exact.
+        The rounding error that sums of node weights may have: 0 where they are exact. Moves stay so
+        far within the limits, and proofs cover partitions that exceed them by as much.
     packing : ndarray of shape (n,), int32, or None
         Clusters of the nodes that keep to the limits; known of the whole problem, not of levels.
     """
@@ -46,7 +48,7 @@ class Limits:
         """Return the limits of c clusters: parts of what they weigh on average."""
         average = float(node_weights.sum()) / c
         heaviest = (1.0 + above + ROUNDING) * average
-        lightest = 0.0 if below is None else (1.0 - below - ROUNDING) * average
+        lightest = 0.0 if below is None else max(1.0 - below - ROUNDING, 0.0) * average
         if heaviest < WHOLE and np.array_equal(node_weights, np.floor(node_weights)):
             return cls(float(np.ceil(lightest)), float(np.floor(heaviest)))
         return cls(lightest, heaviest, 0.5 * ROUNDING * average)
@@ -56,8 +58,22 @@ class Limits:
 
         ``offset`` is what every cluster weighs besides its nodes.
         """
-        lightest = np.full(n_clusters, offset + (self.lightest + self.slack))
-        return lightest, np.full(n_clusters, offset + (self.heaviest - self.slack))
+        return self._shifted(self.slack, n_clusters, offset)
+
+    def of_proofs(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return limits that every partition accepted by :meth:`keep` is within, as for moves.
+
+        Sums that are added up in another order differ by less than the slack.
+        """
+        return self._shifted(-self.slack, n_clusters, offset)
+
+    def _shifted(
+        self, inward: float, n_clusters: int, offset: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # Without a lower limit no cluster is too light, however little its nodes weigh.
+        lightest = self.lightest + inward if self.lightest > 0.0 else -np.inf
+        heaviest = self.heaviest - inward
+        return np.full(n_clusters, offset + lightest), np.full(n_clusters, offset + heaviest)
 
     def least_edge_cut(self, floors: np.ndarray, total: float) -> float:
         """Return what no partition that keeps to the limits cuts less than, in weight of edges.

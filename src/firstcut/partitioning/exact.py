@@ -59,8 +59,15 @@ def exact_problem(problem: Problem, n_clusters: int) -> Partition:
         ordered, order = _ordered(problem)
         labels = np.empty(n, dtype=np.int64)
         # The search has nodes in its own order; back to the caller's.
-        labels[order] = _search(ordered, n_clusters)
+        first, best = _search(ordered, n_clusters)
+        labels[order] = best
         labels = number_by_appearance(labels)
+        if not problem.allows(labels):
+            # It exceeds a limit by rounding: a lower bound of those within it, and no partition.
+            bound = problem.value(labels)
+            labels[order] = first
+            labels = number_by_appearance(labels)
+            return Partition(labels, problem.value(labels), lower_bound=bound)
     # Of the problem as it was posed: the numbers of the search are scaled.
     value = problem.value(labels)
     # Where values underflow, partitions may differ by less than doubles can tell: by half a unit in
@@ -171,13 +178,18 @@ def _search_order(matrix: sp.csr_array) -> np.ndarray:
     return order
 
 
-def _search(problem: Problem, c: int) -> np.ndarray:
-    """Return labels of the smallest value, for the nodes in the order of the problem."""
+def _search(problem: Problem, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels to begin with and labels of the smallest value, in the problem's order.
+
+    The first keep to the limits. The second have the smallest value of all partitions that do, and
+    may exceed a limit by the rounding error of a sum.
+    """
     n, node_weights = problem.n_nodes, problem.node_weights
     # 1. Every edge once, at the end that comes first in the order of the search.
     later = sp.csr_array(sp.triu(problem.graph.matrix, k=1))
     # 2. A first value to beat.
-    best_labels = _first_labels(problem, c)
+    first = _first_labels(problem, c)
+    best_labels = first.copy()
     best_value = np.array([problem.value(best_labels)])
     # 3. Where the search stands: all that ``branch`` needs to go on from one call to the next. Row
     #    i of the tables is before node i is taken; ``saved`` has a place for every later edge, as
@@ -189,7 +201,7 @@ def _search(problem: Problem, c: int) -> np.ndarray:
     tables = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c)), np.zeros(later.nnz)
     scratch = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
     apart = None if problem.apart is None else problem.apart.arrays
-    limits = None if problem.limits is None else problem.limits.of_moves(c, problem.offset)
+    limits = None if problem.limits is None else problem.limits.of_proofs(c, problem.offset)
     # 4. Search in portions: a kernel cannot be interrupted, but between two calls Ctrl-C is heard.
     #    Sums of n terms err by about n · epsilon, and no branch is given up for less.
     while not cursor[DONE]:
@@ -208,7 +220,7 @@ def _search(problem: Problem, c: int) -> np.ndarray:
             limits,
             problem.offset,
         )
-    return best_labels
+    return first, best_labels
 
 
 def _first_labels(problem: Problem, c: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,27 +80,28 @@ def limits_of(problem: Problem, balance: tuple[float | None, float], n_clusters:
     below, above = balance
     weights = problem.node_weights
     limits = Limits.of(below, above, weights, n_clusters)
-    _check_heaviest(weights, n_clusters, limits)
     packing = _packed(weights, n_clusters)
     loads = np.bincount(packing, weights, n_clusters)
-    if limits.keep(loads) and np.unique(packing).size == n_clusters:
+    if limits.keep(loads):
         return limits.with_packing(packing)
-    # What the packing needs is enough; less may be.
-    average = float(weights.sum()) / n_clusters
-    enough = _rounded_up(float(loads.max()) / average - 1.0)
-    remedy = f"Pass balance={enough:g}, which is enough, or more"
-    if below is not None:
-        lower = _rounded_up(1.0 - float(loads.min()) / average)
-        remedy = f"Pass balance=({max(lower, below):g}, {max(enough, above):g}), which is enough"
+    remedy = _enough(balance, weights, loads)
+    heaviest, is_even = int(np.argmax(weights)), bool((weights == weights[0]).all())
+    if weights[heaviest] > limits.heaviest:
+        raise ValueError(
+            f"Clusters may weigh {limits.heaviest:g} at most, and node {heaviest} alone weighs "
+            f"{weights[heaviest]:g}. Pass balance={remedy}, which is enough, or ask for fewer "
+            "clusters."
+        )
     words = (
         f"weigh between {limits.lightest:g} and {limits.heaviest:g}"
         if below is not None
         else f"weigh at most {limits.heaviest:g}"
     )
-    if (weights == weights[0]).all():
+    remedy = f"Pass balance={remedy}, which is enough, or ask for another number of clusters."
+    if is_even:
         raise ValueError(
             f"{weights.size} nodes of weight {weights[0]:g} cannot be cut into {n_clusters} "
-            f"clusters that {words}. {remedy}, or ask for another number of clusters."
+            f"clusters that {words}. {remedy}"
         )
     found = _solved(weights, n_clusters, limits)
     if isinstance(found, np.ndarray):
@@ -108,7 +109,7 @@ def limits_of(problem: Problem, balance: tuple[float | None, float], n_clusters:
     known = "There are no" if found else "No"
     raise ValueError(
         f"{known} {n_clusters} clusters that {words}{'' if found else ' were found'}, "
-        f"whatever they cut. {remedy}, or ask for another number of clusters."
+        f"whatever they cut. {remedy}"
     )
 
 
@@ -148,25 +149,41 @@ def with_edge_cut(
     return replace(found, labels=labels, cut_value=value, lower_bound=floor)
 
 
-def _check_heaviest(weights: np.ndarray, n_clusters: int, limits: Limits) -> None:
-    """Raise where a single node is too heavy for any cluster."""
-    i = int(np.argmax(weights))
-    if weights[i] > limits.heaviest:
-        average = float(weights.sum()) / n_clusters
-        needed = _rounded_up(float(weights[i]) / average - 1.0)
-        raise ValueError(
-            f"Clusters may weigh {limits.heaviest:g} at most, and node {i} alone weighs "
-            f"{weights[i]:g}. Pass balance={needed:g} or more, or ask for fewer clusters."
-        )
+def _enough(balance: tuple[float | None, float], weights: np.ndarray, loads: np.ndarray) -> str:
+    """Return a ``balance`` as text, of few digits, that clusters of such weights keep to."""
+    below, above = balance
+    average = float(weights.sum()) / loads.size
+
+    def limits(below: float | None, above: float) -> Limits:
+        return Limits.of(below, above, weights, loads.size)
+
+    # What is printed is what is checked: rounding to six digits may be downwards.
+    upper = _rounded_up(
+        max(float(loads.max()) / average - 1.0, above),
+        lambda part: bool(loads.max() <= limits(None, part).heaviest),
+    )
+    if below is None:
+        return upper
+    lower = _rounded_up(
+        max(1.0 - float(loads.min()) / average, below),
+        lambda part: bool(loads.min() >= limits(min(part, 1.0), 0.0).lightest),
+    )
+    return f"({lower}, {upper})"
 
 
-def _rounded_up(part: float) -> float:
-    """Return a part of the average, of few digits and, but for rounding, not below what it was."""
-    return max(math.ceil(part * 1e4 - 1e-6) / 1e4, 0.0)
+def _rounded_up(part: float, is_enough: Callable[[float], bool]) -> str:
+    """Return a part of the average as text, of few digits, that is enough."""
+    number = math.ceil(part * 1e4 - 1e-6)
+    while not is_enough(float(f"{number / 1e4:g}")):
+        number += 1 + number // 10**6
+    return f"{number / 1e4:g}"
 
 
 def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Put every node, heaviest first, into the lightest cluster, the first of equal ones."""
+    """Put every node, heaviest first, into the lightest cluster, the first of equal ones.
+
+    Nodes that weigh nothing are dealt out to the clusters in turn, those without a node first.
+    """
     n = weights.size
     labels = np.empty(n, dtype=np.int32)
     if (weights == weights[0]).all():
@@ -174,33 +191,67 @@ def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
         labels[:] = np.arange(n, dtype=np.int64) * n_clusters // n
         return labels
     order = np.argsort(-weights, kind="stable")
+    n_core = int(np.count_nonzero(weights))
     heap = [(0.0, k) for k in range(n_clusters)]
-    for i, weight in zip(order.tolist(), weights[order].tolist(), strict=True):
+    for i, weight in zip(order[:n_core].tolist(), weights[order].tolist(), strict=False):
         load, k = heap[0]
         labels[i] = k
         heapq.heapreplace(heap, (load + weight, k))
+    labels[order[n_core:]] = np.arange(n_core, n) % n_clusters
     return labels
 
 
 def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray | bool:
     """Return a packing by an exact solver, True where it proves there is none, else False.
 
-    x_wk says how many nodes of weight w cluster k has. Whole numbers of them, all of each weight,
-    none of the clusters empty, and each within its limits.
+    Nodes that weigh nothing are no cluster by themselves unless there are too few others.
+    """
+    core, n_core = np.flatnonzero(weights), int(np.count_nonzero(weights))
+    if n_core < n_clusters:
+        return True  # each is a cluster, as in the packing that does not keep to the limits
+    average = float(weights.sum()) / n_clusters
+    kinds, kind, count = np.unique(weights[core], return_inverse=True, return_counts=True)
+    spare = min(limits.heaviest - average, average - limits.lightest) / average
+    # Sums of whole numbers are further from a limit than it rounds, if they are not beyond it.
+    if kinds.size * n_clusters > EXACT_CHOICES or (limits.slack > 0.0 and spare < EXACT_SLACK):
+        return False
+    labels = np.empty(weights.size, dtype=np.int32)
+    labels[weights == 0.0] = 0
+    # What the solver calls infeasible is so up to its tolerances, and coefficients below 1e-9 are 0
+    # to it: it is proven where it is infeasible within limits that are wider by more than that.
+    for margin in (0.0, max(EXACT_SLACK, 1e-9 * n_core)):
+        lightest = np.full(n_clusters, limits.lightest / average - margin)
+        heaviest = np.full(n_clusters, limits.heaviest / average + margin)
+        amounts = _amounts(kinds / average, count, lightest, heaviest)
+        if amounts is None:
+            return False
+        if amounts.size == 0:
+            if margin > 0.0:
+                return True
+            continue
+        # Deal the nodes of every weight out as it says.
+        for number, row in enumerate(amounts):
+            labels[core[kind == number]] = np.repeat(np.arange(n_clusters), row)
+        if limits.keep(np.bincount(labels, weights, n_clusters)):
+            return labels
+    return False
+
+
+def _amounts(
+    kinds: np.ndarray, count: np.ndarray, lightest: np.ndarray, heaviest: np.ndarray
+) -> np.ndarray | None:
+    """Return how many nodes of every weight each cluster has; empty if infeasible, else None.
+
+    All nodes of each weight, none of the clusters empty, and each within its limits. Weights are
+    parts of the average, as the solver's own tolerance is absolute.
     """
     from scipy import sparse as sp
     from scipy.optimize import Bounds, LinearConstraint, milp  # which few calls need
 
-    kinds, kind, count = np.unique(weights, return_inverse=True, return_counts=True)
-    size, average = kinds.size * n_clusters, float(weights.sum()) / n_clusters
-    spare = min(limits.heaviest - average, average - limits.lightest) / average
-    # Sums of whole numbers are further from a limit than it rounds, if they are not beyond it.
-    if size > EXACT_CHOICES or (limits.slack > 0.0 and spare < EXACT_SLACK):
-        return False
-    # 1. As parts of the average: the solver's own tolerance is absolute. Moves of rounding are
-    #    checked below, by sums.
+    n_clusters = lightest.size
+    size = kinds.size * n_clusters
     of_kind = sp.kron(sp.eye_array(kinds.size), np.ones((1, n_clusters)))
-    loads = sp.kron((kinds / average)[None, :], sp.eye_array(n_clusters))
+    loads = sp.kron(kinds[None, :], sp.eye_array(n_clusters))
     sizes = sp.kron(np.ones((1, kinds.size)), sp.eye_array(n_clusters))
     answer = milp(
         np.zeros(size),
@@ -208,18 +259,13 @@ def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray 
         bounds=Bounds(0, np.repeat(count, n_clusters)),
         constraints=[
             LinearConstraint(of_kind.tocsr(), count, count),
-            LinearConstraint(loads.tocsr(), limits.lightest / average, limits.heaviest / average),
+            LinearConstraint(loads.tocsr(), lightest, heaviest),
             LinearConstraint(sizes.tocsr(), 1, np.inf),
         ],
         options={"time_limit": EXACT_SECONDS},
     )
     if answer.status == 2:
-        return True
+        return np.empty((0, n_clusters), dtype=np.int64)
     if answer.x is None:
-        return False
-    # 2. Deal the nodes of every weight out as it says.
-    amounts = np.round(answer.x).astype(np.int64).reshape(kinds.size, n_clusters)
-    labels = np.empty(weights.size, dtype=np.int32)
-    for number, row in enumerate(amounts):
-        labels[kind.reshape(-1) == number] = np.repeat(np.arange(n_clusters), row)
-    return labels if limits.keep(np.bincount(labels, weights, n_clusters)) else False
+        return None
+    return np.asarray(np.round(answer.x), dtype=np.int64).reshape(kinds.size, n_clusters)
