@@ -6,6 +6,7 @@ value and the remedy.
 
 from __future__ import annotations
 
+import datetime
 import math
 import operator
 import sys
@@ -18,8 +19,20 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from firstcut.sparse_check import check_sparse
+
 SYMMETRY_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
 """Asymmetry, relative to the largest weight, that counts as rounding and is averaged away."""
+
+WORDS: tuple[type, ...] = (
+    *(str, bytes, datetime.date, datetime.time, datetime.timedelta),
+    *(np.datetime64, np.timedelta64),
+)
+"""Types of entries that are not numbers, though NumPy converts some of them; pandas derives its own
+times from these."""
+
+SHOWN = 60
+"""Characters of an entry that an error shows."""
 
 CHECKED = 2**17
 """Coordinates of samples that are checked at once: they stay in the cache."""
@@ -141,6 +154,53 @@ def refuse_masked(name: str, value: Any) -> None:
         raise ValueError(_missing(name))
 
 
+def check_matrix(name: str, value: Any) -> None:
+    """Raise if a matrix has masked, missing or non-numeric entries, or is sparse and malformed.
+
+    It comes before NumPy, SciPy and scikit-learn read the matrix of a user.
+    """
+    refuse_masked(name, value)
+    if sp.issparse(value):
+        check_sparse(name, value)
+    else:
+        refuse_words(name, value)
+
+
+def refuse_words(name: str, value: Any) -> None:
+    """Raise if entries are words, dates or time spans, which NumPy would convert to numbers.
+
+    Parameters
+    ----------
+    name : str
+    value : array, list, or data frame of pandas or polars
+        The error names the first such entry and, in a frame, its column. Anything else passes.
+    """
+    if hasattr(value, "columns"):
+        for number, column in enumerate(value.columns):
+            # Not by name, which several columns may have.
+            one = value.iloc[:, number] if hasattr(value, "iloc") else value[column]
+            refuse_words(f"Column {column!r} of {name}", np.asarray(one))
+        return
+    if isinstance(value, list | tuple):
+        try:
+            value = np.asarray(value)
+        except ValueError:  # ragged, or tensors: for others to refuse
+            return
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "USmMO":
+        return
+    has_words = value.dtype.kind != "O"
+    entries = enumerate(value.flat)
+    first = next((e for e in entries if has_words or isinstance(e[1], WORDS)), None)
+    if first is not None:
+        where = ", ".join(map(str, np.unravel_index(first[0], value.shape)))
+        shown = repr(first[1])
+        raise ValueError(
+            f"{name} must hold real numbers, but its dtype is {value.dtype} and entry [{where}] is "
+            f"{shown if len(shown) <= SHOWN else shown[:SHOWN] + '...'}; convert it to numbers, or "
+            "leave it out."
+        )
+
+
 def _any_masked(value: Any) -> bool:
     # A mask can hide in the stored values of a sparse matrix, and in the rows of a list.
     if isinstance(value, list | tuple):
@@ -193,6 +253,8 @@ def _is_nan(item: object) -> bool:
 def as_floats(name: str, value: Any) -> np.ndarray:
     """Return ``value`` as an array of float64, if it is made of real numbers."""
     array = as_plain(name, value)
+    if array.dtype.kind == "O":
+        refuse_words(name, array)
     try:
         # Of complex numbers NumPy would keep the real part, and of words those that are numbers.
         if array.dtype.kind not in "fiubO":
@@ -267,6 +329,8 @@ def canonical_csr(X: Any) -> sp.csr_array:
 
     Where there are duplicates, they are added up in float64, which the result then is.
     """
+    # As new arrays of SciPy: what X says of itself, that it is canonical, may be out of date.
+    X = sp.csr_array(X) if X.format == "csr" else X
     # Other formats are added up on the way to CSR, small integers where small integers would wrap.
     exact = X.dtype == np.float64 or (X.format == "csr" and X.has_canonical_format)
     # It shares the arrays of X, which summing duplicates in place would change.
@@ -308,7 +372,7 @@ def check_graph(
         Sorted, without duplicates and stored zeros. It shares the caller's memory where that is
         possible, and the caller's matrix is never changed.
     """
-    refuse_masked("graph", graph)
+    check_matrix("graph", graph)
     if not sp.issparse(graph):
         graph = as_plain("graph", graph)
     matrix = _real_csr(graph)
@@ -477,7 +541,7 @@ def check_samples(X: Any) -> Any:
 
     The caller's are not changed, and those that are in this form already are not copied.
     """
-    refuse_masked("X", X)
+    check_matrix("X", X)
     points: Any = X if sp.issparse(X) else as_plain("X", X)
     check_sample_table(points.shape, points.dtype)
     if sp.issparse(points):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from firstcut.affinity.affinity import Affinity, Rows
 from firstcut.memory import LITTLE_MEMORY, check_memory
-from firstcut.validation import canonical_csr, refuse_masked
+from firstcut.validation import canonical_csr, check_matrix
 
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
 """The parameters that kernels have, with scikit-learn's defaults in ``SpectralClustering``."""
@@ -66,7 +66,7 @@ def pairwise_kernel(metric: str | Callable[..., float], *names: str) -> Affinity
 
 
 def _graph(metric: Any, X: Any, **parameters: Any) -> np.ndarray:
-    refuse_masked("X", X)
+    check_matrix("X", X)
     X = X if sp.issparse(X) else np.asarray(X)
     # New samples may be as small as they like; of all samples there would be nothing left.
     _check_range(metric, X, "vanish")

@@ -13,9 +13,9 @@ from firstcut.graph import Graph
 from firstcut.validation import (
     SYMMETRY_TOLERANCE,
     canonical_csr,
+    check_matrix,
     check_real,
     check_weights,
-    refuse_masked,
     warn_caller,
 )
 
@@ -46,7 +46,7 @@ def precomputed_graph(X: Any) -> Any:
     """
     if isinstance(X, Graph):
         return X.matrix  # checked already
-    refuse_masked("X", X)
+    check_matrix("X", X)
     X = X if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from firstcut.affinity.affinity import Affinity, Rows, defaults_of
 from firstcut.affinity.neighbors.index import rows_of
 from firstcut.graph import symmetric_graph
-from firstcut.validation import check_count, refuse_masked
+from firstcut.validation import check_count, check_matrix
 
 
 def precomputed_neighbors_graph(X: Any, n_neighbors: int = 10) -> sp.csr_array:
@@ -38,7 +38,7 @@ def precomputed_neighbors_graph(X: Any, n_neighbors: int = 10) -> sp.csr_array:
            [1. , 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    refuse_masked("X", X)
+    check_matrix("X", X)
     X = X if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(

@@ -20,7 +20,14 @@ from firstcut.partitioning.cut_path import CutPath, check_numbers, cut_path_prob
 from firstcut.partitioning.efforts import EFFORTS
 from firstcut.partitioning.path_search import PathProgress
 from firstcut.progress import check_listener
-from firstcut.validation import RandomState, as_plain, check_choice, check_symmetrize, refuse_masked
+from firstcut.validation import (
+    RandomState,
+    as_plain,
+    check_choice,
+    check_matrix,
+    check_symmetrize,
+    refuse_masked,
+)
 
 
 def cut_path(
@@ -115,6 +122,7 @@ def cut_path(
     names = None
     if not (isinstance(X, np.ndarray) or sp.issparse(X)):
         X, names = read_given(X, chosen.takes, affinity)
+    check_matrix("X", X)
     samples = X if hasattr(X, "shape") else as_plain("X", X)
     options: dict[str, Any] = {}
     if "metric" in chosen.parameters:

@@ -41,7 +41,13 @@ from firstcut.estimator.strategies import Settings, cut_core
 from firstcut.graph import Graph, as_graph
 from firstcut.isolated import label_isolated
 from firstcut.results import NeighborSearch, Partition, Relaxation
-from firstcut.validation import is_on_gpu, number_by_appearance, refuse_masked, warn_caller
+from firstcut.validation import (
+    check_matrix,
+    is_on_gpu,
+    number_by_appearance,
+    refuse_masked,
+    warn_caller,
+)
 
 if TYPE_CHECKING:
     from firstcut.certification.proof import ProofProgress
@@ -50,6 +56,10 @@ if TYPE_CHECKING:
     from firstcut.estimator.viewed import FittedViews
     from firstcut.partitioning.cut_path import CutPath
     from firstcut.partitioning.links import Links
+
+
+PRIVATE = ("_fitted", "_view_columns", "_view_widths")
+"""Attributes of a fit that are not public."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,6 +473,7 @@ class SpectralClustering(
         """
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
+        self._forget()
         self.neighbors_recall_: float | None = None
         if self.verbose:
             from firstcut.progress import watch  # which few fits need
@@ -567,6 +578,11 @@ class SpectralClustering(
         )
         return self._keep(fitted, found.n_iter, path)
 
+    def _forget(self) -> None:
+        """Drop what an earlier fit left, so that only the fit that follows counts."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in PRIVATE]:
+            delattr(self, name)
+
     def _keep(
         self, fitted: Fitted | FittedAnchors | FittedViews, n_iter: int, path: CutPath | None
     ) -> Self:
@@ -578,8 +594,6 @@ class SpectralClustering(
         self.affinity_matrix_ = fitted.matrix
         self.solver_ = fitted.solver
         self.n_iter_ = n_iter
-        for name in ("cut_path_", "view_cuts_", "view_weights_"):
-            self.__dict__.pop(name, None)  # an earlier fit may have left it
         if path is not None:
             self.cut_path_ = path
         return self
@@ -767,6 +781,8 @@ class SpectralClustering(
             is_own = self.affinity in (ANCHORS, LEARNED)  # which are those of the estimator alone
             takes = "samples" if is_own else affinity_of(self.affinity).takes
             X, names = read_given(X, takes, self.affinity, n_known)
+        # scikit-learn takes words for numbers, and trusts the index arrays of sparse matrices.
+        check_matrix("X", X)
         if reset:
             self.node_names_: tuple[Any, ...] | None = names
         # scikit-learn adds duplicates up in the type they come in, where small integers would wrap.

@@ -15,7 +15,7 @@ from firstcut.estimator.given_graph import read_given
 from firstcut.estimator.parameters import ANCHORS, LEARNED, check_counts
 from firstcut.graph import Graph
 from firstcut.graph_inputs import is_foreign
-from firstcut.validation import refuse_masked
+from firstcut.validation import check_matrix
 
 DTYPES = [np.float64, np.float32]
 """The types that samples are kept in."""
@@ -83,7 +83,6 @@ def checked_views(model: Any, X: Any, reset: bool) -> list[Any]:
     reset : bool
         Whether X is what the estimator is fitted to.
     """
-    refuse_masked("X", X)
     if is_list_of_views(X):
         if model.views is not None:
             raise ValueError(
@@ -101,14 +100,19 @@ def checked_views(model: Any, X: Any, reset: bool) -> list[Any]:
 def _listed(model: Any, X: Sequence[Any], reset: bool) -> list[Any]:
     """Return what a list holds, one X for every view."""
     widths = None if reset else model._view_widths
+    if not reset and widths is None:
+        raise ValueError(
+            f"X is a list of {len(X)} views, but the estimator was fitted to one X, of which every "
+            "view takes columns; pass one X."
+        )
     if widths is not None and len(X) != len(widths):
         raise ValueError(f"X has {len(X)} views, but the estimator was fitted to {len(widths)}.")
     found: list[Any] = []
     names = None
     for v, (given, affinity) in enumerate(zip(X, affinities_of(model, len(X)), strict=True)):
         takes = affinity_of(affinity).takes
-        refuse_masked(f"X[{v}]", given)
         one, own = read_given(given, takes, affinity, None if widths is None else widths[v])
+        check_matrix(f"X[{v}]", one)
         one = check_array(one, accept_sparse="csr", dtype=DTYPES, input_name=f"X[{v}]")
         if found and one.shape[0] != found[0].shape[0]:
             raise ValueError(
@@ -138,13 +142,17 @@ def _selected(model: Any, X: Any, reset: bool) -> list[Any]:
     # The columns of a frame that no view has may hold anything.
     options: dict[str, Any] = {"accept_sparse": "csr", "dtype": DTYPES}
     further = {"skip_check_array": True} if is_frame else options
+    if not is_frame:
+        check_matrix("X", X)
     found = validate_data(model, X, reset=reset, **further)
     if reset:
         model.node_names_ = None
-        model._view_columns = _columns(model, found)
+        model._view_columns, model._view_widths = _columns(model, found), None
         affinities_of(model, len(model._view_columns))
     parts = [_safe_indexing(found, columns, axis=1) for columns in model._view_columns]
     if is_frame:
+        for part in parts:
+            check_matrix("X", part)
         parts = [check_array(part, **options, input_name="X") for part in parts]
     return parts
 

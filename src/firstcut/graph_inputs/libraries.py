@@ -12,7 +12,8 @@ a library can only be there where the library is. What each is read as:
   (:mod:`firstcut.graph_inputs.edge_tables`).
 - AnnData: ``obsp["connectivities"]``, names are ``obs_names``.
 
-A self-loop counts once, everywhere.
+A self-loop counts as in the library's own adjacency matrix: once, but twice in an undirected graph
+of igraph without weights (``get_adjacency()``; with weights igraph counts it once as well).
 """
 
 from __future__ import annotations
@@ -153,10 +154,12 @@ def _from_igraph(graph: Any) -> Read:
         u, v = edges[number]
         return f"({u}, {v})" if names is None else f"({names[u]!r}, {names[v]!r})"
 
-    values = graph.es["weight"] if "weight" in graph.es.attributes() else [None] * len(edges)
+    is_weighted = "weight" in graph.es.attributes()
+    weights = _weights(graph.es["weight"] if is_weighted else [None] * len(edges), told)
     is_directed = bool(graph.is_directed())
-    matrix = assemble(ends.T, _weights(values, told), graph.vcount(), not is_directed)
-    return Read(matrix, names, is_directed)
+    if not (is_weighted or is_directed):
+        weights[ends[:, 0] == ends[:, 1]] = 2.0
+    return Read(assemble(ends.T, weights, graph.vcount(), not is_directed), names, is_directed)
 
 
 def _from_anndata(graph: Any) -> Read:

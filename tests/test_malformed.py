@@ -1,0 +1,451 @@
+"""Malformed matrices and files: refused by name before anything reads them, and never a crash."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from fuzz.malformed_laws import FORMATS, TRIALS, changed, malformed_is_refused
+from fuzz.malformed_laws import read as entries_of
+
+import firstcut
+from firstcut.files.label_files import read_labels
+from firstcut.files.loaded import Wanted
+from firstcut.files.reading import read
+from firstcut.files.source import PER_BYTE
+from firstcut.sparse_check import check_sparse
+
+N = 24
+rng = np.random.default_rng(0)
+X = np.concatenate([rng.normal(0, 1, (N // 2, 3)), rng.normal(8, 1, (N // 2, 3))])
+DENSE = np.exp(-np.square(X[:, None] - X).sum(axis=2) / 8)
+
+# -- sparse matrices
+
+CRASHES = """
+import sys
+import numpy as np
+import scipy.sparse as sp
+import firstcut
+
+n = 2000
+rows = np.arange(n).repeat(6)
+columns = (rows + np.tile([-3, -2, -1, 1, 2, 3], n)) % n
+good = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(n, n))
+model = firstcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+calls = {
+    "partition": lambda S: firstcut.partition(S, 2, effort="fast", random_state=0),
+    "symmetrize": lambda S: firstcut.cut_value(S, np.arange(n) % 2, symmetrize="mean"),
+    "views": lambda S: firstcut.partition_views([good, S], 2, effort="fast"),
+    "fit": lambda S: model.fit(S),
+    "samples": lambda S: firstcut.nearest_neighbors_graph(S, n_neighbors=3),
+    "distances": lambda S: firstcut.SpectralClustering(
+        2, affinity="precomputed_nearest_neighbors", n_neighbors=3).fit(S),
+}
+for name, call in calls.items():
+    for array, position, value in [
+        ("indptr", 3, 10**9), ("indptr", 0, -7), ("indptr", n, 10**9),
+        ("indices", 0, 10**8), ("indices", 0, -1), ("indices", 5, -(2**31)),
+    ]:
+        for form in ("csr", "csc"):
+            bad = good.asformat(form).copy()
+            getattr(bad, array)[position] = value
+            try:
+                call(bad)
+            except ValueError as error:
+                assert f"malformed {form.upper()} matrix: {array}" in str(error), error
+                assert str(value) in str(error), error
+            else:
+                sys.exit(f"{name} answered {array}[{position}] = {value}")
+print("all refused")
+"""
+
+
+def test_indices_outside_of_a_matrix_do_not_end_the_process():
+    command = [sys.executable, "-c", CRASHES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == ["all", "refused"]
+
+
+def test_changed_arrays_are_read_as_they_are_or_refused():
+    seen = dict.fromkeys(itertools.product(FORMATS, [True, False]), 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(60):
+            malformed_is_refused(SimpleNamespace(seed=17, number=number, n=number % 12 + 1))
+    # Counted apart from the law, by the same draws.
+    for number in range(60):
+        draws = np.random.default_rng(number)
+        for _ in range(TRIALS):
+            matrix, _, _ = changed(draws, number % 12 + 1)
+            seen[matrix.format, entries_of(matrix) is None] += 1
+    assert min(seen.values()) >= 20, seen
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("form", FORMATS)
+def test_good_matrices_of_every_format_pass(form, kind):
+    good = sp.csr_array(np.where(DENSE > 0.5, DENSE, 0.0)).asformat(form)
+    for array in ("indptr", "indices", "offsets"):
+        if hasattr(good, array):
+            setattr(good, array, getattr(good, array).astype(kind))
+    check_sparse("graph", good)
+    for empty in (sp.csr_array((3, 3)), sp.csr_array((0, 3)), sp.csr_array((3, 0))):
+        check_sparse("graph", empty.asformat(form) if form != "bsr" or empty.shape[0] else empty)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"indptr": [1, 1, 2]}, r"indptr\[0\] is 1, but must be 0"),
+        ({"indptr": [0, 2, 1]}, r"indptr\[2\] is 1, which is less than indptr\[1\], 2"),
+        ({"indptr": [0, 1, 3]}, r"indptr\[2\] is 3, but indices has only 2 entries"),
+        ({"indptr": [0, 1, 1]}, r"indices has 2 entries, but indptr ends at 1.*prune"),
+        ({"indptr": [0, 2]}, r"indptr has 2 entries, but must have 3 for shape \(2, 2\)"),
+        ({"indices": [0, 2]}, r"indices\[1\] is 2, but must be from 0 to 1"),
+        ({"indices": [-1, 0]}, r"indices\[0\] is -1, but must be from 0 to 1"),
+        ({"indices": [0]}, r"indices has 1 entries and data 2"),
+        ({"data": [1.0]}, r"indices has 2 entries and data 1"),
+        ({"data": [[1.0, 2.0]]}, r"data has shape \(1, 2\), but must have 1 dimension"),
+        ({"indices": [[0, 1]]}, r"indices has shape \(1, 2\), but must have one dimension"),
+        ({"indices": [0.0, 1.0]}, r"indices must be an array of int32 or int64, but it is float64"),
+        ({"data": [1j, 1j]}, r"real numbers, but its dtype is complex128"),
+        ({"data": ["1", "1"]}, r"real numbers, but its dtype is <U1"),
+    ],
+)
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array])
+def test_the_array_the_position_and_the_value_are_named(change, message, kind):
+    matrix = kind(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    for array, values in change.items():
+        setattr(matrix, array, np.array(values))
+    with pytest.raises((ValueError, TypeError), match=message):
+        firstcut.cut_value(matrix, [0, 1])
+    with pytest.raises((ValueError, TypeError), match=message):
+        firstcut.SpectralClustering(2, affinity="precomputed").fit(matrix)
+
+
+def test_what_a_matrix_says_of_itself_need_not_be_true():
+    """SciPy keeps whether a matrix is sorted and has duplicates, also when its arrays change."""
+    indices = np.array([1, 2, 0, 2, 0, 1], dtype=np.int32)
+    stale = sp.csr_array((np.full(6, 100, dtype=np.uint8), indices, [0, 2, 4, 6]), shape=(3, 3))
+    assert stale.has_canonical_format
+    stale.indices[:] = [1, 1, 0, 0, 2, 2]
+    assert stale.has_canonical_format
+    value = firstcut.cut_value(stale, [0, 1, 1], "ratio")
+    assert value == 200.0 / 1 + 200.0 / 2
+
+
+def test_matrices_inside_of_anndata_are_checked():
+    anndata = pytest.importorskip("anndata")
+    data = anndata.AnnData(X.copy())
+    data.obsp["connectivities"] = sp.csr_matrix(DENSE)
+    data.obsp["connectivities"].indices[0] = 10**8
+    for call in (
+        lambda: firstcut.partition(data, 2),
+        lambda: firstcut.SpectralClustering(2, affinity="precomputed").fit(data),
+        lambda: firstcut.SpectralClustering(2, affinity="precomputed").fit([data, data]),
+    ):
+        with pytest.raises(ValueError, match=r"malformed CSR matrix: indices\[0\] is 100000000"):
+            call()
+
+
+@pytest.mark.parametrize("has_weights", [False, True])
+@pytest.mark.parametrize("library", ["networkx", "igraph"])
+def test_self_loops_and_parallel_edges_are_those_of_the_library(library, has_weights):
+    """As networkx has them, and igraph: its loops count twice without weights, and once with."""
+    module = pytest.importorskip(library)
+    draws = np.random.default_rng(5)
+    n_loops = 0
+    for _ in range(30):
+        n = int(draws.integers(2, 9))
+        pairs = draws.integers(0, n, (int(draws.integers(1, 25)), 2)).tolist()
+        weights = draws.integers(1, 9, len(pairs)).astype(float).tolist()
+        n_loops += sum(u == v for u, v in pairs)
+        if library == "igraph":
+            graph = module.Graph(n, pairs)
+            if has_weights:
+                graph.es["weight"] = weights
+            right = graph.get_adjacency_sparse("weight") if has_weights else graph.get_adjacency()
+            right = sp.csr_array(right if has_weights else np.array(right.data))
+        else:
+            graph = module.MultiGraph()
+            graph.add_nodes_from(range(n))
+            for (u, v), w in zip(pairs, weights, strict=True):
+                graph.add_edge(u, v, **({"weight": w} if has_weights else {}))
+            right = module.to_scipy_sparse_array(graph)
+        found = firstcut.graph.as_graph(graph).matrix
+        assert np.array_equal(found.toarray(), right.toarray())
+    assert n_loops > 30
+
+
+# -- samples that are no numbers
+
+DATES = np.array(["2024-01-01", "2024-02-01"] * (N // 2), dtype="datetime64[s]")
+NOT_NUMBERS = {
+    "dates": DATES,
+    "spans": DATES - DATES[0],
+    "words of numbers": np.char.mod("%.1f", X[:, 0]),
+    "objects of words": np.char.mod("%.1f", X[:, 0]).astype(object),
+    "objects of dates": DATES.astype(object),
+    "bytes": np.char.mod("%.1f", X[:, 0]).astype("S"),
+}
+SAMPLES = {
+    "graph": lambda X: firstcut.nearest_neighbors_graph(X, n_neighbors=3),
+    "fit": lambda X: firstcut.SpectralClustering(2, n_neighbors=3).fit(X),
+    "rbf": lambda X: firstcut.SpectralClustering(2, affinity="rbf").fit(X),
+    "anchors": lambda X: firstcut.SpectralClustering(2, affinity="anchors", n_anchors=6).fit(X),
+    "anchor_graph": lambda X: firstcut.anchor_graph(X, 6),
+    "cut_path": lambda X: firstcut.cut_path(X, [2], affinity="rbf"),
+    "predict": lambda Y: firstcut.SpectralClustering(2, n_neighbors=3).fit(X).predict(Y),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_NUMBERS)
+@pytest.mark.parametrize("call", SAMPLES)
+@pytest.mark.filterwarnings("ignore")
+def test_samples_of_words_and_dates_are_refused_by_column(call, kind):
+    pandas = pytest.importorskip("pandas")
+    column = NOT_NUMBERS[kind]
+    frame = pandas.DataFrame({"width": X[:, 1], "odd one": column, "length": X[:, 2]})
+    with pytest.raises(ValueError, match=r"Column 'odd one' of X must hold real numbers"):
+        SAMPLES[call](frame)
+    # As an array there is no column to name.
+    for array in (np.stack([column] * 3, axis=1), np.stack([column] * 3, axis=1).tolist()):
+        with pytest.raises((TypeError, ValueError), match=r"X must hold real numbers.* dtype"):
+            SAMPLES[call](array)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_in_objects_and_extension_types_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    plain = firstcut.SpectralClustering(2, n_neighbors=3, random_state=0).fit_predict(X)
+    frame = pandas.DataFrame(X)
+    forms = [X.astype(object), frame.astype(object), frame.astype("Float64")]
+    forms.append(pytest.importorskip("polars").DataFrame(X))
+    for form in forms:
+        model = firstcut.SpectralClustering(2, n_neighbors=3, random_state=0)
+        assert np.array_equal(model.fit_predict(form), plain)
+
+
+# -- an estimator that is fitted again
+
+
+def configurations():
+    networkx, pandas = pytest.importorskip("networkx"), pytest.importorskip("pandas")
+    graph = networkx.relabel_nodes(networkx.from_numpy_array(DENSE), "node {}".format)
+    near = {"n_neighbors": 4}
+    return {
+        "samples": (near, X),
+        "frame": (near, pandas.DataFrame(X, columns=["a", "b", "c"])),
+        "sparse": ({"affinity": "rbf"}, sp.csr_array(X)),
+        "graph": ({"affinity": "precomputed"}, graph),
+        "auto": ({**near, "n_clusters": "auto", "max_clusters": 4}, X),
+        "approximate": ({**near, "neighbors": "approximate"}, X),
+        "list of views": (near, [X, X[:, :2]]),
+        "views of columns": ({**near, "views": [[0, 1], [2]]}, X),
+        "views by affinity": ({**near, "affinity": ["rbf", "nearest_neighbors"]}, X),
+        "views of a frame": (
+            {**near, "views": [["a"], ["b", "c"]]},
+            pandas.DataFrame(X, columns=["a", "b", "c"]),
+        ),
+        "anchors": ({"affinity": "anchors", "n_anchors": 6, "n_neighbors": 3}, X),
+        "learned": ({"affinity": "learned", "n_neighbors": 4}, X),
+    }
+
+
+def same(one, other):
+    if sp.issparse(one):
+        return sp.issparse(other) and one.shape == other.shape and (one != other).nnz == 0
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    plain = isinstance(one, str | int | float | tuple | type(None))
+    return one == other if plain else type(one) is type(other)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_second_fit_leaves_what_a_first_would_have():
+    cases = configurations()
+    defaults = firstcut.SpectralClustering(2, random_state=0).get_params(deep=False)
+    fresh, names = {}, set()
+    for name, (options, data) in cases.items():
+        fresh[name] = firstcut.SpectralClustering(**{**defaults, **options}).fit(data)
+        names |= vars(fresh[name]).keys()
+    # Some attributes are of some fits only: otherwise there would be nothing to leave behind.
+    assert sum(any(key not in vars(model) for model in fresh.values()) for key in names) >= 5
+    for first, second in itertools.permutations(cases, 2):
+        model = firstcut.SpectralClustering(**{**defaults, **cases[first][0]})
+        model.fit(cases[first][1])
+        options, data = cases[second]
+        model.set_params(**{**defaults, **options}).fit(data)
+        expected = vars(fresh[second])
+        assert vars(model).keys() == expected.keys(), (first, second)
+        different = [key for key in expected if not same(vars(model)[key], expected[key])]
+        assert not different, (first, second, different)
+        assert same(model.eigenvalues_, fresh[second].eigenvalues_)
+        if second != "auto":
+            assert np.array_equal(model.predict(data), fresh[second].predict(data))
+
+
+def test_a_list_of_views_is_no_sample_of_one_x():
+    model = firstcut.SpectralClustering(2, affinity=["rbf", "linear"], random_state=0).fit(
+        np.abs(X)
+    )
+    with pytest.raises(ValueError, match="fitted to one X"):
+        model.predict([np.abs(X), np.abs(X)])
+
+
+# -- files
+
+
+def npy_header(shape):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
+    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text + b"\n"
+
+
+def write_sparse(path, form="csr", **changes):
+    matrix = sp.csr_array(np.ones((4, 4))).asformat(form)
+    arrays = {"format": form.encode(), "shape": np.array([4, 4]), "data": matrix.data}
+    if form == "coo":
+        arrays |= {"row": matrix.row, "col": matrix.col}
+    else:
+        arrays |= {"indices": matrix.indices, "indptr": matrix.indptr}
+    np.savez(path, **(arrays | changes))
+
+
+def damaged(folder):
+    """Write files that cannot be read; return what the error must say of each, besides its name."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    np.save(folder / "full.npy", X)
+    np.savez(folder / "full.npz", X=X)
+    parquet.write_table(pyarrow.table({"a": X[:, 0], "b": X[:, 1]}), folder / "full.parquet")
+    said = {}
+    for ending in ("npy", "npz", "parquet"):
+        full = (folder / f"full.{ending}").read_bytes()
+        for share in (0.0, 0.1, 0.5, 0.99):
+            name = f"short{share}.{ending}"
+            (folder / name).write_bytes(full[: int(share * len(full))])
+            said[name] = "cannot be read"
+    (folder / "huge.npy").write_bytes(npy_header((10**12, 3)) + b"0" * 100)
+    said["huge.npy"] = "24,000,000,000,000 bytes"
+    texts = {
+        "field.csv": ('a,b\n1,"' + "x" * 140_000 + '"\n2,"y"\n', "line 2 has a field of more than"),
+        "word.csv": ("a,b\n1," + "x" * 140_000 + "\n2,y\n", "column 'b'"),
+        "field.edges": ('u v\n"' + "x" * 140_000 + '" v\n', "line 2 has a field of more than"),
+        "nodes.graph": ("1000000000000 3\n2\n1 3\n2\n", "announces 1,000,000,000,000 nodes"),
+        "edges.graph": ("3 1000000000000\n2\n1 3\n2\n", "announces 1000000000000 edges"),
+    }
+    head = "%%MatrixMarket matrix coordinate real general\n"
+    for number, sizes in enumerate(("{n} {n} 1", "{n} 4 1", "4 {n} 1")):
+        text = head + sizes.format(n=10**12) + "\n1 1 1.0\n"
+        texts[f"size{number}.mtx"] = text, "announces 1,000,000,000,000 rows or columns"
+    texts["entries.mtx"] = head + "3 3 1000000000000\n1 1 1.0\n", "announces 1000000000000 entries"
+    full = "%%MatrixMarket matrix array real general\n1000000 1000000\n1.0\n"
+    texts["array.mtx"] = full, "announces 1,000,000 rows or columns"
+    for name, (text, words) in texts.items():
+        (folder / name).write_text(text)
+        said[name] = words
+    bad = np.arange(16, dtype=np.int32) % 4
+    bad[3] = 10**8
+    sparse = {
+        "indices.npz": ({"indices": bad}, "indices[3] is 100000000"),
+        "indptr.npz": ({"indptr": np.array([0, 4, 8, 10**9, 16])}, "indptr[4] is 16"),
+        "fractions.npz": ({"indices": bad + 0.5}, "'indices' must hold integers"),
+        "col.npz": ({"form": "coo", "col": bad - 1}, ""),
+        "shape.npz": ({"form": "coo", "shape": np.array([10**12] * 2)}, "announces"),
+    }
+    for name, (changes, words) in sparse.items():
+        write_sparse(folder / name, **changes)
+        said[name] = words
+    matlab = sp.csc_array(np.ones((4, 4)))
+    matlab.indices[3] = 10**8
+    scipy.io.savemat(folder / "indices.mat", {"S": matlab})
+    said["indices.mat"] = "S is a malformed CSC matrix: indices[3] is 100000000"
+    np.savez(folder / "several.npz", first=X, second=X[:, :2])
+    said["several.npz"] = "'first' (24, 3), 'second' (24, 2)"
+    return said
+
+
+def test_damaged_files_are_refused_by_name(tmp_path):
+    for name, words in damaged(tmp_path).items():
+        with pytest.raises((ValueError, TypeError)) as caught:
+            read(tmp_path / name)
+        assert name in str(caught.value), caught.value
+        assert words in str(caught.value), caught.value
+        assert len(str(caught.value)) < 1000
+
+
+def test_the_command_line_says_it_in_one_line(tmp_path):
+    said = damaged(tmp_path)
+    code = """
+import sys
+from firstcut.cli import main
+for name in sys.argv[1:]:
+    for more in ([], ["--affinity", "anchors", "--n-anchors", "6"]):
+        if more and not name.endswith((".npy", ".parquet")):
+            continue
+        sys.argv = ["firstcut", "cluster", name, "-k", "2", *more]
+        try:
+            status = main()
+        except SystemExit as ended:
+            status = ended.code
+        print(name, status)
+"""
+    names = sorted(said)
+    command = [sys.executable, "-c", code, *names]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Traceback" not in done.stderr
+    statuses = [line.split() for line in done.stdout.splitlines()]
+    assert {status for _, status in statuses} == {"2"}, statuses
+    lines = [line for line in done.stderr.splitlines() if line.startswith("firstcut:")]
+    assert len(lines) == len(done.stderr.splitlines()) == len(statuses)
+    for (name, _), line in zip(statuses, lines, strict=True):
+        assert name in line
+
+
+def test_a_file_of_few_bytes_may_have_nodes_without_edges(tmp_path):
+    """The size of a file bounds what it may announce by far, and exactly where it says so."""
+    text = "{} 1\n2\n1\n"
+    path = tmp_path / "few.graph"
+    for n in (3, 50, 9_000, 12_000, 13_000, 10**9):
+        path.write_text(text.format(n))
+        if n <= PER_BYTE * path.stat().st_size:
+            assert read(path).data.shape == (n, n)
+        else:
+            with pytest.raises(ValueError, match=r"few\.graph announces .* nodes"):
+                read(path)
+
+
+def test_one_of_several_arrays_is_chosen_by_its_name(tmp_path):
+    path = tmp_path / "several.npz"
+    np.savez(path, first=X, second=X[:, :2], y=np.arange(N) % 2)
+    with pytest.raises(ValueError, match=r"'first' .*'second' .*--array"):
+        read(path)
+    for name, right in (("first", X), ("second", X[:, :2])):
+        found = read(path, Wanted(array=name))
+        assert np.array_equal(found.data, right)
+        assert np.array_equal(found.classes, np.arange(N) % 2)
+    with pytest.raises(ValueError, match=r"no array 'third'; it has 'first', 'second', 'y'"):
+        read(path, Wanted(array="third"))
+
+
+def test_labels_of_a_damaged_file_are_refused_by_name(tmp_path):
+    (tmp_path / "labels.npy").write_bytes(npy_header((10**12,)))
+    with pytest.raises(ValueError, match=r"labels\.npy cannot be read"):
+        read_labels(str(tmp_path / "labels.npy"), range(3))
+    (tmp_path / "labels.csv").write_text('node,cluster\n"' + "x" * 140_000 + '",1\n')
+    with pytest.raises(ValueError, match=r"labels\.csv, line 2 has a field of more than 131,072"):
+        read_labels(str(tmp_path / "labels.csv"), range(1))
