@@ -64,6 +64,7 @@ class InputOptions:
     seed: int = 0
     kind: str | None = None
     format: str | None = None
+    array: str | None = None
     label_column: str | None = None
     name_column: str | None = None
     without: tuple[str, ...] = ()
@@ -188,6 +189,7 @@ def pose(options: InputOptions) -> Posed:
         options.without,
         options.header,
         options.symmetrize is not None,
+        options.array,
     )
     by_blocks = options.is_anchored and is_read_by_blocks(options)
     loaded = rows_of(options) if by_blocks else read(options.file, wanted, options.format)

@@ -134,6 +134,15 @@ Format = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Array = Annotated[
+    str | None,
+    typer.Option(
+        "--array",
+        metavar="NAME",
+        help="Array to read from an .npz or .mat file that holds several.",
+        rich_help_panel=READING,
+    ),
+]
 LabelColumn = Annotated[
     str | None,
     typer.Option(

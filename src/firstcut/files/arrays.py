@@ -13,7 +13,9 @@ import scipy.sparse as sp
 from firstcut.files.loaded import Loaded, Wanted
 from firstcut.files.mat_files import load_mat
 from firstcut.files.matrices import loaded_matrix
-from firstcut.files.source import Source, blamed
+from firstcut.files.npy_files import load_npy, load_npz
+from firstcut.files.source import Source, blamed, check_announced
+from firstcut.sparse_check import check_sparse
 
 SAMPLE_NAMES = ("x", "fea", "data", "features", "embedding")
 """What points are called among named arrays, in lower case."""
@@ -27,24 +29,33 @@ GRAPH_NAMES = ("a", "s", "w", "adjacency", "affinity", "graph")
 SPARSE_FORMAT = "format"
 """The array of an ``.npz`` file that says which sparse matrix of SciPy it is."""
 
+INDEX_ARRAYS = {"shape", "indptr", "indices", "row", "col", "offsets"}
+"""The arrays of such a file that hold places, in one format or another."""
+
 
 def read_npy(source: Source, wanted: Wanted) -> Loaded:
     """Read an array, a point per row."""
-    with blamed(source, "a NumPy array"), source.opened() as file:
-        array = np.load(file, allow_pickle=False)  # a pickle could run anything
-    return loaded_matrix(source, array, wanted, "points")
+    return loaded_matrix(source, load_npy(source), wanted, "points")
 
 
 def read_npz(source: Source, wanted: Wanted) -> Loaded:
     """Read a sparse matrix of SciPy, a graph where it is square; or arrays X and y."""
-    with blamed(source, "an archive of NumPy arrays"), source.opened() as file:
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        if SPARSE_FORMAT in arrays:
-            file.seek(0)
-            matrix = sp.load_npz(file)
-            return loaded_matrix(source, matrix, wanted, _usual(matrix))
-    return _of_arrays(source, arrays, wanted)
+    arrays = load_npz(source)
+    if SPARSE_FORMAT not in arrays:
+        return _of_arrays(source, arrays, wanted)
+    # SciPy would make whole numbers of any others, and memory of any shape.
+    for name in INDEX_ARRAYS & arrays.keys():
+        if arrays[name].dtype.kind not in "iu":
+            raise ValueError(
+                f"{source.name} holds a sparse matrix whose array {name!r} must hold integers, but "
+                f"its dtype is {arrays[name].dtype}; save it again with scipy.sparse.save_npz."
+            )
+    n_bytes = sum(array.nbytes for array in arrays.values())
+    for size in arrays.get("shape", np.empty(0)).tolist():
+        check_announced(source.name, size, "rows or columns", n_bytes)
+    with blamed(source, "a sparse matrix of SciPy"), source.opened() as file:
+        matrix = sp.load_npz(file)
+    return loaded_matrix(source, matrix, wanted, _usual(matrix))
 
 
 def read_mat(source: Source, wanted: Wanted) -> Loaded:
@@ -57,6 +68,9 @@ def read_mat(source: Source, wanted: Wanted) -> Loaded:
         problem = arrays.get("Problem")
         if problem is not None and problem.dtype.names and "A" in problem.dtype.names:
             arrays = {"A": problem["A"][0, 0]}
+    for name, array in arrays.items():
+        if sp.issparse(array):
+            check_sparse(f"{source.name}: {name}", array)
     return _of_arrays(source, arrays, wanted)
 
 
@@ -69,12 +83,13 @@ def _of_arrays(source: Source, arrays: Mapping[str, Any], wanted: Wanted) -> Loa
     """Return the points or the graph among named arrays."""
     lower = {name.lower(): name for name in arrays}
     classes = None
-    if wanted.label_column is not None:
-        if wanted.label_column not in arrays:
+    for asked in (wanted.label_column, wanted.array):
+        if asked is not None and asked not in arrays:
             raise ValueError(
-                f"{source.name} has no array {wanted.label_column!r}; it has "
+                f"{source.name} has no array {asked!r}; it has "
                 f"{', '.join(map(repr, arrays)) or 'none'}."
             )
+    if wanted.label_column is not None:
         classes = wanted.label_column
     else:
         classes = next((lower[name] for name in CLASS_NAMES if name in lower), None)
@@ -84,7 +99,7 @@ def _of_arrays(source: Source, arrays: Mapping[str, Any], wanted: Wanted) -> Loa
         if name != classes and getattr(array, "ndim", 0) == 2 and min(array.shape) > 0
     ]
     known = [lower[name] for name in (*SAMPLE_NAMES, *GRAPH_NAMES) if name in lower]
-    chosen = next((name for name in known if name in matrices), None)
+    chosen = wanted.array or next((name for name in known if name in matrices), None)
     if chosen is None and len(matrices) == 1:
         chosen = matrices[0]
     if chosen is None:
@@ -93,18 +108,19 @@ def _of_arrays(source: Source, arrays: Mapping[str, Any], wanted: Wanted) -> Loa
         )
         raise ValueError(
             f"{source.name} holds {shapes or 'nothing'}; it must hold the points as X, with "
-            "classes as y if there are any, or one square matrix of a graph as S."
+            "classes as y if there are any, or one square matrix of a graph as S. --array NAME "
+            "chooses one of several."
         )
     matrix = arrays[chosen]
     usual = _usual(matrix)
     if usual == "points" and chosen.lower() in GRAPH_NAMES and matrix.shape[0] == matrix.shape[1]:
         usual = "graph"
-    asked = replace(wanted, label_column=None)
+    without_classes = replace(wanted, label_column=None)
     y = None if classes is None else _classes(arrays[classes])
     # MATLAB files may have a point per column
     if y is not None and len(y) == matrix.shape[1] != matrix.shape[0]:
         matrix = matrix.T
-    loaded = loaded_matrix(source, matrix, asked, usual)
+    loaded = loaded_matrix(source, matrix, without_classes, usual)
     if y is None:
         return loaded
     if len(y) != loaded.n_items:

@@ -27,6 +27,9 @@ MOST_CLASSES = 100
 SHOWN = 3
 """Columns, and values of them, that an error shows."""
 
+WIDTH = 60
+"""Characters of a value that an error shows."""
+
 
 class Columns(Protocol):
     """A table whose columns can be asked for, one at a time."""
@@ -156,10 +159,10 @@ def _about_words(
     source: Source, columns: tuple[str, ...], words: list[int], seen: dict[int, list[str]]
 ) -> str:
     """Return the error about columns of words."""
-    shown = [
-        f"{columns[i]!r} ({', '.join(map(repr, list(dict.fromkeys(seen[i]))[:SHOWN]))}, ...)"
-        for i in words[:SHOWN]
-    ]
+    shown = []
+    for i in words[:SHOWN]:
+        values = [repr(value[:WIDTH]) for value in list(dict.fromkeys(seen[i]))[:SHOWN]]
+        shown.append(f"{columns[i]!r} ({', '.join(values)}, ...)")
     more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
     first = columns[words[0]]
     quoted = first if first.isidentifier() else f"'{first}'"

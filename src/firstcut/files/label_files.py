@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from firstcut.files.columns import CLASS_NAMES, column_index
-from firstcut.files.layout import Layout, holds_row, layout_of
+from firstcut.files.layout import Layout, holds_row, layout_of, long_fields_named
+from firstcut.files.npy_files import load_npy
 from firstcut.files.numbers import is_missing, is_number
-from firstcut.files.source import Source, blamed
+from firstcut.files.source import Source
 
 
 def read_labels(path: str, names: Sequence[Any], column: str | None = None) -> np.ndarray:
@@ -46,8 +47,7 @@ def read_labels(path: str, names: Sequence[Any], column: str | None = None) -> n
     """
     source = Source.of(path)
     if source.suffixes[-1:] == [".npy"]:
-        with blamed(source, "a NumPy array"), source.opened() as file:
-            labels = np.load(file, allow_pickle=False)
+        labels = load_npy(source)
         # an array of pixels is in the order of the nodes of a picture
         labels = labels.reshape(-1) if labels.size == len(names) else labels
         if labels.ndim != 1:
@@ -56,6 +56,12 @@ def read_labels(path: str, names: Sequence[Any], column: str | None = None) -> n
                 "in one dimension."
             )
         return _counted(source, labels, len(names))
+    with long_fields_named(source):
+        return _from_table(source, names, column)
+
+
+def _from_table(source: Source, names: Sequence[Any], column: str | None) -> np.ndarray:
+    """Return the labels of a table."""
     layout = layout_of(source, header=_names_columns(source))
     lines = [
         (number, line)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -71,6 +73,20 @@ def split(line: str, delimiter: str | None) -> list[str]:
         return [field.strip() for field in line.split(delimiter)]
     found = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     return [field.strip() for field in found]
+
+
+@contextmanager
+def long_fields_named(source: Source) -> Iterator[None]:
+    """Return a context in which a field that the csv module does not read is named."""
+    try:
+        yield
+    except csv.Error as error:
+        limit = csv.field_size_limit()
+        number = next((i for i, line in enumerate(source.lines, 1) if len(line) > limit), 1)
+        raise ValueError(
+            f"{source.name}, line {number} has a field of more than {limit:,} characters ({error})"
+            "; shorten it, close its quotation marks, or take its column out of the file."
+        ) from None
 
 
 def layout_of(source: Source, header: bool | None = None, delimiter: str | None = None) -> Layout:

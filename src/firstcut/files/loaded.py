@@ -31,6 +31,8 @@ class Wanted:
         Whether the first line of a table names its columns; None is to see for oneself.
     directed : bool
         Whether an edge of a list is one direction only, as who asks to symmetrise means it.
+    array : str or None
+        The array to read, in files of several named arrays.
     """
 
     kind: str | None = None
@@ -39,6 +41,7 @@ class Wanted:
     without: tuple[str, ...] = ()
     header: bool | None = None
     directed: bool = False
+    array: str | None = None
 
     @property
     def names_columns(self) -> bool:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from firstcut.files.columns import column_index
 from firstcut.files.loaded import Loaded, Wanted
 from firstcut.files.source import Source
+from firstcut.sparse_check import check_sparse
 
 
 def graph_of_matrix(points: Loaded) -> Loaded:
@@ -56,7 +57,9 @@ def loaded_matrix(
     ValueError
         If it is no matrix of finite real numbers, or a graph is wanted and it is not square.
     """
-    if not sp.issparse(matrix):
+    if sp.issparse(matrix):
+        check_sparse(source.name, matrix)
+    else:
         matrix = np.asarray(matrix)
         if matrix.ndim == 1:
             matrix = matrix[:, None]

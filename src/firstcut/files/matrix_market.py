@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from firstcut.files.loaded import Loaded, Wanted
 from firstcut.files.matrices import loaded_matrix
 from firstcut.files.numbers import is_number, is_whole
-from firstcut.files.source import Source
+from firstcut.files.source import Source, check_announced
 
 BEGINNING = "%%MatrixMarket"
 """How the first line begins."""
@@ -60,6 +60,7 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
             "columns" + (" and entries." if head.is_sparse else ".")
         )
     shape = int(sizes[0]), int(sizes[1])
+    check_announced(source.name, max(shape), "rows or columns", len(source.text))
     if head.is_symmetric and shape[0] != shape[1]:
         raise ValueError(
             f"{source.name}, line {number}: a matrix of {shape[0]} rows and {shape[1]} columns "

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from firstcut.files.loaded import Loaded, Wanted
 from firstcut.files.numbers import is_whole
-from firstcut.files.source import Source
+from firstcut.files.source import Source, check_announced
 
 COMMENT = "%"
 """How a line begins that is not counted."""
@@ -43,6 +43,7 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
             "is the number of nodes and of edges."
         )
     n, m = int(head[0]), int(head[1])
+    check_announced(source.name, n, "nodes", len(source.text))
     has_sizes, has_node_weights, has_edge_weights = (
         digit == "1" for digit in (head[2] if len(head) > 2 else "0").zfill(3)[-3:]
     )

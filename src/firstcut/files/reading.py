@@ -6,10 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from firstcut.files import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
+from firstcut.files.layout import long_fields_named
 from firstcut.files.loaded import Loaded, Wanted
 from firstcut.files.sniffing import sniffed
 from firstcut.files.source import Source
 from firstcut.validation import check_choice
+
+OF_ARRAYS = ("npz", "mat")
+"""The formats of files that hold several arrays by name."""
 
 
 def read(path: str | Path, wanted: Wanted | None = None, format: str | None = None) -> Loaded:
@@ -51,11 +55,17 @@ def read(path: str | Path, wanted: Wanted | None = None, format: str | None = No
     if format is not None:
         check_choice("--format", format, FORMATS)
     source = Source.of(path)
-    name = format or _format_of(source)
-    # a list of edges that is wanted as points is a table like any other
-    if name == "edges" and wanted.kind == "points":
-        name = "csv"
-    loaded = FORMATS[name](source, wanted)
+    with long_fields_named(source):
+        name = format or _format_of(source)
+        # a list of edges that is wanted as points is a table like any other
+        if name == "edges" and wanted.kind == "points":
+            name = "csv"
+        if wanted.array is not None and name not in OF_ARRAYS:
+            raise ValueError(
+                f"{source.name} is read as {name}, which has no named arrays; --array is for "
+                f"{' and '.join(OF_ARRAYS)} files, so leave it out."
+            )
+        loaded = FORMATS[name](source, wanted)
     if name == "edges" and format is None and _is_sniffed(source) and wanted.kind is None:
         note = f"{source.name} is read as a list of edges; --as points takes its rows for points."
         loaded = replace(loaded, notes=(note, *loaded.notes))

@@ -20,6 +20,10 @@ GZIP = b"\x1f\x8b"
 STANDARD_INPUT = "-"
 """The name that stands for it."""
 
+PER_BYTE = 1000
+"""Nodes or columns that a file may announce for each of its bytes: those without entries take none,
+but no file of some lines means a billion of them."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -129,6 +133,27 @@ class Source:
                     yield file
                     return
         yield io.BytesIO(self.content)
+
+
+def check_announced(name: str, count: int, what: str, n_bytes: int) -> None:
+    """Raise if a file announces more of something than its size allows, before memory is taken.
+
+    Parameters
+    ----------
+    name : str
+        The name of the file.
+    count : int
+        How many it announces.
+    what : str
+        What they are, for the error.
+    n_bytes : int
+        The size of the file, unpacked.
+    """
+    if count > PER_BYTE * n_bytes:
+        raise ValueError(
+            f"{name} announces {count:,} {what} and has {n_bytes:,} bytes, too few for so many; "
+            "correct the number, or fetch the file again if it is cut short."
+        )
 
 
 @contextmanager

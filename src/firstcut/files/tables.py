@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstcut.files.columns import Roles, roles_of
+from firstcut.files.columns import WIDTH, Roles, roles_of
 from firstcut.files.edge_lists import EDGE_HEADERS, edge_graph
 from firstcut.files.layout import Layout, holds_row, layout_of
 from firstcut.files.loaded import Loaded, Wanted
@@ -159,8 +159,8 @@ class Rows:
         where = f"{self.source.name}, line {number}, column {name!r}"
         if not is_missing(field):
             raise ValueError(
-                f"{where}: {field!r} is not a finite number. Correct it, or leave the column out "
-                f"with --drop {_quoted(name)}."
+                f"{where}: {field[:WIDTH]!r} is not a finite number. Correct it, or leave the "
+                f"column out with --drop {_quoted(name)}."
             )
         total, columns = sum(missing.values()), ", ".join(map(repr, missing))
         raise ValueError(
