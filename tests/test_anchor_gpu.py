@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_digits, make_blobs
 
 import firstcut
-from firstcut.anchors.choose import choose_anchors
+from firstcut.anchors.choose import choose_anchors, sampled_rows
 from firstcut.anchors.nearest import NearestAnchors
 
 torch = pytest.importorskip("torch")
@@ -105,3 +105,36 @@ def test_the_estimator_leaves_samples_where_they_are():
     assert np.array_equal(model.predict(X), model.predict(DIGITS))
     there = firstcut.SpectralClustering(10, device="cuda", **options).fit(DIGITS)
     assert np.array_equal(there.labels_, model.labels_)
+
+
+@needs_gpu
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_a_folder_has_the_graph_of_the_gpu_and_is_refused_to_other_samples(
+    on_gpu, tmp_path, monkeypatch
+):
+    # Few rows are sampled, so that most changes show in the check sums of blocks alone.
+    monkeypatch.setattr("firstcut.anchors.choose.FEWEST_SAMPLED", 300)
+    monkeypatch.setattr("firstcut.anchors.choose.SAMPLED", 6)
+    X = SETS["in the plane"].astype(np.float32)
+    options = {"n_anchors": 50, "n_neighbors": 3, "random_state": 0, "block_rows": 700}
+
+    def build(array, **more):
+        samples = torch.as_tensor(array, device="cuda") if on_gpu else array
+        return firstcut.anchor_graph(samples, **options, **more)
+
+    graph = build(X, device="cuda")
+    for device in ("cuda", "cuda", "auto"):  # which is that of the folder
+        filed = build(X, device=device, folder=tmp_path)
+        assert np.array_equal(graph.anchors, filed.anchors)
+        assert np.array_equal(graph.masses, filed.masses)
+        assert (graph.weights != filed.weights).nnz == 0
+    with pytest.raises(ValueError, match='holds another run: its device is "cuda"'):
+        build(X, device="cpu", folder=tmp_path)
+    sampled = np.concatenate(
+        [700 * b + part for b, part in enumerate(sampled_rows((700,) * 4 + (200,), 50, 0))]
+    )
+    row = int(np.setdiff1d(np.arange(1400, 2100), sampled)[0])
+    changed = X.copy()
+    changed[row] += 1
+    with pytest.raises(ValueError, match=r"rows 1400 to 2099 of X \(block 2\) are not those"):
+        build(changed, device="cuda", folder=tmp_path)

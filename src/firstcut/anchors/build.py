@@ -78,15 +78,17 @@ def anchor_graph(
         most of what the system has left.
     folder : path or None, default=None
         Where anchors and ties are kept. A call that was killed goes on there when it is made
-        again, and one that has ended is read. By default ties that are too many for memory go to
-        a temporary folder, which is removed with the graph.
+        again, and the result of one that has ended is read. In both cases X is read once more and
+        compared, by check sums of its blocks, with the samples that the folder was computed from.
+        By default ties that are too many for memory go to a temporary folder, which is removed
+        with the graph.
     block_rows : int, sequence of int or None, default=None
         Points of a block, or of every block; by default a sixteenth of them, but between 8,192 and
         131,072. Labels depend on it.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where nearest anchors are looked for: on the processor, or on a GPU, which needs
         ``firstcut[gpu]``. "auto" is where X lies, and a GPU if there is one and the processor would
-        take long.
+        take long; with a ``folder``, the device of its run.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
     callback : callable, "tqdm" or None, default=None
@@ -103,7 +105,8 @@ def anchor_graph(
     ------
     ValueError
         If samples are not finite, with the row; if ``max_memory`` is too little, with the least
-        that would do; if ``folder`` holds another run, with what differs.
+        that would do; if ``folder`` holds another run, with what differs, which may be rows of X;
+        if a file of the folder is damaged, with its name.
 
     Notes
     -----
@@ -112,8 +115,9 @@ def anchor_graph(
     their own cell, and miss a few.
 
     A folder is for one process at a time. Files are checked when they are first read: a damaged one
-    is an error. A temporary folder lies where Python's ``tempfile`` puts it (``TMPDIR``), which
-    should be a disk; a process that is killed leaves it there, and cannot go on from it.
+    is an error. No file in it is unpickled or run. A temporary folder lies where Python's
+    ``tempfile`` puts it (``TMPDIR``), which should be a disk; a process that is killed leaves it
+    there, and cannot go on from it.
 
     Examples
     --------
@@ -151,18 +155,21 @@ def anchor_graph(
     as_generator(random_state)  # which raises where it is none
     run = None if where is None else RunFolder(where)
     seed = seed_of(random_state, None if run is None else run.seed)
+    if run is not None and device == "auto":
+        device = run.device
+    on_gpu = use_gpu(device, X, forecast_seconds(source.shape, n_anchors) / n_threads)
     facts = {
         "firstcut": firstcut.__version__,
         "n_anchors": n_anchors,
         "n_neighbors": n_neighbors,
         "random_state": seed,
         "block_rows": short_sizes(sizes),
+        "device": "cuda" if on_gpu else "cpu",
         "shape of X": list(source.shape),
         "dtype of X": source.dtype.name,
     }
     if run is not None:
         run.check(facts)
-    on_gpu = use_gpu(device, X, forecast_seconds(source.shape, n_anchors) / n_threads)
     # 2. Plan.
     rows = sampled_rows(sizes, n_anchors, seed)
     n_sampled = sum(part.size for part in rows)

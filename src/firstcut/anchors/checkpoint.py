@@ -1,42 +1,58 @@
-"""How far a search has come, kept in a folder: a killed one goes on from its last round.
+"""The state of a search, kept in a folder: a killed search goes on from its last round.
 
-Every save is a folder of its own, beside the one before; a small file that is replaced in one step
-names the one that counts. So there is always a whole one, whenever the process is killed. Rounds
-may take less time than what they found takes to be written, so that not every one is saved.
+A state belongs to one graph, number of clusters, effort and seed, so that the same call returns
+the same labels whatever else was computed in the folder. It is one file, replaced in one step.
+A checkpoint is optional: a file that is damaged, or that cannot be written, gives a warning, and
+the search computes what it needs. Rounds may take less time than writing what they found, so that
+not every round is saved.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
+import struct
 import time
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firstcut.anchors.files import damaged, read_into, remove_unfinished, sum_of, write_whole
+from firstcut.anchors.files import read_into, remove_unfinished, sum_of, write_whole
 
 SHARE = 0.1
 """Part of the time that may go into saving."""
 
-REMEDY = "Remove the folder of the search and begin it anew."
-"""What helps against a damaged file."""
+HEADER = struct.Struct("<8sII")
+"""First bytes of a file: its mark, the length of the JSON text, the check sum of all that follows.
+Labels of all points come after the text, once for each name in it."""
+
+MARK = b"fcstate2"
+
+MOST_ARRAYS = 2
+"""Labels of a state: the best so far, and those that are worked on."""
+
+State = tuple[dict[str, Any], dict[str, list[np.ndarray]]]
+"""Facts, and by name the labels of every block."""
 
 
 class FolderCheckpoint:
     """A checkpoint of a search in the folder of its anchor graph.
 
-    Efforts share it: one begins with all that the one before it does.
-
     Parameters
     ----------
     folder : Path
-        The folder of the anchor graph; every search has one of its own inside.
-    n_clusters, seed : int
-        What makes it another search.
+        The folder of the anchor graph.
+    name : str
+        A file name for all settings that determine the labels.
+    graph : int
+        A check sum of the graph.
     sizes : tuple of int
         The points of every block.
+    n_clusters : int
+        Labels are below it.
 
     Examples
     --------
@@ -45,83 +61,85 @@ class FolderCheckpoint:
     >>> import numpy as np
     >>> from firstcut.anchors.checkpoint import FolderCheckpoint
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     checkpoint = FolderCheckpoint(Path(folder), n_clusters=2, seed=0, sizes=(2, 1))
+    ...     checkpoint = FolderCheckpoint(Path(folder), "2-fast-0", 7, sizes=(2, 1), n_clusters=2)
     ...     before = checkpoint.load()
     ...     checkpoint.save({"round": 3}, {"labels": [np.array([0, 1]), np.array([1])]})
-    ...     before, checkpoint.load()
-    (None, ({'round': 3}, {'labels': [array([0, 1]), array([1])]}))
+    ...     facts, arrays = checkpoint.load()
+    >>> before, facts, [part.tolist() for part in arrays["labels"]]
+    (None, {'round': 3}, [[0, 1], [1]])
     """
 
-    def __init__(self, folder: Path, n_clusters: int, seed: int, sizes: tuple[int, ...]) -> None:
-        self.folder = folder / "searches" / f"{n_clusters}-clusters-seed-{seed}"
-        self._current = self.folder / "current.json"
-        self._sizes = sizes
+    def __init__(
+        self, folder: Path, name: str, graph: int, sizes: tuple[int, ...], n_clusters: int
+    ) -> None:
+        self.path = folder / "searches" / f"{name}.search"
+        self._graph, self._sizes, self._n_clusters = graph, sizes, n_clusters
         self._next = 0.0
 
-    def load(self) -> tuple[dict[str, Any], dict[str, list[np.ndarray]]] | None:
-        """Return what was saved last, None if nothing was."""
-        content = self._content()
-        if content is None:
+    def load(self) -> State | None:
+        """Return what was saved last; None if nothing was, or if the file is damaged."""
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                return self._read(file)
+        except FileNotFoundError:
             return None
-        arrays = {
-            name: self._arrays(self.folder / content["saved"] / f"{name}.arrays", listed)
-            for name, listed in content["arrays"].items()
-        }
-        for name, parts in arrays.items():
-            if tuple(len(part) for part in parts) != self._sizes:
-                path = self.folder / content["saved"] / f"{name}.arrays"
-                raise damaged(path, "its blocks are not those of the graph", REMEDY)
-        return content["facts"], arrays
+        except (OSError, ValueError) as error:
+            warnings.warn(
+                f"{self.path} cannot be used: {error}. The search begins anew.", stacklevel=2
+            )
+            return None
 
     def save(self, facts: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
-        """Keep facts and arrays, in place of what was saved before, if it is time again."""
+        """Replace what was saved before, unless that was a short time ago."""
         began = time.monotonic()
         if began < self._next:
             return
-        before = self._content()
-        number = 0 if before is None else int(before["saved"]) + 1
-        saved = self.folder / str(number)
-        # 1. Beside the one before, which counts until the last step.
-        shutil.rmtree(saved, ignore_errors=True)
-        saved.mkdir(parents=True)
-        remove_unfinished(self.folder)
-        listed = {}
-        for name, parts in arrays.items():
-            whole = [np.ascontiguousarray(part) for part in parts]
-            write_whole(saved / f"{name}.arrays", [part.reshape(-1).data for part in whole])
-            listed[name] = [(part.dtype.str, part.shape, sum_of([part])) for part in whole]
-        # 2. From here on it is this one.
-        content = {
-            "saved": str(number),
-            "facts": facts,
-            "arrays": listed,
-        }
-        write_whole(self._current, [json.dumps(content).encode()])
-        # 3. Nobody needs the others.
-        for path in self.folder.iterdir():
-            if path.is_dir() and path != saved:
-                shutil.rmtree(path, ignore_errors=True)
+        content = {"graph": self._graph, "facts": facts, "arrays": list(arrays)}
+        text = json.dumps(content).encode()
+        labels = [
+            np.ascontiguousarray(part, dtype="<i4") for parts in arrays.values() for part in parts
+        ]
+        header = HEADER.pack(MARK, len(text), _sum(text, labels))
+        try:
+            self.path.parent.mkdir(exist_ok=True)
+            remove_unfinished(self.path.parent, self.path.name)
+            write_whole(self.path, [header, text, *(part.data for part in labels)])
+        except OSError as error:
+            warnings.warn(
+                f"The search cannot be saved and goes on without: {error}. If it is killed, it "
+                "begins anew.",
+                stacklevel=2,
+            )
+            self._next = np.inf
+            return
         ended = time.monotonic()
         self._next = ended + (ended - began) / SHARE
 
-    def _content(self) -> dict[str, Any] | None:
-        try:
-            content: dict[str, Any] = json.loads(self._current.read_bytes())
-        except FileNotFoundError:
+    def _read(self, file: Any) -> State | None:
+        """Return what an open file holds, None if it belongs to another graph."""
+        begin = file.read(HEADER.size)
+        if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
+            raise ValueError("it does not begin as the file of a search")
+        _, length, checked = HEADER.unpack(begin)
+        ends = np.cumsum(self._sizes)
+        n_arrays, rest = divmod(
+            os.fstat(file.fileno()).st_size - HEADER.size - length, 4 * ends[-1]
+        )
+        if rest or not 0 <= n_arrays <= MOST_ARRAYS:
+            raise ValueError("its length is not that of a search")
+        text = file.read(length)
+        labels = [np.empty(ends[-1], dtype="<i4") for _ in range(n_arrays)]
+        if not all(read_into(file, part) for part in labels) or _sum(text, labels) != checked:
+            raise ValueError("its check sum is wrong")
+        content = json.loads(text)
+        if content["graph"] != self._graph:
             return None
-        except (ValueError, UnicodeDecodeError):
-            raise damaged(self._current, "it is no JSON", REMEDY) from None
-        return content
+        # Kernels write to tables at the places that labels name.
+        if any(part.min() < 0 or part.max() >= self._n_clusters for part in labels):
+            raise ValueError("it has labels of other clusters")
+        whole = zip(content["arrays"], labels, strict=True)
+        return content["facts"], {name: np.split(part, ends[:-1]) for name, part in whole}
 
-    def _arrays(self, path: Path, listed: list[Any]) -> list[np.ndarray]:
-        found = []
-        try:
-            with open(path, "rb", buffering=0) as file:
-                for dtype, shape, checked in listed:
-                    array = np.empty(shape, dtype=dtype)
-                    if not read_into(file, array) or sum_of([array]) != checked:
-                        raise damaged(path, "its check sum is wrong", REMEDY)
-                    found.append(array)
-        except FileNotFoundError:
-            raise damaged(path, "it is not there", REMEDY) from None
-        return found
+
+def _sum(text: bytes, labels: Sequence[np.ndarray]) -> int:
+    return sum_of([np.frombuffer(text, dtype=np.uint8), *labels])

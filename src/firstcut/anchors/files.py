@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import os
 import threading
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,12 @@ import numpy as np
 
 UNFINISHED = ".unfinished"
 """What the names of files end with while they are written."""
+
+SEAL = "check sum"
+"""The key of the check sum of a JSON file."""
+
+ANEW = "Remove it and call anchor_graph again with this folder: it is computed anew."
+"""The remedy for a damaged file of anchors, masses or a block."""
 
 
 def write_whole(path: Path, parts: Iterable[Any]) -> None:
@@ -31,20 +39,26 @@ def write_whole(path: Path, parts: Iterable[Any]) -> None:
             for part in parts:
                 file.write(part)
         os.replace(unfinished, path)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk does not say which file it had no room for
         raise
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Remove what a run that was killed had begun to write."""
-    for path in folder.glob(f"*{UNFINISHED}"):
+def remove_unfinished(folder: Path, name: str = "") -> None:
+    """Remove what a run that was killed had begun to write, of all files or of one."""
+    for path in folder.glob(f"{glob.escape(name)}*{UNFINISHED}"):
         path.unlink(missing_ok=True)
 
 
-def sum_of(arrays: Iterable[np.ndarray]) -> int:
-    """Return the check sum of the bytes of arrays in C order."""
-    found = 0
+def sum_of(arrays: Iterable[np.ndarray], before: int = 0) -> int:
+    """Return the check sum of the bytes of arrays in C order, after those of a sum before.
+
+    CRC-32: 1.7 GB/s on one core. A single value in single precision cannot change unseen, and
+    any other change is missed once in 2³² times.
+    """
+    found = before
     for array in arrays:
         found = zlib.crc32(array.reshape(-1).view(np.uint8).data, found)
     return found
@@ -59,6 +73,20 @@ def read_into(file: Any, array: np.ndarray) -> bool:
             return False
         room = room[count:]
     return True
+
+
+def sealed(content: Mapping[str, Any]) -> bytes:
+    """Return JSON text with a check sum of what it says."""
+    return json.dumps({**content, SEAL: _sum_of_text(content)}, indent=1).encode()
+
+
+def is_sealed(content: dict[str, Any]) -> bool:
+    """Whether JSON content is what was written; its check sum is taken out."""
+    return bool(content.pop(SEAL, None) == _sum_of_text(content))
+
+
+def _sum_of_text(content: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content).encode())
 
 
 def damaged(path: Path, how: str, remedy: str) -> ValueError:

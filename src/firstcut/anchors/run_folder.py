@@ -14,16 +14,24 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Iterable, Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firstcut.anchors.files import damaged, remove_unfinished, write_whole
-from firstcut.anchors.storage import TIE_BYTES, BlocksInFolder
+from firstcut.anchors.files import (
+    ANEW,
+    damaged,
+    is_sealed,
+    remove_unfinished,
+    sealed,
+    write_whole,
+)
+from firstcut.anchors.storage import TIE_BYTES, path_of_block
 from firstcut.memory import in_units
 
-FORMAT = "firstcut anchor graph, version 1"
+FORMAT = "firstcut anchor graph, version 2"
 """What the folders of this form say of themselves."""
 
 LONGEST_SHOWN = 60
@@ -52,7 +60,12 @@ class RunFolder:
     @property
     def seed(self) -> int | None:
         """The seed of the run that is there, None if none is."""
-        return None if self._facts is None else self._facts.get("random_state")
+        return None if self._facts is None else self._facts["random_state"]
+
+    @property
+    def device(self) -> str:
+        """The device of the run that is there, "auto" if none is."""
+        return "auto" if self._facts is None else self._facts["device"]
 
     def check(self, facts: Mapping[str, Any]) -> None:
         """Raise where the folder is that of another run; what it does not know yet, passes."""
@@ -72,14 +85,13 @@ class RunFolder:
         self.check(facts)
         if self._facts is None:
             (self.path / "blocks").mkdir(parents=True, exist_ok=True)
-            text = json.dumps({"format": FORMAT, **facts}, indent=1)
-            write_whole(self._manifest, [text.encode()])
+            write_whole(self._manifest, [sealed({"format": FORMAT, **facts})])
             self._facts = dict(facts)
         for folder in (self.path, self.path / "blocks"):
             remove_unfinished(folder)
 
-    def load(self, name: str) -> np.ndarray | None:
-        """Return an array that was saved, None if it was not."""
+    def load(self, name: str, dtype: Any, *shape: int | None) -> np.ndarray | None:
+        """Return an array that was saved, None if it was not; None in a shape is any number."""
         path = self.path / f"{name}.npy"
         try:
             written = path.read_bytes()
@@ -87,8 +99,16 @@ class RunFolder:
             return None
         content, checked = written[:-4], written[-4:]
         if zlib.crc32(content).to_bytes(4, "little") != checked:
-            raise damaged(path, "its check sum is wrong", "Remove the folder and begin anew.")
-        found: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+            raise damaged(path, "its check sum is wrong", ANEW)
+        try:
+            found: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+        except ValueError as error:
+            raise damaged(path, str(error).rstrip("."), ANEW) from None
+        is_right = len(shape) == found.ndim and all(
+            length in (None, there) for length, there in zip(shape, found.shape, strict=True)
+        )
+        if not is_right or found.dtype != dtype:
+            raise damaged(path, f"it is of shape {found.shape} and type {found.dtype}", ANEW)
         return found
 
     def save(self, name: str, array: np.ndarray) -> None:
@@ -104,6 +124,12 @@ class RunFolder:
         where = f"folder={str(self.path)!r}"
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{where} is a file; name a folder, which is made if need be.")
+        inside = next((above for above in self.path.absolute().parents if above.is_file()), None)
+        if inside is not None:
+            raise ValueError(
+                f"{where} lies inside {str(inside)!r}, which is a file; name a folder."
+            )
+        remedy = "Remove the folder and begin anew."
         try:
             found = json.loads(self._manifest.read_bytes())
         except FileNotFoundError:
@@ -113,8 +139,7 @@ class RunFolder:
                     "not there yet."
                 ) from None
             return None
-        except (ValueError, UnicodeDecodeError):
-            remedy = "Remove the folder and begin anew."
+        except (ValueError, RecursionError):
             raise damaged(self._manifest, "it is no JSON", remedy) from None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             told = found.get("format") if isinstance(found, dict) else None
@@ -122,6 +147,8 @@ class RunFolder:
                 f"{where} was written in another form, {_shown(told)} and not {_shown(FORMAT)}; "
                 "pass another folder, or remove it and begin anew."
             )
+        if not is_sealed(found):
+            raise damaged(self._manifest, "its check sum is wrong", remedy)
         return found
 
 
@@ -145,8 +172,8 @@ def _shown(value: Any) -> str:
 
 def check_space(path: Path, sizes: tuple[int, ...], n_neighbors: int) -> None:
     """Raise where a folder has no room for the ties that are not in it yet."""
-    files = BlocksInFolder(path, sizes, n_neighbors)
-    points = sum(size for number, size in enumerate(sizes) if not files.has(number))
+    missing = (not path_of_block(path, number).exists() for number in range(len(sizes)))
+    points = sum(compress(sizes, missing))
     needed = points * n_neighbors * TIE_BYTES
     there = path.absolute()
     while not there.exists():

@@ -296,6 +296,7 @@ class _Search:
     ) -> tuple[list[Any], Table]:
         def go_on(kept: list[Any], table: Table) -> bool:
             self._n_rounds += 1
+            self._save(state._replace(current=kept))
             if self._listener is not None:
                 step = steps[state.number]
                 stage = step.stage if isinstance(step, Start) else "fast"
@@ -303,7 +304,6 @@ class _Search:
                 done = state.number / len(steps)
                 seconds = time.monotonic() - self._began
                 self._is_over |= self._listener(Progress(stage, done, value, seconds))
-            self._save(state._replace(current=kept))
             self._is_over |= time.monotonic() >= self._deadline
             return not self._is_over
 
@@ -314,7 +314,8 @@ class _Search:
     # -- where it is left
 
     def _save(self, state: _State) -> None:
-        if self._checkpoint is None:
+        # What comes after a search was stopped is not what it would have come to.
+        if self._checkpoint is None or self._is_over:
             return
         facts = {"number": state.number, "phase": state.phase, "n_rounds": self._n_rounds}
         arrays = {"best": state.best, "current": state.current}

@@ -6,6 +6,8 @@ A source is read some rows at a time, and nothing of what was read stays.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,9 @@ from firstcut.anchors.source_rows import Source
 from firstcut.validation import (
     as_floats,
     as_plain,
+    check_matrix,
     check_sample_table,
     is_on_gpu,
-    refuse_masked,
 )
 
 PARQUET = (".parquet", ".pq")
@@ -77,22 +79,39 @@ def as_source(X: Any) -> Source:
         raise TypeError(
             "X is a frame of Dask; pass X.to_dask_array(lengths=True), whose chunks are known."
         )
-    refuse_masked("X", X)
+    check_matrix("X", X)
     array = as_plain("X", X)
     check_sample_table(array.shape, array.dtype)
     # Objects, as frames of several types have them, become numbers at once.
     return ArraySource(as_floats("X", array) if array.dtype.kind == "O" else array)
 
 
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Return a context in which an error of a reader that does not name the file does so."""
+    try:
+        yield
+    except (ValueError, EOFError) as error:
+        if str(path) in str(error):
+            raise
+        raise ValueError(
+            f"{path} cannot be read ({error}); it may be empty, cut short or another kind of file. "
+            "Write or fetch it again."
+        ) from error
+
+
 def _of_path(path: Path) -> Source:
     """Return the samples of a file, or of the Parquet files of a folder."""
     if path.suffix == ".npy":
         # Opened as a map, which reads the header alone; objects would be read by running code.
-        return as_source(np.load(path, mmap_mode="r"))
+        with _named(path):
+            array = np.load(path, mmap_mode="r")
+        return as_source(array)
     if path.suffix in PARQUET or path.is_dir():
         from firstcut.anchors.arrow_source import of_parquet
 
-        return of_parquet(path)
+        with _named(path):
+            return of_parquet(path)
     raise ValueError(
         f"X={str(path)!r} is neither an .npy file, nor a Parquet file ({', '.join(PARQUET)}), nor "
         "a folder of Parquet files. Open other stores first, as by h5py.File(path)['name'] or "

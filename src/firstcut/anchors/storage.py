@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from firstcut.anchors.blocks import Block
-from firstcut.anchors.files import damaged, read_into, sum_of, write_whole
+from firstcut.anchors.files import ANEW, damaged, read_into, sum_of, write_whole
 
 TIE_BYTES = 8
 """Bytes of a tie: an anchor in 32 bits, a weight in 32."""
 
-HEADER = struct.Struct("<8sQII")
-"""What a file of a block begins with: its mark, points, neighbours, and the check sum of both."""
+HEADER = struct.Struct("<8sQIII")
+"""What a file of a block begins with: its mark, points, neighbours, the check sum of its
+samples, and that of the ties."""
 
-MARK = b"fcblock1"
+MARK = b"fcblock2"
 """The first bytes of a file of a block."""
 
 
@@ -35,6 +37,8 @@ class BlocksInFolder:
         The points of every block.
     n_neighbors : int
         The ties of every point.
+    n_anchors : int
+        The anchors that points may be tied to.
     n_kept : int, default=0
         Blocks that stay in memory besides, the first ones: all are read in every round, and what
         was read last is the last to be read again.
@@ -54,28 +58,29 @@ class BlocksInFolder:
         folder: Path,
         sizes: tuple[int, ...],
         n_neighbors: int,
+        n_anchors: int,
         n_kept: int = 0,
         is_lasting: bool = True,
     ) -> None:
         self.folder = folder if is_lasting else None
         self.sizes, self._n_neighbors, self._n_kept = sizes, n_neighbors, n_kept
-        self._blocks = folder / "blocks"
+        self._n_anchors, self._folder = n_anchors, folder
         self._kept: dict[int, Block] = {}
         self._checked: set[int] = set()
 
     def path(self, number: int) -> Path:
         """Return the file of a block."""
-        return self._blocks / f"{number:07d}.block"
+        return path_of_block(self._folder, number)
 
     def has(self, number: int) -> bool:
         """Whether a block was written."""
         return self.path(number).exists()
 
-    def save(self, number: int, block: Block) -> None:
-        """Write a block."""
+    def save(self, number: int, block: Block, samples: int) -> None:
+        """Write a block, with the check sum of its samples."""
         arrays = _stored(block)
         n_points, n_neighbors = block.anchors.shape
-        header = HEADER.pack(MARK, n_points, n_neighbors, sum_of(arrays))
+        header = HEADER.pack(MARK, n_points, n_neighbors, samples, sum_of(arrays))
         write_whole(self.path(number), [header, *(array.data for array in arrays)])
         self._keep(number, Block(*arrays))
 
@@ -83,6 +88,12 @@ class BlocksInFolder:
         """Return a block; what is read for the first time is checked to be what was written."""
         kept = self._kept.get(number)
         return self._keep(number, self._read(number)) if kept is None else kept
+
+    def sum_of_samples(self, number: int) -> int:
+        """Return the check sum of the samples that a block was computed from."""
+        path = self.path(number)
+        with open(path, "rb", buffering=0) as file:
+            return self._header(path, file)[0]
 
     def _keep(self, number: int, block: Block) -> Block:
         if number < self._n_kept:
@@ -92,23 +103,36 @@ class BlocksInFolder:
     def _read(self, number: int) -> Block:
         path = self.path(number)
         shape = self.sizes[number], self._n_neighbors
-        remedy = "Remove it and call anchor_graph again with this folder: it is computed anew."
         with open(path, "rb", buffering=0) as file:
-            begin = file.read(HEADER.size)
-            if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
-                raise damaged(path, "it does not begin as the file of a block", remedy)
-            _, n_points, n_neighbors, checked = HEADER.unpack(begin)
+            _, (n_points, n_neighbors), checked = self._header(path, file)
             if (n_points, n_neighbors) != shape:
                 raise damaged(
-                    path, f"it is of shape ({n_points}, {n_neighbors}) and not {shape}", remedy
+                    path, f"it is of shape ({n_points}, {n_neighbors}) and not {shape}", ANEW
                 )
             arrays = np.empty(shape, dtype="<i4"), np.empty(shape, dtype="<f4")
             if not all(read_into(file, array) for array in arrays) or file.read(1):
-                raise damaged(path, "its length is not that of a block", remedy)
-        if number not in self._checked and sum_of(arrays) != checked:
-            raise damaged(path, "its check sum is wrong", remedy)
+                raise damaged(path, "its length is not that of a block", ANEW)
+        if number not in self._checked:
+            if sum_of(arrays) != checked:
+                raise damaged(path, "its check sum is wrong", ANEW)
+            # Kernels write to tables at the places that anchors name.
+            if arrays[0].size and not 0 <= arrays[0].min() <= arrays[0].max() < self._n_anchors:
+                raise damaged(path, f"it names other anchors than the {self._n_anchors}", ANEW)
         self._checked.add(number)
         return Block(*arrays)
+
+    def _header(self, path: Path, file: Any) -> tuple[int, tuple[int, int], int]:
+        """Return the sum of samples, the shape and the sum of ties that a file begins with."""
+        begin = file.read(HEADER.size)
+        if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
+            raise damaged(path, "it does not begin as the file of a block", ANEW)
+        _, n_points, n_neighbors, samples, checked = HEADER.unpack(begin)
+        return samples, (n_points, n_neighbors), checked
+
+
+def path_of_block(folder: Path, number: int) -> Path:
+    """Return the file of a block in the folder of a run."""
+    return folder / "blocks" / f"{number:07d}.block"
 
 
 def _stored(block: Block) -> tuple[np.ndarray, np.ndarray]:

@@ -114,6 +114,8 @@ def partition_anchors(
         n_clusters = auto_number(graph.anchor_problem, seed, deadline)
     number = check_number_of_clusters(n_clusters, graph)
     given = [graph.split(check_init(labels, graph.n_nodes, number, name)) for name, labels in inits]
+    # Only a call that can be made again, to the same labels, has something to go on with.
+    is_repeatable = not given and time_limit is None and random_state is not None
     stages = tuple(dict.fromkeys(start.stage for start in starts_of(effort)))
     with listening(
         callback, "partition", lambda: Foresight(stages, SEARCH_STAGES, time_limit)
@@ -127,7 +129,7 @@ def partition_anchors(
             given=given,
             deadline=deadline,
             listener=listener,
-            checkpoint=_checkpoint(graph, number, seed) if not given else None,
+            checkpoint=_checkpoint(graph, number, effort, seed) if is_repeatable else None,
             began=began,
             on_interrupt=on_interrupt,
             of_anchors=lambda: graph.anchor_problem,
@@ -139,13 +141,16 @@ def partition_anchors(
     return Partition(np.concatenate(found.kept), found.value, bound)
 
 
-def _checkpoint(graph: AnchoredPoints, n_clusters: int, seed: int) -> Any:
+def _checkpoint(graph: AnchoredPoints, n_clusters: int, effort: str, seed: int) -> Any:
     """Return where a search leaves how far it is, if the graph has a folder."""
     if graph.store.folder is None:
         return None
     from firstcut.anchors.checkpoint import FolderCheckpoint
+    from firstcut.anchors.files import sum_of
 
-    return FolderCheckpoint(graph.store.folder, n_clusters, seed, graph.store.sizes)
+    name = f"{n_clusters}-clusters-{effort}-seed-{seed}"
+    numbers = sum_of([graph.anchors, graph.masses])
+    return FolderCheckpoint(graph.store.folder, name, numbers, graph.store.sizes, n_clusters)
 
 
 def relax_anchors(
