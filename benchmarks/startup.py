@@ -1,10 +1,8 @@
 """A first fit in a fresh process beside scikit-learn's: imports, loading compiled code, the fit.
 
 Processes take turns, so that a load on the machine falls on all alike, and medians are kept, of
-seconds on the clock and of the processor's. ``firstcut`` runs its kernels without Numba,
-``through Numba`` the same with Numba's dispatchers and the same files of compiled code, and
-``scikit-learn`` cuts the graph of nearest neighbours. All files are in the disk's cache, and the
-kernels are compiled, by a first round that does not count.
+seconds on the clock and of the CPU. ``scikit-learn`` cuts the graph of nearest neighbors. All files
+are in the disk's cache, and the kernels are compiled, by a first round that does not count.
 
 ``compiling`` is what the very first call on a machine takes beyond later ones, in an empty folder
 of compiled code; ``kernels.compile_time`` tells users of it.
@@ -37,16 +35,14 @@ warnings.simplefilter("ignore")
 data = np.load(sys.argv[1])
 SpectralClustering(int(data["k"]), {options}random_state=0).fit(data["X"])
 done = time.perf_counter(), time.process_time()
-numba = "numba" in sys.modules
-print(json.dumps([*import_begins, *fit_begins, *done, numba]))
+print(json.dumps([*import_begins, *fit_begins, *done]))
 """
 
-PEERS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "scikit-learn": ("sklearn.cluster", 'affinity="nearest_neighbors", ', {}),
-    "firstcut": ("firstcut", "", {}),
-    "through Numba": ("firstcut", "", {"NUMBA_OPT": "3"}),
+PEERS = {
+    "scikit-learn": ("sklearn.cluster", 'affinity="nearest_neighbors", '),
+    "firstcut": ("firstcut", ""),
 }
-"""What is imported, options, and settings: Numba's default level, given, has Numba imported."""
+"""What is imported, and options."""
 
 
 FIRST_CALLS = {
@@ -140,17 +136,17 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _fit(peer: str, data: Path) -> dict[str, float]:
-    module, options, settings = PEERS[peer]
+    module, options = PEERS[peer]
     # As in an installed package, whose modules are not read from their sources every time.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", USER_CODE.format(module=module, options=options), str(data)],
-        env={**environment, **settings},
+        env=environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    begin, begin_cpu, fit, fit_cpu, end, end_cpu, numba = json.loads(done.stdout)
+    begin, begin_cpu, fit, fit_cpu, end, end_cpu = json.loads(done.stdout)
     return {
         "import_s": fit - begin,
         "fit_s": end - fit,
@@ -158,5 +154,4 @@ def _fit(peer: str, data: Path) -> dict[str, float]:
         "import_cpu_s": fit_cpu - begin_cpu,
         "fit_cpu_s": end_cpu - fit_cpu,
         "total_cpu_s": end_cpu - begin_cpu,
-        "numba_imported": float(numba),
     }

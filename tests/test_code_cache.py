@@ -1,53 +1,83 @@
-"""Compiled code on disk: whatever becomes of it, calls are answered, rightly, and it is said."""
+"""Compiled code on disk: whatever is there, calls are answered, and nobody else's file is run."""
 
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from firstcut.kernels.code_cache import is_private
+
+MODULE = """
+from firstcut.kernels import kernel
+
+@kernel
+def added(total, terms, factor):
+    for term in terms.ravel():
+        total[0] += factor * term
+    return total[0]
+
+@kernel
+def twice(total, terms, factor):
+    first = added(total, terms, factor)
+    if first > 1e6:
+        raise ValueError("too large")
+    return added(total, terms, factor)
+"""
+
+USE = """
+import os, pickle, sys, warnings
+sys.path.insert(0, {folder!r})
+import numpy as np
+from module import added, twice
+from firstcut.kernels import code_cache
+terms = np.arange(6.0)
+"""
+
 CALL = """
-import warnings
-import numpy as np, firstcut
-S = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
-relaxation = firstcut.relax(S, 3, random_state=0)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    found = firstcut.discretize(relaxation, random_state=0, graph=S)
-print(found.labels.tolist(), *(str(one.message) for one in caught), sep="|")
+    answer = [added(np.zeros(1), terms, 2.0), twice(np.zeros(1), terms, 1.5)]
+    loaded = [sum(f.stats.cache_hits.values()) for f in (added, twice)]
+print(answer, *(str(one.message) for one in caught), sep="|")
 """
-"""A call that compiles two kernels; prints its labels and the warnings that it made."""
+ANSWER = "[30.0, 45.0]"
 
 
-def answer_of(program, folder):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    labels, *remarks = done.stdout.strip().split("|")
-    return labels, remarks
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs a program in a fresh process: its answer and its warnings."""
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "module.py").write_text(MODULE)
+
+    def answer(program=CALL, folder=tmp_path / "cache", **settings):
+        cleared = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+        # Python itself would keep the module it knows, by its time and size.
+        environment = {**cleared, "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(folder)}
+        done = subprocess.run(
+            [sys.executable, "-c", USE.format(folder=str(modules)) + textwrap.dedent(program)],
+            env={**environment, **settings},
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        found, *messages = done.stdout.strip().split("|")
+        return found, messages
+
+    return answer
 
 
 def files_of(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A folder with the compiled code, and the labels."""
-    folder = tmp_path_factory.mktemp("kept")
-    labels, remarks = answer_of(CALL, folder)
-    assert not remarks
-    assert len(files_of(folder)) >= 2
-    return {path.relative_to(folder): path.read_bytes() for path in files_of(folder)}, labels
+    return sorted(path for path in Path(folder).rglob("*") if path.is_file())
 
 
 def flip_a_bit(content):
@@ -63,70 +93,215 @@ DAMAGES = {
 }
 
 
+def test_later_processes_load_what_the_first_compiled(run, tmp_path):
+    assert run() == (ANSWER, [])
+    before = {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
+    assert len(before) == 2
+    assert run(CALL + "assert loaded == [1, 1], loaded") == (ANSWER, [])
+    assert before == {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_code_is_compiled_again_and_replaced(kept, tmp_path, damage):
-    contents, labels = kept
-    for name, content in contents.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(DAMAGES[damage](content))
-    found, remarks = answer_of(CALL, tmp_path)
-    assert found == labels
-    assert len(remarks) == 1
-    assert str(tmp_path) in remarks[0]
-    assert "compiled again" in remarks[0]
-    assert answer_of(CALL, tmp_path) == (labels, [])
+def test_damaged_code_is_compiled_again_and_replaced(run, tmp_path, damage):
+    run()
+    for path in files_of(tmp_path / "cache"):
+        path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    found, messages = run(CALL + "assert loaded == [0, 0], loaded")
+    assert found == ANSWER
+    assert len(messages) == 1
+    assert str(tmp_path / "cache") in messages[0]
+    assert "compiled again" in messages[0]
+    assert run(CALL + "assert loaded == [1, 1], loaded") == (ANSWER, [])
 
 
-def test_swapped_code_is_not_run(kept, tmp_path):
-    contents, labels = kept
-    for name, content in zip(contents, list(contents.values())[::-1], strict=True):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    found, remarks = answer_of(CALL, tmp_path)
-    assert found == labels
-    assert len(remarks) == 1
-    assert answer_of(CALL, tmp_path) == (labels, [])
+def test_swapped_code_is_not_run(run, tmp_path):
+    run()
+    first, second = files_of(tmp_path / "cache")
+    one, other = first.read_bytes(), second.read_bytes()
+    first.write_bytes(other)
+    second.write_bytes(one)
+    found, messages = run()
+    assert (found, len(messages)) == (ANSWER, 1)
+    assert run() == (ANSWER, [])
 
 
-def test_code_of_another_version_of_numba_is_replaced_in_silence(kept, tmp_path):
-    contents, labels = kept
-    other = "import numba; numba.__version__ = '0.1'\n" + CALL
-    assert answer_of(other, tmp_path) == (labels, [])
-    before = {path: path.read_bytes() for path in files_of(tmp_path)}
-    assert {path.relative_to(tmp_path) for path in before} == set(contents)
-    assert answer_of(CALL, tmp_path) == (labels, [])
-    assert all(path.read_bytes() != content for path, content in before.items())
+def test_code_of_another_version_of_numba_is_replaced_in_silence(run, tmp_path):
+    assert run("import numba; numba.__version__ = '0.1'\n" + CALL) == (ANSWER, [])
+    before = {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
+    assert run(CALL + "assert loaded == [0, 0], loaded") == (ANSWER, [])
+    after = {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
+    assert before.keys() == after.keys()
+    assert all(before[path] != after[path] for path in before)
 
 
-def test_a_file_that_is_missing_is_written_anew(kept, tmp_path):
-    contents, labels = kept
-    (name, content), *_ = contents.items()
-    (tmp_path / name).parent.mkdir()
-    (tmp_path / name).write_bytes(content)
-    assert answer_of(CALL, tmp_path) == (labels, [])
-    assert len(files_of(tmp_path)) == len(contents)
+def test_code_of_changed_sources_is_not_run(run, tmp_path):
+    run()
+    source = tmp_path / "modules" / "module.py"
+    times = source.stat().st_atime_ns, source.stat().st_mtime_ns
+    source.write_text(MODULE.replace("factor * term", "factor + term"))
+    os.utime(source, ns=times)
+    # ``twice`` has the code of ``added`` compiled into it.
+    assert run() == ("[27.0, 48.0]", [])
+    assert run(CALL + "assert loaded == [1, 1], loaded") == ("[27.0, 48.0]", [])
+
+
+def test_processes_may_write_at_the_same_time(run):
+    with ThreadPoolExecutor(3) as pool:
+        assert set(map(str, pool.map(lambda _: run(), range(3)))) == {str((ANSWER, []))}
+    assert run(CALL + "assert loaded == [1, 1], loaded") == (ANSWER, [])
+
+
+def test_a_kernel_is_pickled_by_name_and_raises_what_it_raises(run):
+    program = """
+    assert pickle.loads(pickle.dumps(added)) is added
+    try:
+        twice(np.full(1, 1e7), terms, 1.5)
+    except ValueError as error:
+        print(error)
+    """
+    assert run(program)[0] == "too large"
+
+
+def test_without_compilation_kernels_are_plain_functions(run, tmp_path):
+    program = "print([float(added(np.zeros(1), terms, 2)), float(twice(np.zeros(1), terms, 1.5))])"
+    assert run(program, NUMBA_DISABLE_JIT="1") == (ANSWER, [])
+    assert not (tmp_path / "cache").exists()
 
 
 FULL_DISK = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 """
-VANISHED = """
+NO_FOLDER = """
 import pathlib
-import firstcut.kernels.sweep
-# A file in the place of the folder.
-pathlib.Path(firstcut.kernels.sweep.sweep._cache.cache_path).touch()
+folder = pathlib.Path(added._cache.cache_path)
+folder.parent.mkdir(parents=True)
+folder.touch()  # a file in the place of the folder
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are POSIX's")
-@pytest.mark.parametrize("trouble", [FULL_DISK, VANISHED], ids=["full disk", "no folder"])
-def test_where_nothing_can_be_kept_code_lives_as_long_as_the_process(kept, tmp_path, trouble):
-    _, labels = kept
-    found, remarks = answer_of(trouble + CALL, tmp_path)
-    assert found == labels
-    assert len(remarks) == 1
-    assert str(tmp_path) in remarks[0]
-    assert "NUMBA_CACHE_DIR" in remarks[0]
+@pytest.mark.skipif(os.name == "nt", reason="limits of files are POSIX's")
+@pytest.mark.parametrize("trouble", [FULL_DISK, NO_FOLDER], ids=["full disk", "no folder"])
+def test_where_nothing_can_be_kept_code_is_compiled_in_memory(run, tmp_path, trouble):
+    found, messages = run(trouble + CALL)
+    assert found == ANSWER
+    assert len(messages) == 1
+    assert str(tmp_path) in messages[0]
+    assert "NUMBA_CACHE_DIR" in messages[0]
     # Nothing half written is left behind either.
-    assert not [path for path in files_of(tmp_path) if path.stat().st_size]
+    assert not [path for path in files_of(tmp_path / "cache") if path.stat().st_size]
+
+
+# -- whose files are run
+
+posix = pytest.mark.skipif(os.name == "nt", reason="owners and modes are POSIX's")
+as_root = pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() != 0, reason="files of two users need root"
+)
+
+PLANTED = """
+class Planted:
+    def __reduce__(self):
+        return os.mkdir, ({mark!r},)
+
+# Exactly the name, origin and digests of the file that is looked for, with other content.
+def plant(self, sig, target, data):
+    data = pickle.dumps(Planted())
+    write(self, sig, target, data)
+write = code_cache.CodeCache._write
+code_cache.CodeCache._write = plant
+"""
+"""Writes, in the place of compiled code, a pickle that makes a folder when it is loaded."""
+
+
+def planted(run, shared, mode, mark, user):
+    """Plant files as another user into a folder that then gets the given mode."""
+    shared.mkdir()
+    run(PLANTED.format(mark=str(mark)) + CALL, shared)
+    files = files_of(shared)
+    assert files
+    for path in [*files, *{file.parent for file in files}]:
+        os.chown(path, user, user)
+    shared.chmod(mode)
+
+
+@as_root
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755], ids=["shared", "sticky", "theirs"])
+def test_what_another_user_planted_is_not_run(run, tmp_path, mode):
+    shared, mark = tmp_path / "shared", tmp_path / "executed"
+    planted(run, shared, mode, mark, user=12345)
+    found, messages = run(CALL + "assert loaded == [0, 0], loaded", shared)
+    assert not mark.exists()
+    assert found == ANSWER
+    assert len(messages) == 1
+    assert "others can write to" in messages[0]
+    assert str(shared) in messages[0]
+
+
+@as_root
+def test_the_planted_files_would_be_run_were_they_ones_own(run, tmp_path):
+    """What shows that the test above could fail."""
+    shared, mark = tmp_path / "shared", tmp_path / "executed"
+    planted(run, shared, 0o755, mark, user=0)
+    run(CALL, shared)
+    assert mark.exists()
+
+
+@as_root
+def test_a_user_does_not_run_what_another_planted(run, tmp_path):
+    shared, mark = tmp_path / "shared", tmp_path / "executed"
+    planted(run, shared, 0o777, mark, user=12345)
+    tmp_path.chmod(0o777)
+    # Once all is imported, as others may not read where Python is installed.
+    compiled = "added(np.zeros(1), terms.astype(np.float32), 2.0)\n"
+    found, messages = run(
+        compiled + "os.setuid(23456)\ncode_cache._warned.clear()\n" + CALL, shared
+    )
+    assert not mark.exists()
+    assert found == ANSWER
+    assert len(messages) == 1
+
+
+@as_root
+@pytest.mark.parametrize("above", [0o777, 0o1777], ids=["replaceable", "sticky"])
+def test_folders_above_count_as_well(tmp_path, above):
+    folder = tmp_path / "above" / "cache"
+    folder.mkdir(mode=0o700, parents=True)
+    folder.parent.chmod(above)
+    assert is_private(folder) == bool(above & stat.S_ISVTX)
+
+
+@posix
+def test_a_folder_is_private_unless_others_can_write_to_it(tmp_path):
+    for mode in range(0o1000):
+        if mode & 0o500 != 0o500:
+            continue
+        tmp_path.chmod(mode)
+        # The group is that of the user alone, or root's, on most systems; not counted here.
+        if not mode & stat.S_IWGRP:
+            assert is_private(tmp_path) == (not mode & stat.S_IWOTH), oct(mode)
+        elif mode & stat.S_IWOTH:
+            assert not is_private(tmp_path), oct(mode)
+    tmp_path.chmod(0o700)
+    assert not is_private(tmp_path / "missing")
+
+
+@as_root
+def test_a_group_with_other_members_makes_a_folder_shared(tmp_path):
+    tmp_path.chmod(0o770)
+    os.chown(tmp_path, 0, 0)
+    assert is_private(tmp_path)  # root's private group
+    os.chown(tmp_path, 0, 100)
+    assert not is_private(tmp_path)
+    tmp_path.chmod(0o700)
+
+
+@posix
+def test_without_a_home_the_working_directory_is_not_taken_for_one(run, tmp_path):
+    program = """
+    del os.environ["NUMBA_CACHE_DIR"]
+    os.environ["XDG_CACHE_HOME"] = "relative"
+    assert all(folder.is_absolute() for folder in added._cache.folders)
+    print(len(added._cache.folders))
+    """
+    assert run(program)[0] == "1"

@@ -91,10 +91,10 @@ def _version(package: str) -> str | None:
 
 def _code_cache() -> str:
     """Return the folders of compiled code, in the order in which they are tried."""
-    from firstcut.kernels.code_files import CodeFiles
+    from firstcut.kernels.code_cache import CodeCache
 
-    # a function of that room stands for its kernels, which are kept beside each other
-    return " or ".join(str(folder) for folder in CodeFiles(CodeFiles.load).folders)
+    # a function of that package stands for its kernels, which are kept together
+    return " or ".join(map(str, CodeCache(CodeCache.load_overload).folders))
 
 
 def _device() -> str:
