@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from fractions import Fraction
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -21,12 +22,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import firstcut
 from firstcut import SpectralClustering
+from firstcut.affinity.neighbors.index import NeighborIndex, check_wanted
 from firstcut.kernels.simplex import pair_distances, project_rows
 from firstcut.learned import alternation
 from firstcut.learned.alternation import learn
 from firstcut.learned.constrained_rank import NORMS
 from firstcut.learned.constrained_rank import _rows_of as rows_of_graph
-from firstcut.learned.learned_graph import CANDIDATES
+from firstcut.learned.learned_graph import CANDIDATES, _rows_of
 from firstcut.learned.penalty import Penalty
 from firstcut.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
 from firstcut.learned.vectors import SOLVERS
@@ -34,6 +36,9 @@ from firstcut.learned.vectors import SOLVERS
 DIGITS, DIGIT = load_digits(return_X_y=True)
 IRIS = load_iris().data
 WINE = load_wine().data
+EXACT = Fraction(1, 10**9)
+"""Part of an objective by which rounding of weights may be above the best there are."""
+
 TWO_TRIANGLES = np.zeros((6, 6))
 TWO_TRIANGLES[:3, :3] = TWO_TRIANGLES[3:, 3:] = 2.0
 TWO_TRIANGLES[2, 3] = TWO_TRIANGLES[3, 2] = 1.0
@@ -43,7 +48,7 @@ np.fill_diagonal(TWO_TRIANGLES, 0.0)
 def projected(point, spread, kernel=project_rows):
     """The projection of one row."""
     weights = np.full(len(point), np.nan)
-    kernel(0, 1, np.array([0, len(point)]), point, spread, weights)
+    kernel(0, 1, np.array([0, len(point)]), point, spread, 0.0, weights)
     return weights
 
 
@@ -124,9 +129,9 @@ def test_the_projection_agrees_with_the_one_by_sorting():
 def test_a_row_of_any_size_is_projected_and_an_empty_one_stays_empty():
     indptr = np.array([0, 0, 1, 4])
     weights = np.empty(4)
-    project_rows(0, 3, indptr, np.array([-7.0, 1e8, 1e8 - 0.5, -1e8]), np.ones(4), weights)
+    project_rows(0, 3, indptr, np.array([-7.0, 1e8, 1e8 - 0.5, -1e8]), np.ones(4), 0.0, weights)
     np.testing.assert_allclose(weights, [1.0, 0.75, 0.25, 0.0], atol=1e-7)
-    project_rows(0, 1, indptr, weights, np.ones(4), weights)  # which has nothing to do
+    project_rows(0, 1, indptr, weights, np.ones(4), 0.0, weights)  # which has nothing to do
     assert weights[0] == 1.0
 
 
@@ -197,13 +202,13 @@ def test_weights_of_given_vectors_never_raise_the_objective(S, seed, norm):
     rng = np.random.default_rng(seed)
     c, penalty = int(rng.integers(1, 4)), float(10 ** rng.uniform(-2, 2))
     vectors = np.linalg.qr(rng.normal(size=(S.shape[0], min(c, S.shape[0]))))[0]
-    distances, weights = own.distances(vectors), own.start()
+    distances, weights = own.distances(vectors), own.targets
     value = objective(own, weights, vectors, penalty, norm)
     for _ in range(3):
         weights = own.weights(penalty, distances, weights)
         now = objective(own, weights, vectors, penalty, norm)
         assert now <= value * (1 + 1e-9) + 1e-9
-        assert own.cost(weights) + penalty * np.sum(distances * weights) == pytest.approx(now)
+        assert own.objective(weights, penalty, distances) == pytest.approx(now)
         value = now
     sums = np.add.reduceat(weights, own.indptr[:-1][np.diff(own.indptr) > 0])
     np.testing.assert_allclose(sums, 1.0, atol=1e-9)
@@ -214,7 +219,7 @@ def test_weights_under_squares_are_the_best_there_are(S, seed):
     own = rows_of_graph(firstcut.graph.as_graph(S), "l2", 1)
     rng = np.random.default_rng(seed)
     vectors = np.linalg.qr(rng.normal(size=(S.shape[0], 2)))[0]
-    weights = own.weights(1.0, own.distances(vectors), own.start())
+    weights = own.weights(1.0, own.distances(vectors), own.targets)
     value = objective(own, weights, vectors, 1.0, "l2")
     for _ in range(5):
         other = rng.random(weights.size)
@@ -247,7 +252,7 @@ def test_absolute_differences_come_down_to_the_linear_program(seed, size):
     S[0, 1:] = S[1:, 0] = rng.random(size) + 0.1
     own = rows_of_graph(firstcut.graph.as_graph(S), "l1", 1)
     distances = rng.random(own.targets.size) * rng.choice([0.5, 5.0])
-    weights = own.start()
+    weights = own.targets
     for _ in range(30):
         weights = own.weights(1.0, distances, weights)
     # The first row alone: the others have one entry, whose weight is 1.
@@ -286,6 +291,104 @@ def test_the_graph_learned_of_any_samples(seed, n_clusters, solver):
     found = firstcut.learned_graph(X, n_clusters, k, solver=solver, random_state=0)
     np.testing.assert_array_equal(X, before)
     check(found, n_clusters)
+
+
+def exact_objective(own, weights, penalty, distances):
+    """The objective under squares, in rational numbers."""
+    total = Fraction(0)
+    entries = zip(weights, own.targets, own.costs, own.spreads, distances, strict=True)
+    for entry in entries:
+        s, a, e, q, d = (Fraction(float(number)) for number in entry)
+        total += (s - a) ** 2 / (2 * q) + (e + Fraction(penalty) * d) * s
+    return total
+
+
+@st.composite
+def wide_samples(draw):
+    """Samples whose rows, columns or single entries are scaled by 1e-8 to 1e8."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d = draw(st.integers(6, 24)), draw(st.integers(1, 3))
+    shape = draw(st.sampled_from([(n, 1), (1, d), (n, d)]))
+    return rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-8, 8, size=shape)
+
+
+@settings(max_examples=25)
+@given(wide_samples(), st.integers(2, 4), st.integers(1, 8), st.sampled_from(list(SOLVERS)))
+def test_the_objective_never_rises_over_sixteen_decades(X, n_clusters, k, solver):
+    k = min(k, len(X) - 2)
+    found = firstcut.learned_graph(X, n_clusters, k, solver=solver, random_state=0)
+    check(found, n_clusters)
+    # Not by rounding either.
+    assert never_rises(found.history, slack=0.0)
+    assert found.graph.sum() == pytest.approx(len(X), rel=1e-12)
+
+
+@given(wide_samples(), st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_weights_over_sixteen_decades_are_the_best_in_rational_numbers(X, k, seed):
+    own = rows_of_samples(X, min(k, len(X) - 2))
+    rng = np.random.default_rng(seed)
+    # The targets are the optimum without a penalty, of value 0, and rows of the simplex.
+    nothing = np.zeros(own.targets.size)
+    assert own.objective(own.targets, 0.0, nothing) == 0.0
+    assert own.targets.min() >= 0.0
+    assert own.costs.min() >= 0.0
+    assert not np.any(own.costs[own.targets > 0])
+    distances = own.distances(np.linalg.qr(rng.normal(size=(len(X), 2)))[0])
+    penalty = float(own.scale(own.targets) * 10 ** rng.uniform(-6, 6))
+    before = own.targets
+    for _ in range(2):
+        weights = own.weights(penalty, distances, before)
+        value = exact_objective(own, weights, penalty, distances)
+        assert float(value) == pytest.approx(own.objective(weights, penalty, distances), rel=1e-12)
+        assert value <= exact_objective(own, before, penalty, distances) * (1 + EXACT)
+        other = rng.random(weights.size)
+        other /= np.repeat(np.add.reduceat(other, own.indptr[:-1]), np.diff(own.indptr))
+        for share in (1.0, 0.1, 1e-3):
+            mixed = (1 - share) * weights + share * other
+            assert value <= exact_objective(own, mixed, penalty, distances) * (1 + EXACT)
+        sums = np.add.reduceat(weights, own.indptr[:-1])
+        np.testing.assert_allclose(sums, 1.0, rtol=0, atol=1e-14)
+        before = weights
+
+
+def rows_of_samples(X, k):
+    """The rows that ``learned_graph`` learns."""
+    near = NeighborIndex(X, 1, check_wanted("exact", "cpu", 0, None, "euclidean", None))
+    return _rows_of(near.nearest_others(min(CANDIDATES * k, len(X) - 1)), k, 1)
+
+
+def test_rows_of_equal_distances_begin_at_their_optimum():
+    # The first five samples are duplicates, whose nearest are all at distance 0: no γ of their own.
+    X = np.array([[0.0]] * 5 + [[1.0], [1.5], [3.0], [7.0]])
+    own = rows_of_samples(X, 2)
+    length = own.indptr[1]
+    squared = (X[own.indices] - X[np.repeat(np.arange(9), length)])[:, 0] ** 2
+    for row in range(5):
+        part = slice(row * length, (row + 1) * length)
+        stiffness = 1.0 / own.spreads[part]
+        expected = by_every_support(-squared[part] / stiffness, np.ones(length))
+        np.testing.assert_allclose(own.targets[part], expected, atol=1e-12)
+        # Entry by entry, costs are the derivative at the optimum less that of the weights in use.
+        derivative = squared[part] + stiffness * own.targets[part]
+        np.testing.assert_allclose(own.costs[part], derivative - derivative.min(), atol=1e-12)
+
+
+@given(rows(most=12), st.floats(1e-6, 0.2))
+def test_weights_up_to_the_least_are_none_and_the_others_add_up_to_one(row, least):
+    point, spread = row
+    found = {}
+    for kernel in (project_rows, project_rows.py_func):
+        weights = np.full(len(point), np.nan)
+        kernel(0, 1, np.array([0, len(point)]), point, spread, least / len(point), weights)
+        found[kernel] = weights
+    weights = found[project_rows]
+    np.testing.assert_array_equal(weights, found[project_rows.py_func])
+    inside = weights > 0
+    assert weights.sum() == pytest.approx(1.0, abs=1e-10)
+    # It is the projection of the entries that are left.
+    np.testing.assert_allclose(weights[inside], projected(point[inside], spread[inside]), atol=1e-9)
+    # None that the plain projection gives more to is left out.
+    assert not np.any((projected(point, spread) > least) & ~inside)
 
 
 REAL = {

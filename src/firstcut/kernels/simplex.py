@@ -18,10 +18,12 @@ from firstcut.kernels import kernel
 
 
 @kernel
-def project_rows(start, stop, indptr, points, spreads, weights):
+def project_rows(start, stop, indptr, points, spreads, least, weights):
     """Project the rows start..stop-1 onto the simplex.
 
-    In: points (n_listed,) and spreads (n_listed,), the entries of row i at indptr[i]:indptr[i + 1].
+    In: points (n_listed,) and spreads (n_listed,), the entries of row i at indptr[i]:indptr[i + 1];
+    a point may be -inf, but not all of a row. Weights up to ``least`` are 0, and the others of the
+    row still add up to 1.
     Overwritten: weights (n_listed,) at these rows. A row without entries stays without. O(m²) for m
     entries at worst, and O(m) as a rule.
     """
@@ -32,8 +34,10 @@ def project_rows(start, stop, indptr, points, spreads, weights):
         top = -np.inf
         for p in range(begin, end):
             top = max(top, points[p] / spreads[p])
-        # 2. With all entries in, τ is too small. Whoever is not above τ r_j is out for good, and τ
-        #    grows, until nobody goes. The entry at the top, at 0, never does, as τ < 0.
+        # 2. With all entries in, τ is too small. An entry whose weight is not above the least is
+        #    out for good, and τ grows, until no entry leaves. Weights add up to 1: one stays.
+        for p in range(begin, end):
+            weights[p] = np.inf
         threshold = -np.inf
         n_in, before = end - begin + 1, end - begin + 2
         while n_in < before:
@@ -41,14 +45,17 @@ def project_rows(start, stop, indptr, points, spreads, weights):
             total, spread = -1.0, 0.0
             for p in range(begin, end):
                 point = points[p] - top * spreads[p]
-                if point > threshold * spreads[p]:
+                if weights[p] > 0.0 and point > threshold * spreads[p] + least:
                     n_in += 1
                     total += point
                     spread += spreads[p]
+                else:
+                    weights[p] = 0.0
             threshold = total / spread
         # 3. The weights.
         for p in range(begin, end):
-            weights[p] = max(points[p] - top * spreads[p] - threshold * spreads[p], 0.0)
+            if weights[p] > 0.0:
+                weights[p] = points[p] - top * spreads[p] - threshold * spreads[p]
 
 
 @kernel

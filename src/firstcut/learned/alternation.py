@@ -59,11 +59,11 @@ def learn(
     rows: Rows, n_clusters: int, *, solver: str, max_iter: int, seed: int, n_jobs: int | None
 ) -> LearnedGraph:
     """Learn a graph with ``n_clusters`` components from checked rows."""
-    weights = rows.start()
+    weights = rows.targets
     graph = rows.graph(weights)
     turns: list[_Turn] = []
     if graph.components[0] < n_clusters:
-        alternation = _Alternation(rows, n_clusters, rows.cost(weights), solver, seed, n_jobs)
+        alternation = _Alternation(rows, n_clusters, solver, seed, n_jobs)
         graph = alternation.run(weights, graph, max_iter, turns)
     count, component = graph.components
     converged = count == n_clusters
@@ -89,14 +89,13 @@ def _cut(graph: Graph, n_clusters: int, seed: int, n_jobs: int | None) -> np.nda
 
 
 class _Alternation:
-    """Turns of weights and vectors for one set of rows; ``least`` is what weights cost at λ = 0."""
+    """Turns of weights and vectors for one set of rows."""
 
     def __init__(
-        self, rows: Rows, n_clusters: int, least: float, solver: str, seed: int, n_jobs: int | None
+        self, rows: Rows, n_clusters: int, solver: str, seed: int, n_jobs: int | None
     ) -> None:
         self.rows = rows
         self.n_clusters = n_clusters
-        self.least = least
         self._solve = SOLVERS[solver]
         self._seed, self._n_jobs = seed, n_jobs
 
@@ -105,7 +104,7 @@ class _Alternation:
 
         ``graph`` is that of the first weights, with fewer components. ``turns`` are added to.
         """
-        state = self._with_vectors(graph, _State(weights, np.empty(0), None))
+        state = self._with_vectors(graph, _State(weights, np.empty(0), None), 1.0)
         # λ Σ ‖f_i − f_j‖² s_ij is a small part of the scale. The sum is 0 only by underflow.
         spent = max(_paid(state), float(np.finfo(np.float64).tiny))
         first = FIRST_SHARE * self.rows.scale(weights) / spent
@@ -141,19 +140,18 @@ class _Alternation:
             n_components = graph.components[0]
             enough = n_components >= self.n_clusters
             if not enough:
-                state = self._with_vectors(graph, state)
-            after = rows.cost(weights) - self.least if enough else self._objective(state, penalty)
+                state = self._with_vectors(graph, state, penalty)
+            after = rows.objective(weights, 0.0 if enough else penalty, state.distances)
             turns.append(_Turn(penalty, n_components, before, after_weights, after))
-            # 3. The objective is counted from the least there is, so that a part of it says much.
+            # 3. The objective is 0 at λ = 0, so that a fraction of it means something.
             if enough or before - after <= SETTLED * after:
                 break
         return graph, state
 
     def _objective(self, state: _State, penalty: float) -> float:
-        """Return the objective less what weights cost at λ = 0."""
-        return self.rows.cost(state.weights) - self.least + penalty * _paid(state)
+        return self.rows.objective(state.weights, penalty, state.distances)
 
-    def _with_vectors(self, graph: Graph, state: _State) -> _State:
+    def _with_vectors(self, graph: Graph, state: _State, penalty: float) -> _State:
         """Return the state with the best vectors for its weights, or as it is if none are better.
 
         Eigenvectors are accurate to a tolerance, and those of before may be better by less.
@@ -161,7 +159,11 @@ class _Alternation:
         problem = Problem(graph, np.ones(graph.n_nodes))
         found = self._solve(problem, self.n_clusters, state.labels, self._seed, self._n_jobs)
         new = state._replace(distances=self.rows.distances(found.vectors), labels=found.labels)
-        return state if state.distances.size and _paid(state) <= _paid(new) else new
+        if state.distances.size and self._objective(state, penalty) <= self._objective(
+            new, penalty
+        ):
+            return state
+        return new
 
 
 def _paid(state: _State) -> float:

@@ -127,4 +127,4 @@ def _rows_of(graph: Graph, norm: str, n_threads: int) -> Rows:
     shares = weights / largest[source]
     shares /= np.bincount(source, shares, minlength=n)[source]
     spreads = np.full(shares.size, 0.5)
-    return Rows(indptr, indices, shares, spreads, norm == "l1", n_threads)
+    return Rows(indptr, indices, shares, np.zeros(shares.size), spreads, norm == "l1", n_threads)

@@ -13,9 +13,10 @@ from firstcut.affinity.neighbors.index import (
     check_wanted,
     checked_samples,
 )
+from firstcut.kernels.simplex import project_rows
 from firstcut.learned.alternation import learn
 from firstcut.learned.result import LearnedGraph
-from firstcut.learned.rows import Rows
+from firstcut.learned.rows import ROUNDING, Rows
 from firstcut.learned.vectors import SOLVERS
 from firstcut.results import NeighborSearch
 from firstcut.validation import (
@@ -139,22 +140,34 @@ def learned_graph(
 
 
 def _rows_of(near: Neighborhoods, k: int, n_threads: int) -> Rows:
-    """Return targets (d_i^(k+1) − d_ij) / (2 γ_i) and spreads 1 / (2 γ_i).
+    """Return targets (d_i^(k+1) − d_ij)₊ / (2 γ_i), costs (d_ij − d_i^(k+1))₊, spreads 1 / (2 γ_i).
 
-    As weights add up to 1, to be near these by squares, with γ_i for each, is to minimise
-    Σ_j (d_ij s_ij + γ_i s_ij²): the difference is a constant.
+    As weights add up to 1, to minimise the distance from these targets and what they cost is to
+    minimise Σ_j (d_ij s_ij + γ_i s_ij²): the difference is a constant.
     """
     squared = near.squared.reshape(near.indptr.size - 1, -1)
     gap = squared[:, k : k + 1] - squared
     twice = gap[:, :k].sum(axis=1, keepdims=True)
-    # Rows of no γ of their own have that of the others, and 1 where no row has any.
-    even = twice == 0.0
+    # Rows of no γ of their own, or of one without an inverse, have the mean of the others, and 1
+    # where no row has any.
+    even = (twice < np.finfo(np.float64).tiny)[:, 0]
     twice[even] = twice[~even].mean() if not even.all() else 1.0
+    targets, costs = np.maximum(gap, 0.0) / twice, np.maximum(-gap, 0.0)
+    if even.any():
+        # Their optimum at λ = 0 is a projection; there a unit of weight costs what the first does.
+        targets[even] = _projected(-costs[even] / twice[even])
+        level = targets[even, :1] * twice[even]
+        costs[even] = np.where(targets[even] > 0, 0.0, np.maximum(costs[even] - level, 0.0))
     spreads = np.repeat(1.0 / twice, gap.shape[1])
-    return Rows(
-        near.indptr,
-        near.indices,
-        (gap / twice).reshape(-1),
-        spreads,
-        n_threads=n_threads,
-    )
+    weights = targets.reshape(-1), costs.reshape(-1)
+    return Rows(near.indptr, near.indices, *weights, spreads, n_threads=n_threads)
+
+
+def _projected(points: np.ndarray) -> np.ndarray:
+    """Return every row of a matrix projected onto the simplex."""
+    n_rows, length = points.shape
+    weights = np.empty(points.size)
+    even = np.ones(points.size)
+    indptr = np.arange(n_rows + 1, dtype=np.int64) * length
+    project_rows(0, n_rows, indptr, points.reshape(-1), even, ROUNDING, weights)
+    return weights.reshape(points.shape)

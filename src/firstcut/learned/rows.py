@@ -1,12 +1,15 @@
 """The weights that are learned: rows on the simplex, over candidates only.
 
-Row i has weights s_ij ≥ 0 on its candidates j, which add up to 1, and targets a_ij. With vectors f
-of the nodes, weights are to be near their targets and small where vectors are far apart:
+Row i has weights s_ij ≥ 0 on its candidates j, which add up to 1, targets a_ij, which do so too,
+and costs e_ij ≥ 0, which are 0 where a_ij > 0. With vectors f of the nodes, weights are to be near
+their targets and small where they cost much or vectors are far apart:
 
-    Σ_ij (s_ij − a_ij)² / (2 q_ij) + λ Σ_ij ‖f_i − f_j‖² s_ij,
+    Σ_ij (s_ij − a_ij)² / (2 q_ij) + Σ_ij e_ij s_ij + λ Σ_ij ‖f_i − f_j‖² s_ij,
 
-where Σ_ij ‖f_i − f_j‖² s_ij = 2 tr(Fᵀ L F), with L of (S + Sᵀ) / 2. For given vectors every row is
-a projection onto the simplex, of a_ij − λ q_ij ‖f_i − f_j‖² under the spreads q.
+where Σ_ij ‖f_i − f_j‖² s_ij = 2 tr(Fᵀ L F), with L of (S + Sᵀ) / 2. At λ = 0 the targets are the
+optimum, of value 0. No term is ever negative, so that nothing cancels, whatever the orders of
+magnitude that spreads and costs span. For given vectors every row is a projection onto the simplex,
+of a_ij − q_ij (e_ij + λ ‖f_i − f_j‖²) under the spreads q.
 
 In place of squares there may be absolute differences |s_ij − a_ij|, smoothed to
 √((s_ij − a_ij)² + δ²) − δ. Then q_ij is √((s_ij − a_ij)² + δ²) at the weights there are, again and
@@ -17,6 +20,7 @@ that the sum never rises.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -44,7 +48,9 @@ class Rows:
         The candidates of node i are ``indices[indptr[i]:indptr[i + 1]]``, never the node itself. A
         node without any has no weights.
     targets : ndarray of shape (n_listed,)
-        a, for every candidate.
+        a, for every candidate: the weights at λ = 0.
+    costs : ndarray of shape (n_listed,)
+        e, not negative, and 0 where the target is not.
     spreads : ndarray of shape (n_listed,)
         q, positive and the same in a row, where differences are squared.
     is_absolute : bool
@@ -57,6 +63,7 @@ class Rows:
     indptr: np.ndarray
     indices: np.ndarray
     targets: np.ndarray
+    costs: np.ndarray
     spreads: np.ndarray
     is_absolute: bool = False
     n_threads: int = 1
@@ -66,17 +73,35 @@ class Rows:
         """Number of nodes n."""
         return int(self.indptr.size) - 1
 
-    def start(self) -> np.ndarray:
-        """Return the weights nearest to the targets by squares, whatever the vectors."""
-        return self._projected(self.targets, self.spreads)
+    def objective(self, weights: np.ndarray, penalty: float, distances: np.ndarray) -> float:
+        """Return the objective at this λ."""
+        # Sums of the same length round alike: where no row is larger, the total is not.
+        return float(np.sum(self._objectives(weights, self._prices(penalty, distances))))
 
-    def cost(self, weights: np.ndarray) -> float:
-        """Return how far weights are from their targets."""
+    def _prices(self, penalty: float, distances: np.ndarray) -> np.ndarray:
+        """Return what a unit of weight costs, besides its distance from the target."""
+        return self.costs + penalty * distances
+
+    def _objectives(self, weights: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Return the objective of every row that has candidates."""
         off = weights - self.targets
         if self.is_absolute:
             # √(x² + δ²) − δ, written without cancellation.
-            return float(np.sum(off**2 / (np.hypot(off, SMOOTHING) + SMOOTHING)))
-        return float(np.sum(off**2 / (2.0 * self.spreads)))
+            near = off**2 / (np.hypot(off, SMOOTHING) + SMOOTHING)
+        else:
+            near = off**2 / (2.0 * self.spreads)
+        return np.add.reduceat(near + prices * weights, self._begins)
+
+    @cached_property
+    def _begins(self) -> np.ndarray:
+        """Where the rows that have candidates begin."""
+        return self.indptr[:-1][np.diff(self.indptr) > 0]
+
+    @cached_property
+    def _lengths(self) -> np.ndarray:
+        """How many candidates these rows have."""
+        lengths = np.diff(self.indptr)
+        return lengths[lengths > 0]
 
     def scale(self, weights: np.ndarray) -> float:
         """Return what a cost is measured by: that of no weights, with the stiffness of most rows.
@@ -100,14 +125,18 @@ class Rows:
     def weights(self, penalty: float, distances: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return weights of the smallest objective there is for these distances, at this λ.
 
-        Under absolute differences it is smaller than ``before``, but need not be the smallest.
+        Under absolute differences it is smaller than ``before``, but need not be the smallest. A
+        row keeps its weights where others are no better: doubles hold weights to 1e-16, and of the
+        objective that can be much where spreads are small.
         """
-        if not self.is_absolute:
-            pull = penalty * self.spreads * distances
-            return self._projected(self.targets - pull, self.spreads)
-        for _ in range(REWEIGHTINGS):
-            spreads = np.hypot(before - self.targets, SMOOTHING)
-            before = self._projected(self.targets - penalty * spreads * distances, spreads)
+        prices = self._prices(penalty, distances)
+        for _ in range(REWEIGHTINGS if self.is_absolute else 1):
+            spreads = self.spreads
+            if self.is_absolute:
+                spreads = np.hypot(before - self.targets, SMOOTHING)
+            found = self._projected(prices, spreads)
+            better = self._objectives(found, prices) < self._objectives(before, prices)
+            before = np.where(np.repeat(better, self._lengths), found, before)
         return before
 
     def graph(self, weights: np.ndarray) -> Graph:
@@ -117,12 +146,14 @@ class Rows:
         matrix = symmetric_graph(self.indptr, indices, own, n_threads=self.n_threads)
         return Graph(matrix.indptr, matrix.indices, matrix.data)
 
-    def _projected(self, points: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+    def _projected(self, prices: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+        # A constant for a whole row changes no weight, and would take digits from the others.
+        lowest = np.minimum.reduceat(prices, self._begins)
+        points = self.targets - spreads * (prices - np.repeat(lowest, self._lengths))
         weights = np.empty(points.size)
 
         def project(start: int, stop: int) -> None:
-            project_rows(start, stop, self.indptr, points, spreads, weights)
+            project_rows(start, stop, self.indptr, points, spreads, ROUNDING, weights)
 
         in_blocks(project, self.n_nodes, ROWS, self.n_threads)
-        weights[weights <= ROUNDING] = 0.0
         return weights
