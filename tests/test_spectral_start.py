@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+import firstcut
 from firstcut.cuts import Problem, as_problem
 from firstcut.graph import as_graph
 from firstcut.partitioning import passes
@@ -134,3 +135,39 @@ def test_range_is_a_ratio_of_weights_whatever_their_unit(unit, orders, in_nodes)
 
 def test_a_graph_without_edges_is_within_range():
     assert within_solvers_range(as_problem(np.zeros((3, 3)), "ratio"))
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+@given(exponent=st.integers(-960, 960), seed=st.integers(0, 2**32 - 1))
+def test_rough_eigenvectors_do_not_depend_on_the_unit_up_to_the_ends_of_doubles(
+    cut, exponent, seed
+):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(40, 120))
+    # Weights over up to eleven decades: a solver can tell them apart.
+    upper = np.triu(rng.random((n, n)) < 0.2, 1) * 10.0 ** -rng.uniform(0, rng.integers(12), (n, n))
+    S = sp.csr_array(upper + upper.T + np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1))
+    one, scaled = as_problem(S, cut), as_problem(S * 2.0**exponent, cut)
+    found = []
+    for problem in (one, scaled):
+        steps, levels = hierarchy(problem, 20, seed=seed % 100)
+        assert steps
+        found.append(rough_eigenvectors(levels, steps, 4))
+    factor = 2.0 ** (exponent if cut == "ratio" else 0)
+    top = found[0].eigenvalues.max()
+    np.testing.assert_allclose(found[1].eigenvalues / factor, found[0].eigenvalues, atol=1e-9 * top)
+    assert np.isfinite(found[1].eigenvectors).all()
+
+
+@pytest.mark.parametrize("top", [1e300, 1e302, 1e-300])
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_affinities_at_the_ends_of_doubles_are_cut(cut, top):
+    n = 300
+    i, j = np.indices((n, n))
+    half = (i < n // 2) & (j >= n // 2)
+    S = (half | half.T) * top
+    with np.errstate(all="raise", under="ignore"):
+        found = firstcut.partition(S, 4, cut, effort="fast", random_state=0)
+    plain = firstcut.partition(S / top, 4, cut, effort="fast", random_state=0)
+    unit = top if cut == "ratio" else 1.0
+    assert found.cut_value / unit <= plain.cut_value * (1 + 1e-9)

@@ -237,10 +237,13 @@ def _smoothed(
     of it.
     """
     diagonal, crossing = problem.operator_parts()
-    diagonal = diagonal[:, None]
-    # No eigenvalue is above twice the largest entry of the diagonal.
+    # No eigenvalue is above twice the largest entry of the diagonal. A polynomial grows beyond the
+    # numbers it is taken of: it is taken of numbers up to 1, by a power of two that rounds nothing.
+    exponent = int(np.frexp(diagonal.max())[1]) + 1
+    diagonal = np.ldexp(diagonal, -exponent)[:, None]
+    crossing.data = np.ldexp(crossing.data, -exponent)
     top = 2.0 * float(diagonal.max())
-    values = np.array([beyond])
+    values = np.array([np.ldexp(beyond, -exponent)])
     # The first round knows where to damp from a coarser level only, where eigenvalues are larger.
     for _ in range(ROUNDS):
         bottom = min(max(float(values[-1]), NARROWEST * top), 0.5 * top)
@@ -256,4 +259,4 @@ def _smoothed(
         basis = np.linalg.qr(vectors)[0]
         values, turn = np.linalg.eigh(basis.T @ (diagonal * basis - crossing @ basis))
         vectors = basis @ turn
-    return values, vectors
+    return np.ldexp(values, exponent), vectors
