@@ -29,6 +29,7 @@ from firstcut.certification.enumeration import are_few, best_of_all
 from firstcut.certification.fixing import pairs_apart, pairs_together
 from firstcut.certification.rounding import Best
 from firstcut.certification.semidefinite import SemidefiniteBound
+from firstcut.certification.time_left import require_time
 from firstcut.cuts import Problem
 from firstcut.partitioning.levels import contracted_by_labels
 
@@ -125,6 +126,8 @@ class Cases:
         self._n_made = 0
         self._patience = int(np.clip(PATIENCE_WORK / n**3, LEAST_PATIENCE, MOST_PATIENCE))
         self._milestone = bound, 0
+        # What steps 4 to 6 took the last time.
+        self._settle_seconds = 0.0
 
     @property
     def n_open(self) -> int:
@@ -132,14 +135,17 @@ class Cases:
         return len(self._waiting) + (self._current is not None)
 
     def improve(self, deadline: float = np.inf, target: float = np.inf) -> bool:
-        """Make one round of one case, and return whether another may raise the bound further."""
+        """Make one round of one case, and return whether another may raise the bound further.
+
+        Raises TimeoutError where it would not end by ``deadline``.
+        """
         if self._current is None:
             if not self._waiting or self.bound >= target or not self._is_patient():
                 return False
             self._current = heapq.heappop(self._waiting)[2]
             self.n_cases += 1
         if self._current.relaxation is None:
-            self._open(self._current)
+            self._open(self._current, deadline)
         else:
             self._raise(self._current, self._current.relaxation, deadline)
         self._measure()
@@ -169,7 +175,7 @@ class Cases:
             self._milestone = self.bound, self.n_cases
         return self.n_cases - self._milestone[1] <= self._patience
 
-    def _open(self, case: Case) -> None:
+    def _open(self, case: Case, deadline: float) -> None:
         """Make step 2, or the relaxation of the case where it has many partitions."""
         if case.bound >= self._enough():
             self._close(case.bound)
@@ -187,6 +193,7 @@ class Cases:
             self._best.value,
             parent=case.parent,
             merged=case.merged,
+            deadline=deadline,
         )
         case.parent = None
         self._note(case, case.relaxation)
@@ -212,7 +219,10 @@ class Cases:
         if case.bound >= self._enough():
             self._close(case.bound)
         elif not is_late and not (going and case.is_near(self._enough())):
+            require_time(deadline, self._settle_seconds)
+            began = time.monotonic()
             self._settle(case, relaxation)
+            self._settle_seconds = time.monotonic() - began
 
     def _note(self, case: Case, relaxation: SemidefiniteBound) -> None:
         """Take the bound of a relaxation, less what rounding may have done to its problem."""

@@ -20,6 +20,10 @@ from firstcut.validation import number_by_appearance
 CLIQUE_STARTS = 64
 """Groups from which sets of groups that are all apart are grown, those with most pairs first."""
 
+STEPS_PER_GROUP = 5
+"""Steps of the search for clusters that keep pairs apart: it is asked for every case, and a step
+takes as long as its group has pairs."""
+
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
@@ -89,7 +93,8 @@ class Decisions:
         """Return whether so many clusters may keep the pairs apart: False is certain."""
         if not self.apart.any():
             return True
-        found = colour(Apart.of(self.pairs, self.n_groups), n_clusters)
+        most = STEPS_PER_GROUP * self.n_groups
+        found = colour(Apart.of(self.pairs, self.n_groups), n_clusters, most)
         return found.colours is not None or not found.is_decided
 
     def _merged(self, into: np.ndarray) -> Decisions | None:

@@ -33,9 +33,9 @@ class DenseSpace:
         Z, self.rank = nearest_spectral(target, self.unit, self._n_clusters, self.rank)
         return Z
 
-    def floor(self, N: np.ndarray, size: float) -> Floor:
-        """Return the proven bound of N."""
-        return proven_floor(self._A - N, self.unit, self._n_clusters, size)
+    def floor(self, N: np.ndarray, size: float, deadline: float = np.inf) -> Floor:
+        """Return the proven bound of N; raises TimeoutError at ``deadline``."""
+        return proven_floor(self._A - N, self.unit, self._n_clusters, size, deadline)
 
 
 def nearest_spectral(

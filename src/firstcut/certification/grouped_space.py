@@ -24,6 +24,7 @@ from firstcut.certification.dense_space import threshold
 from firstcut.certification.filtered_subspace import Apply, filtered, lowest_estimate
 from firstcut.certification.proven_floor import Floor, floor_of_pairs
 from firstcut.certification.splitting import halved_groups
+from firstcut.certification.time_left import require_time
 from firstcut.cuts import Problem
 
 DEGREE = 12
@@ -131,11 +132,12 @@ class GroupedSpace:
         self._block, self._cut = vectors[:, -wanted:], float(values[-wanted:][0])
         return self.image()
 
-    def estimate(self, N: np.ndarray) -> float:
+    def estimate(self, N: np.ndarray, deadline: float = np.inf) -> float:
         """Return about what the bound of N is, and prepare its proof."""
         groups = self._of_groups(N)
 
         def apply(block: np.ndarray) -> np.ndarray:
+            require_time(deadline)
             return self._outside(groups(block) - self._A @ block)
 
         low = lowest_estimate(apply, self._outside(self._probe[:, None])[:, 0])
@@ -150,9 +152,12 @@ class GroupedSpace:
         product = self._A @ unit - groups(unit[:, None])[:, 0]
         return float(unit @ product + self._pairs[0][: self._n_clusters - 1].sum())
 
-    def floor(self, N: np.ndarray, size: float) -> Floor:
-        """Return the proven bound of N, in O(n³) time and O(n²) memory."""
-        self.estimate(N)
+    def floor(self, N: np.ndarray, size: float, deadline: float = np.inf) -> Floor:
+        """Return the proven bound of N, in O(n³) time and O(n²) memory.
+
+        Raises TimeoutError at ``deadline``.
+        """
+        self.estimate(N, deadline)
         H = N.copy()
         np.fill_diagonal(H, 0.0)
         roots = self._Q @ np.ones(self.mass.size)
@@ -163,4 +168,4 @@ class GroupedSpace:
         A = self._A.tocoo()
         matrix[A.row, A.col] += A.data
         values, vectors = self._pairs
-        return floor_of_pairs(matrix, self.unit, self._n_clusters, size, values, vectors)
+        return floor_of_pairs(matrix, self.unit, self._n_clusters, size, values, vectors, deadline)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from firstcut.certification.time_left import require_time
 from firstcut.kernels.stars import LEAVES, add_stars, find_stars
 
 STARS_PER_CENTRE = 20
@@ -17,6 +18,9 @@ STARS_PER_CENTRE = 20
 
 STARS_PER_NODE = 6
 """Violated stars that a round adds at most, in rows."""
+
+WORK_AT_ONCE = 20_000_000
+"""Pairs of leaves that are tried between two looks at the clock, at most."""
 
 MOST_RATIO = 1e4
 """By how much the nodes of a star may differ in weight: beyond, its entries lose their digits."""
@@ -47,15 +51,22 @@ class Multipliers(NamedTuple):
         return N, size + float(np.linalg.norm(self.pairs))
 
     def exchanged(
-        self, Z: np.ndarray, root: np.ndarray, tolerance: float
+        self, Z: np.ndarray, root: np.ndarray, tolerance: float, deadline: float = np.inf
     ) -> tuple[Multipliers, int]:
-        """Drop stars without a multiplier and add those that Z violates; and how many are new."""
+        """Drop stars without a multiplier and add those that Z violates; and how many are new.
+
+        Raises TimeoutError at ``deadline``.
+        """
         n, used = root.size, self.stars > 0.0
         # 1. The worst of every centre, then the worst of all.
         violations = np.zeros((n, STARS_PER_CENTRE))
         found = np.full((n, STARS_PER_CENTRE, LEAVES), -1, dtype=np.int64)
         scratch = np.empty(n, dtype=np.int64), np.empty(n)
-        find_stars(Z, root, 0, n, tolerance, MOST_RATIO, violations, found, *scratch)
+        rows = max(1, WORK_AT_ONCE // n**2)
+        for start in range(0, n, rows):
+            require_time(deadline)
+            end = min(start + rows, n)
+            find_stars(Z, root, start, end, tolerance, MOST_RATIO, violations, found, *scratch)
         i, place = np.nonzero(violations)
         order = np.argsort(-violations[i, place], kind="stable")[: STARS_PER_NODE * n]
         new = np.column_stack([i[order], found[i[order], place[order]]])

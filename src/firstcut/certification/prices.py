@@ -20,6 +20,7 @@ they are not, or of very different size, it is given up, and the bound stays wha
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import numpy as np
@@ -45,7 +46,8 @@ PARTS_AHEAD, PARTS_PER_NODE = 200, 20
 """Parts into which sets are divided before the search is given up: at first, and for each node."""
 
 WORK_AT_ONCE = 2_000_000
-"""Parts times nodes and edges between two looks at the clock: about a tenth of a second."""
+"""Parts times nodes and edges between two looks at how many there are: about a tenth of a second,
+but the clock is looked at after every part, as some take very long."""
 
 MOST_FOUND = 500
 """Cheaper sets that are kept of one search."""
@@ -56,8 +58,8 @@ MOST_STACKED = 400
 SOFTNESS = 0.01
 """How willingly prices leave a set cheaper, beside moving, where they cannot suit all."""
 
-SWEEPS = 5000
-"""Passes over the sets in which prices settle; they rarely need a hundred."""
+SLICES, SWEEPS = 100, 50
+"""Passes over the sets in which prices settle, with looks at the clock; they rarely need many."""
 
 BALANCE = 1.0
 """How a set's weight is weighed against its price where their product is bounded."""
@@ -119,7 +121,7 @@ class PriceBound:
             return False
         known = len(self._sets)
         self._sets.update((np.packbits(inside).tobytes(), inside) for inside in found)
-        self._settle()
+        self._settle(deadline)
         # Sets that were known are found again for what settling left open, each time less.
         return len(self._sets) > known or self.bound > before
 
@@ -133,8 +135,9 @@ class PriceBound:
         small = SemidefiniteBound(grouped, c, value=self._value, labels=coarse)
         now = time.monotonic()
         end = now + SEMIDEFINITE_SHARE * (deadline - now)
-        while small.improve(end, self._value * (1.0 - MARGIN)):
-            pass
+        with contextlib.suppress(TimeoutError):
+            while small.improve(end, self._value * (1.0 - MARGIN)):
+                pass
         prices, level = small.prices
         # A group's price is shared by its nodes as they weigh.
         shares = problem.node_weights / grouped.node_weights[group]
@@ -174,14 +177,15 @@ class PriceBound:
         cheapest = float(np.min(self._costs - np.bincount(self._labels, prices)))
         level, sets = np.array([cheapest]), np.zeros((MOST_FOUND, n), dtype=np.int8)
         cursor, used = np.zeros(4, dtype=np.int64), 0
-        is_whole = False
+        is_whole, at_once = False, max(1, WORK_AT_ONCE // (n + self._graph[1].size))
         while not is_whole:
             # The stack is full, most have taken long so far, or time is up.
-            is_easy = cursor[LEFT] == 0 and used <= PARTS_AHEAD + PARTS_PER_NODE * cursor[TAKEN]
-            if not is_easy or time.monotonic() > deadline:
+            is_hard = used > PARTS_AHEAD + PARTS_PER_NODE * cursor[TAKEN]
+            if cursor[LEFT] > 0 or (is_hard and used % at_once == 0):
                 return None
-            cursor[LEFT] = max(1, WORK_AT_ONCE // (n + self._graph[1].size))
-            used += int(cursor[LEFT])
+            if time.monotonic() > deadline:
+                return None
+            cursor[LEFT], used = 1, used + 1
             is_whole = search_clusters(
                 self._graph,
                 (self._nodes, prices, BALANCE),
@@ -197,8 +201,11 @@ class PriceBound:
         self.bound = max(self.bound, total * (self._value / c))
         return list(sets[: cursor[FOUND]])
 
-    def _settle(self) -> None:
-        """Move prices and μ to where no set found so far is cheaper than the clusters known."""
+    def _settle(self, deadline: float) -> None:
+        """Move prices and μ to where no set found so far is cheaper than the clusters known.
+
+        At ``deadline`` it ends early.
+        """
         assert self._prices is not None
         rows = [self._row(inside.astype(bool)) for inside in self._sets.values()]
         lengths = [indices.size for indices, *_ in rows]
@@ -212,17 +219,21 @@ class PriceBound:
         members = np.argsort(self._labels, kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(self._labels)))
         prices, level = self._prices.copy(), np.array([self._level, 0.0])
-        settle_prices(
-            packed,
-            (starts, members),
-            self._costs,
-            self._nodes,
-            SOFTNESS,
-            prices,
-            level,
-            np.zeros(len(rows)),
-            np.array([SWEEPS, MARGIN]),
-        )
+        multipliers = np.zeros(len(rows))
+        for _ in range(SLICES):
+            worst = settle_prices(
+                packed,
+                (starts, members),
+                self._costs,
+                self._nodes,
+                SOFTNESS,
+                prices,
+                level,
+                multipliers,
+                np.array([SWEEPS, MARGIN]),
+            )
+            if worst < MARGIN or time.monotonic() > deadline:
+                break
         self._level = float(level[0])
         self._prices = self._tight(prices, self._level)
 

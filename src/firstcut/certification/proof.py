@@ -151,15 +151,23 @@ class Proof:
             if self.is_proven or not (self._has_more or self._makers):
                 self.is_over = True
             elif not self._has_more:
-                with single_threaded():  # as the sums of several threads round differently
-                    self._made.append(self._makers[0].make(self._made))
+                try:
+                    with single_threaded():  # as the sums of several threads round differently
+                        self._made.append(self._makers[0].make(self._made, deadline))
+                except TimeoutError:  # later bounds take longer
+                    return
                 # Once it is made, so that an interrupt loses nothing.
                 self._share = self._makers.pop(0).share
                 self._has_more, self._history = True, []
                 until = self._until(deadline)
             else:
-                with single_threaded():
-                    more = self._made[-1].improve(until, self._target)
+                try:
+                    with single_threaded():
+                        more = self._made[-1].improve(until, self._target)
+                except TimeoutError:
+                    if until == deadline:  # no other bound has more time
+                        return
+                    more = False
                 self._history.append(self._made[-1].bound)
                 # Where time was up, there may be more whatever it says.
                 self._has_more = (more and not self._is_slow()) or time.monotonic() > deadline
@@ -170,6 +178,8 @@ class Proof:
 
     def _until(self, deadline: float) -> float:
         """Return the time at which the bound that is being raised must end."""
+        if self._share == 1.0:
+            return deadline
         now = time.monotonic()
         return now + self._share * (deadline - now)
 

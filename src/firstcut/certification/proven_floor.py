@@ -15,6 +15,7 @@ is counted with it.
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ import scipy.linalg
 
 from firstcut.certification.eigenpairs import eigenpairs
 from firstcut.certification.filtered_subspace import lowest_estimate
+from firstcut.certification.time_left import require_time
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -49,6 +51,12 @@ WIDER = 4.0
 TRIES = 12
 """Factorisations that are tried before all eigenvalues are computed."""
 
+FACTOR_ROWS, FACTOR_PIECE = 768, 2304
+"""Columns that are factorised at a time, and rows of them between two looks at the clock."""
+
+ALL_EIGENVALUES = 8.0
+"""What all eigenvalues cost, in factorisations."""
+
 
 class Floor(NamedTuple):
     """The bound, and what prices are made of: v outside u, the eigenvalues' mean, and uᵀBu."""
@@ -59,7 +67,13 @@ class Floor(NamedTuple):
     value: float
 
 
-def proven_floor(matrix: np.ndarray, unit: np.ndarray, n_clusters: int, size: float) -> Floor:
+def proven_floor(
+    matrix: np.ndarray,
+    unit: np.ndarray,
+    n_clusters: int,
+    size: float,
+    deadline: float = np.inf,
+) -> Floor:
     """Return a lower bound of ⟨B, Z⟩ that is proven, rounding counted, from LAPACK's eigenpairs.
 
     Parameters
@@ -72,6 +86,8 @@ def proven_floor(matrix: np.ndarray, unit: np.ndarray, n_clusters: int, size: fl
         c, at least 2 and at most n.
     size : float
         Sum of the absolute values of the terms that B was added up from, beyond what stands in it.
+    deadline : float, default=inf
+        When it must end, on the monotonic clock; else TimeoutError is raised.
 
     Returns
     -------
@@ -80,7 +96,7 @@ def proven_floor(matrix: np.ndarray, unit: np.ndarray, n_clusters: int, size: fl
     vector, _ = _cancelling(matrix, unit)
     outer = np.outer(unit, vector)
     values, vectors = eigenpairs(matrix + outer + outer.T, 0, n_clusters - 2)
-    return floor_of_pairs(matrix.copy(), unit, n_clusters, size, values, vectors)
+    return floor_of_pairs(matrix.copy(), unit, n_clusters, size, values, vectors, deadline)
 
 
 def floor_of_pairs(
@@ -90,14 +106,18 @@ def floor_of_pairs(
     size: float,
     values: np.ndarray,
     vectors: np.ndarray,
+    deadline: float = np.inf,
 ) -> Floor:
     """Return a proven lower bound from c − 1 or more of what may be the smallest eigenpairs.
 
-    They may be wrong: the bound is then lower. ``matrix`` is overwritten.
+    They may be wrong: the bound is then lower, and −inf where they are not finite. ``matrix`` is
+    overwritten. Raises TimeoutError where it does not end by ``deadline``.
     """
     n, count = unit.size, n_clusters - 1
     # 1. What is probably the best v, μ and Y.
     vector, value = _cancelling(matrix, unit)
+    if not (np.isfinite(values).all() and np.isfinite(vectors).all()):
+        return Floor(-np.inf, np.zeros(n), 0.0, value)
     lowest = float(values[count - 1])
     lift = np.maximum(lowest - values, 0.0)
     trace = float(lift @ np.einsum("ij,ij->j", vectors, vectors))
@@ -106,6 +126,7 @@ def floor_of_pairs(
     # 2. S, in place and a block of rows at a time, and what rounding may have done to it, to uᵀBu
     #    and to u.
     for start in range(0, n, BLOCK_ROWS):
+        require_time(deadline)
         rows = slice(start, start + BLOCK_ROWS)
         matrix[rows] += unit[rows, None] * vector
         matrix[rows] += vector[rows, None] * unit
@@ -114,7 +135,7 @@ def floor_of_pairs(
     diagonal = float(np.abs(np.diagonal(matrix)).sum())
     unknown = SAFETY * EPSILON * (n + FURTHER_ROWS) * (diagonal + terms)
     # 3. The smallest ε, roughly, for which S + εI ⪰ 0 is proven.
-    below = _proven_negative_part(matrix, unknown)
+    below = _proven_negative_part(matrix, unknown, deadline)
     bound = value + count * (lowest - below) - trace - n_clusters * unknown
     outside = vector - float(vector @ unit) * unit
     return Floor(bound, outside, float(values[:count].mean()), value)
@@ -131,22 +152,60 @@ def _cancelling(matrix: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, float
     return (value * unit - product) + (0.5 * (top - value)) * unit, value
 
 
-def _proven_negative_part(matrix: np.ndarray, smallest: float) -> float:
-    """Return an ε ≥ ``smallest`` such that matrix + εI has a Cholesky factorisation."""
+def _proven_negative_part(matrix: np.ndarray, smallest: float, deadline: float = np.inf) -> float:
+    """Return an ε ≥ ``smallest`` such that matrix + εI ⪰ 0, less what ``smallest`` counts."""
     n = matrix.shape[0]
+    # Of the rounding of a factorisation, ``smallest`` counts what goes with the matrix itself.
+    shifted = 1.0 + SAFETY * EPSILON * (n + FURTHER_ROWS) * n
     shift, diagonal = smallest, np.diag_indices(n)
     # A failure costs as much as a proof: where that is long, a look at the spectrum comes first.
     if n > LOOK_FIRST:
         start = np.asarray(np.random.default_rng(0).standard_normal(n))
-        low = lowest_estimate(lambda block: matrix @ block, start, LOOK_STEPS, 0.0)
+
+        def apply(block: np.ndarray) -> np.ndarray:
+            require_time(deadline)
+            return np.asarray(matrix @ block)
+
+        low = lowest_estimate(apply, start, LOOK_STEPS, 0.0)
         shift = max(smallest, -LOOK_MARGIN * low)
     for _ in range(TRIES):
         trial = matrix.copy()
         trial[diagonal] += shift
-        # Its transpose is in LAPACK's order of memory: no further copy.
-        _, failed = scipy.linalg.lapack.dpotrf(trial.T, lower=0, clean=0, overwrite_a=1)
-        if failed == 0:
-            return shift
+        began = time.monotonic()
+        if is_factorised(trial, deadline):
+            return float(shift * shifted)
         shift *= WIDER
+    require_time(deadline, ALL_EIGENVALUES * (time.monotonic() - began))
     # LAPACK's eigenvalues are right to some roundings of the norm, which ``smallest`` counts.
     return smallest - min(float(scipy.linalg.eigvalsh(matrix, check_finite=False)[0]), 0.0)
+
+
+def is_factorised(matrix: np.ndarray, deadline: float = np.inf) -> bool:
+    """Overwrite the lower triangle by its Cholesky factor, and return whether there is one.
+
+    Columns are taken in blocks, with looks at the clock; raises TimeoutError at ``deadline``.
+    """
+    n = matrix.shape[0]
+    for first in range(0, n, FACTOR_ROWS):
+        last = min(first + FACTOR_ROWS, n)
+        done = matrix[first:last, :first]
+        # 1. What the columns before take from these.
+        for start in range(first, n, FACTOR_PIECE):
+            require_time(deadline)
+            rows = slice(start, start + FACTOR_PIECE)
+            matrix[rows, first:last] -= matrix[rows, :first] @ done.T
+        # 2. The block on the diagonal. Its transpose is in LAPACK's order of memory.
+        factor, failed = scipy.linalg.lapack.dpotrf(
+            matrix[first:last, first:last].T, lower=0, clean=0
+        )
+        if failed != 0:
+            return False
+        matrix[first:last, first:last] = factor.T
+        # 3. The rows below it.
+        for start in range(last, n, FACTOR_PIECE):
+            require_time(deadline)
+            rows = slice(start, start + FACTOR_PIECE)
+            matrix[rows, first:last] = scipy.linalg.solve_triangular(
+                factor, matrix[rows, first:last].T, trans="T", check_finite=False
+            ).T
+    return True

@@ -39,7 +39,8 @@ class RisingBound(Protocol):
     def improve(self, deadline: float = np.inf, target: float = np.inf) -> bool:
         """Make one round, and return whether another may raise the bound further.
 
-        It ends early at ``deadline``, on the monotonic clock; a bound of ``target`` is enough.
+        It ends by ``deadline``, on the monotonic clock; a bound of ``target`` is enough. Raises
+        TimeoutError where there is no time for a round: then nothing has changed.
         """
         ...
 
@@ -49,9 +50,12 @@ Made = list[RisingBound]
 
 
 class Maker(NamedTuple):
-    """What makes a bound, of those before it, and the part of the time left that it may take."""
+    """What makes a bound, of those before it, and the part of the time left that it may take.
 
-    make: Callable[[Made], RisingBound]
+    ``make`` also gets the deadline, and raises TimeoutError where it cannot keep it.
+    """
+
+    make: Callable[[Made, float], RisingBound]
     share: float = 1.0
 
 
@@ -68,21 +72,26 @@ def root_bounds(best: Best, gap: float) -> list[Maker]:
     problem, c = best.problem, best.n_clusters
     apart = None if problem.apart is None else problem.apart.pairs.astype(np.int64)
 
-    def semidefinite(_: Made) -> RisingBound:
-        return SemidefiniteBound(problem, c, apart, best.value, labels=best.labels)
+    def semidefinite(made: Made, deadline: float) -> RisingBound:
+        if not made:  # the first bound is computed in any case
+            return SemidefiniteBound(problem, c, apart, best.value, labels=best.labels)
+        known = max(bound.bound for bound in made)
+        return SemidefiniteBound(
+            problem, c, apart, best.value, labels=best.labels, known=known, deadline=deadline
+        )
 
-    def cases(made: Made) -> RisingBound:
+    def cases(made: Made, _: float) -> RisingBound:
         root = next(bound for bound in made if isinstance(bound, SemidefiniteBound))
         return Cases(best, gap, root, max(bound.bound for bound in made))
 
-    def prices(_: Made) -> RisingBound:
+    def prices(_: Made, deadline: float) -> RisingBound:
         return PriceBound(problem, c, best.labels)
 
-    def eigenvalues(_: Made) -> RisingBound:
+    def eigenvalues(_: Made, deadline: float) -> RisingBound:
         return EigenvalueBound(problem, c)
 
     if are_few(problem.n_nodes, c):
-        return [Maker(lambda _: Enumeration(best))]
+        return [Maker(lambda *_: Enumeration(best))]
     # A further bound of the whole problem is a further function here. Prices are quick where they
     # prove anything, and take seconds where they do not.
     makers = [Maker(semidefinite)] if problem.n_nodes <= LARGEST_PROVEN else []

@@ -30,6 +30,7 @@ from firstcut.certification.grouped_space import GroupedSpace
 from firstcut.certification.groups import groups_within
 from firstcut.certification.multipliers import Multipliers, indicator_of, no_multipliers
 from firstcut.certification.proven_floor import Floor
+from firstcut.certification.time_left import require_time
 from firstcut.cuts import Problem
 from firstcut.kernels.stars import LEAVES, project_on_stars, settle_pairs
 from firstcut.relaxation.relax import relax_problem
@@ -70,8 +71,14 @@ SPLIT_SPREAD = 1e-3
 PROOF_EVERY = 8
 """Rounds between two proofs of a large problem, where one takes as long as a few rounds."""
 
-PROOF_SECONDS = 3e-11
-"""What a proof takes for every n³, before one has been timed."""
+SECONDS = {DenseSpace: 3e-10, GroupedSpace: 6e-11}
+"""What a proof takes for every n³: at first a guess, then as the last one in this process took."""
+
+SMALL = 300
+"""Nodes below which a proof takes about as long as with so many."""
+
+RESERVED = 1.3
+"""What is kept for a proof, in multiples of what it is estimated to take."""
 
 SWEEPS = 5
 """Passes over the stars in a projection: it starts near its end, so that few do."""
@@ -121,6 +128,11 @@ class SemidefiniteBound:
         A bound of partitions that include all those asked for here, to start from.
     merged : ndarray of shape (n of the parent,), optional
         The node that each of the parent's is part of, where nodes were contracted.
+    known : float, optional
+        A bound that is proven already. Without, large problems start from their eigenvalues.
+    deadline : float, default=inf
+        When the first bound must be there, on the monotonic clock. TimeoutError is raised where it
+        is estimated to take longer.
 
     Attributes
     ----------
@@ -145,17 +157,18 @@ class SemidefiniteBound:
         labels: np.ndarray | None = None,
         parent: SemidefiniteBound | None = None,
         merged: np.ndarray | None = None,
+        known: float | None = None,
+        deadline: float = np.inf,
     ) -> None:
         self.problem, self.n_clusters, self._value = problem, n_clusters, value
         # In units in which the diagonal of A is at most 1.
         self._scale = float(problem.operator_parts()[0].max(initial=0.0))
-        self.bound, self.n_rounds, self.n_stars = 0.0, 0, 0
+        self.bound, self.n_rounds, self.n_stars = known or 0.0, 0, 0
         self._floor: Floor | None = None
         self.proven = 0.0
         self._residuals = (np.inf, np.inf)
         self._history: list[float] = []
         self._n_steps, self._next_balance = 0, BALANCE_EVERY
-        self._unproven = False
         # One cluster cuts nothing; without edges nothing is cut.
         self._open = n_clusters > 1 and self._scale > SMALLEST_SCALE
         if not self._open:
@@ -163,11 +176,15 @@ class SemidefiniteBound:
             return
         derived = apart is not None or parent is not None
         at_once = problem.n_nodes <= (LARGEST_DENSE if derived else DENSE_AT_ONCE)
+        self._step_seconds = 0.0
+        self._proof_seconds = _estimated(problem.n_nodes, DenseSpace if at_once else GroupedSpace)
+        if at_once:
+            require_time(deadline, self._proof_seconds)
         self._space, self._W = self._make_space(labels, at_once)
         self._apart = np.zeros((0, 2), dtype=np.int64)
         if apart is not None and self._is_dense:
             self._apart = np.asarray(apart)
-        self._penalty, self._proof_seconds = 1.0, PROOF_SECONDS * float(problem.n_nodes) ** 3
+        self._penalty = 1.0
         self._multipliers = no_multipliers(self._space.root.size)
         if parent is not None:
             self._inherit(parent, merged)
@@ -175,9 +192,8 @@ class SemidefiniteBound:
         self._N, self._size = self._multipliers.combined(self._space.root)
         if self._is_dense:
             self._prove()
-        else:
-            relaxation = relax_problem(problem, n_clusters, random_state=0)
-            self.bound = max(self.bound, relaxation.lower_bound)
+        elif known is None:
+            self.bound = relax_problem(problem, n_clusters, random_state=0).lower_bound
 
     @property
     def _is_dense(self) -> bool:
@@ -233,35 +249,35 @@ class SemidefiniteBound:
     def improve(self, deadline: float = np.inf, target: float = np.inf) -> bool:
         """Make one round, and return whether another may raise the bound further.
 
-        It ends early at ``deadline``, on the monotonic clock; a bound of ``target`` is enough.
-        Large problems are proven every few rounds, and in the last that there is time for.
+        It ends by ``deadline``, on the monotonic clock; a bound of ``target`` is enough. Large
+        problems are proven every few rounds, and in the last that there is time for. Raises
+        TimeoutError where there is no time for a proof.
         """
         if not self._open or self.bound >= target:
             return False
-        stop = deadline - (0.0 if self._is_dense else self._proof_seconds)
         # Without time for a proof there is nothing to gain by further steps.
-        if time.monotonic() > stop and not self._unproven:
-            return False
+        require_time(deadline, self._step_seconds + RESERVED * self._proof_seconds)
+        stop = deadline - RESERVED * self._proof_seconds
         # 1. Groups are split, and stars that Z violates come in, from the second round on.
         added = 0
         if isinstance(self._space, GroupedSpace) and self.n_rounds >= SPLIT_FROM:
-            added += self._refine(self._space)
-        if self.n_rounds:
-            added += self._exchange_stars()
+            added += self._refine(self._space, stop)
+        if self.n_rounds and time.monotonic() < stop:
+            added += self._exchange_stars(deadline)
         # 2. Steps of the method.
         for _ in range(ITERATIONS):
-            if time.monotonic() > stop:
+            if (began := time.monotonic()) + self._step_seconds > stop:
                 break
             self._step()
-            self._unproven = True
+            self._step_seconds = time.monotonic() - began
         self.n_rounds += 1
         settled = added == 0 and max(self._residuals) < SETTLED
-        last = settled or time.monotonic() > stop
+        last = settled or time.monotonic() + self._step_seconds > stop
         # 3. The bound of the multipliers that it has come to.
         if self._is_dense or last or self.n_rounds % PROOF_EVERY == 0:
-            self._prove()
+            self._prove(deadline)
         self._history.append(self.bound)
-        return not (last or self.bound >= target or not self._has_gained(NOTICEABLE, STALLED))
+        return not (settled or self.bound >= target) and self._has_gained(NOTICEABLE, STALLED)
 
     def _step(self) -> None:
         """Make steps 1, 2 and 3 of the module's text."""
@@ -297,19 +313,21 @@ class SemidefiniteBound:
         if not 1.0 / BALANCE <= ratio <= BALANCE:
             self._penalty *= float(np.clip(ratio**0.25, 1.0 / RHO_STEP, RHO_STEP))
 
-    def _exchange_stars(self) -> int:
+    def _exchange_stars(self, deadline: float) -> int:
         """Drop stars without a multiplier, add violated ones, and return how many are new."""
         root = self._space.root
         tolerance = VIOLATED * self.n_clusters / root.size
-        self._multipliers, added = self._multipliers.exchanged(self.similarity, root, tolerance)
+        self._multipliers, added = self._multipliers.exchanged(
+            self.similarity, root, tolerance, deadline
+        )
         self.n_stars = self._multipliers.stars.size
         return added
 
-    def _refine(self, space: GroupedSpace) -> int:
+    def _refine(self, space: GroupedSpace, stop: float) -> int:
         """Split the groups that hide most of Z, and return how many.
 
         Where few are worth it, little is gained and nodes are not too many, all groups become the
-        nodes they hold.
+        nodes they hold, if there is time until ``stop`` for some steps of them.
         """
         old_root, n = space.root, self.problem.n_nodes
         most = min(int(SPLIT_SHARE * old_root.size) + 1, MOST_GROUPS - old_root.size)
@@ -320,7 +338,11 @@ class SemidefiniteBound:
             split = self._multipliers.split(old_root, space.root, old_of)
             self._multipliers, self._W = split.heaviest(most_stars), space.image()
         fine = added <= FEW_SPLITS * old_root.size
-        if n <= LARGEST_DENSE and fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
+        seconds = _estimated(n, DenseSpace)
+        in_time = time.monotonic() + (1 + ITERATIONS) * seconds <= stop
+        fine = fine and in_time and n <= LARGEST_DENSE
+        if fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
+            self._step_seconds = self._proof_seconds = seconds
             self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
             # Parts are numbered group by group: the nodes in that order, and then by their names.
             order = np.argsort(space.group, kind="stable")
@@ -342,17 +364,28 @@ class SemidefiniteBound:
         gained = self._history[-1] - self._history[-1 - n_rounds]
         return gained > part * (self._value if np.isfinite(self._value) else self.bound)
 
-    def _prove(self) -> None:
-        """Prove the bound of the multipliers there are, and keep them if it is the best."""
-        self._unproven = False
+    def _prove(self, deadline: float = np.inf) -> None:
+        """Prove the bound of the multipliers there are, and keep them if it is the best.
+
+        Raises TimeoutError where that does not end by ``deadline``.
+        """
         start = time.monotonic()
-        floor = self._space.floor(0.5 * (self._N + self._N.T), self._size)
-        self._proof_seconds = 1.2 * (time.monotonic() - start)
+        try:
+            floor = self._space.floor(0.5 * (self._N + self._N.T), self._size, deadline)
+        except TimeoutError:
+            self._keep_pace(max(self._proof_seconds, 2.0 * (time.monotonic() - start)))
+            raise
+        self._keep_pace(time.monotonic() - start)
         if self._floor is None or floor.bound > self._floor.bound:
             self._floor = floor
             self._best = Multipliers(*(array.copy() for array in self._multipliers))
             self.proven = floor.bound * self._scale
             self.bound = max(self.bound, self.proven)
+
+    def _keep_pace(self, seconds: float) -> None:
+        """Note what a proof takes, for later ones of this process too."""
+        self._proof_seconds = seconds
+        SECONDS[type(self._space)] = seconds / float(max(self.problem.n_nodes, SMALL)) ** 3
 
     def _inherit(self, parent: SemidefiniteBound, merged: np.ndarray | None) -> None:
         """Start from the multipliers of a bound of more partitions, contracted where need be."""
@@ -371,3 +404,8 @@ class SemidefiniteBound:
         free[i, j] = free[j, i] = True
         ours.pairs[~free & (ours.pairs < 0.0)] = 0.0
         self._multipliers = ours
+
+
+def _estimated(n_nodes: int, space: type[DenseSpace] | type[GroupedSpace]) -> float:
+    """Return the seconds that a proof is estimated to take."""
+    return SECONDS[space] * float(max(n_nodes, SMALL)) ** 3

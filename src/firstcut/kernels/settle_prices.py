@@ -13,10 +13,12 @@ def settle_prices(rows, clusters, costs, spread, softness, prices, level, multip
     subject to λ(C_k) + μ = costs_k for the clusters, and sign · λ − extra μ ≤ rest + δ for every
     row. ``rows``: indptr, indices, signs, extra, rest; ``clusters``: indptr, indices. A step makes
     one multiplier optimal with the others held. Changes ``prices``, ``level`` (μ, δ) and
-    ``multipliers``, which begin at 0. ``limits``: sweeps, and the violation at which it ends.
+    ``multipliers``, which begin at 0; a further call goes on from there. ``limits``: sweeps, and
+    the violation at which it ends. Returns the largest violation of the last sweep.
     """
     indptr, indices, signs, extra, rest = rows
     starts, members = clusters
+    worst = 0.0
     for _ in range(int(limits[0])):
         worst = 0.0
         for k in range(costs.shape[0]):
@@ -46,3 +48,4 @@ def settle_prices(rows, clusters, costs, spread, softness, prices, level, multip
             worst = max(worst, excess)
         if worst < limits[1]:
             break
+    return worst

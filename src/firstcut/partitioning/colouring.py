@@ -50,13 +50,15 @@ class Colouring:
     enough: int
 
 
-def colour(apart: Apart, n_colours: int) -> Colouring:
+def colour(apart: Apart, n_colours: int, most_steps: int | None = None) -> Colouring:
     """Colour nodes so that no pair has one colour, or find out that ``n_colours`` are too few.
 
     Parameters
     ----------
     apart : Apart
     n_colours : int
+    most_steps : int, optional
+        Choices of a colour after which the search is given up, by default ``MOST_STEPS``.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def colour(apart: Apart, n_colours: int) -> Colouring:
     linked = apart.linked
     if linked.size < apart.n_nodes:
         # Of the nodes of pairs alone, which may be few of many.
-        found = colour(apart.restricted(linked), n_colours)
+        found = colour(apart.restricted(linked), n_colours, most_steps)
         if found.colours is None:
             return replace(found, clique=linked[found.clique].tolist())
         everywhere = np.full(apart.n_nodes, -1, dtype=np.int32)
@@ -77,7 +79,7 @@ def colour(apart: Apart, n_colours: int) -> Colouring:
     peeled = _peeled(near, n_colours)
     core = [i for i in range(apart.n_nodes) if not peeled[1][i]]
     # 2. Colour the components of what is left.
-    steps = MOST_STEPS
+    steps = MOST_STEPS if most_steps is None else most_steps
     for nodes in _components(apart, core):
         taken = _search(near, nodes, colours, n_colours, steps)
         if taken is None or taken == 0:
