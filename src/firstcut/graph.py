@@ -51,12 +51,16 @@ class Graph:
     names : tuple or None
         The names of the nodes, in their order, where the graph that was passed has names. Graphs
         that are made of this one have none.
+    idle : csr_array of shape (n, n) or None
+        The stored entries of weight 0 that join a node without edges to others, in both directions,
+        where the graph that was passed has any: its neighbours, though nothing flows between them.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     weights: np.ndarray
     names: tuple[Any, ...] | None = None
+    idle: sp.csr_array | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -176,7 +180,30 @@ def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
         if is_foreign(graph):
             graph, names, is_directed = as_matrix(graph)
     matrix = check_graph(graph, symmetrize, names, is_directed)
-    return Graph(matrix.indptr, matrix.indices, matrix.data, names)
+    return Graph(matrix.indptr, matrix.indices, matrix.data, names, _idle(graph, matrix))
+
+
+def _idle(given: Any, matrix: sp.csr_array) -> sp.csr_array | None:
+    """Return which nodes stored zeros join to nodes without edges, or None where there are none.
+
+    ``matrix`` is made of ``given`` and has no zeros. Most graphs store none, which takes no time.
+    """
+    if not sp.issparse(given) or given.nnz == matrix.nnz:
+        return None
+    isolated = np.diff(matrix.indptr) == 0
+    if not isolated.any():
+        return None
+    rows, columns = sp.coo_array(given).coords
+    joined = (isolated[rows] | isolated[columns]) & (rows != columns)
+    return joined_pairs(rows[joined], columns[joined], matrix.shape[0]) if joined.any() else None
+
+
+def joined_pairs(rows: np.ndarray, columns: np.ndarray, n_nodes: int) -> sp.csr_array:
+    """Return the pattern of pairs of nodes, each once in both directions."""
+    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    pattern = sp.coo_array((np.ones(2 * rows.size), both), shape=(n_nodes, n_nodes)).tocsr()
+    pattern.data[:] = 1.0
+    return pattern
 
 
 def symmetric_graph(

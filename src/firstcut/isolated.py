@@ -1,12 +1,14 @@
 """Nodes without edges: cut the graph without them, then give each a label.
 
-A node of degree 0 says nothing about where it belongs, and the normalized cut does not even weigh
-it. So it takes no part in the cut, and afterwards joins the cluster whose term it lowers most.
+The normalized cut does not weigh a node of degree 0, so that it takes no part in the cut. Where the
+graph stores entries of weight 0, such as the idle lines of a power grid, these name its neighbours,
+and it joins a cluster of theirs. Other nodes join the cluster whose term they lower most.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from firstcut.cuts import Problem
 
@@ -70,17 +72,72 @@ def label_isolated(
         boundary[:used] = core.boundaries(labels)
         cluster_weights[:used] = core.cluster_weights(labels)
     cluster_weights[used:] = outside[:alone]
+    # 4. Each of the others joins the cluster of its stored neighbours, the cluster whose term it
+    #    lowers most, or else the heaviest.
+    sums = boundary, cluster_weights
+    idle, light = problem.graph.idle, np.zeros(problem.n_nodes, dtype=bool)
+    light[lonely] = outside <= SLIGHT * problem.node_weights.max()
+    if idle is None:
+        return _join_others(problem, everywhere, sums)
+    try:
+        joined = join_neighbors(problem, everywhere.copy(), light, idle)
+        return _join_others(problem, joined, (boundary, cluster_weights.copy()))
+    except NoPlace:
+        # Those with pairs that are to be apart go first, wherever they have a place.
+        assert problem.apart is not None
+        held = np.setdiff1d(problem.apart.linked, nodes)
+        everywhere = _join_others(problem, everywhere, sums, held[everywhere[held] < 0])
+        return _join_others(problem, join_neighbors(problem, everywhere, light, idle), sums)
+
+
+def join_neighbors(
+    problem: Problem, labels: np.ndarray, light: np.ndarray, idle: sp.csr_array
+) -> np.ndarray:
+    """Give nodes that weigh nothing a cluster of their neighbours by stored zeros.
+
+    Breadth first, from the nodes that have labels: each joins the cluster that most of its
+    neighbours are in, of equally many the one of the smallest number. ``labels`` are -1 where a
+    node has none yet, and are changed in place.
+    """
+    waiting = np.flatnonzero((labels < 0) & light & (np.diff(idle.indptr) > 0))
+    while waiting.size:
+        before, reached = labels.copy(), []
+        for node in waiting:
+            near = before[idle.indices[idle.indptr[node] : idle.indptr[node + 1]]]
+            near = near[near >= 0]
+            if problem.apart is not None:
+                near = near[~np.isin(near, labels[problem.apart.of_node(node)])]
+            if near.size:
+                labels[node] = np.argmax(np.bincount(near))
+                reached.append(node)
+        if not reached:
+            break
+        waiting = np.setdiff1d(waiting, reached)
+    return labels
+
+
+def _join_others(
+    problem: Problem,
+    labels: np.ndarray,
+    sums: tuple[np.ndarray, np.ndarray],
+    some: np.ndarray | None = None,
+) -> np.ndarray:
+    """Give nodes without labels the cluster whose term each lowers most, or else the heaviest.
+
+    ``sums`` are the boundaries and the weights of all clusters, and ``some`` the nodes that are
+    meant, by default all without labels. Labels and weights are changed in place.
+    """
+    boundary, cluster_weights = sums
     initial = cluster_weights.copy()
-    # 4. Each of the others joins the cluster whose term it lowers most, or else the heaviest.
-    apart, left = problem.apart, lonely[alone:]
+    apart, left = problem.apart, np.flatnonzero(labels < 0) if some is None else some
     if apart is not None:
         # Those of most pairs first: the others have more of a choice.
         left = left[np.argsort(-np.diff(apart.indptr)[left], kind="stable")]
-    barred = np.zeros(n_clusters, dtype=bool)
+    barred = np.zeros(boundary.size, dtype=bool)
     for node, weight in zip(left, problem.node_weights[left], strict=True):
         if apart is not None:
             barred[:] = False
-            near = everywhere[apart.of_node(node)]
+            near = labels[apart.of_node(node)]
             barred[near[near >= 0]] = True
             if barred.all():
                 raise NoPlace(int(node))
@@ -92,6 +149,6 @@ def label_isolated(
         best = int(np.argmax(gain))
         if gain[best] <= 0:
             best = int(np.argmax(np.where(barred, -np.inf, initial)))
-        everywhere[node] = best
+        labels[node] = best
         cluster_weights[best] += weight
-    return everywhere
+    return labels

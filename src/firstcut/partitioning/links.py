@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from firstcut.apart import Apart
 from firstcut.cuts import Problem
+from firstcut.graph import joined_pairs
 from firstcut.partitioning.colouring import MOST_STEPS, colour
 from firstcut.partitioning.levels import contracted_by_labels
 from firstcut.results import Partition
@@ -216,7 +217,12 @@ class Contraction:
     @classmethod
     def of(cls, problem: Problem, groups: np.ndarray) -> Contraction:
         """Contract groups, none of which holds a pair that must be apart."""
-        return cls(problem, contracted_by_labels(problem, groups).symmetrised(), groups)
+        coarse = contracted_by_labels(problem, groups).symmetrised()
+        if problem.graph.idle is not None:
+            rows, columns = (groups[ends] for ends in problem.graph.idle.tocoo().coords)
+            idle = joined_pairs(rows, columns, coarse.n_nodes)
+            coarse = replace(coarse, graph=replace(coarse.graph, idle=idle))
+        return cls(problem, coarse, groups)
 
     def carry(self, labels: np.ndarray) -> np.ndarray:
         """Return the labels of the groups, given those of nodes, equal within every group."""

@@ -213,9 +213,8 @@ class _Path:
         self._most = n_fits + SWEEPS[stage].rounds * len(self._open)
 
     def end(self) -> None:
-        """Tell that a stage is done, unless it was stopped."""
-        if not self.is_stopped:
-            self._tell(1.0)
+        """Report that a stage is done."""
+        self._tell(1.0)
 
     def _step(self, k: int) -> None:
         """Tell that one more step is done."""
@@ -224,11 +223,12 @@ class _Path:
             self._tell(self._done / self._most)
 
     def _tell(self, fraction: float) -> None:
-        if self._callback is None:
+        """Call the callback, unless it has asked to stop."""
+        if self._callback is None or self.is_stopped:
             return
         k, seconds = self._last, time.monotonic() - self._began
         told = PathProgress(self._stage, fraction, k, self._values[k], seconds)
-        self.is_stopped |= is_true(self._callback(told))
+        self.is_stopped = is_true(self._callback(told))
 
     def consider(self, k: int, labels: np.ndarray) -> None:
         """Keep a partition if it is the best into so many clusters."""
@@ -261,8 +261,7 @@ class _Path:
             # Small problems come with a proof: no sweep can lower those.
             if found.lower_bound is not None and found.cut_value <= found.lower_bound:
                 self._open.remove(k)
-            if not self.is_stopped:
-                self._step(k)
+            self._step(k)
 
     def _ends(self) -> list[int]:
         """Return the open numbers that have no near one below them, or none above, or are small."""

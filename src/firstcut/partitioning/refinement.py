@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from firstcut.cuts import CutLike, Problem, answers_itself, as_problem
+from firstcut.isolated import join_neighbors
 from firstcut.kernels.climb import climb
 from firstcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
 from firstcut.results import Partition
@@ -105,7 +106,11 @@ def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
 
 
 def _refine_core(whole: Problem, labels: np.ndarray) -> Partition:
-    """Move single nodes that weigh something; the others stay where they are."""
+    """Move single nodes that weigh something; the others stay where they are.
+
+    Those with neighbours by stored entries of weight 0 go with these, unless they are all there is
+    of a cluster.
+    """
     nodes = np.flatnonzero(whole.node_weights > 0)
     if nodes.size == 0:
         return Partition(labels, 0.0)
@@ -113,6 +118,11 @@ def _refine_core(whole: Problem, labels: np.ndarray) -> Partition:
     clusters, own = np.unique(labels[nodes], return_inverse=True)
     moved = labels.copy()
     moved[nodes] = clusters[refine_problem(whole.restrict(nodes), own.reshape(-1)).labels]
+    idle = whole.graph.idle
+    if idle is not None:
+        free = (whole.node_weights == 0) & (np.diff(idle.indptr) > 0) & np.isin(labels, clusters)
+        placed = join_neighbors(whole, np.where(free, -1, moved), free, idle)
+        moved = np.where(placed < 0, moved, placed)
     return Partition(moved, whole.value(moved))
 
 
