@@ -23,13 +23,14 @@ import firstcut
 from firstcut.validation import check_graph
 
 EVERYWHERE = {"validation", "threads", "results", "interrupts", "memory", "optional_packages"}
-EVERYWHERE |= {"short_reprs", "notebook", "progress"}
+EVERYWHERE |= {"short_reprs", "notebook", "progress", "sparse_check"}
 """Modules that know of none of the rooms and may be used in every one."""
 
 FOUNDATION = {"graph", "apart", "limits", "cuts"}
 METHOD = {*FOUNDATION, "kernels", "relaxation", "discretization"}
 ROOMS = {
-    "validation": set(),
+    "sparse_check": set(),
+    "validation": {"sparse_check"},
     "results": set(),
     "short_reprs": set(),
     "notebook": set(),
