@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzz import bound_laws, certificate_laws, input_laws, point_laws, search_laws
+from fuzz import (
+    anchor_laws,
+    balance_laws,
+    bound_laws,
+    certificate_laws,
+    input_laws,
+    learned_laws,
+    malformed_laws,
+    point_laws,
+    search_laws,
+    view_laws,
+)
 from fuzz.cases import Case, GraphCase, PointsCase
 
 GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
@@ -29,7 +40,10 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "discretizers": search_laws.discretizers_have_all_clusters,
     "effort": search_laws.effort_never_hurts,
     "init": search_laws.init_is_never_lost,
-    "balance": search_laws.balance_is_kept,
+    "balance": balance_laws.balance_is_kept,
+    "balance and isolated nodes": balance_laws.balance_of_isolated_nodes_is_kept,
+    "balance suggested": balance_laws.suggested_balance_is_accepted,
+    "balance and optimum": balance_laws.proofs_hold_within_balance,
     "refine": search_laws.refinement_ends_at_an_optimum,
     "seed": search_laws.seed_fixes_the_answer,
     "threads": search_laws.threads_do_not_matter,
@@ -38,8 +52,14 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "units": input_laws.units_do_not_matter,
     "formats": input_laws.formats_do_not_matter,
     "refusals": input_laws.refusals_agree,
+    "malformed": malformed_laws.malformed_is_refused,
     "wrong input": input_laws.wrong_input_is_refused,
     "unchanged": input_laws.input_is_unchanged,
+    "isolated": learned_laws.isolated_nodes_join_their_neighbors,
+    "views": view_laws.objective_is_exact,
+    "bound of views": view_laws.no_partition_is_below_the_bound_of_views,
+    "effort for views": view_laws.views_lose_nothing,
+    "views again": view_laws.views_are_cut_alike_again,
 }
 """Laws of graphs."""
 
@@ -50,6 +70,14 @@ POINT_LAWS: dict[str, Callable[[PointsCase], None]] = {
     "batch": point_laws.predict_ignores_the_batch,
     "sparse": point_laws.predict_ignores_the_format,
     "scale": point_laws.units_of_samples_do_not_matter,
+    "learned": learned_laws.learned_graph_is_right,
+    "learned again": learned_laws.learned_graph_is_the_same_again,
+    "anchor value": anchor_laws.value_is_exact,
+    "anchor sources": anchor_laws.sources_do_not_matter,
+    "anchor folder": anchor_laws.folder_does_not_matter,
+    "anchor effort": anchor_laws.effort_never_hurts,
+    "anchor refine": anchor_laws.refinement_never_hurts,
+    "anchor threads": anchor_laws.threads_do_not_matter,
 }
 """Laws of samples."""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +10,7 @@ import numpy as np
 import firstcut
 from fuzz.bound_laws import FOUND, VALUE_SLACK
 from fuzz.cases import MOST_NODES, GraphCase
-from fuzz.exact import MOST_ENUMERATED, partitions
+from fuzz.exact import MOST_ENUMERATED
 from fuzz.outcome import RELATIVE, close, only_if, require, shown
 
 MOST_MOVES = 100_000
@@ -29,15 +27,6 @@ OVERRUN = 2.0, 1.0
 
 DISCRETIZED_NODES = 300
 """Nodes up to which eigenvectors are discretized."""
-
-BALANCES = (0.0, 0.03, 0.1, 0.5, 2.0)
-"""How far above the average clusters may weigh, each for every fifth case."""
-
-BALANCED_NODES = 40
-"""Nodes up to which cases are cut in balance."""
-
-LIMIT_SLACK = Fraction(1, 10**9)
-"""The part of the average by which rounding may pass a limit."""
 
 
 def has_all_clusters(case: GraphCase) -> None:
@@ -111,52 +100,6 @@ def init_is_never_lost(case: GraphCase) -> None:
         f"{shown(after)} from an init of {shown(before)}",
         "firstcut.partition(S, n_clusters, cut, init=labels, effort='fast', random_state=0)",
     )
-
-
-def balance_is_kept(case: GraphCase) -> None:
-    """No cluster is above the limit of `balance`, which is called impossible only where it is."""
-    only_if(case.n <= BALANCED_NODES)
-    balance, c, b = BALANCES[case.number % len(BALANCES)], case.n_clusters, case.exact.b
-    # Of nodes that weigh the same every other case counts edges.
-    is_ratio = isinstance(case.cut, str) and case.cut == "ratio"
-    cut = "edges" if is_ratio and case.number % 2 else case.cut
-    named = "'edges'" if isinstance(cut, str) and cut == "edges" else "cut"
-    options = f"balance={balance}, effort='fast', random_state=0"
-    code = f"firstcut.partition(S, n_clusters, {named}, {options})"
-    average = Fraction(sum(b), c)
-    limit = average * (1 + Fraction(balance))
-    try:
-        found = firstcut.partition(
-            case.matrix, c, cut, balance=balance, effort="fast", random_state=0
-        )
-    except ValueError as error:
-        if "Pass balance=" not in str(error):
-            raise
-        # What was only not found is not called impossible.
-        only_if("were found" not in str(error))
-        # Nodes of equal weight fit where the most that one cluster must hold does.
-        if case.n <= MOST_ENUMERATED:
-            lightest = min(max(_loads(b, labels, c)) for labels in partitions(case.n, c))
-        else:
-            only_if(len(set(b)) == 1)
-            lightest = -(-case.n // c) * b[0]
-        require(lightest > limit, f"refused, and there is one of {lightest} of {limit}", code)
-        return
-    _check_clusters(found.labels, case, code)
-    heaviest = max(_loads(b, found.labels.tolist(), c))
-    require(
-        heaviest <= limit + average * LIMIT_SLACK,
-        f"a cluster weighs {float(heaviest / limit)!r} of its limit",
-        code,
-    )
-
-
-def _loads(b: list[int], labels: Sequence[int], c: int) -> list[int]:
-    """Return what clusters weigh, in whole numbers."""
-    loads = [0] * c
-    for weight, label in zip(b, labels, strict=True):
-        loads[label] += weight
-    return loads
 
 
 def refinement_ends_at_an_optimum(case: GraphCase) -> None:
