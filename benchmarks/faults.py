@@ -1,13 +1,14 @@
 """How many small faults in the core the tests notice: put one in, run the tests, take the next.
 
-``FIRSTCUT_FAULTS=120 python -m benchmarks faults`` puts faults one at a time into a copy of the
+``FIRSTCUT_FAULTS=41:54 python -m benchmarks faults`` puts faults one at a time into a copy of the
 source tree and runs the tests that belong to the file, quickest and likeliest first, until one
-fails: first the ``NAMED`` faults, then so many that are drawn with a fixed seed, evenly over the
-folders and at most one from a line. Without the variable nothing is run.
+fails: 54 faults sampled with seed 41, evenly over the groups of that trial (``TRIALS``) and at most
+one from a line. Without the variable nothing is run.
 
-What is in the results is not tried again, so that trials add up. Only what no test has noticed is,
-with ``FIRSTCUT_AGAIN=1``, after a law was written; ``noticed_at_first`` keeps what was before. Who
-finds that a fault changes no result writes the reason into its row, as ``without_effect``.
+What is in the results is not run again, so that trials add up. ``FIRSTCUT_AGAIN=1`` runs only the
+faults that no test has noticed, after a property was written; each is found by the text of its
+line, as lines move. ``noticed_at_first`` keeps what was before. A fault that changes no result has
+the reason in its row, as ``without_effect``; one whose line was rewritten since has ``gone``.
 """
 
 from __future__ import annotations
@@ -32,10 +33,27 @@ PACKAGE = Path("src/firstcut")
 RECORD = ROOT / "benchmarks" / "results" / "faults.json"
 PAGE = ROOT / "docs" / "laws.md"
 TABLE = re.compile(r"(<!-- faults -->\n).*?(?=<!-- end of faults -->)", re.DOTALL)
-FOLDERS = ("kernels", "partitioning", "relaxation", "affinity", "cuts.py")
-SEED = 20
-SECONDS_PER_TEST = 45
+SECONDS_PER_TEST = 120
 """A test that takes longer has noticed: an endless loop is no answer. Kernels compile in 20 s."""
+
+CORE = {name: (name,) for name in ("kernels", "partitioning", "relaxation", "affinity", "cuts.py")}
+NEWER = {
+    "certification": ("certification", "kernels/stars.py", "kernels/settle_prices.py"),
+    "limits": ("limits.py", "partitioning/packing.py"),
+    "balance": ("kernels/balance.py", "kernels/exchange.py", "partitioning/balance.py"),
+    "flows": ("kernels/border_flow.py", "kernels/minimum_cut.py", "partitioning/borders.py"),
+    "links": ("apart.py", "partitioning/links.py", "partitioning/colouring.py"),
+    "anchors": ("anchors", "kernels/anchor"),
+    "views": ("views", "kernels/view_moves.py"),
+    "number of clusters": (
+        "partitioning/number_of_clusters.py",
+        "partitioning/valleys.py",
+        "partitioning/auto_number.py",
+    ),
+    "k-d tree": ("kernels/tree.py", "affinity/neighbors/tree.py"),
+}
+TRIALS = {20: CORE, 41: NEWER, 42: NEWER}
+"""The groups of files that each seed samples from; a group is what its files' paths begin with."""
 
 SPEED = re.compile(
     r"(BLOCK|BLOCK_EDGES|VISITS_PER_CALL|MOST_THREADS|THREADED_EDGES|SPARE|TREE_\w+|FEW|SIDES"
@@ -45,21 +63,46 @@ SPEED = re.compile(
 """Constants that say how fast an answer comes and not which, so that no fault is put into them."""
 
 TESTS = {
+    "certification": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
+    "kernels/stars.py": "proof_steps recorded_values semidefinite certify",
+    "kernels/settle_prices.py": "proof_steps recorded_values prices certify",
+    "limits.py": "limits recorded_values balance",
+    "partitioning/packing.py": "limits recorded_values balance",
+    "kernels/balance.py": "limited_kernels recorded_values balance borders",
+    "kernels/exchange.py": "limited_kernels recorded_values links balance borders",
+    "partitioning/balance.py": "limited_kernels recorded_values balance borders",
+    "kernels/border_flow.py": "limited_kernels recorded_values borders balance",
+    "kernels/minimum_cut.py": "limited_kernels recorded_values borders prices balance",
+    "partitioning/borders.py": "limited_kernels recorded_values borders balance",
+    "apart.py": "link_references recorded_values links certify",
+    "partitioning/links.py": "link_references recorded_values links",
+    "partitioning/colouring.py": "link_references recorded_values links",
+    "anchors": "anchors recorded_values anchor_storage anchor_folders anchor_estimator anchor_gpu",
+    "kernels/anchor": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",
+    "views": "view_references recorded_values views",
+    "kernels/view_moves.py": "view_references recorded_values views",
+    "learned": "learned_graphs",
+    "kernels/simplex.py": "learned_graphs",
+    "isolated.py": "isolated links",
+    "partitioning/auto_number.py": "path_references number_of_clusters",
+    "kernels/tree.py": "tree_references tree neighbors",
+    "affinity/neighbors/tree.py": "tree_references tree neighbors",
     "kernels/code_cache.py": "code_cache",
     "kernels/__init__.py": "code_cache",
     "kernels/branch_and_bound.py": "exact",
     "kernels/sweep.py": "first_order discretizers direct theorems",
+    "sparse_check.py": "malformed",
     "kernels": "refinement budgets multilevel problem",
     "partitioning/exact.py": "exact problem",
     "partitioning/direct_cut.py": "direct problem threads bad_input",
-    "partitioning/cut_path.py": "cut_path bad_input",
-    "partitioning/path_search.py": "cut_path",
+    "partitioning/cut_path.py": "path_references cut_path bad_input",
+    "partitioning/path_search.py": "path_references cut_path",
     "partitioning/cluster_merging.py": "multilevel estimator",
     "partitioning/refinement.py": "refinement budgets problem multilevel",
     "partitioning/population.py": "population budgets search",
     "partitioning/spectral_start.py": "spectral_start budgets",
-    "partitioning/number_of_clusters.py": "number_of_clusters",
-    "partitioning/valleys.py": "number_of_clusters",
+    "partitioning/number_of_clusters.py": "number_references number_of_clusters",
+    "partitioning/valleys.py": "number_references number_of_clusters",
     "partitioning": "budgets multilevel problem search",
     "relaxation": "relaxation eigensolvers theorems lower_bound",
     "affinity/precomputed.py": "affinity_precomputed affinity",
@@ -68,42 +111,11 @@ TESTS = {
 }
 """The tests that belong to a file or a folder; the first entry that fits counts."""
 
-LEFT_OUT = "not deadline and not interrupt and not time_limit and not apart and not amg"
+LEFT_OUT = "not deadline and not interrupt and not time_limit and not falls_apart and not amg"
 """Tests that depend on the speed of the machine, and the slowest."""
 
 SOUND: set[str] = set()
 """The entries whose tests have passed without a fault, which they must before any is put in."""
-
-NAMED = [
-    ("kernels/branch_and_bound.py", "bound * (1.0 - safety)", "bound * (1.0 + safety)"),
-    ("kernels/branch_and_bound.py", "boundary[i, k] = 0.0", "boundary[i, k] = boundary[i, 0]"),
-    ("kernels/branch_and_bound.py", "boundary[i, k] + added", "boundary[i, k] - added"),
-    ("relaxation/solvers/lanczos.py", "residual <= MARGIN * tol", "residual <= MARGIN / tol"),
-    ("relaxation/solvers/lanczos.py", "MARGIN * residual <= margin", "residual <= MARGIN * margin"),
-    ("relaxation/solvers/lanczos.py", "last * (1.0 + MARGIN * tol)", "last * (1.0 - MARGIN * tol)"),
-    ("partitioning/refinement.py", "VISITS_PER_NODE = 20", "VISITS_PER_NODE = 2"),
-    ("partitioning/passes.py", "SMALL_NODES = 200, 1000", "SMALL_NODES = 20, 1000"),
-    ("partitioning/passes.py", "or n_whole <= SMALL_NODES", "or n_whole <= CLIMB_NODES"),
-    ("partitioning/first_stage.py", "FEW_CLUSTERS = 8", "FEW_CLUSTERS = 80"),
-    ("partitioning/levels.py", "max(LEAST_NODES * n_clusters", "max(START_NODES * n_clusters"),
-    (
-        "partitioning/spectral_start.py",
-        "float(values[-1]), NARROWEST",
-        "float(values[0]), NARROWEST",
-    ),
-    ("partitioning/spectral_start.py", "if work <= most_work:", "if work >= most_work:"),
-    ("partitioning/search.py", "self.work >= self.budget(stage)", "self.work < self.budget(stage)"),
-    ("partitioning/passes.py", "PATIENCE = 15", "PATIENCE = 7"),
-    ("partitioning/passes.py", "CLIMB_EDGES = 20", "CLIMB_EDGES = 2"),
-    ("partitioning/passes.py", "CYCLE_NODES = 4", "CYCLE_NODES = 8"),
-    ("partitioning/population.py", "STALE_TASKS = 3 *", "STALE_TASKS = 2 *"),
-    ("partitioning/population.py", "STARTS_SHARE = 0.25", "STARTS_SHARE = 0.8"),
-    ("partitioning/coarsening/heavy_edges.py", "HEAVIEST = 1.5", "HEAVIEST = 3.0"),
-    ("partitioning/coarsening/label_propagation.py", "HEAVIEST = 4.0", "HEAVIEST = 8.0"),
-    ("kernels/coarsen.py", "if link[k] > link[best] and", "if link[k] >= link[best] and"),
-    ("partitioning/levels.py", "SPENT = 0.95", "SPENT = 0.5"),
-]
-"""Faults that an earlier trial left unnoticed: margins, running boundaries and budgets."""
 
 Fault = tuple[str, int, int, str]
 """File, first and last byte of what is replaced, and what by."""
@@ -186,40 +198,44 @@ def possible(file: str) -> Iterator[list[Fault]]:
         yield faults
 
 
-def drawn(count: int) -> list[Fault]:
-    """Return faults evenly over the folders and their lines, in an order that does not change."""
-    queues = []
-    for folder in FOLDERS:
-        rng = random.Random(SEED)
-        home = ROOT / PACKAGE
-        files = [home / folder] if folder.endswith(".py") else sorted((home / folder).rglob("*.py"))
-        names = [file.relative_to(home).as_posix() for file in files]
+def sampled(seed: int, count: int) -> list[Fault]:
+    """Return faults evenly over the groups of a trial, in an order that does not change."""
+    home, queues = ROOT / PACKAGE, []
+    everything = sorted(file.relative_to(home).as_posix() for file in home.rglob("*.py"))
+    for prefixes in TRIALS[seed].values():
+        rng = random.Random(seed)
+        names = [name for name in everything if name.startswith(prefixes)]
         lines = [faults for name in names for faults in possible(name)]
         rng.shuffle(lines)
         queues.append([rng.choice(faults) for faults in lines])
     return [queues[i % len(queues)][i // len(queues)] for i in range(count)]
 
 
-def named() -> list[Fault]:
-    """Return the faults that are named; each text stands once in its file."""
-    found = []
-    for file, before, after in NAMED:
-        source = (ROOT / PACKAGE / file).read_bytes()
-        if source.count(before.encode()) != 1:
-            raise ValueError(f"{before!r} stands {source.count(before.encode())} times in {file}.")
-        first = source.index(before.encode())
-        found.append((file, first, first + len(before.encode()), after))
-    return found
+def recorded(row: dict[str, Any]) -> Fault | None:
+    """Return the fault of a row in today's source, or None if its text is gone."""
+    source, before = (ROOT / PACKAGE / row["file"]).read_bytes(), row["before"].encode()
+    places = [found.start() for found in re.finditer(re.escape(before), source)]
+    if not places:
+        return None
+    first = min(places, key=lambda place: abs(source[:place].count(b"\n") + 1 - row["line"]))
+    return row["file"], first, first + len(before), row["after"]
 
 
 def described(fault: Fault) -> tuple[dict[str, Any], bytes]:
-    """Return where a fault is and the line before and after it, and the file that has it."""
+    """Return where a fault is and its lines before and after, and the file that has it."""
     file, first, last, text = fault
     source = (ROOT / PACKAGE / file).read_bytes()
     faulty = source[:first] + text.encode() + source[last:]
-    number = source[:first].count(b"\n")
-    before, after = (code.decode().splitlines()[number].strip() for code in (source, faulty))
-    return {"file": file, "line": number + 1, "before": before, "after": after}, faulty
+    # Its lines whole, but for the spaces they begin with.
+    begin = source.rfind(b"\n", 0, first) + 1
+    begin += len(source[begin:]) - len(source[begin:].lstrip(b" "))
+    end = source.find(b"\n", last) % (len(source) + 1)
+    return {
+        "file": file,
+        "line": source[:first].count(b"\n") + 1,
+        "before": source[begin:end].decode(),
+        "after": faulty[begin : end + len(faulty) - len(source)].decode(),
+    }, faulty
 
 
 def home_of(file: str) -> str:
@@ -249,78 +265,101 @@ def failing_test(file: str, work: Path) -> str | None:
     return failed[1] if failed else f"no end, or no beginning (exit code {done.returncode})"
 
 
-def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return how many faults were tried and noticed, by folder, named ones apart."""
-    found: dict[str, dict[str, int]] = {}
+def group_of(row: dict[str, Any]) -> str:
+    """Return the group of its trial that a row belongs to."""
+    groups = TRIALS[row["seed"]].items()
+    return next(name for name, prefixes in groups if row["file"].startswith(prefixes))
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return how many faults were tried and noticed, by seed and group."""
+    counted: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
-        folder = "named" if row["named"] else row["file"].split("/")[0]
-        for place in (folder, "drawn") if not row["named"] else (folder,):
-            counts = found.setdefault(
-                place, {"tried": 0, "without_effect": 0, "noticed_at_first": 0, "noticed": 0}
+        for place in (group_of(row), "all"):
+            counts = counted.setdefault(str(row["seed"]), {}).setdefault(
+                place,
+                {"tried": 0, "without_effect": 0, "gone": 0, "noticed_at_first": 0, "noticed": 0},
             )
             counts["tried"] += 1
             counts["without_effect"] += "without_effect" in row
+            counts["gone"] += "gone" in row
             counts["noticed_at_first"] += row["noticed_at_first"]
             counts["noticed"] += row["noticed_by"] is not None
-    return found
+    return counted
 
 
-def table(counted: dict[str, dict[str, int]]) -> str:
+def table(counted: dict[str, dict[str, dict[str, int]]]) -> str:
     """Return the counts as Markdown: of the faults that change a result, how many are noticed."""
-    lines = ["| faults in | tried | change no result | noticed at first | noticed now | of |"]
-    lines.append("|---|--:|--:|--:|--:|--:|")
-    for place in (*FOLDERS, "drawn", "named"):
-        counts = counted[place]
-        effective = counts["tried"] - counts["without_effect"]
-        first, now = counts["noticed_at_first"], counts["noticed"]
-        name = {"drawn": "all of these", "named": "faults of an earlier trial"}.get(place, place)
-        numbers = f"{counts['tried']} | {counts['without_effect']} | {first} | {now} | {effective}"
-        lines.append(f"| {name} | {numbers} ({now / effective:.0%}) |")
+    lines = ["| seed | faults in | sampled | change no result | noticed at first | noticed now |"]
+    lines.append("|--:|---|--:|--:|--:|--:|")
+    for seed, groups in counted.items():
+        for place in (*TRIALS[int(seed)], "all"):
+            counts = groups[place]
+            effective = counts["tried"] - counts["without_effect"]
+            still = effective - counts["gone"]
+            first, now = (
+                f"{number} of {total} ({number / max(total, 1):.0%})"
+                for number, total in (
+                    (counts["noticed_at_first"], effective),
+                    (counts["noticed"], still),
+                )
+            )
+            head = f"{seed} | {place} | {counts['tried']} | {counts['without_effect']}"
+            lines.append(f"| {head} | {first} | {now} |")
     return "\n".join(lines) + "\n"
 
 
-def renewed(page: str, counted: dict[str, dict[str, int]]) -> str:
+def renewed(page: str, counted: dict[str, dict[str, dict[str, int]]]) -> str:
     """Return the page with the table of what was noticed."""
     return TABLE.sub(lambda found: found[1] + table(counted), page)
 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return what became of every fault, and how many were noticed."""
-    count = 1 if quick else int(os.environ.get("FIRSTCUT_FAULTS", 0))
-    if count == 0:
-        print("FIRSTCUT_FAULTS says how many faults to draw.")
+    wanted, again = os.environ.get("FIRSTCUT_FAULTS"), "FIRSTCUT_AGAIN" in os.environ
+    if not (wanted or again or quick):
+        print("FIRSTCUT_FAULTS=SEED:COUNT says which faults to sample.")
         return {}
     known = json.loads(RECORD.read_text()) if RECORD.exists() else {"result": {"rows": []}}
     rows = known["result"]["rows"]
-    places = {(row["file"], row["line"], row["after"]): row for row in rows}
+    tasks: list[tuple[dict[str, Any], Fault | None]] = []
+    if again:
+        tasks = [
+            (row, recorded(row))
+            for row in rows
+            if row["noticed_by"] is None and "without_effect" not in row
+        ]
+    else:
+        seed, count = map(int, (wanted or f"{next(iter(TRIALS))}:1").split(":"))
+        places = {(row["file"], row["line"], row["after"]) for row in rows}
+        for fault in sampled(seed, count):
+            about, _ = described(fault)
+            if (about["file"], about["line"], about["after"]) not in places:
+                tasks.append(({**about, "seed": seed}, fault))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         for part in ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md"):
             whole = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             whole(ROOT / part, work / part)
-        faults = [
-            *((fault, True) for fault in named()),
-            *((fault, False) for fault in drawn(count)),
-        ]
-        for fault, is_named in faults[:1] if quick else faults:
-            about, faulty = described(fault)
-            row = places.get((about["file"], about["line"], about["after"]))
-            if row is None:
-                row = {**about, "named": is_named}
-                rows.append(row)
-            elif row["noticed_by"] or "without_effect" in row or "FIRSTCUT_AGAIN" not in os.environ:
+        for row, fault in tasks[:1] if quick else tasks:
+            if fault is None:
+                row["gone"] = True
                 continue
+            _, faulty = described(fault)
             # Without the fault nothing may fail; and what is compiled now is there for all faults.
-            if (home := home_of(about["file"])) not in SOUND:
-                if failed := failing_test(about["file"], work):
+            if (home := home_of(row["file"])) not in SOUND:
+                if failed := failing_test(row["file"], work):
                     raise RuntimeError(f"Without any fault, {failed} fails.")
                 SOUND.add(home)
-            copied, begin = work / PACKAGE / about["file"], time.perf_counter()
+            copied, begin = work / PACKAGE / row["file"], time.perf_counter()
+            pristine = copied.read_bytes()
             copied.write_bytes(faulty)
-            row["noticed_by"] = failing_test(about["file"], work)
+            row["noticed_by"] = failing_test(row["file"], work)
             row["seconds"] = round(time.perf_counter() - begin, 1)
-            row.setdefault("noticed_at_first", row["noticed_by"] is not None)
-            shutil.copy2(ROOT / PACKAGE / about["file"], copied)
+            if "noticed_at_first" not in row:
+                row["noticed_at_first"] = row["noticed_by"] is not None
+                rows.append(row)
+            copied.write_bytes(pristine)
             print(json.dumps(row), flush=True)
             known["result"] = {"summary": summary(rows), "rows": rows}
             if not quick:
