@@ -37,7 +37,7 @@ bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benc
 	$(BIN)/python -m benchmarks
 
 pages: .venv/.docs  ## write docs/results.md from the records beside it, and sources, names and figures into the other pages
-	$(BIN)/firstcut paper report --out docs/results --markdown docs/results.md
+	$(BIN)/leastcut paper report --out docs/results --markdown docs/results.md
 	$(BIN)/python docs/from_the_source.py
 	for picture in docs/draw_*.py; do $(BIN)/python $$picture || exit 1; done
 

@@ -1,8 +1,8 @@
 """Graphs that the partition benchmarks run on; those that need files are left out without them.
 
-The paper's datasets are those that ``firstcut.datasets`` finds. The 70,000 images of
+The paper's datasets are those that ``leastcut.datasets`` finds. The 70,000 images of
 Fashion-MNIST come from the Debian package ``dataset-fashion-mnist``; their neighbours take minutes,
-so the graph is kept in FIRSTCUT_CACHE (default ~/.cache/firstcut).
+so the graph is kept in LEASTCUT_CACHE (default ~/.cache/leastcut).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-import firstcut
+import leastcut
 
 IMAGES = Path("/usr/share/datasets/fashion-mnist")
 PAPER_CLUSTERS = {
@@ -29,10 +29,10 @@ def paper_graphs(names: list[str] | None = None) -> Iterator[tuple[str, sp.csr_a
     """Yield the paper's graphs, by its own protocol, with their numbers of clusters."""
     for name in names or PAPER_CLUSTERS:
         try:
-            X = firstcut.datasets.load(name, download=False).X
+            X = leastcut.datasets.load(name, download=False).X
         except FileNotFoundError:
             continue
-        graph = firstcut.adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)
+        graph = leastcut.adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)
         yield name, graph, PAPER_CLUSTERS[name]
 
 
@@ -52,7 +52,7 @@ def hard_graphs(quick: bool = False) -> Iterator[tuple[str, sp.csr_array, int]]:
 
 def fashion_graph() -> sp.csr_array | None:
     """Return the 10-NN graph of all 70,000 images, or None where the package is not installed."""
-    kept = Path(os.environ.get("FIRSTCUT_CACHE", "~/.cache/firstcut")).expanduser()
+    kept = Path(os.environ.get("LEASTCUT_CACHE", "~/.cache/leastcut")).expanduser()
     path = kept / "fashion70k.npz"
     if not path.exists():
         if not IMAGES.exists():
@@ -63,7 +63,7 @@ def fashion_graph() -> sp.csr_array | None:
                 parts.append(np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784))
         X = np.concatenate(parts) / 255.0
         kept.mkdir(parents=True, exist_ok=True)
-        sp.save_npz(path, firstcut.adaptive_neighbors_graph(X, n_neighbors=10, offset=1e-6))
+        sp.save_npz(path, leastcut.adaptive_neighbors_graph(X, n_neighbors=10, offset=1e-6))
     return sp.csr_array(sp.load_npz(path))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 RULES = {
-    "firstcut": "firstcut",
+    "leastcut": "leastcut",
     "eigengap": "eigengap",
     "relative eigengap": "relative",
     "growth": "growth",
@@ -13,7 +13,7 @@ RULES = {
     "silhouette": "silhouette",
     "Leiden": "Leiden",
     "HDBSCAN": "HDBSCAN",
-    "ratio": "firstcut, ratio cut",
+    "ratio": "leastcut, ratio cut",
 }
 """The rules by their names in the results, and over their columns."""
 
@@ -48,7 +48,7 @@ def _numbers(sets: list[dict[str, Any]]) -> str:
 def _mark(row: dict[str, Any], rule: str) -> str:
     if row[rule] is None:
         return "–"
-    weak = " (weak)" if rule == "firstcut" and row["is_weak"] else ""
+    weak = " (weak)" if rule == "leastcut" and row["is_weak"] else ""
     return f"{row[rule]}{weak}"
 
 

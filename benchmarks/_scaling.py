@@ -20,7 +20,7 @@ from functools import partialmethod
 from time import perf_counter
 from typing import Any, NamedTuple
 
-NEAREST = "firstcut-nearest"
+NEAREST = "leastcut-nearest"
 """The pass that ties points to their nearest anchors."""
 
 

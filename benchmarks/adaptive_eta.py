@@ -6,7 +6,7 @@ gets as many starts as fit into the time that the grid takes: ten are timed firs
 is scaled. Cut values are means over the seeds, as ratios to the grid's in the same cell.
 
 The ladder of ``adaptive`` was chosen on the paper's datasets, digits and breast cancer, and what it
-does where no η helps on five of the graphs of ``real_graphs`` (folder ``FIRSTCUT_GRAPHS``): these
+does where no η helps on five of the graphs of ``real_graphs`` (folder ``LEASTCUT_GRAPHS``): these
 are marked ``was_looked_at``, and nothing was chosen on the others.
 """
 
@@ -20,10 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-import firstcut
+import leastcut
 from benchmarks._graphs import hard_graphs, paper_graphs
 from benchmarks.real_graphs import graphs as real_graphs
-from firstcut.discretization.first_order import PAPER_ETAS
+from leastcut.discretization.first_order import PAPER_ETAS
 
 CHOICES: dict[str, Any] = {"grid": PAPER_ETAS, "auto": "auto", "adaptive": "adaptive"}
 """Ways to choose η, the one that the others are compared with first."""
@@ -49,7 +49,7 @@ def cases(quick: bool) -> Iterator[tuple[str, sp.csr_array, int, bool]]:
         spread = X.std(axis=0)
         spread[spread == 0.0] = 1.0
         X = X if name == "digits" else (X - X.mean(axis=0)) / spread
-        yield name, firstcut.adaptive_neighbors_graph(X), c, seen
+        yield name, leastcut.adaptive_neighbors_graph(X), c, seen
         if quick:
             return
     for name, graph, c in paper_graphs():
@@ -66,8 +66,8 @@ def run(quick: bool = False) -> dict[str, Any]:
     """Return a row for every graph and cut, and the geometric means of their ratios."""
     rows = []
     for name, graph, c, seen in cases(quick):
-        for cut in firstcut.CUTS:
-            relaxation = firstcut.relax(graph, c, cut, random_state=0)
+        for cut in leastcut.CUTS:
+            relaxation = leastcut.relax(graph, c, cut, random_state=0)
             row: dict[str, Any] = {
                 "graph": name,
                 "n_clusters": c,
@@ -91,12 +91,12 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _mean_cut(
-    relaxation: firstcut.Relaxation, graph: sp.csr_array, eta: Any, starts: int, seeds: int
+    relaxation: leastcut.Relaxation, graph: sp.csr_array, eta: Any, starts: int, seeds: int
 ) -> tuple[float, float]:
     """Return the mean cut value over the seeds, and the CPU seconds of one run."""
     begin = time.process_time()
     values = [
-        firstcut.discretize(
+        leastcut.discretize(
             relaxation, eta=eta, graph=graph, n_init=starts, random_state=seed
         ).cut_value
         for seed in range(seeds)

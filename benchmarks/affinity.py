@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.neighbors import kneighbors_graph
 
-import firstcut
+import leastcut
 
 SHAPES = {
     "images": (10_000, 784),
@@ -52,7 +52,7 @@ def _tree_query(X: np.ndarray) -> None:
 
 
 def _row(name: str, X: np.ndarray, peer: str, search: Any, repeats: int) -> dict[str, Any]:
-    ours, busy = _seconds(firstcut.adaptive_neighbors_graph, X, 10, repeats=repeats)
+    ours, busy = _seconds(leastcut.adaptive_neighbors_graph, X, 10, repeats=repeats)
     theirs, their_busy = _seconds(search, X, repeats=repeats)
     return {
         "data": name,
@@ -73,7 +73,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows = []
     repeats = 1 if quick else 2
     for n_features in (2, 60):  # loads and compiles whatever is needed
-        firstcut.adaptive_neighbors_graph(_samples(2_000, n_features))
+        leastcut.adaptive_neighbors_graph(_samples(2_000, n_features))
     for name, (n, n_features) in SHAPES.items():
         X = _samples(n // 20 if quick else n, n_features)
         search = partial(kneighbors_graph, n_neighbors=10, n_jobs=-1)

@@ -59,17 +59,17 @@ def work(name: str, n: int) -> dict[str, Any]:
     X = in_memory(name, n)
     at_start = peak_gib()
     begin, cpu = perf_counter(), process_time()
-    import firstcut
+    import leastcut
 
-    firstcut.anchor_graph, firstcut.partition  # noqa: B018  (names are loaded when first used)
+    leastcut.anchor_graph, leastcut.partition  # noqa: B018  (names are loaded when first used)
     ready = perf_counter()
-    graph = firstcut.anchor_graph(X, N_ANCHORS, random_state=0)
+    graph = leastcut.anchor_graph(X, N_ANCHORS, random_state=0)
     tied = perf_counter()
     c = len(SETS[name])
-    found = firstcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
+    found = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
     end, cpu, peak = perf_counter(), process_time() - cpu, peak_gib()
     # More work on the same graph: what the estimator does by default.
-    more = firstcut.partition(graph, c, effort="auto", random_state=0, lower_bound=False)
+    more = leastcut.partition(graph, c, effort="auto", random_state=0, lower_bound=False)
     auto = perf_counter() - end
     return {
         "seconds": round(end - begin, 3),

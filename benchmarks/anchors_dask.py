@@ -73,7 +73,7 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
             with TemporaryDirectory() as folder:
                 found = {}
                 few = quick or size > MOST_FOR_ALL_OPTIONS
-                for method in ("firstcut", *DASK_ML)[: 2 if few else None]:
+                for method in ("leastcut", *DASK_ML)[: 2 if few else None]:
                     found[method] = _part("peer", method, name, str(size), folder)
                 judged = _part("judge", name, str(size), folder)
             for method, row in found.items():
@@ -123,15 +123,15 @@ def fit(crew: str, n: int) -> dict[str, Any]:
 
 
 def _one_process(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
-    import firstcut
+    import leastcut
 
     n_jobs = int(crew.split()[-2])
 
     def once(points: np.ndarray) -> Any:
-        graph = firstcut.anchor_graph(
+        graph = leastcut.anchor_graph(
             points, N_ANCHORS, random_state=0, block_rows=_chunk(len(X)), n_jobs=n_jobs
         )
-        return firstcut.partition(
+        return leastcut.partition(
             graph, len(SETS[DATA]), effort=EFFORT, random_state=0, lower_bound=False, n_jobs=n_jobs
         )
 
@@ -145,7 +145,7 @@ def _workers(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
     import dask.array as da
     from distributed import Client, wait
 
-    from firstcut.dask import SpectralClustering
+    from leastcut.dask import SpectralClustering
 
     with cluster_of(int(crew.split()[0])) as cluster, Client(cluster) as client:
         model = SpectralClustering(
@@ -169,8 +169,8 @@ def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
     X = in_memory(name, n)
     c = len(SETS[name])
     with cluster_of(2) as cluster, Client(cluster) as client:
-        if method == "firstcut":
-            from firstcut.dask import SpectralClustering
+        if method == "leastcut":
+            from leastcut.dask import SpectralClustering
 
             model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
             model.fit(da.from_array(X[:4000], chunks=(2000, 2)))  # loads
@@ -196,12 +196,12 @@ def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
 
 def judge(name: str, n: int, folder: str) -> dict[str, dict[str, float]]:
     """Return the cuts of all labels in a folder on the 10-NN graph."""
-    import firstcut
+    import leastcut
 
-    graph = firstcut.nearest_neighbors_graph(in_memory(name, n), 10, neighbors="exact")
+    graph = leastcut.nearest_neighbors_graph(in_memory(name, n), 10, neighbors="exact")
     return {
         path.stem: {
-            "cut_on_the_10_nn_graph": firstcut.cut_value(graph, labels),
+            "cut_on_the_10_nn_graph": leastcut.cut_value(graph, labels),
             "n_clusters_found": len(np.unique(labels)),
         }
         for path in Path(folder).glob("*.npy")
@@ -255,7 +255,7 @@ def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
     weighed, _ = _alone(X, c, weighs=True)
     few, many = _one_worker(X[:small_n], c)
     passes = _scaling.passes_of(alone, n, few, many, small_n, SMALL_CHUNKS)
-    sweep = next(name for name in passes if name.startswith("firstcut-sweep"))
+    sweep = next(name for name in passes if name.startswith("leastcut-sweep"))
     n_blocks = -(-n // _chunk(n))
     return {
         "n_clusters": c,
@@ -280,7 +280,7 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
     import dask.array as da
     from distributed import Client, wait
 
-    from firstcut.dask import SpectralClustering, crew, spectral_clustering
+    from leastcut.dask import SpectralClustering, crew, spectral_clustering
 
     chunks, tied = (-(-len(X) // SMALL_CHUNKS), X.shape[1]), spectral_clustering.tied_crew
     found = []
@@ -313,11 +313,11 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
 
 def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally, int]:
     """Return what one thread takes, and the number of anchors."""
-    from firstcut.anchors.choose import choose_anchors, sampled_rows
-    from firstcut.anchors.crew import Threads
-    from firstcut.anchors.nearest import NearestAnchors
-    from firstcut.anchors.search import cut_crew
-    from firstcut.anchors.table import masses_of
+    from leastcut.anchors.choose import choose_anchors, sampled_rows
+    from leastcut.anchors.crew import Threads
+    from leastcut.anchors.nearest import NearestAnchors
+    from leastcut.anchors.search import cut_crew
+    from leastcut.anchors.table import masses_of
 
     tally = _scaling.Tally(weighs)
     chunk = _chunk(len(X))
@@ -327,14 +327,14 @@ def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally,
     begin = perf_counter()
     sample = np.concatenate([X[start + part] for start, part in zip(starts, rows, strict=True)])
     anchors = choose_anchors(sample, N_ANCHORS, 0, 1)
-    tally.add_once("firstcut-anchors", perf_counter() - begin)
+    tally.add_once("leastcut-anchors", perf_counter() - begin)
     begin = perf_counter()
     nearest = NearestAnchors(anchors, 5, 1)
     blocks = [nearest.block(X[start : start + chunk]) for start in starts]
     tally.add(_scaling.NEAREST, perf_counter() - begin, len(X))
     with tally.of(Threads):
         crew = Threads(blocks.__getitem__, tuple(sizes), 1)
-        _, told = crew.run("firstcut-masses", masses_of, None, len(anchors))
+        _, told = crew.run("leastcut-masses", masses_of, None, len(anchors))
         cut_crew(crew, np.sum(told, axis=0), c, effort=EFFORT, seed=0)
     return tally, len(anchors)
 

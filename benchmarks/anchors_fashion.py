@@ -4,7 +4,7 @@ Every row is a process of its own; methods take turns, and the seconds are media
 when the images are in memory, before packages are imported, and stops when labels are there.
 Whoever made them, labels are judged on the same two exact graphs of ten neighbours: one of plain
 neighbours (``nearest_neighbors_graph``), and one with adaptive weights. The images are read from
-the folder FIRSTCUT_FASHION (the four files of Debian's ``dataset-fashion-mnist``), and nothing is
+the folder LEASTCUT_FASHION (the four files of Debian's ``dataset-fashion-mnist``), and nothing is
 measured where there is none. That anchors of few points are
 left out was first seen to be needed here; how few is too few was set on other data.
 """
@@ -41,8 +41,8 @@ N_CLUSTERS = 10
 
 def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
     """Return a row for every method; ``points`` takes so many of the images, in a random order."""
-    if "FIRSTCUT_FASHION" not in os.environ:
-        print("left out: FIRSTCUT_FASHION names no folder", flush=True)
+    if "LEASTCUT_FASHION" not in os.environ:
+        print("left out: LEASTCUT_FASHION names no folder", flush=True)
         return {}
     n = str(points[0] if points else 5000 if quick else 70_000)
     rows: dict[str, list[dict[str, Any]]] = {method: [] for method in METHODS}
@@ -84,16 +84,16 @@ def work(method: str, n: int, folder: str) -> dict[str, Any]:
         vectors = Ncut(n_eig=N_CLUSTERS, device="cpu").fit_transform(torch.from_numpy(X))
         labels = kway_ncut(vectors).argmax(1).numpy()
     else:
-        import firstcut
+        import leastcut
 
-        firstcut.anchor_graph, firstcut.partition  # noqa: B018  (loaded when first used)
+        leastcut.anchor_graph, leastcut.partition  # noqa: B018  (loaded when first used)
         ready = perf_counter()
         if method.startswith("10-NN"):
-            graph: Any = firstcut.nearest_neighbors_graph(X, 10)
+            graph: Any = leastcut.nearest_neighbors_graph(X, 10)
         else:
-            graph = firstcut.anchor_graph(X, int(method.split()[0]), random_state=0)
+            graph = leastcut.anchor_graph(X, int(method.split()[0]), random_state=0)
         effort = "fast" if method.endswith("fast") else "auto"
-        labels = firstcut.partition(
+        labels = leastcut.partition(
             graph, N_CLUSTERS, effort=effort, random_state=0, lower_bound=False
         ).labels
     end, cpu = perf_counter(), process_time() - cpu
@@ -109,11 +109,11 @@ def work(method: str, n: int, folder: str) -> dict[str, Any]:
 
 def judge(n: int, folder: str) -> dict[str, dict[str, Any]]:
     """Return cuts on the exact graphs, and agreement with the kinds of garments."""
-    import firstcut
+    import leastcut
 
     X, y = _images(n)
-    plain = firstcut.nearest_neighbors_graph(X, 10, neighbors="exact")
-    adaptive = firstcut.adaptive_neighbors_graph(X, neighbors="exact")
+    plain = leastcut.nearest_neighbors_graph(X, 10, neighbors="exact")
+    adaptive = leastcut.adaptive_neighbors_graph(X, neighbors="exact")
     found = {}
     for path in Path(folder).glob("*.npy"):
         labels = np.load(path)
@@ -121,8 +121,8 @@ def judge(n: int, folder: str) -> dict[str, dict[str, Any]]:
         np.add.at(table, (y, labels), 1)
         sizes = table.sum(axis=0)
         found[path.stem] = {
-            "cut_on_the_10_nn_graph": firstcut.cut_value(plain, labels),
-            "cut_on_the_adaptive_graph": firstcut.cut_value(adaptive, labels),
+            "cut_on_the_10_nn_graph": leastcut.cut_value(plain, labels),
+            "cut_on_the_adaptive_graph": leastcut.cut_value(adaptive, labels),
             **of_table(table),
             "n_clusters_found": int((sizes > 0).sum()),
             "smallest_cluster": int(sizes[sizes > 0].min()),

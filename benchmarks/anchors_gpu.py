@@ -25,7 +25,7 @@ JUDGED = 50_000
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return rows of seconds, stages and cuts, or nothing where there is no GPU."""
-    from firstcut.affinity.neighbors.devices import missing_gpu
+    from leastcut.affinity.neighbors.devices import missing_gpu
 
     missing = missing_gpu()
     if missing is not None:
@@ -65,15 +65,15 @@ def _mixture(n: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _case(points: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    import firstcut
+    import leastcut
 
-    methods = {"firstcut": _firstcut, "firstcut, on the processor": _on_the_processor}
+    methods = {"leastcut": _leastcut, "leastcut, on the processor": _on_the_processor}
     if not isinstance(points, np.ndarray):
-        del methods["firstcut, on the processor"]
+        del methods["leastcut, on the processor"]
     if _version("ncut_pytorch") is not None:
         methods["ncut-pytorch"] = _ncut
     some = np.sort(np.random.default_rng(1).choice(len(X), min(JUDGED, len(X)), replace=False))
-    graph = firstcut.nearest_neighbors_graph(X[some], 10, device="cuda")
+    graph = leastcut.nearest_neighbors_graph(X[some], 10, device="cuda")
     seconds: dict[str, list[float]] = {name: [] for name in methods}
     found: dict[str, Any] = {}
     for repeat in range(REPEATS + 1):  # the first is a warm-up
@@ -90,31 +90,31 @@ def _case(points: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         rows[name] = {
             "seconds": round(median(seconds[name]), 3),
             "stages": stages,
-            "nmi": round(firstcut.normalized_mutual_info(y, labels), 4),
+            "nmi": round(leastcut.normalized_mutual_info(y, labels), 4),
             "cut_on_the_10_nn_graph": round(_cut(graph, labels[some]), 4),
         }
     return {"methods": rows}
 
 
 def _cut(graph: Any, labels: np.ndarray) -> float:
-    import firstcut
+    import leastcut
 
-    return float(firstcut.cut_value(graph, labels, isolated="ignore"))
+    return float(leastcut.cut_value(graph, labels, isolated="ignore"))
 
 
-def _firstcut(points: Any, _: bool, device: str = "cuda") -> tuple[np.ndarray, dict[str, float]]:
-    import firstcut
+def _leastcut(points: Any, _: bool, device: str = "cuda") -> tuple[np.ndarray, dict[str, float]]:
+    import leastcut
 
     begin = perf_counter()
-    graph = firstcut.anchor_graph(points, 1000, random_state=0, device=device)
+    graph = leastcut.anchor_graph(points, 1000, random_state=0, device=device)
     made = perf_counter()
-    found = firstcut.partition(graph, N_CLUSTERS, effort="auto", random_state=0, lower_bound=False)
+    found = leastcut.partition(graph, N_CLUSTERS, effort="auto", random_state=0, lower_bound=False)
     end = perf_counter()
     return found.labels, {"graph": round(made - begin, 3), "cut": round(end - made, 3)}
 
 
 def _on_the_processor(points: Any, first: bool) -> tuple[np.ndarray, dict[str, float]]:
-    return _firstcut(points, first, "cpu")
+    return _leastcut(points, first, "cpu")
 
 
 def _ncut(points: Any, _: bool) -> tuple[np.ndarray, dict[str, float]]:

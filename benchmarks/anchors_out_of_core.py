@@ -1,6 +1,6 @@
 """Points that lie in a file, cut within a given memory: a hundred million of them in the plane.
 
-The file is written under FIRSTCUT_SCRATCH (a folder of its own there, or where temporary files go)
+The file is written under LEASTCUT_SCRATCH (a folder of its own there, or where temporary files go)
 and removed afterwards. Every row is a process of its own; its memory is the most that it held at
 any time, pages of the mapped file included, and before the clock starts it has not read the file.
 """
@@ -45,7 +45,7 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
     in_process("benchmarks.anchors", "two bananas", "20000")  # compiles
     rows: list[dict[str, Any]] = []
     for name, n, n_features, memory in wanted:
-        with tempfile.TemporaryDirectory(dir=os.environ.get("FIRSTCUT_SCRATCH")) as folder:
+        with tempfile.TemporaryDirectory(dir=os.environ.get("LEASTCUT_SCRATCH")) as folder:
             path = Path(folder) / "points.npy"
             _write(name, n, n_features, path)
             row = {"data": name, "n": n, "n_features": n_features, "max_memory": memory}
@@ -58,15 +58,15 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
 
 def work(name: str, folder: str, memory: str) -> dict[str, Any]:
     """Time one file in this process."""
-    import firstcut
+    import leastcut
 
     path = Path(folder) / "points.npy"
     tempfile.tempdir = folder
     c = MIXED if name == "mixture" else len(SETS[name])
     begin, cpu = perf_counter(), process_time()
-    graph = firstcut.anchor_graph(path, N_ANCHORS, random_state=0, max_memory=memory)
+    graph = leastcut.anchor_graph(path, N_ANCHORS, random_state=0, max_memory=memory)
     tied = perf_counter()
-    found = firstcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
+    found = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
     end, cpu = perf_counter(), process_time() - cpu
     peak = peak_gib()  # before agreement is looked at
     spilled = sum(file.stat().st_size for file in Path(folder).rglob("*") if file != path)

@@ -1,6 +1,6 @@
 """Balanced cuts beside KaHIP and METIS: their own game, and ours, under one limit for everybody.
 
-Graphs are those of :mod:`benchmarks.real_graphs` in the folder ``FIRSTCUT_GRAPHS``, all edges of
+Graphs are those of :mod:`benchmarks.real_graphs` in the folder ``LEASTCUT_GRAPHS``, all edges of
 weight 1. There are two games. In "edge cut" clusters weigh their nodes and the number of edges cut
 counts, which is what KaHIP and METIS minimise, and ours with ``cut="edges"``. In "normalized cut"
 clusters weigh their degrees, peers get degrees as node weights, and the normalized cut counts.
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from benchmarks._graphs import grid
 from benchmarks.real_graphs import FAMILIES, LOOKED_AT
 
@@ -58,7 +58,7 @@ WORKERS = 2
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return a row for every game, graph, balance and number of clusters, and a summary."""
-    folder = Path(os.environ.get("FIRSTCUT_GRAPHS", "graphs"))
+    folder = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs"))
     named = [(family, name) for family, names in FAMILIES.items() for name in names]
     paths = [(family, folder / f"{name}.npz") for family, name in named[-1 if quick else 0 :]]
     # The largest first, so that none is left to the end.
@@ -181,8 +181,8 @@ def _ours(
     found = {}
     for effort in EFFORTS:
         began = process_time()
-        part = firstcut.partition(S, c, GAMES[game], balance=balance, effort=effort, **options)
-        found[f"firstcut, {effort}"] = part.labels, process_time() - began
+        part = leastcut.partition(S, c, GAMES[game], balance=balance, effort=effort, **options)
+        found[f"leastcut, {effort}"] = part.labels, process_time() - began
     return found
 
 
@@ -194,7 +194,7 @@ def judged(
     ends = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     return {
         "edge cut": int(np.count_nonzero(labels[ends] != labels[S.indices])) // 2,
-        "normalized cut": firstcut.cut_value(S, labels),
+        "normalized cut": leastcut.cut_value(S, labels),
         "heaviest": float(loads.max() * c / weights.sum()),
         "is_balanced": bool(loads.max() <= limit and loads.min() > 0),
     }
@@ -229,7 +229,7 @@ def _half(rows: list[dict[str, Any]], game: str) -> dict[str, Any]:
         for program in ("KaHIP", "METIS"):
             ratios = []
             for row in rows:
-                ours, theirs = row["methods"].get(f"firstcut, {effort}"), best(row, program, game)
+                ours, theirs = row["methods"].get(f"leastcut, {effort}"), best(row, program, game)
                 if ours is not None and theirs is not None:
                     ratios.append((ours[game] / theirs, row["graph"], row["n_clusters"]))
             if ratios:

@@ -1,8 +1,8 @@
 """Certificates: what is proven of the best cuts known, and how long that takes.
 
 The paper's sets of up to 2,310 samples, if they are at hand, some of scikit-learn's, and small
-graphs; both cuts. ``firstcut paper run --table certificates`` has the paper's larger sets too. The
-start is a thorough search, whose time is not counted. FIRSTCUT_SECONDS is the limit for each, 120
+graphs; both cuts. ``leastcut paper run --table certificates`` has the paper's larger sets too. The
+start is a thorough search, whose time is not counted. LEASTCUT_SECONDS is the limit for each, 120
 by default. Every row has the gap of Σλ and that of the certificate, the seconds until the gap was
 first below 5%, 1%, 0.1% and 1e-6, and the course of bound and value.
 """
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.preprocessing import StandardScaler
 
-import firstcut
+import leastcut
 from benchmarks._graphs import grid, paper_graphs, planted
 
 SMALL_FIRST = (
@@ -35,7 +35,7 @@ MOST_STEPS = 60
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return a row for every graph and cut."""
-    seconds = 5.0 if quick else float(os.environ.get("FIRSTCUT_SECONDS", "120"))
+    seconds = 5.0 if quick else float(os.environ.get("LEASTCUT_SECONDS", "120"))
     rows = []
     _certified("compiles", next(paths())[1], 2, "ratio", 5.0)
     for name, S, c in graphs(quick):
@@ -52,12 +52,12 @@ def graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array, int]]:
     yield from paths()
     if quick:
         return
-    yield "iris", firstcut.adaptive_neighbors_graph(load_iris().data), 3
+    yield "iris", leastcut.adaptive_neighbors_graph(load_iris().data), 3
     cancer = StandardScaler().fit_transform(load_breast_cancer().data)
-    yield "breast cancer", firstcut.nearest_neighbors_graph(cancer, 10), 2
+    yield "breast cancer", leastcut.nearest_neighbors_graph(cancer, 10), 2
     yield (
         "digits, the first 600",
-        firstcut.nearest_neighbors_graph(load_digits().data[:600], 10),
+        leastcut.nearest_neighbors_graph(load_digits().data[:600], 10),
         10,
     )
     yield "grid of 12 by 12", grid(12, 12), 4
@@ -74,10 +74,10 @@ def paths() -> Iterator[tuple[str, sp.csr_array, int]]:
 
 def _certified(name: str, S: sp.csr_array, c: int, cut: str, seconds: float) -> dict[str, Any]:
     """Return what is proven of a thorough search's labels, and when."""
-    found = firstcut.partition(S, c, cut, effort="thorough", lower_bound=True, random_state=0)
+    found = leastcut.partition(S, c, cut, effort="thorough", lower_bound=True, random_state=0)
     course: list[tuple[float, float, float]] = []
     began, used = time.perf_counter(), time.process_time()
-    proven = firstcut.certify(
+    proven = leastcut.certify(
         S,
         found.labels,
         cut,

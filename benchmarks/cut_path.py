@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_wine, make_blobs, make_moons
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 from benchmarks._graphs import paper_graphs
 
 PAPER = ["glass"]
@@ -80,7 +80,7 @@ def _paths(quick: bool) -> Iterator[dict[str, Any]]:
                     for k in numbers:
                         if k not in alone:
                             found, seconds = _timed(
-                                lambda graph=graph, k=k, cut=cut, effort=effort: firstcut.partition(
+                                lambda graph=graph, k=k, cut=cut, effort=effort: leastcut.partition(
                                     graph, k, cut, effort=effort, random_state=0, n_jobs=1
                                 )
                             )
@@ -88,7 +88,7 @@ def _paths(quick: bool) -> Iterator[dict[str, Any]]:
                 for title, numbers in ranges.items():
                     path, seconds = _timed(
                         lambda graph=graph, numbers=numbers, cut=cut, effort=effort: (
-                            firstcut.cut_path(
+                            leastcut.cut_path(
                                 graph,
                                 numbers,
                                 affinity="precomputed",
@@ -127,7 +127,7 @@ def _graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
     if not quick:
         samples["digits"] = load_digits().data / 16
     for name, X in samples.items():
-        yield name, sp.csr_array(firstcut.adaptive_neighbors_graph(X, 10))
+        yield name, sp.csr_array(leastcut.adaptive_neighbors_graph(X, 10))
     if not quick:
         for name, graph, _ in paper_graphs(PAPER):
             yield name, graph
@@ -138,8 +138,8 @@ def _ratio(value: float, other: float) -> float:
     return 1.0 if value == other else value / other
 
 
-def _fit(X: np.ndarray, n_clusters: Any, effort: str) -> firstcut.SpectralClustering:
-    return firstcut.SpectralClustering(n_clusters, effort=effort, n_jobs=1, random_state=0).fit(X)
+def _fit(X: np.ndarray, n_clusters: Any, effort: str) -> leastcut.SpectralClustering:
+    return leastcut.SpectralClustering(n_clusters, effort=effort, n_jobs=1, random_state=0).fit(X)
 
 
 def _timed(task: Callable[[], Any]) -> tuple[Any, float]:

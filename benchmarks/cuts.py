@@ -7,8 +7,8 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
-from firstcut.graph import as_graph
+import leastcut
+from leastcut.graph import as_graph
 
 
 def run(quick: bool = False) -> list[dict[str, float | str]]:
@@ -35,7 +35,7 @@ def measure(kind: str, n: int) -> dict[str, float | str]:
         times = []
         for _ in range(3):
             begin = time.perf_counter()
-            firstcut.cut_value(argument, labels)
+            leastcut.cut_value(argument, labels)
             times.append(time.perf_counter() - begin)
         seconds[name] = round(min(times), 3)
     return {

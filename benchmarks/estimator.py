@@ -23,9 +23,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_bl
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 
-IMPORTS = {"firstcut": "firstcut", "scikit-learn": "sklearn.cluster"}
+IMPORTS = {"leastcut": "leastcut", "scikit-learn": "sklearn.cluster"}
 
 LINES = {"defaults": "", "nearest_neighbors": 'affinity="nearest_neighbors", '}
 
@@ -71,7 +71,7 @@ def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         return {name: found[name] for name in ("wine", "moons")}
     for name in ("usps", "fashion"):
         with suppress(FileNotFoundError):
-            loaded = firstcut.datasets.load(name, download=False)
+            loaded = leastcut.datasets.load(name, download=False)
             found[name] = (loaded.X / loaded.X.max(), loaded.y)
     return found
 
@@ -80,7 +80,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     """Return one row per dataset, line and import, and the ratios of theirs to ours."""
     rows = []
     # The first run of a fresh install compiles; that is once per install, not once per process.
-    _measure(*datasets(True)["wine"], "firstcut", "")
+    _measure(*datasets(True)["wine"], "leastcut", "")
     for name, (X, y) in datasets(quick).items():
         for line, options in LINES.items():
             graph = _graph(X, line)
@@ -95,8 +95,8 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def _graph(X: np.ndarray, line: str) -> Any:
     if line == "nearest_neighbors":
-        return firstcut.nearest_neighbors_graph(X, 10)
-    return firstcut.adaptive_neighbors_graph(X, 10)
+        return leastcut.nearest_neighbors_graph(X, 10)
+    return leastcut.adaptive_neighbors_graph(X, 10)
 
 
 def _measure(X: np.ndarray, y: np.ndarray, package: str, options: str) -> dict[str, Any]:
@@ -124,11 +124,11 @@ def _judged(
     labels = row.pop("labels", None)
     if labels is None:
         return row
-    row["cut_value"] = firstcut.cut_value(graph, labels)
+    row["cut_value"] = leastcut.cut_value(graph, labels)
     if line == "defaults" and len(X) <= OWN_GRAPH_NODES:
-        row["cut_value_on_rbf"] = firstcut.cut_value(rbf_kernel(X, gamma=1.0), labels)
-    row["accuracy"] = firstcut.clustering_accuracy(y, labels)
-    row["nmi"] = firstcut.normalized_mutual_info(y, labels)
+        row["cut_value_on_rbf"] = leastcut.cut_value(rbf_kernel(X, gamma=1.0), labels)
+    row["accuracy"] = leastcut.clustering_accuracy(y, labels)
+    row["nmi"] = leastcut.normalized_mutual_info(y, labels)
     return row
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import firstcut
-from firstcut.partitioning.exact import stirling
+import leastcut
+from leastcut.partitioning.exact import stirling
 
 SIZES = [(15, 2), (28, 2), (15, 3)]
 
@@ -30,14 +30,14 @@ def _graph(kind: str, n: int) -> np.ndarray:
 def run(quick: bool = False) -> dict[str, Any]:
     """Return seconds for every size, kind of graph and cut."""
     rows = []
-    firstcut.exact_partition(_graph("dense", 6), 2)
+    leastcut.exact_partition(_graph("dense", 6), 2)
     for n, n_clusters in SIZES:
         n = min(n, 12) if quick else n
         for kind in ("sparse", "dense", "uniform"):
             graph = _graph(kind, n)
             for cut in ("ratio", "normalized"):
                 start = perf_counter()
-                best = firstcut.exact_partition(graph, n_clusters, cut)
+                best = leastcut.exact_partition(graph, n_clusters, cut)
                 rows.append(
                     {
                         "n_nodes": n,

@@ -1,11 +1,11 @@
 """How many small faults in the core the tests notice: put one in, run the tests, take the next.
 
-``FIRSTCUT_FAULTS=41:54 python -m benchmarks faults`` puts faults one at a time into a copy of the
+``LEASTCUT_FAULTS=41:54 python -m benchmarks faults`` puts faults one at a time into a copy of the
 source tree and runs the tests that belong to the file, quickest and likeliest first, until one
 fails: 54 faults sampled with seed 41, evenly over the groups of that trial (``TRIALS``) and at most
 one from a line. Without the variable nothing is run.
 
-What is in the results is not run again, so that trials add up. ``FIRSTCUT_AGAIN=1`` runs only the
+What is in the results is not run again, so that trials add up. ``LEASTCUT_AGAIN=1`` runs only the
 faults that no test has noticed, after a property was written; each is found by the text of its
 line, as lines move. ``noticed_at_first`` keeps what was before. A fault that changes no result has
 the reason in its row, as ``without_effect``; one whose line was rewritten since has ``gone``.
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = Path("src/firstcut")
+PACKAGE = Path("src/leastcut")
 RECORD = ROOT / "benchmarks" / "results" / "faults.json"
 PAGE = ROOT / "docs" / "laws.md"
 TABLE = re.compile(r"(<!-- faults -->\n).*?(?=<!-- end of faults -->)", re.DOTALL)
@@ -316,9 +316,9 @@ def renewed(page: str, counted: dict[str, dict[str, dict[str, int]]]) -> str:
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return what became of every fault, and how many were noticed."""
-    wanted, again = os.environ.get("FIRSTCUT_FAULTS"), "FIRSTCUT_AGAIN" in os.environ
+    wanted, again = os.environ.get("LEASTCUT_FAULTS"), "LEASTCUT_AGAIN" in os.environ
     if not (wanted or again or quick):
-        print("FIRSTCUT_FAULTS=SEED:COUNT says which faults to sample.")
+        print("LEASTCUT_FAULTS=SEED:COUNT says which faults to sample.")
         return {}
     known = json.loads(RECORD.read_text()) if RECORD.exists() else {"result": {"rows": []}}
     rows = known["result"]["rows"]

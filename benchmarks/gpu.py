@@ -1,7 +1,7 @@
 """Neighbours on a GPU, and from points on the host to labels, beside PyTorch's own operations.
 
 It needs a CUDA device and PyTorch; elsewhere it says so and writes nothing. Fashion-MNIST is read
-from the folder ``FIRSTCUT_FASHION`` where that is given.
+from the folder ``LEASTCUT_FASHION`` where that is given.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COUNT = 10
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return rows of seconds, recall and memory, or nothing where there is no GPU."""
-    from firstcut.affinity.neighbors.devices import missing_gpu
+    from leastcut.affinity.neighbors.devices import missing_gpu
 
     missing = missing_gpu()
     if missing is not None:
@@ -42,7 +42,7 @@ def run(quick: bool = False) -> dict[str, Any]:
         X = _mixture(n, n_features)
         rows.append({"data": "mixture", **_case(X, c, repeats)})
         print(rows[-1], flush=True)
-    if "FIRSTCUT_FASHION" in os.environ and not quick:
+    if "LEASTCUT_FASHION" in os.environ and not quick:
         from benchmarks.points_to_labels import points_of
 
         rows.append({"data": "fashion", **_case(points_of("fashion", 70_000)[0], 10, 5)})
@@ -75,24 +75,24 @@ def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
     """Time the search on the device, a peer beside it, and the whole road."""
     import torch
 
-    import firstcut
+    import leastcut
 
     # What is compiled, or loaded, once.
-    firstcut.SpectralClustering(c, device="cuda", random_state=0).fit(X[:5000])
+    leastcut.SpectralClustering(c, device="cuda", random_state=0).fit(X[:5000])
     row: dict[str, Any] = {"n": X.shape[0], "n_features": X.shape[1], "n_clusters": c}
     if X.shape[0] < ONCE:
         row |= _beside_plain_torch(X, repeats)
         whole, _ = _timed(
-            lambda: firstcut.SpectralClustering(c, device="cuda", random_state=0).fit(X), repeats
+            lambda: leastcut.SpectralClustering(c, device="cuda", random_state=0).fit(X), repeats
         )
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    told: list[firstcut.NeighborSearch] = []
+    told: list[leastcut.NeighborSearch] = []
     graph_seconds, graph = _timed(
-        lambda: firstcut.adaptive_neighbors_graph(X, device="cuda", callback=told.append), 1
+        lambda: leastcut.adaptive_neighbors_graph(X, device="cuda", callback=told.append), 1
     )
     cut_seconds, found = _timed(
-        lambda: firstcut.partition(graph, c, effort="auto", lower_bound=False, random_state=0), 1
+        lambda: leastcut.partition(graph, c, effort="auto", lower_bound=False, random_state=0), 1
     )
     if X.shape[0] >= ONCE:
         row["neighbour_seconds"] = round(told[0].seconds, 3)
@@ -112,7 +112,7 @@ def _beside_plain_torch(X: np.ndarray, repeats: int) -> dict[str, Any]:
     """Time our search of samples that lie on the device, and PyTorch's own operations once."""
     import torch
 
-    from firstcut.affinity.neighbors.gpu_search import nearest_on_gpu
+    from leastcut.affinity.neighbors.gpu_search import nearest_on_gpu
 
     points = torch.as_tensor(X, device="cuda")
     seconds, found = _timed(lambda: nearest_on_gpu(points, COUNT), repeats)

@@ -1,6 +1,6 @@
 """How good the segments of images are, and the cuts, beside scikit-image and scikit-learn.
 
-The constants of :mod:`firstcut.images` were chosen on the images of ``TUNED``; those of
+The constants of :mod:`leastcut.images` were chosen on the images of ``TUNED``; those of
 ``HELD_OUT`` were looked at when they stood. All come with scikit-image and scikit-learn.
 
 ``pixels``: the graph of all pixels and its cut. ``on_contour`` is the share of the border pixels
@@ -14,7 +14,7 @@ that lie mostly in it. ``numbers`` is ``on_contour`` for other numbers of segmen
 part (``init``); its seconds include the superpixels. ``gradient_...``: the same of the graph of
 scikit-learn's ``img_to_graph``, with the weights of its example, exp(−10 g / std) + 1e-6.
 
-``regions``: the same graph of superpixels cut by firstcut, by ``skimage.graph.cut_normalized`` and
+``regions``: the same graph of superpixels cut by leastcut, by ``skimage.graph.cut_normalized`` and
 by scikit-learn's ``spectral_clustering``, into as many segments as the first of these returns; and
 the graph that scikit-image itself makes, ``rag_mean_color`` (similarity), likewise. Seconds are
 those of the process for the cut alone.
@@ -31,7 +31,7 @@ import numpy as np
 import scipy.ndimage as ndi
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 
 TUNED = {"astronaut": 8, "chelsea": 8, "coins": 25, "rocket": 8, "cell": 8, "flower": 8}
 HELD_OUT = {
@@ -58,7 +58,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     """Return the rows of both parts, and the means over tuned and held-out images."""
     warnings.simplefilter("ignore")
     images = {"coins": 25} if quick else {**TUNED, **HELD_OUT}
-    firstcut.partition(firstcut.image_graph(np.eye(20)), 2, random_state=0)  # compiles
+    leastcut.partition(leastcut.image_graph(np.eye(20)), 2, random_state=0)  # compiles
     pixels = [_pixels(name, k) for name, k in images.items()]
     regions = [row for name in images for row in _regions(name)]
     return {
@@ -83,29 +83,29 @@ def _pixels(name: str, n_clusters: int) -> dict[str, Any]:
     """Return how well the segments of one image follow it."""
     image = _image(name)
     begin = time.perf_counter()
-    graph = firstcut.image_graph(image)
+    graph = leastcut.image_graph(image)
     graph_s = time.perf_counter() - begin
     begin = time.perf_counter()
-    found = firstcut.partition(graph, n_clusters, effort="fast", random_state=0)
+    found = leastcut.partition(graph, n_clusters, effort="fast", random_state=0)
     cut_s = time.perf_counter() - begin
     segments = graph.to_image(found.labels)
     strength = _strength(image)
     numbers = {
         str(k): _on_contour(
-            graph.to_image(firstcut.partition(graph, k, effort="fast", random_state=0).labels),
+            graph.to_image(leastcut.partition(graph, k, effort="fast", random_state=0).labels),
             strength,
         )
         for k in NUMBERS
     }
     begin = time.perf_counter()
-    regions = firstcut.image_graph(image, superpixels=SUPERPIXELS)
-    rough = regions.to_image(firstcut.partition(regions, n_clusters, random_state=0).labels)
-    begun = firstcut.partition(
+    regions = leastcut.image_graph(image, superpixels=SUPERPIXELS)
+    rough = regions.to_image(leastcut.partition(regions, n_clusters, random_state=0).labels)
+    begun = leastcut.partition(
         graph, n_clusters, effort="fast", init=rough.reshape(-1), random_state=0
     )
     begun_s = time.perf_counter() - begin
     mask = _foreground(name, image)
-    plain = firstcut.partition(_gradient_graph(image), n_clusters, effort="fast", random_state=0)
+    plain = leastcut.partition(_gradient_graph(image), n_clusters, effort="fast", random_state=0)
     row = {
         "image": name,
         "tuned": name in TUNED,
@@ -142,13 +142,13 @@ def _regions(name: str) -> list[dict[str, Any]]:
     from sklearn.cluster import spectral_clustering
 
     image = _image(name)
-    own = firstcut.image_graph(image, superpixels=SUPERPIXELS)
+    own = leastcut.image_graph(image, superpixels=SUPERPIXELS)
     colours = image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)
     theirs = skimage_graph.rag_mean_color(colours * 255.0, own.regions, mode="similarity")
     strength = _strength(image)
     rows = []
     for title, matrix, rag in (
-        ("firstcut", own, _as_rag(own)),
+        ("leastcut", own, _as_rag(own)),
         ("rag_mean_color", _as_matrix(theirs), theirs),
     ):
 
@@ -168,10 +168,10 @@ def _regions(name: str) -> list[dict[str, Any]]:
         if k > 1:
             ours, seconds = _timed(
                 lambda matrix=matrix, k=k: (
-                    firstcut.partition(matrix, k, isolated="ignore", random_state=0).labels
+                    leastcut.partition(matrix, k, isolated="ignore", random_state=0).labels
                 )
             )
-            row["firstcut"] = _judged(matrix, ours, own, strength, seconds)
+            row["leastcut"] = _judged(matrix, ours, own, strength, seconds)
             spectral, seconds = _timed(
                 lambda matrix=matrix, k=k: spectral_clustering(
                     sp.csr_matrix(matrix), n_clusters=k, random_state=0
@@ -187,7 +187,7 @@ def _judged(
     matrix: sp.csr_array, labels: np.ndarray, graph: Any, strength: np.ndarray, seconds: float
 ) -> dict[str, float]:
     return {
-        "cut_value": firstcut.cut_value(matrix, labels, isolated="ignore"),
+        "cut_value": leastcut.cut_value(matrix, labels, isolated="ignore"),
         "on_contour": _on_contour(graph.to_image(labels), strength),
         "seconds": seconds,
     }
@@ -200,7 +200,7 @@ def _size(side: int) -> dict[str, Any]:
     rows: dict[str, Any] = {"pixels": int(image.shape[0] * image.shape[1])}
     for title, settings in (("pixels_s", {}), ("superpixels_s", {"superpixels": SUPERPIXELS})):
         begin = time.perf_counter()
-        graph = firstcut.image_graph(np.clip(image, 0, 1), **settings)
+        graph = leastcut.image_graph(np.clip(image, 0, 1), **settings)
         rows[title] = time.perf_counter() - begin
         rows[f"{title[:-2]}_entries"] = int(graph.nnz)
     return rows

@@ -4,7 +4,7 @@ The plain cut is the ratio cut of the graph that learning begins with, that of a
 ``learned_graph`` learns from the samples (CAN), ``constrained_rank_graph`` from that graph (CLR),
 each with the clusters of the search as vectors ("multilevel") and with eigenvectors as published
 ("spectral"). Constants were set on some of the sets, which are marked. The papers' data is read
-from ``FIRSTCUT_DATA``, divided by its largest value; sets that are not there are left out.
+from ``LEASTCUT_DATA``, divided by its largest value; sets that are not there are left out.
 
 "CAN, as described" is ``_published_can``, the authors' algorithm in full matrices, on sets of up to
 1,500 samples. It may end with another number of components, which then are its clusters.
@@ -23,9 +23,9 @@ from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 from benchmarks._published_can import published_can
-from firstcut import datasets
+from leastcut import datasets
 
 SETS = ("coil20", "umist", "usps", "jaffe", "yale", "orl", "msra", "glass", "segment")
 BUNDLED = ("digits", "iris", "wine", "breast_cancer")
@@ -66,14 +66,14 @@ def _of_name(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]:
     c = int(y.max()) + 1
-    graph = firstcut.adaptive_neighbors_graph(X, include_self=False)
+    graph = leastcut.adaptive_neighbors_graph(X, include_self=False)
     begin = perf_counter()
-    plain = firstcut.partition(graph, c, "ratio", effort="fast", lower_bound=False, random_state=0)
+    plain = leastcut.partition(graph, c, "ratio", effort="fast", lower_bound=False, random_state=0)
     methods = {"plain cut": _told(y, plain.labels, perf_counter() - begin)}
     for solver in ("multilevel", "spectral"):
-        calls = {"learned": lambda s=solver: firstcut.learned_graph(X, c, solver=s)}
+        calls = {"learned": lambda s=solver: leastcut.learned_graph(X, c, solver=s)}
         for norm in ("l2",) if quick else ("l2", "l1"):
-            calls[f"nearest {norm}"] = lambda s=solver, norm=norm: firstcut.constrained_rank_graph(
+            calls[f"nearest {norm}"] = lambda s=solver, norm=norm: leastcut.constrained_rank_graph(
                 graph, c, norm, solver=s
             )
         for method, call in calls.items():
@@ -131,7 +131,7 @@ def _many(n: int) -> dict[str, Any]:
     samples = share * X[first] + (1 - share) * X[second] + rng.normal(size=(n, X.shape[1]))
     told: list[Any] = []
     begin = perf_counter()
-    found = firstcut.learned_graph(samples, 10, callback=told.append)
+    found = leastcut.learned_graph(samples, 10, callback=told.append)
     seconds = perf_counter() - begin
     return {
         "n": n,
@@ -148,7 +148,7 @@ def _many(n: int) -> dict[str, Any]:
 
 def _told(y: np.ndarray, labels: np.ndarray, seconds: float) -> dict[str, Any]:
     return {
-        "accuracy": round(firstcut.clustering_accuracy(y, labels), 3),
-        "nmi": round(firstcut.normalized_mutual_info(y, labels), 3),
+        "accuracy": round(leastcut.clustering_accuracy(y, labels), 3),
+        "nmi": round(leastcut.normalized_mutual_info(y, labels), 3),
         "seconds": round(seconds, 2),
     }

@@ -1,7 +1,7 @@
 """Neighbour searches of many features, each as a process of its own: time, memory and recall.
 
 Imports, compiled code that is kept on disk, building an index and asking it for every sample count
-alike, as they do for whoever makes one graph. FIRSTCUT_FASHION names the folder with the four
+alike, as they do for whoever makes one graph. LEASTCUT_FASHION names the folder with the four
 files of Fashion-MNIST; without it the digits of scikit-learn and blobs are searched alone.
 Processor time is the fairer measure where other processes share the machine. (Linux only: the
 largest resident memory is read from /proc, as getrusage tells that of the parent.)
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-import firstcut
+import leastcut
 
 COUNT = 10
 """Neighbours of every sample, itself not counted."""
@@ -74,14 +74,14 @@ found = index.knn_query(X, k + 1)[0]
 
 SEARCHES = {
     "ours, approximate": (
-        "firstcut",
-        "from firstcut.affinity.neighbors.approximate_search import approximate_neighbors\n"
-        "from firstcut.threads import count_threads\n"
+        "leastcut",
+        "from leastcut.affinity.neighbors.approximate_search import approximate_neighbors\n"
+        "from leastcut.threads import count_threads\n"
         "found = approximate_neighbors(X, k, count_threads(None), 0)[0]\n",
     ),
     "ours, exact": (
-        "firstcut",
-        "from firstcut.affinity.neighbors.index import NeighborIndex, Wanted\n"
+        "leastcut",
+        "from leastcut.affinity.neighbors.index import NeighborIndex, Wanted\n"
         "index = NeighborIndex(X, wanted=Wanted('exact', 'cpu'))\n"
         "found = index.nearest_others(k).indices.reshape(-1, k)\n",
     ),
@@ -114,7 +114,7 @@ SEARCHES = {
 """By name: the package that has to be installed, and the lines that a user would write."""
 
 WHEELS = {
-    "firstcut": "any platform",
+    "leastcut": "any platform",
     "scikit-learn": "Linux (glibc, musl), macOS, Windows",
     "faiss-cpu": "Linux x86-64 and ARM, macOS (Intel: an older version), Windows",
     "hnswlib": "none: needs a C++ compiler",
@@ -132,7 +132,7 @@ def samples(quick: bool) -> dict[str, np.ndarray]:
     centers = 3 * rng.normal(size=(50, 32))
     blobs = centers[rng.integers(0, 50, size=200_000)] + rng.normal(size=(200_000, 32))
     found["blobs of 32 features"] = blobs.astype(np.float32)
-    folder = os.environ.get("FIRSTCUT_FASHION")
+    folder = os.environ.get("LEASTCUT_FASHION")
     if folder:
         parts = []
         for name in ("train", "t10k"):
@@ -168,8 +168,8 @@ def recall(X: np.ndarray, rows: np.ndarray, farthest: np.ndarray, lists: np.ndar
 
 def installed_mib(package: str) -> float | None:
     """Return the size of a package on disk, without what it depends on, or None if it is not."""
-    if package == "firstcut":  # which may be installed from where it is worked on
-        sources = Path(firstcut.__file__).parent.rglob("*.py")
+    if package == "leastcut":  # which may be installed from where it is worked on
+        sources = Path(leastcut.__file__).parent.rglob("*.py")
         return round(sum(path.stat().st_size for path in sources) / 2**20, 1)
     try:
         files = distribution(package).files or []
@@ -200,7 +200,7 @@ def run(quick: bool = False) -> dict[str, Any]:
                 code = HEAD.format(count=COUNT) + lines + TAIL
                 command = [sys.executable, "-c", code, str(given), str(lists)]
                 try:
-                    if package in ("firstcut", "pynndescent"):
+                    if package in ("leastcut", "pynndescent"):
                         # Compiled code is kept on disk; the first run of all is not what counts.
                         small = Path(folder) / "small.npy"
                         np.save(small, X[:3000])
@@ -218,5 +218,5 @@ def run(quick: bool = False) -> dict[str, Any]:
                 measured = json.loads(done.stdout.splitlines()[-1])
                 row |= {name: round(value, 3) for name, value in measured.items()}
                 row["recall"] = round(recall(X, judged, farthest, np.load(lists)), 4)
-    skipped = None if os.environ.get("FIRSTCUT_FASHION") else "FIRSTCUT_FASHION is not set"
+    skipped = None if os.environ.get("LEASTCUT_FASHION") else "LEASTCUT_FASHION is not set"
     return {"rows": rows, "fashion_skipped": skipped}

@@ -28,13 +28,13 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 from benchmarks._graphs import PAPER_CLUSTERS
 from benchmarks._sets_of_known_number import Case, cases
-from firstcut.cuts import as_problem
-from firstcut.partitioning.auto_number import ROUGH
-from firstcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
-from firstcut.relaxation.relax import relax_problem
+from leastcut.cuts import as_problem
+from leastcut.partitioning.auto_number import ROUGH
+from leastcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
+from leastcut.relaxation.relax import relax_problem
 
 MOST = 20
 """Numbers from 1, or from 2 for peers that know no other, to this one are considered."""
@@ -74,10 +74,10 @@ def nme(data: Any) -> int:
     for p in (1,) if sp.issparse(data) else NEIGHBORS:
         if p >= data.shape[0]:
             continue
-        graph = data if sp.issparse(data) else firstcut.nearest_neighbors_graph(data, p)
+        graph = data if sp.issparse(data) else leastcut.nearest_neighbors_graph(data, p)
         degrees = np.asarray(graph.sum(axis=1)).reshape(-1)
         count = min(MOST + 1, data.shape[0])
-        values = firstcut.relax(graph, count, cut="ratio", random_state=0, tol=1e-5).eigenvalues
+        values = leastcut.relax(graph, count, cut="ratio", random_state=0, tol=1e-5).eigenvalues
         gaps = np.diff(values)
         # The largest eigenvalue is at most twice the largest degree, which stands for it.
         ratio = p / max(float(gaps.max()) / (2.0 * degrees.max()), 1e-12)
@@ -114,17 +114,17 @@ def hdbscan(X: np.ndarray) -> int:
 
 
 RULES: tuple[str, ...] = (
-    "firstcut", "eigengap", "relative eigengap", "growth", "NME", "silhouette", "Leiden", "HDBSCAN",
+    "leastcut", "eigengap", "relative eigengap", "growth", "NME", "silhouette", "Leiden", "HDBSCAN",
 )  # fmt: skip
 
 
 def answers(data: Any) -> dict[str, Any]:
     """Return the number that every rule chooses for samples or a graph; None where it cannot."""
     is_graph = sp.issparse(data)
-    graph = data if is_graph else firstcut.adaptive_neighbors_graph(data, _neighbors(data))
+    graph = data if is_graph else leastcut.adaptive_neighbors_graph(data, _neighbors(data))
     choice, values = ours(graph)
     return {
-        "firstcut": choice.n_clusters,
+        "leastcut": choice.n_clusters,
         "is_weak": choice.is_weak,
         "runners_up": list(choice.runners_up),
         "eigengap": eigengap(values),
@@ -168,7 +168,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 def ratio_cut(case: Case) -> int:
     """Return what is chosen for the ratio cut."""
     data = case.data()
-    graph = data if sp.issparse(data) else firstcut.adaptive_neighbors_graph(data, _neighbors(data))
+    graph = data if sp.issparse(data) else leastcut.adaptive_neighbors_graph(data, _neighbors(data))
     return ours(graph, "ratio")[0].n_clusters
 
 
@@ -212,7 +212,7 @@ def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
         return found[:1]
     for name, number in PAPER_CLUSTERS.items():
         try:
-            X = firstcut.datasets.load(name, download=False).X
+            X = leastcut.datasets.load(name, download=False).X
         except FileNotFoundError:
             continue
         # Forty people of ten photographs each are more clusters than are asked for here.
@@ -232,7 +232,7 @@ def cost(n: int) -> dict[str, Any]:
             seconds, chosen = {}, 10
             for n_clusters in ("auto", "given"):
                 number = chosen if n_clusters == "given" else n_clusters
-                model = firstcut.SpectralClustering(number, effort=effort, random_state=0)
+                model = leastcut.SpectralClustering(number, effort=effort, random_state=0)
                 model.fit(X[:500])  # imports and compiles
                 began = time.process_time()
                 chosen = model.fit(X).n_clusters_

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from benchmarks._graphs import fashion_graph, hard_graphs, paper_graphs
 
 CUTS = ("ratio", "normalized")
@@ -47,12 +47,12 @@ def _rows(graph: sp.csr_array, c: int, quick: bool) -> Iterator[dict[str, Any]]:
         for cut in CUTS:
             limit = 5.0 if quick else 10.0
             found, seconds = _timed(
-                lambda cut=cut, effort=effort, limit=limit: firstcut.partition(
+                lambda cut=cut, effort=effort, limit=limit: leastcut.partition(
                     graph, c, cut, effort=effort, random_state=0, time_limit=limit
                 ),
                 repeats=3 if large and effort == "fast" else 1,
             )
-            yield _row(f"firstcut {effort}", cut, found.cut_value, seconds)
+            yield _row(f"leastcut {effort}", cut, found.cut_value, seconds)
     for method, label in _peers(graph, c, quick):
         try:
             labels, seconds = _timed(label, repeats=3 if large and method == "pymetis" else 1)
@@ -60,8 +60,8 @@ def _rows(graph: sp.csr_array, c: int, quick: bool) -> Iterator[dict[str, Any]]:
             yield {"method": method, "failed": f"{type(reason).__name__}: {reason}"[:200]}
             continue
         for cut in CUTS:
-            value = firstcut.cut_value(graph, labels, cut)
-            refined = firstcut.refine(graph, labels, cut).cut_value
+            value = leastcut.cut_value(graph, labels, cut)
+            refined = leastcut.refine(graph, labels, cut).cut_value
             found_clusters = int(np.unique(labels).size)
             row = _row(method, cut, value, seconds)
             if found_clusters != c:
@@ -80,8 +80,8 @@ def _optimal(effort: str, trials: int) -> float:
         lonely = np.flatnonzero(~graph.any(axis=1))
         graph[lonely, lonely] = 0.5
         cut = CUTS[trial % 2]
-        optimum = firstcut.exact_partition(graph, c, cut).cut_value
-        found = firstcut.partition(graph, c, cut, effort=effort, random_state=trial)
+        optimum = leastcut.exact_partition(graph, c, cut).cut_value
+        found = leastcut.partition(graph, c, cut, effort=effort, random_state=trial)
         hits += found.cut_value <= optimum * (1 + 1e-9) + 1e-15
     return hits / trials
 
@@ -107,12 +107,12 @@ def _peers(graph: sp.csr_array, c: int, quick: bool) -> Iterator[tuple[str, Call
         )
     if n <= LARGE and c <= 50:
         for cut in CUTS:
-            relaxation = firstcut.relax(graph, c, cut, random_state=0)
+            relaxation = leastcut.relax(graph, c, cut, random_state=0)
             for method in PAPER_METHODS:
                 yield (
                     f"paper {method}, {cut}",
                     lambda method=method, relaxation=relaxation: (
-                        firstcut.discretize(relaxation, method, random_state=0).labels
+                        leastcut.discretize(relaxation, method, random_state=0).labels
                     ),
                 )
 
@@ -160,36 +160,36 @@ def _warm_up() -> None:
     """Compile or load every kernel before anything is timed."""
     _, graph, c = next(hard_graphs(quick=True))
     for cut in CUTS:
-        firstcut.partition(graph, c, cut, effort="balanced", random_state=0)
+        leastcut.partition(graph, c, cut, effort="balanced", random_state=0)
 
 
 def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For every graph and cut: the best peer, and how firstcut's values and times compare to it."""
+    """For every graph and cut: the best peer, and how leastcut's values and times compare to it."""
     rows = [row for row in rows if "failed" not in row]
     summary = []
     for name, cut in dict.fromkeys((row["graph"], row["cut"]) for row in rows):
         here = [row for row in rows if (row["graph"], row["cut"]) == (name, cut)]
-        ours = {row["method"]: row for row in here if row["method"].startswith("firstcut")}
+        ours = {row["method"]: row for row in here if row["method"].startswith("leastcut")}
         peers = [row for row in here if row["method"] not in ours and "clusters_found" not in row]
         line: dict[str, Any] = {"graph": name, "cut": cut}
         if peers:
             best = min(peers, key=lambda row: row["cut_value"])
             line["best_peer"] = best["method"]
             line["best_peer_over_balanced"] = round(
-                best["cut_value"] / ours["firstcut balanced"]["cut_value"], 4
+                best["cut_value"] / ours["leastcut balanced"]["cut_value"], 4
             )
             line["best_refined_peer_over_balanced"] = round(
-                min(row["refined"] for row in peers) / ours["firstcut balanced"]["cut_value"], 4
+                min(row["refined"] for row in peers) / ours["leastcut balanced"]["cut_value"], 4
             )
         metis = [row["seconds"] for row in peers if row["method"] == "pymetis"]
         sklearn = [row["seconds"] for row in peers if row["method"].startswith("scikit-learn")]
         if metis:
             line["fast_over_pymetis_seconds"] = round(
-                ours["firstcut fast"]["seconds"] / metis[0], 3
+                ours["leastcut fast"]["seconds"] / metis[0], 3
             )
         if sklearn:
             line["sklearn_over_balanced_seconds"] = round(
-                min(sklearn) / ours["firstcut balanced"]["seconds"], 2
+                min(sklearn) / ours["leastcut balanced"]["seconds"], 2
             )
         summary.append(line)
     return summary

@@ -15,7 +15,7 @@ from math import log
 from time import perf_counter, process_time
 from typing import Any
 
-import firstcut
+import leastcut
 
 SIZES = [100_000, 1_000_000, 10_000_000]
 QUICK_SIZES = [10_000, 40_000]
@@ -57,7 +57,7 @@ def measure(n: int, order: str) -> dict[str, Any]:
     from benchmarks._graphs import points_graph
 
     for size in (2000, 310_000):  # warm-up: huge graphs use kernels that others do not
-        firstcut.partition(points_graph(size), 10, effort="auto", random_state=0)
+        leastcut.partition(points_graph(size), 10, effort="auto", random_state=0)
     graph = points_graph(n, order=order)
     row: dict[str, Any] = {"n_nodes": n, "order": order, "n_stored": int(graph.nnz)}
     row["peak_gib_of_making_the_graph"] = round(_peak(), 3)
@@ -65,7 +65,7 @@ def measure(n: int, order: str) -> dict[str, Any]:
         times = []
         for _ in range(1 if n > 2_000_000 else REPEATS):
             begin, used = perf_counter(), process_time()
-            found = firstcut.partition(graph, 10, effort=effort, random_state=0)
+            found = leastcut.partition(graph, 10, effort=effort, random_state=0)
             times.append((perf_counter() - begin, process_time() - used))
         seconds, cpu_seconds = min(times)
         row[effort] = {

@@ -3,7 +3,7 @@
 Every row is a process of its own: the points are made or read, the clock starts, packages are
 imported and compiled code is loaded, and the clock stops when labels are there. Compiled code is on
 disk from an earlier process. Cuts are those of the exact graph of adaptive neighbours, whoever made
-the labels. Fashion-MNIST is read from the folder ``FIRSTCUT_FASHION`` (the four files of Debian's
+the labels. Fashion-MNIST is read from the folder ``LEASTCUT_FASHION`` (the four files of Debian's
 ``dataset-fashion-mnist``) and left out where there is none. ncut-pytorch, which needs PyTorch,
 takes part where both are installed; its rows say so where they are not.
 """
@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 METHODS = {
-    "firstcut": "import firstcut; labels = firstcut.SpectralClustering({c}, random_state=0).fit(X)",
-    "firstcut exact": "the same with neighbors='exact'",
+    "leastcut": "import leastcut; labels = leastcut.SpectralClustering({c}, random_state=0).fit(X)",
+    "leastcut exact": "the same with neighbors='exact'",
     "cKDTree.query": "the 10 nearest by SciPy's k-d tree with two workers, no labels",
     "brute force": "scikit-learn's NearestNeighbors(algorithm='brute', n_jobs=2), no labels",
     "scikit-learn": "SpectralClustering(affinity='nearest_neighbors', assign_labels='cluster_qr')",
@@ -34,21 +34,21 @@ METHODS = {
 }
 """What is timed."""
 
-PLANE = ("cKDTree.query", "firstcut", "ncut-pytorch")
+PLANE = ("cKDTree.query", "leastcut", "ncut-pytorch")
 ROWS: list[tuple[str, int, int, tuple[str, ...]]] = [
-    ("fashion", 70_000, 10, ("firstcut", "firstcut exact", "brute force", "ncut-pytorch")),
+    ("fashion", 70_000, 10, ("leastcut", "leastcut exact", "brute force", "ncut-pytorch")),
     ("plane", 10_000, 10, (*PLANE, "scikit-learn")),
     ("plane", 30_000, 10, (*PLANE, "scikit-learn")),
     ("plane", 100_000, 10, (*PLANE, "scikit-learn")),
     ("plane", 1_000_000, 10, PLANE),
     ("plane", 10_000_000, 10, PLANE),
-    ("mixture", 10_000, 50, ("firstcut", "ncut-pytorch", "scikit-learn")),
-    ("mixture", 100_000, 50, ("firstcut", "ncut-pytorch")),
-    ("mixture", 1_000_000, 50, ("firstcut", "ncut-pytorch")),
+    ("mixture", 10_000, 50, ("leastcut", "ncut-pytorch", "scikit-learn")),
+    ("mixture", 100_000, 50, ("leastcut", "ncut-pytorch")),
+    ("mixture", 1_000_000, 50, ("leastcut", "ncut-pytorch")),
 ]
 QUICK_ROWS: list[tuple[str, int, int, tuple[str, ...]]] = [
     ("plane", 3000, 10, (*PLANE, "scikit-learn")),
-    ("mixture", 3000, 5, ("firstcut", "ncut-pytorch")),
+    ("mixture", 3000, 5, ("leastcut", "ncut-pytorch")),
 ]
 MOST_SECONDS = 400
 """What takes longer is stopped, and its row says so."""
@@ -61,8 +61,8 @@ def run(quick: bool = False) -> dict[str, Any]:
     """Return a row for every set of points and method, and how the seconds grow."""
     rows = []
     for data, n, c, methods in QUICK_ROWS if quick else ROWS:
-        if data == "fashion" and "FIRSTCUT_FASHION" not in os.environ:
-            print("fashion is left out: FIRSTCUT_FASHION names no folder", flush=True)
+        if data == "fashion" and "LEASTCUT_FASHION" not in os.environ:
+            print("fashion is left out: LEASTCUT_FASHION names no folder", flush=True)
             continue
         with tempfile.TemporaryDirectory() as folder:
             for method in methods:
@@ -80,7 +80,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     ours = {
         row["n"]: row["seconds_after_imports"]
         for row in rows
-        if row["data"] == "plane" and row["method"] == "firstcut" and "seconds" in row
+        if row["data"] == "plane" and row["method"] == "leastcut" and "seconds" in row
     }
     least, most = (100_000, 10_000_000) if not quick else (3000, 3000)
     growth = None
@@ -110,7 +110,7 @@ def _in_process(*arguments: str) -> dict[str, Any]:
 def points_of(data: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return points in float32, in random order, and what they were drawn from."""
     if data == "fashion":
-        folder = Path(os.environ["FIRSTCUT_FASHION"])
+        folder = Path(os.environ["LEASTCUT_FASHION"])
         X, y = [], []
         for part in ("train", "t10k"):
             with gzip.open(folder / f"{part}-images-idx3-ubyte.gz") as file:
@@ -135,13 +135,13 @@ def work(data: str, n: int, c: int, method: str, folder: str) -> dict[str, Any]:
     at_start = _peak()
     labels, told = None, {}
     begin, cpu = perf_counter(), process_time()
-    if method.startswith("firstcut"):
-        import firstcut
+    if method.startswith("leastcut"):
+        import leastcut
 
-        firstcut.SpectralClustering  # noqa: B018  (names are loaded when first used)
+        leastcut.SpectralClustering  # noqa: B018  (names are loaded when first used)
         ready = perf_counter()
         neighbors = "exact" if method.endswith("exact") else "auto"
-        model = firstcut.SpectralClustering(c, neighbors=neighbors, random_state=0).fit(X)
+        model = leastcut.SpectralClustering(c, neighbors=neighbors, random_state=0).fit(X)
         labels = model.labels_
         told = {"recall": model.neighbors_recall_}
     elif method == "cKDTree.query":
@@ -188,18 +188,18 @@ def work(data: str, n: int, c: int, method: str, folder: str) -> dict[str, Any]:
 
 def judge(data: str, n: int, c: int, folder: str) -> dict[str, dict[str, float]]:
     """Return the cut on the exact graph, and the NMI, of all labels in a folder."""
-    import firstcut
+    import leastcut
 
     X, y = points_of(data, n)
     # A million points in 32 dimensions would take many minutes: there it is the graph of the fit.
     exact = data != "mixture" or n <= 100_000
-    graph = firstcut.adaptive_neighbors_graph(X, neighbors="exact" if exact else "auto")
+    graph = leastcut.adaptive_neighbors_graph(X, neighbors="exact" if exact else "auto")
     found = {}
     for path in Path(folder).glob("*.npy"):
         labels = np.load(path)
         found[path.stem] = {
-            "cut_on_the_exact_graph" if exact else "cut": firstcut.cut_value(graph, labels),
-            "nmi": round(firstcut.normalized_mutual_info(y, labels), 4),
+            "cut_on_the_exact_graph" if exact else "cut": leastcut.cut_value(graph, labels),
+            "nmi": round(leastcut.normalized_mutual_info(y, labels), 4),
             "n_clusters_found": len(np.unique(labels)),
         }
     return found

@@ -1,6 +1,6 @@
 """Meshes, circuits and networks: the cut that each further second buys, ours and peers'.
 
-Graphs are read from the folder ``FIRSTCUT_GRAPHS``: symmetric CSR matrices in ``.npz`` files, of
+Graphs are read from the folder ``LEASTCUT_GRAPHS``: symmetric CSR matrices in ``.npz`` files, of
 which those in :data:`FAMILIES` are known, and beside them ``peers.json`` with the cuts of programs
 that cannot be installed from here (Graclus, without and with local search). To them come networks
 of friends, drawn as people of one year and one house would make them. Constants of the search were
@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import SpectralClustering
 from threadpoolctl import threadpool_limits
 
-import firstcut
+import leastcut
 
 FAMILIES = {
     "mesh": ("3elt", "cti", "wing_nodal", "uk", "bcsstk29", "rgg_n_2_15_s0"),
@@ -74,7 +74,7 @@ def friends(n: int, degree: int, seed: int) -> sp.csr_array:
 
 def graphs(quick: bool) -> Iterator[tuple[str, str, sp.csr_array]]:
     """Yield the family, the name and the matrix of every graph at hand."""
-    folder = Path(os.environ.get("FIRSTCUT_GRAPHS", "graphs"))
+    folder = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs"))
     for family, names in FAMILIES.items():
         for name in names[-1:] if quick else names:
             path = folder / f"{name}.npz"
@@ -87,13 +87,13 @@ def graphs(quick: bool) -> Iterator[tuple[str, str, sp.csr_array]]:
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Return a row for every graph and number of clusters, and means over the families."""
-    folder = Path(os.environ.get("FIRSTCUT_GRAPHS", "graphs"))
+    folder = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs"))
     known = folder / "peers.json"
     elsewhere = json.loads(known.read_text()) if known.exists() else {}
     rows = []
     for family, name, S in graphs(quick):
         for c in (2, 8) if quick else (2, 8, 32):
-            firstcut.partition(S, c, effort="fast", random_state=9, n_jobs=1)  # compiles
+            leastcut.partition(S, c, effort="fast", random_state=9, n_jobs=1)  # compiles
             row = {
                 "family": family, "graph": name, "was_looked_at": name in LOOKED_AT,
                 "n": S.shape[0], "edges": S.nnz // 2, "n_clusters": c,
@@ -118,7 +118,7 @@ def _ours(S: sp.csr_array, c: int) -> dict[str, Any]:
                 seen.append((time.process_time() - began, progress.cut_value))
 
             options = {"effort": effort, "random_state": seed, "lower_bound": False, "n_jobs": 1}
-            part = firstcut.partition(S, c, callback=noted, **options)
+            part = leastcut.partition(S, c, callback=noted, **options)
             seconds.append(time.process_time() - began)
             values.append(part.cut_value)
             seen.append((seconds[-1], part.cut_value))
@@ -158,7 +158,7 @@ def _timed(
         labels = np.asarray(method(*arguments))
         seconds.append(time.process_time() - began)
     whole = np.unique(labels).size == c
-    value = firstcut.cut_value(S, labels) if whole else None
+    value = leastcut.cut_value(S, labels) if whole else None
     return {"value": value, "seconds": median(seconds)}
 
 

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.neighbors import kneighbors_graph
 
-import firstcut
+import leastcut
 
 TIME_LIMIT = 20.0
 """Seconds after which a solver is stopped."""
@@ -54,8 +54,8 @@ def neighbors(points: np.ndarray) -> sp.csr_array:
 
 
 def ours(graph: sp.csr_array, n_clusters: int) -> Found:
-    """``firstcut.relax`` with everything left to it."""
-    found = firstcut.relax(graph, n_clusters, random_state=0)
+    """``leastcut.relax`` with everything left to it."""
+    found = leastcut.relax(graph, n_clusters, random_state=0)
     return found.eigenvalues, found.eigenvectors, found.solver
 
 
@@ -93,7 +93,7 @@ def measure(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int, p
         began = time.perf_counter()
         values, vectors, solver = solve(graph, n_clusters)
         seconds.append(time.perf_counter() - began)
-    matrix = firstcut.operator(graph)
+    matrix = leastcut.operator(graph)
     residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max())
     pipe.send(
         {

@@ -18,7 +18,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-import firstcut
+import leastcut
 from benchmarks._graphs import points_graph
 
 TOLERANCE = 1e-9
@@ -95,14 +95,14 @@ def _operator(matrix: sp.csr_array, invert: bool) -> tuple[Any, Callable[..., np
 
 def missed(name: str, graph: sp.csr_array, count: int, n_seeds: int) -> dict[str, Any]:
     """Return for how many seeds each solver misses a copy of one of the smallest eigenvalues."""
-    matrix = firstcut.operator(graph)
+    matrix = leastcut.operator(graph)
     truth = scipy.linalg.eigh(matrix.toarray(), eigvals_only=True)[:count].sum()
 
     def too_large(values: np.ndarray) -> bool:
         return bool(values.sum() > truth * (1.0 + CLEARLY))
 
     def relaxed(seed: int, solver: str) -> np.ndarray:
-        return firstcut.relax(graph, count, solver=solver, random_state=seed).eigenvalues
+        return leastcut.relax(graph, count, solver=solver, random_state=seed).eigenvalues
 
     seeds = range(n_seeds)
     return {
@@ -119,13 +119,13 @@ def missed(name: str, graph: sp.csr_array, count: int, n_seeds: int) -> dict[str
 
 def timed(name: str, graph: sp.csr_array, count: int) -> dict[str, Any]:
     """Return the best of three times, taken in turn, of ``relax`` and of ``eigsh`` repeated."""
-    matrix = firstcut.operator(graph)
+    matrix = leastcut.operator(graph)
     row: dict[str, Any] = {"graph": name, "n": graph.shape[0], "n_clusters": count}
     for solver, invert in (("lanczos", False), ("shift_invert", True)):
         ours, theirs = [], []
         for seed in range(3):
             began = time.perf_counter()
-            firstcut.relax(graph, count, solver=solver, random_state=seed)
+            leastcut.relax(graph, count, solver=solver, random_state=seed)
             between = time.perf_counter()
             scipy_repeated(matrix, count, seed, invert)
             ours.append(between - began)

@@ -15,12 +15,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.real_graphs import graphs
-from firstcut.cuts import Problem, as_problem
-from firstcut.partitioning.coarsening import COARSENING_RULES
-from firstcut.partitioning.levels import Coarsening, smallest_level
-from firstcut.partitioning.passes import descend, refined, spectral
-from firstcut.partitioning.spectral_start import spectral_labels
-from firstcut.relaxation.relax import relax_problem
+from leastcut.cuts import Problem, as_problem
+from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.partitioning.levels import Coarsening, smallest_level
+from leastcut.partitioning.passes import descend, refined, spectral
+from leastcut.partitioning.spectral_start import spectral_labels
+from leastcut.relaxation.relax import relax_problem
 
 
 def run(quick: bool = False) -> dict[str, Any]:

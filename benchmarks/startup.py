@@ -40,16 +40,16 @@ print(json.dumps([*import_begins, *fit_begins, *done]))
 
 PEERS = {
     "scikit-learn": ("sklearn.cluster", 'affinity="nearest_neighbors", '),
-    "firstcut": ("firstcut", ""),
+    "leastcut": ("leastcut", ""),
 }
 """What is imported, and options."""
 
 
 FIRST_CALLS = {
-    "SpectralClustering.fit": "firstcut.SpectralClustering(3, random_state=0).fit(X)",
-    "partition": "firstcut.partition(S, 3, random_state=0)",
-    "cut_path": "firstcut.cut_path(X, range(2, 6), random_state=0)",
-    "certify": "firstcut.certify(S, np.arange(len(X)) % 3, time_limit=5, random_state=0)",
+    "SpectralClustering.fit": "leastcut.SpectralClustering(3, random_state=0).fit(X)",
+    "partition": "leastcut.partition(S, 3, random_state=0)",
+    "cut_path": "leastcut.cut_path(X, range(2, 6), random_state=0)",
+    "certify": "leastcut.certify(S, np.arange(len(X)) % 3, time_limit=5, random_state=0)",
 }
 """Calls, each of which is the first in a process and on a machine."""
 
@@ -57,7 +57,7 @@ FIRST_CODE = """
 import sys, time
 import numpy as np
 from sklearn.datasets import load_iris
-import firstcut
+import leastcut
 X = load_iris().data
 S = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
 begins = time.process_time()
@@ -110,7 +110,7 @@ def datasets() -> dict[str, tuple[np.ndarray, int]]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return the median seconds of every dataset and peer, and what firstcut takes beyond."""
+    """Return the median seconds of every dataset and peer, and what leastcut takes beyond."""
     rows = []
     for name, (X, k) in list(datasets().items())[: 1 if quick else None]:
         with tempfile.TemporaryDirectory() as folder:

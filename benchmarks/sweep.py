@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from firstcut.kernels.sweep import sweep
+from leastcut.kernels.sweep import sweep
 
 
 def run(quick: bool = False) -> list[dict[str, float]]:

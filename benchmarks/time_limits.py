@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from benchmarks._graphs import grid, points_graph, power_law
 
 SHARE, SECONDS = 0.2, 0.2
@@ -26,7 +26,7 @@ SHARE, SECONDS = 0.2, 0.2
 def searched(graph: sp.csr_array, n_clusters: int, **options: Any) -> tuple[float, Any]:
     """Return the seconds of a search, and what it found."""
     began = time.perf_counter()
-    found = firstcut.partition(graph, n_clusters, random_state=0, **options)
+    found = leastcut.partition(graph, n_clusters, random_state=0, **options)
     return time.perf_counter() - began, found
 
 
@@ -39,12 +39,12 @@ def certified(name: str, graph: sp.csr_array, n_clusters: int, limit: float) -> 
     labels = searched(graph, n_clusters, effort="fast", lower_bound=False)[1].labels
     bounds: list[float] = []
 
-    def note(progress: firstcut.ProofProgress) -> None:
+    def note(progress: leastcut.ProofProgress) -> None:
         if progress.lower_bound > 0.0:
             bounds.append(progress.seconds)
 
     began = time.perf_counter()
-    found = firstcut.certify(graph, labels, time_limit=limit, random_state=0, callback=note)
+    found = leastcut.certify(graph, labels, time_limit=limit, random_state=0, callback=note)
     seconds = time.perf_counter() - began
     first = bounds[0] if bounds else 0.0
     late = seconds - max(limit, first)

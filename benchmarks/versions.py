@@ -1,6 +1,6 @@
 """This version beside another one, timed in turn in one run: does anything get slower?
 
-``FIRSTCUT_BEFORE=/path/to/other/src python -m benchmarks versions`` starts two processes, one with
+``LEASTCUT_BEFORE=/path/to/other/src python -m benchmarks versions`` starts two processes, one with
 each source tree, and asks them for the same calls in turn, so that whatever else the machine does
 meets both alike. Without the variable there is nothing to compare with and nothing is run.
 """
@@ -26,7 +26,7 @@ def cases() -> dict[str, Callable[[], Any]]:
     """Return what is timed, by name, with all inputs made and all code compiled."""
     from sklearn.datasets import load_digits, make_blobs
 
-    import firstcut
+    import leastcut
     from benchmarks import _graphs as generated
 
     rng = np.random.default_rng(0)
@@ -35,29 +35,29 @@ def cases() -> dict[str, Callable[[], Any]]:
     digits = load_digits().data
     plane, _ = make_blobs(20_000, centers=8, random_state=0)
     space, _ = make_blobs(6000, n_features=40, centers=8, cluster_std=5.0, random_state=0)
-    digits_graph = firstcut.adaptive_neighbors_graph(digits)
-    relaxation = firstcut.relax(digits_graph, 10, random_state=0)
+    digits_graph = leastcut.adaptive_neighbors_graph(digits)
+    relaxation = leastcut.relax(digits_graph, 10, random_state=0)
     random_labels = rng.integers(10, size=large.shape[0])
     complete = np.triu(rng.random((24, 24)), 1)
     complete += complete.T
-    fitted = firstcut.SpectralClustering(8, random_state=0).fit(plane)
+    fitted = leastcut.SpectralClustering(8, random_state=0).fit(plane)
 
     def partition(graph: Any, c: int, effort: str) -> Callable[[], Any]:
-        return lambda: firstcut.partition(graph, c, effort=effort, random_state=0)
+        return lambda: leastcut.partition(graph, c, effort=effort, random_state=0)
 
     def fit(X: np.ndarray, c: int, **settings: Any) -> Callable[[], Any]:
-        return lambda: firstcut.SpectralClustering(c, random_state=0, **settings).fit(X)
+        return lambda: leastcut.SpectralClustering(c, random_state=0, **settings).fit(X)
 
     def discretize(method: str) -> Callable[[], Any]:
-        return lambda: firstcut.discretize(relaxation, method, graph=digits_graph, random_state=0)
+        return lambda: leastcut.discretize(relaxation, method, graph=digits_graph, random_state=0)
 
     return {
-        "cut_value, 100,000 nodes": lambda: firstcut.cut_value(large, random_labels),
-        "adaptive neighbours, 20,000 x 2": lambda: firstcut.adaptive_neighbors_graph(plane),
-        "adaptive neighbours, 6,000 x 40": lambda: firstcut.adaptive_neighbors_graph(space),
-        "self-tuning, 20,000 x 2": lambda: firstcut.self_tuning_graph(plane),
-        "relax, digits": lambda: firstcut.relax(digits_graph, 10, random_state=0),
-        "relax, 10,000 points": lambda: firstcut.relax(middle, 10, random_state=0),
+        "cut_value, 100,000 nodes": lambda: leastcut.cut_value(large, random_labels),
+        "adaptive neighbours, 20,000 x 2": lambda: leastcut.adaptive_neighbors_graph(plane),
+        "adaptive neighbours, 6,000 x 40": lambda: leastcut.adaptive_neighbors_graph(space),
+        "self-tuning, 20,000 x 2": lambda: leastcut.self_tuning_graph(plane),
+        "relax, digits": lambda: leastcut.relax(digits_graph, 10, random_state=0),
+        "relax, 10,000 points": lambda: leastcut.relax(middle, 10, random_state=0),
         "discretize, first order": discretize("first_order"),
         "discretize, rotation": discretize("rotation"),
         "discretize, k-means": discretize("kmeans"),
@@ -67,10 +67,10 @@ def cases() -> dict[str, Callable[[], Any]]:
         "partition balanced, 1,000 nodes": partition(small, 8, "balanced"),
         "partition balanced, 10,000 nodes": partition(middle, 8, "balanced"),
         "partition thorough, 300 nodes": partition(tiny, 5, "thorough"),
-        "refine, 100,000 nodes": lambda: firstcut.refine(large, random_labels),
-        "direct_cut, 1,000 nodes": lambda: firstcut.direct_cut(grid, 5, n_init=2, random_state=0),
-        "exact_partition, 24 nodes": lambda: firstcut.exact_partition(complete, 2),
-        "cut_path, digits": lambda: firstcut.cut_path(digits, range(2, 8), random_state=0),
+        "refine, 100,000 nodes": lambda: leastcut.refine(large, random_labels),
+        "direct_cut, 1,000 nodes": lambda: leastcut.direct_cut(grid, 5, n_init=2, random_state=0),
+        "exact_partition, 24 nodes": lambda: leastcut.exact_partition(complete, 2),
+        "cut_path, digits": lambda: leastcut.cut_path(digits, range(2, 8), random_state=0),
         "fit, digits": fit(digits, 10),
         "fit, 20,000 x 2": fit(plane, 8),
         "fit spectral, digits": fit(digits, 10, solver="spectral"),
@@ -104,23 +104,23 @@ def _environment(source: str) -> dict[str, str]:
 
 
 FRESH = {
-    "import, new process": "import firstcut",
+    "import, new process": "import leastcut",
     "fit 300 points, new process": (
-        "import numpy, firstcut; X = numpy.random.default_rng(0).normal(size=(300, 2)); "
-        "firstcut.SpectralClustering(3, random_state=0).fit(X)"
+        "import numpy, leastcut; X = numpy.random.default_rng(0).normal(size=(300, 2)); "
+        "leastcut.SpectralClustering(3, random_state=0).fit(X)"
     ),
     "partition 300 nodes, new process": (
-        "import numpy, firstcut; W = numpy.random.default_rng(0).random((300, 300)); "
-        "firstcut.partition(W + W.T, 3, effort='fast', random_state=0)"
+        "import numpy, leastcut; W = numpy.random.default_rng(0).random((300, 300)); "
+        "leastcut.partition(W + W.T, 3, effort='fast', random_state=0)"
     ),
 }
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
     """Return the smallest of some timings of every case with both versions, and their ratio."""
-    before = os.environ.get("FIRSTCUT_BEFORE")
+    before = os.environ.get("LEASTCUT_BEFORE")
     if before is None:
-        print("FIRSTCUT_BEFORE names no source tree to compare with.")
+        print("LEASTCUT_BEFORE names no source tree to compare with.")
         return []
     sources = {"before": before, "after": str(HERE / "src")}
     command = [sys.executable, "-c", "from benchmarks.versions import serve; serve()"]

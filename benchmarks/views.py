@@ -3,10 +3,10 @@
 Every set of pictures has three views (``_image_views``) with a graph of adaptive neighbours each.
 Compared on the objective Σ_v √cut_v, normalized cuts, and on the classes that nobody has looked at:
 
-- each view by itself, and the plain mean of the graphs, by ``firstcut.partition``;
+- each view by itself, and the plain mean of the graphs, by ``leastcut.partition``;
 - the eigenvectors of auto-weighted multiple graph learning (AMGL: Nie, Li, Li, IJCAI 2016) and
   k-means on their rows, written from the paper's formulas;
-- ``firstcut.partition_views`` with weights that are learned, and with equal ones.
+- ``leastcut.partition_views`` with weights that are learned, and with equal ones.
 
 Everything has the same effort and seed. No constant of the search was set on any of these sets.
 Sets whose files are not at hand are left out.
@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-import firstcut
+import leastcut
 from benchmarks._image_views import VIEWS
 
 SETS: dict[str, tuple[str, str, str]] = {
@@ -46,7 +46,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows = {}
     for name in QUICK if quick else SETS:
         try:
-            found = firstcut.datasets.load(name, download=False)
+            found = leastcut.datasets.load(name, download=False)
         except FileNotFoundError:
             print(f"{name} is not at hand", flush=True)
             continue
@@ -62,31 +62,31 @@ def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict
     c, graphs = int(np.unique(y).size), [graph_of(VIEWS[name](images)) for name in names]
     options: dict[str, Any] = {"effort": effort, "random_state": SEED, "lower_bound": False}
     ways: dict[str, Any] = {
-        name: lambda graph=graph: firstcut.partition(graph, c, **options).labels
+        name: lambda graph=graph: leastcut.partition(graph, c, **options).labels
         for name, graph in zip(names, graphs, strict=True)
     }
-    ways["mean"] = lambda: firstcut.partition(sum(graphs) / len(graphs), c, **options).labels
+    ways["mean"] = lambda: leastcut.partition(sum(graphs) / len(graphs), c, **options).labels
     ways["AMGL"] = lambda: amgl(graphs, c)
     for name, weights in (("partition_views", "auto"), ("equal weights", "equal")):
         ways[name] = lambda weights=weights: (
-            firstcut.partition_views(graphs, c, weights, **options).labels
+            leastcut.partition_views(graphs, c, weights, **options).labels
         )
     scores, found = {}, {}
     for name, way in ways.items():
         begin = perf_counter()
         found[name] = labels = way()
         seconds = perf_counter() - begin
-        cuts = [firstcut.cut_value(graph, labels) for graph in graphs]
+        cuts = [leastcut.cut_value(graph, labels) for graph in graphs]
         scores[name] = {
             "objective": float(np.sum(np.sqrt(cuts))),
             "cuts": cuts,
-            "nmi": round(firstcut.normalized_mutual_info(y, labels), 4),
-            "accuracy": round(firstcut.clustering_accuracy(y, labels), 4),
+            "nmi": round(leastcut.normalized_mutual_info(y, labels), 4),
+            "accuracy": round(leastcut.clustering_accuracy(y, labels), 4),
             "seconds": round(seconds, 2),
         }
     # Bounds are of all partitions, so that those of a short search from the labels are theirs.
     init = found["partition_views"]
-    bounded = firstcut.partition_views(
+    bounded = leastcut.partition_views(
         graphs, c, effort="fast", init=init, random_state=SEED, lower_bound=True
     )
     return {
@@ -101,12 +101,12 @@ def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict
 
 def graph_of(features: np.ndarray) -> sp.csr_array:
     """Return the graph of a view, its features divided by the largest of all."""
-    return firstcut.adaptive_neighbors_graph(features / np.abs(features).max())
+    return leastcut.adaptive_neighbors_graph(features / np.abs(features).max())
 
 
 def amgl(graphs: list[sp.csr_array], n_clusters: int) -> np.ndarray:
     """Weigh views by 1 / (2 √tr(Fᵀ L_v F)) and take eigenvectors F in turn, then k-means."""
-    operators = [firstcut.operator(graph) for graph in graphs]
+    operators = [leastcut.operator(graph) for graph in graphs]
     weights = np.ones(len(graphs))
     rng = np.random.default_rng(SEED)
     start = rng.normal(size=graphs[0].shape[0])

@@ -17,9 +17,9 @@ from scipy.spatial.distance import cdist
 from sklearn import datasets
 from sklearn.neighbors import kneighbors_graph, radius_neighbors_graph
 
-import firstcut
-from firstcut.distance_check import looks_like_distances
-from firstcut.graph import as_graph
+import leastcut
+from leastcut.distance_check import looks_like_distances
+from leastcut.graph import as_graph
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation")
 KERNELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -67,9 +67,9 @@ def checking(quick: bool) -> dict[str, object]:
     """Look for distances in a large sparse graph, and cut it."""
     n = 5_000 if quick else 300_000
     X = np.random.default_rng(0).random((n, 3))
-    graph = as_graph(firstcut.adaptive_neighbors_graph(X, n_neighbors=10))
+    graph = as_graph(leastcut.adaptive_neighbors_graph(X, n_neighbors=10))
     look = best(lambda: looks_like_distances(graph.matrix))
-    whole = best(lambda: firstcut.partition(graph, 10, effort="fast", random_state=0), 1)
+    whole = best(lambda: leastcut.partition(graph, 10, effort="fast", random_state=0), 1)
     return {
         "what": "looking for distances",
         "nodes": n,
@@ -141,7 +141,7 @@ def affinities(points: list[tuple[str, np.ndarray]]) -> Iterator[tuple[str, obje
     """Yield graphs of points, of all pairs and of neighbours, each without self-loops."""
     for name, X in points:
         for kind in ("adaptive_neighbors", "nearest_neighbors", "self_tuning"):
-            yield f"{name}, {kind}", getattr(firstcut, f"{kind}_graph")(X)
+            yield f"{name}, {kind}", getattr(leastcut, f"{kind}_graph")(X)
         D = cdist(X, X)
         D = (D + D.T) / (2 * np.median(D))
         near = kneighbors_graph(X, 10).toarray()

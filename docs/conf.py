@@ -20,12 +20,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 import reference  # noqa: E402
 
-import firstcut  # noqa: E402
+import leastcut  # noqa: E402
 
-project = "firstcut"
-author = "The firstcut developers"
+project = "leastcut"
+author = "The leastcut developers"
 copyright = author
-release = version = firstcut.__version__
+release = version = leastcut.__version__
 
 extensions = [
     "myst_parser",
@@ -79,7 +79,7 @@ sphinx_gallery_conf = {
 # -- what it looks like
 
 html_theme = "pydata_sphinx_theme"
-html_title = "firstcut"
+html_title = "leastcut"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["results/report.html"]

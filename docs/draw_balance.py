@@ -28,7 +28,7 @@ def methods(rows: list[dict[str, Any]]) -> str:
     """Every method beside the best of all, by game and half of the graphs."""
     names = sorted(
         dict.fromkeys(name for row in rows for name in row["methods"]),
-        key=lambda name: not name.startswith("firstcut"),
+        key=lambda name: not name.startswith("leastcut"),
     )
     table = []
     for name in names:
@@ -86,7 +86,7 @@ def _over(row: dict[str, Any] | None) -> str:
         found["is_balanced"] for name, found in row["methods"].items() if name.startswith("KaHIP")
     ):
         return "–"
-    ours = row["methods"]["firstcut, balanced"]["edge cut"]
+    ours = row["methods"]["leastcut, balanced"]["edge cut"]
     return f"{ours / _best(row, 'KaHIP', 'edge cut'):.3f}"
 
 

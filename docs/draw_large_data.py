@@ -126,7 +126,7 @@ def beside_dask_ml(result: dict[str, Any]) -> str:
     """dask-ml's estimator on the same cluster and data."""
     rows = []
     for row in result["beside_dask_ml"]:
-        name = row["method"] if row["method"] == "firstcut" else f"dask-ml, {row['method']}"
+        name = row["method"] if row["method"] == "leastcut" else f"dask-ml, {row['method']}"
         if "seconds" in row:
             cells = [
                 seconds(row["seconds"]),
@@ -240,8 +240,8 @@ def draw(result: dict[str, Any]) -> None:
     """Draw seconds against points, both on logarithmic scales."""
     import matplotlib.pyplot as plt
 
-    from firstcut.page_design.figures import STYLE
-    from firstcut.page_design.palette import BLUE, ORANGE, TEAL
+    from leastcut.page_design.figures import STYLE
+    from leastcut.page_design.palette import BLUE, ORANGE, TEAL
 
     lines = {
         "two bananas": (BLUE, "o-"),

@@ -1,6 +1,6 @@
 """Draw how far methods are above the smallest cut, and renew the table of ``choosing.md``.
 
-Reads the tables that ``firstcut paper report`` writes into ``docs/results``. The figure goes to
+Reads the tables that ``leastcut paper report`` writes into ``docs/results``. The figure goes to
 ``docs/choosing.svg``, and the table behind ``<!-- methods -->`` into ``choosing.md``.
 """
 
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 
-from firstcut.page_design.figures import STYLE
-from firstcut.page_design.palette import BLUE, INK
+from leastcut.page_design.figures import STYLE
+from leastcut.page_design.palette import BLUE, INK
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS / "results"

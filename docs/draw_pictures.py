@@ -1,4 +1,4 @@
-"""Draw every picture of ``firstcut.plot`` once, on small data, into ``docs/pictures.png``."""
+"""Draw every picture of ``leastcut.plot`` once, on small data, into ``docs/pictures.png``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import networkx as nx
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 
 DOCS = Path(__file__).parent
 N_DIGITS = 600
@@ -19,24 +19,24 @@ N_DIGITS = 600
 def main() -> None:
     """Draw the wines, the first digits and a club, each where it shows most."""
     wine = scale(load_wine().data)
-    graph = firstcut.adaptive_neighbors_graph(wine)
-    path = firstcut.cut_path(wine, range(2, 9), random_state=0)
-    digits = firstcut.SpectralClustering(10, random_state=0).fit(load_digits().data[:N_DIGITS])
+    graph = leastcut.adaptive_neighbors_graph(wine)
+    path = leastcut.cut_path(wine, range(2, 9), random_state=0)
+    digits = leastcut.SpectralClustering(10, random_state=0).fit(load_digits().data[:N_DIGITS])
     club = nx.karate_club_graph()
-    found = firstcut.partition(club, 4, random_state=0)
+    found = leastcut.partition(club, 4, random_state=0)
     told: list[Any] = []
-    firstcut.certify(graph, path[3].labels, time_limit=60, callback=told.append)
+    leastcut.certify(graph, path[3].labels, time_limit=60, callback=told.append)
 
     figure, axes = plt.subplots(2, 4, figsize=(17, 8.2), layout="constrained")
     first, second = axes
-    firstcut.plot.evidence(path, ax=first[0])
-    firstcut.plot.cut_values(path, ax=first[1])
-    firstcut.plot.embedding(digits, ax=first[2])
-    firstcut.plot.affinity(digits, ax=first[3])
-    firstcut.plot.sizes(digits, ax=second[0])
-    firstcut.plot.graph(found, club, ax=second[1])
-    firstcut.plot.comparison(firstcut.compare(graph, 3, random_state=0), ax=second[2])
-    firstcut.plot.closing_in(told, ax=second[3])
+    leastcut.plot.evidence(path, ax=first[0])
+    leastcut.plot.cut_values(path, ax=first[1])
+    leastcut.plot.embedding(digits, ax=first[2])
+    leastcut.plot.affinity(digits, ax=first[3])
+    leastcut.plot.sizes(digits, ax=second[0])
+    leastcut.plot.graph(found, club, ax=second[1])
+    leastcut.plot.comparison(leastcut.compare(graph, 3, random_state=0), ax=second[2])
+    leastcut.plot.closing_in(told, ax=second[3])
     figure.savefig(DOCS / "pictures.png", dpi=80, metadata={"Software": None})
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from firstcut.page_design.figures import STYLE
-from firstcut.page_design.palette import BLUE, ORANGE, SOFT, TEAL
+from leastcut.page_design.figures import STYLE
+from leastcut.page_design.palette import BLUE, ORANGE, SOFT, TEAL
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 SIZES = {"1M": 10**6, "5M": 5 * 10**6, "10M": 10**7, "20M": 2 * 10**7}
 LINES = {
-    "firstcut": (BLUE, "o", "-"),
+    "leastcut": (BLUE, "o", "-"),
     "cKDTree.query": (SOFT, "v", ":"),
     "scikit-learn": (ORANGE, "s", "--"),
     "ncut-pytorch": (TEAL, "^", "-."),

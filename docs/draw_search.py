@@ -12,12 +12,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-import firstcut
-from firstcut.cuts import Problem, as_problem
-from firstcut.page_design.figures import STYLE
-from firstcut.page_design.palette import BLUE, INK, ORANGE, SOFT, TEAL
-from firstcut.partitioning.levels import agglomerate, build
-from firstcut.partitioning.refinement import refine_problem
+import leastcut
+from leastcut.cuts import Problem, as_problem
+from leastcut.page_design.figures import STYLE
+from leastcut.page_design.palette import BLUE, INK, ORANGE, SOFT, TEAL
+from leastcut.partitioning.levels import agglomerate, build
+from leastcut.partitioning.refinement import refine_problem
 
 DOCS = Path(__file__).parent
 N_POINTS, N_CLUSTERS, SMALLEST, SEED = 260, 3, 24, 44
@@ -65,7 +65,7 @@ def main() -> None:
     """Draw it."""
     rng = np.random.default_rng(SEED)
     X = rng.uniform(size=(N_POINTS, 2)) * (1.5, 1.0)
-    finest = as_problem(firstcut.adaptive_neighbors_graph(X, n_neighbors=7), "normalized")
+    finest = as_problem(leastcut.adaptive_neighbors_graph(X, n_neighbors=7), "normalized")
 
     # 1. Down: gather nodes until few are left.
     steps = build(finest, rng, SMALLEST)

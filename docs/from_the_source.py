@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import firstcut
-from firstcut.discretization import OPTIONS
-from firstcut.partitioning.coarsening import COARSENING_RULES
+import leastcut
+from leastcut.discretization import OPTIONS
+from leastcut.partitioning.coarsening import COARSENING_RULES
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "docs" / "extending.md", ROOT / "docs" / "names.md")
@@ -55,39 +55,39 @@ def _options(options: dict[str, Any]) -> str:
 
 
 def _affinity(name: str) -> tuple[str, ...]:
-    affinity = firstcut.AFFINITIES[name]
+    affinity = leastcut.AFFINITIES[name]
     return affinity.takes, _options(affinity.parameters)
 
 
 def _discretizer(name: str) -> tuple[str, ...]:
-    return _summary(firstcut.DISCRETIZERS[name]), _options(OPTIONS[name])
+    return _summary(leastcut.DISCRETIZERS[name]), _options(OPTIONS[name])
 
 
 def _effort(name: str) -> tuple[str, ...]:
-    effort = firstcut.EFFORTS[name]
+    effort = leastcut.EFFORTS[name]
     return " → ".join(effort.stages), " + ".join(effort.coarsening)
 
 
 def _cut(name: str) -> tuple[str, ...]:
-    cut = firstcut.CUTS[name]
+    cut = leastcut.CUTS[name]
     return (f"{cut.constant:g} + {cut.per_degree:g} · degree",)
 
 
 REGISTRIES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[str], tuple[str, ...]]]] = {
-    "AFFINITIES": (firstcut.AFFINITIES, ("X is", "parameters"), _affinity),
+    "AFFINITIES": (leastcut.AFFINITIES, ("X is", "parameters"), _affinity),
     "EIGENSOLVERS": (
-        firstcut.EIGENSOLVERS,
+        leastcut.EIGENSOLVERS,
         ("what it does",),
-        lambda name: (_summary(firstcut.EIGENSOLVERS[name]),),
+        lambda name: (_summary(leastcut.EIGENSOLVERS[name]),),
     ),
-    "DISCRETIZERS": (firstcut.DISCRETIZERS, ("what it does", "options"), _discretizer),
-    "EFFORTS": (firstcut.EFFORTS, ("stages", "coarsening rules"), _effort),
+    "DISCRETIZERS": (leastcut.DISCRETIZERS, ("what it does", "options"), _discretizer),
+    "EFFORTS": (leastcut.EFFORTS, ("stages", "coarsening rules"), _effort),
     "COARSENING_RULES": (
         COARSENING_RULES,
         ("what it does",),
         lambda name: (_summary(COARSENING_RULES[name]),),
     ),
-    "CUTS": (firstcut.CUTS, ("weight of a node",), _cut),
+    "CUTS": (leastcut.CUTS, ("weight of a node",), _cut),
 }
 """Every registry, the heads of its columns beyond the name, and how a row is made."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import firstcut
+import leastcut
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "From a graph to labels": (
@@ -63,16 +63,16 @@ def public_names() -> dict[str, Any]:
     """Return every public name with what it stands for; raise if one is under no heading."""
     listed = {name for names in SECTIONS.values() for name in names}
     # Not ``__all__``, which leaves out what ``import *`` would shadow, as operator.
-    public = [name for name in dir(firstcut) if not name.startswith("__")]
+    public = [name for name in dir(leastcut) if not name.startswith("__")]
     missing = sorted(set(public) - listed)
     if missing:
         raise ValueError(f"docs/reference.py lists no heading for {', '.join(missing)}.")
-    return {name: getattr(firstcut, name) for name in public}
+    return {name: getattr(leastcut, name) for name in public}
 
 
 def is_module(name: str) -> bool:
     """Whether a name is that of a module, which may be offered without being in ``__all__``."""
-    return name in SECTIONS["Modules"] and find_spec(f"firstcut.{name}") is not None
+    return name in SECTIONS["Modules"] and find_spec(f"leastcut.{name}") is not None
 
 
 def functions_of(module: ModuleType) -> list[str]:
@@ -90,7 +90,7 @@ def functions_of(module: ModuleType) -> list[str]:
 def registry(name: str, names: dict[str, Any]) -> list[str]:
     """Return the lines that describe a dict of parts: its keys, with a link to what they mean."""
     keys = ", ".join(f'``"{key}"``' for key in names)
-    return [f"``firstcut.{name}``", f"   {keys}. See :doc:`/names`.", ""]
+    return [f"``leastcut.{name}``", f"   {keys}. See :doc:`/names`.", ""]
 
 
 def table(prefix: str, names: list[str]) -> list[str]:
@@ -110,17 +110,17 @@ def page() -> str:
         lines += [heading, "-" * len(heading), ""]
         plain = []
         for name in there:
-            part = importlib.import_module(f"firstcut.{name}") if is_module(name) else public[name]
+            part = importlib.import_module(f"leastcut.{name}") if is_module(name) else public[name]
             if inspect.ismodule(part):
-                lines += [f"``firstcut.{name}``", "~" * (len(name) + 13), ""]
+                lines += [f"``leastcut.{name}``", "~" * (len(name) + 13), ""]
                 lines += [(inspect.getdoc(part) or "").splitlines()[0], ""]
-                lines += table(f"firstcut.{name}", functions_of(part))
+                lines += table(f"leastcut.{name}", functions_of(part))
             elif isinstance(part, dict):
                 lines += registry(name, part)
             else:
                 plain.append(name)
         if plain:
-            lines += table("firstcut", plain)
+            lines += table("leastcut", plain)
     return "\n".join(lines) + "\n"
 
 

@@ -15,15 +15,15 @@ import numpy as np
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 
 COLUMNS = f"{'method':<20}{'cut value':>11}{'clusters':>10}{'accuracy':>10}{'NMI':>8}{'seconds':>9}"
 
 
-def compare(title: str, graph, y: np.ndarray, cut: str) -> firstcut.Comparison:
+def compare(title: str, graph, y: np.ndarray, cut: str) -> leastcut.Comparison:
     """Print the table of one dataset and cut; return what was compared."""
     n_clusters = len(np.unique(y))
-    found = firstcut.compare(graph, n_clusters, cut, random_state=0)
+    found = leastcut.compare(graph, n_clusters, cut, random_state=0)
     best = found.best.cut_value
     print(f"\n{title}, {cut} cut into {n_clusters}: no partition is below {found.lower_bound:.4f}")
     print(COLUMNS)
@@ -31,13 +31,13 @@ def compare(title: str, graph, y: np.ndarray, cut: str) -> firstcut.Comparison:
         mark = "*" if row.cut_value <= best * (1 + 1e-9) else " "
         print(
             f"{row.method:<20}{row.cut_value:>10.4f}{mark}{len(row.sizes):>10}"
-            f"{firstcut.clustering_accuracy(y, row.labels):>10.3f}"
-            f"{firstcut.normalized_mutual_info(y, row.labels):>8.3f}{row.seconds:>9.2f}"
+            f"{leastcut.clustering_accuracy(y, row.labels):>10.3f}"
+            f"{leastcut.normalized_mutual_info(y, row.labels):>8.3f}{row.seconds:>9.2f}"
         )
     return found
 
 
-def picture(path: Path, images: np.ndarray, found: firstcut.Comparison) -> None:
+def picture(path: Path, images: np.ndarray, found: leastcut.Comparison) -> None:
     """Draw the cut value of every method, and the mean image of every cluster of the best."""
     import matplotlib
 
@@ -48,7 +48,7 @@ def picture(path: Path, images: np.ndarray, found: firstcut.Comparison) -> None:
     left, right = figure.subfigures(1, 2, width_ratios=[1.25, 1])
     # Next to the bar of direct_cut, the others could not be told apart.
     rows = tuple(row for row in found.compared if row.method != "direct_cut")
-    firstcut.plot.comparison(replace(found, compared=rows), ax=left.subplots())
+    leastcut.plot.comparison(replace(found, compared=rows), ax=left.subplots())
     best = found.best
     right.suptitle(f"The clusters of {best.method}: mean image and size", fontsize=10)
     for k, cell in enumerate(right.subplots(2, 5).flat):
@@ -70,8 +70,8 @@ def main() -> None:
         ("Wine", scale(wine.data), wine.target),
         ("Digits", digits.data, digits.target),
     ]:
-        graph = firstcut.adaptive_neighbors_graph(X)
-        for cut in firstcut.CUTS:
+        graph = leastcut.adaptive_neighbors_graph(X)
+        for cut in leastcut.CUTS:
             found = compare(f"{title} ({len(y)} points)", graph, y, cut)
     picture(path, digits.images, found)
 

@@ -13,9 +13,9 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 
-import firstcut
+import leastcut
 
-n = int(os.environ.get("FIRSTCUT_EXAMPLE_POINTS", 1_000_000))
+n = int(os.environ.get("LEASTCUT_EXAMPLE_POINTS", 1_000_000))
 
 # %%
 # A face: a ring around two eyes and a mouth, four clusters of very different size.
@@ -30,12 +30,12 @@ eyes += rng.normal(0, 0.08, (n, 2))
 X = np.where(part[:, None] < 2, curves, eyes).astype(np.float32)
 
 began = time.perf_counter()
-graph = firstcut.anchor_graph(X, n_anchors=1000, random_state=0)
+graph = leastcut.anchor_graph(X, n_anchors=1000, random_state=0)
 between = time.perf_counter()
-found = firstcut.partition(graph, 4, effort="fast", random_state=0, lower_bound=False)
+found = leastcut.partition(graph, 4, effort="fast", random_state=0, lower_bound=False)
 ended = time.perf_counter()
 print(f"{n:,} points tied in {between - began:.1f} s, cut in {ended - between:.1f} s")
-print(f"accuracy {firstcut.clustering_accuracy(part, found.labels):.4f}, cut {found.cut_value:.2g}")
+print(f"accuracy {leastcut.clustering_accuracy(part, found.labels):.4f}, cut {found.cut_value:.2g}")
 
 # %%
 # Left, some of the points in the colours of their clusters. Right, the anchors: the area of a dot

@@ -10,10 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-import firstcut
+import leastcut
 
 digits = load_digits()
-model = firstcut.SpectralClustering(n_clusters=10, random_state=0).fit(digits.data)
+model = leastcut.SpectralClustering(n_clusters=10, random_state=0).fit(digits.data)
 
 # %%
 # Every fit knows the value of its cut. The lower bound is what no clustering of this graph into ten
@@ -21,7 +21,7 @@ model = firstcut.SpectralClustering(n_clusters=10, random_state=0).fit(digits.da
 
 print(f"cut value    {model.cut_value_:.4f}")
 print(f"lower bound  {model.lower_bound_:.4f}")
-print(f"accuracy     {firstcut.clustering_accuracy(digits.target, model.labels_):.3f}")
+print(f"accuracy     {leastcut.clustering_accuracy(digits.target, model.labels_):.3f}")
 
 # %%
 # The mean image of every cluster, with its size, and the digit that most of it are.

@@ -12,24 +12,24 @@ import matplotlib.pyplot as plt
 import sklearn.cluster
 from sklearn.datasets import load_digits
 
-import firstcut
+import leastcut
 
 X, y = load_digits(return_X_y=True)
 settings = {"n_clusters": 10, "affinity": "nearest_neighbors", "random_state": 0}
 
 # %%
 # Both build the same graph. What differs is the cut: scikit-learn's is read off the eigenvectors by
-# k-means, firstcut's is the smallest that a search finds.
+# k-means, leastcut's is the smallest that a search finds.
 
-firstcut.SpectralClustering(**settings).fit(X)  # the first fit after an install compiles
+leastcut.SpectralClustering(**settings).fit(X)  # the first fit after an install compiles
 values = {}
-for library in (sklearn.cluster, firstcut):
+for library in (sklearn.cluster, leastcut):
     began = time.perf_counter()
     model = library.SpectralClustering(**settings).fit(X)
     seconds = time.perf_counter() - began
     name, graph = library.__name__.split(".")[0], model.affinity_matrix_
-    values[name] = firstcut.cut_value(graph, model.labels_)
-    accuracy = firstcut.clustering_accuracy(y, model.labels_)
+    values[name] = leastcut.cut_value(graph, model.labels_)
+    accuracy = leastcut.clustering_accuracy(y, model.labels_)
     print(f"{name:<9} cut {values[name]:.4f}, accuracy {accuracy:.3f}, {seconds:.2f} s")
 
 # %%
@@ -38,6 +38,6 @@ for library in (sklearn.cluster, firstcut):
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 model.plot("sizes", ax=left)
 methods = ["kmeans", "kmeans_norm", "cluster_qr", "first_order", "partition"]
-compared = firstcut.compare(graph, 10, methods=methods, effort="auto", random_state=0)
-firstcut.plot.comparison(compared, ax=right)
+compared = leastcut.compare(graph, 10, methods=methods, effort="auto", random_state=0)
+leastcut.plot.comparison(compared, ax=right)
 plt.show()

@@ -2,7 +2,7 @@
 How many clusters?
 ==================
 
-178 wines by thirteen measurements. :func:`firstcut.cut_path` cuts one graph into many numbers of
+178 wines by thirteen measurements. :func:`leastcut.cut_path` cuts one graph into many numbers of
 clusters and says which number the evidence speaks for; that they come from three cultivars is
 nowhere in it.
 """
@@ -11,10 +11,10 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 
 X, cultivar = load_wine(return_X_y=True)
-path = firstcut.cut_path(scale(X), range(2, 13), random_state=0)
+path = leastcut.cut_path(scale(X), range(2, 13), random_state=0)
 print(path)
 
 # %%
@@ -22,12 +22,12 @@ print(path)
 
 found = path[path.best]
 print(found)
-print(f"accuracy {firstcut.clustering_accuracy(cultivar, found.labels):.3f}")
+print(f"accuracy {leastcut.clustering_accuracy(cultivar, found.labels):.3f}")
 
 # %%
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
 path.plot(ax=left)
 path.plot("cut_values", ax=middle)
-firstcut.plot.embedding(found, firstcut.adaptive_neighbors_graph(scale(X)), ax=right)
+leastcut.plot.embedding(found, leastcut.adaptive_neighbors_graph(scale(X)), ax=right)
 plt.show()

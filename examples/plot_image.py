@@ -2,7 +2,7 @@
 Segments of a photograph
 ========================
 
-:func:`firstcut.image_graph` joins pixels unless a contour lies between them. Its smallest cuts then
+:func:`leastcut.image_graph` joins pixels unless a contour lies between them. Its smallest cuts then
 run along contours, and not through plain areas.
 """
 
@@ -10,10 +10,10 @@ import matplotlib.pyplot as plt
 from skimage import data
 from skimage.segmentation import mark_boundaries
 
-import firstcut
+import leastcut
 
 image = data.coffee()[::2, ::2]
-graph = firstcut.image_graph(image)
+graph = leastcut.image_graph(image)
 print(f"{graph.shape[0]:,} pixels, {graph.nnz:,} entries")
 
 # %%
@@ -22,7 +22,7 @@ print(f"{graph.shape[0]:,} pixels, {graph.nnz:,} entries")
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 2.9), layout="constrained")
 for n_clusters, panel in zip((3, 6, 16), panels, strict=True):
-    found = firstcut.partition(graph, n_clusters, effort="fast", random_state=0)
+    found = leastcut.partition(graph, n_clusters, effort="fast", random_state=0)
     segments = graph.to_image(found.labels)
     panel.imshow(mark_boundaries(image, segments, color=(1, 1, 0)))
     panel.set_title(f"{n_clusters} segments, cut {found.cut_value:.2g}")

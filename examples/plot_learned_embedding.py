@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-import firstcut
+import leastcut
 
 texts = []
 for name in ("cluster", "fft", "integrate", "linalg", "ndimage", "optimize", "signal", "stats"):
@@ -30,9 +30,9 @@ print(f"{len(texts)} texts, {vectors.shape[0]} words, vectors of {vectors.shape[
 # %%
 # ``metric="cosine"`` in the estimator, or in the function that makes the graph: the same clusters.
 
-model = firstcut.SpectralClustering(9, metric="cosine", random_state=0).fit(vectors)
-graph = firstcut.adaptive_neighbors_graph(vectors, metric="cosine")
-ready_made = firstcut.SpectralClustering(9, affinity="precomputed", random_state=0).fit(graph)
+model = leastcut.SpectralClustering(9, metric="cosine", random_state=0).fit(vectors)
+graph = leastcut.adaptive_neighbors_graph(vectors, metric="cosine")
+ready_made = leastcut.SpectralClustering(9, affinity="precomputed", random_state=0).fit(graph)
 print(f"cut {model.cut_value_:.4f}, and {ready_made.cut_value_:.4f} of the graph made before")
 
 words, often = reader.get_feature_names_out(), np.asarray(uses.sum(axis=0)).ravel()
@@ -43,6 +43,6 @@ for cluster in range(9):
 # %%
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-firstcut.plot.embedding(model, ax=left)
-firstcut.plot.affinity(model, ax=right)
+leastcut.plot.embedding(model, ax=left)
+leastcut.plot.affinity(model, ax=right)
 plt.show()

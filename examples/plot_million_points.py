@@ -12,9 +12,9 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 
-import firstcut
+import leastcut
 
-n = int(os.environ.get("FIRSTCUT_EXAMPLE_POINTS", 1_000_000))
+n = int(os.environ.get("LEASTCUT_EXAMPLE_POINTS", 1_000_000))
 
 # %%
 # Seven rings that lie in one another, with noise, so that no centre belongs to any of them.
@@ -26,12 +26,12 @@ radius = ring + 1 + rng.normal(0, 0.12, n)
 X = np.column_stack((radius * np.cos(angle), radius * np.sin(angle)))
 
 began = time.perf_counter()
-graph = firstcut.nearest_neighbors_graph(X, 10)
+graph = leastcut.nearest_neighbors_graph(X, 10)
 between = time.perf_counter()
-found = firstcut.partition(graph, 7, effort="fast", random_state=0)
+found = leastcut.partition(graph, 7, effort="fast", random_state=0)
 ended = time.perf_counter()
 print(f"graph of {graph.nnz:,} entries in {between - began:.1f} s, cut in {ended - between:.1f} s")
-print(f"accuracy {firstcut.clustering_accuracy(ring, found.labels):.4f}, cut {found.cut_value:.2g}")
+print(f"accuracy {leastcut.clustering_accuracy(ring, found.labels):.4f}, cut {found.cut_value:.2g}")
 
 # %%
 

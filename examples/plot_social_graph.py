@@ -9,10 +9,10 @@ and the clusters come back by name.
 import matplotlib.pyplot as plt
 import networkx as nx
 
-import firstcut
+import leastcut
 
 novel = nx.les_miserables_graph()  # an edge weighs as many chapters as two share
-found = firstcut.partition(novel, 6, lower_bound="tight", random_state=0)
+found = leastcut.partition(novel, 6, lower_bound="tight", random_state=0)
 print(f"cut value {found.cut_value:.4f}, and no cut into six is below {found.lower_bound:.4f}")
 
 # %%
@@ -31,7 +31,7 @@ for number in range(6):
 
 figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
 positions = nx.spring_layout(novel, k=0.35, iterations=200, seed=3)
-firstcut.plot.graph(found, novel, [positions[name] for name in novel], ax=axes)
+leastcut.plot.graph(found, novel, [positions[name] for name in novel], ax=axes)
 for name in first:
     box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     axes.annotate(name, positions[name], (6, 6), textcoords="offset points", bbox=box)

@@ -13,22 +13,22 @@ import matplotlib.pyplot as plt
 from skimage import data
 from skimage.segmentation import mark_boundaries
 
-import firstcut
+import leastcut
 
 image = data.chelsea()
-regions = firstcut.image_graph(image, superpixels=1000)
-found = firstcut.partition(regions, 7, random_state=0)
+regions = leastcut.image_graph(image, superpixels=1000)
+found = leastcut.partition(regions, 7, random_state=0)
 rough = regions.to_image(found.labels)
 
 # %%
 # The same segments on the graph of all pixels: the value is the same. ``init`` lets them take part
 # in a search there, which returns nothing worse.
 
-pixels = firstcut.image_graph(image)
+pixels = leastcut.image_graph(image)
 print(f"{regions.shape[0]} regions: {found.cut_value:.5f}")
-print(f"{pixels.shape[0]} pixels: {firstcut.cut_value(pixels, rough.ravel()):.5f}")
+print(f"{pixels.shape[0]} pixels: {leastcut.cut_value(pixels, rough.ravel()):.5f}")
 began = time.perf_counter()
-better = firstcut.partition(pixels, 7, effort="fast", init=rough.ravel(), random_state=0)
+better = leastcut.partition(pixels, 7, effort="fast", init=rough.ravel(), random_state=0)
 print(f"searched by pixels: {better.cut_value:.5f}, in {time.perf_counter() - began:.1f} s")
 
 # %%

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-import firstcut
+import leastcut
 
 SUBPACKAGES = [
     "numpy.linalg", "numpy.ma", "numpy.polynomial", "scipy.fft", "scipy.integrate",
@@ -36,10 +36,10 @@ words = TfidfVectorizer(stop_words="english", token_pattern=r"\b[a-z_]{3,}\b",
                         min_df=3, max_df=0.3, sublinear_tf=True)  # fmt: skip
 X = words.fit_transform(texts)
 print(f"{X.shape[0]} functions, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} words each")
-graph = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, metric="cosine")
-found = firstcut.partition(graph, len(SUBPACKAGES), random_state=0)
+graph = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, metric="cosine")
+found = leastcut.partition(graph, len(SUBPACKAGES), random_state=0)
 print(
-    f"agreement with the subpackages: {firstcut.normalized_mutual_info(sources, found.labels):.2f}"
+    f"agreement with the subpackages: {leastcut.normalized_mutual_info(sources, found.labels):.2f}"
 )
 
 # %%

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import torch
 from sklearn.datasets import load_digits
 
-import firstcut
+import leastcut
 
 digits = load_digits()
 X, y = digits.data[:500] / 16.0, digits.target[:500]
@@ -50,16 +50,16 @@ with torch.no_grad():
 
 graph = (learned + learned.T) / 2
 options = {"n_clusters": 10, "random_state": 0}
-by_graph = firstcut.SpectralClustering(**options, affinity="precomputed").fit(graph)
-by_embedding = firstcut.SpectralClustering(**options).fit(embedding)
-by_pixels = firstcut.SpectralClustering(**options).fit(X)
+by_graph = leastcut.SpectralClustering(**options, affinity="precomputed").fit(graph)
+by_embedding = leastcut.SpectralClustering(**options).fit(embedding)
+by_pixels = leastcut.SpectralClustering(**options).fit(X)
 for name, model in (("graph", by_graph), ("embedding", by_embedding), ("pixels", by_pixels)):
-    agreement = firstcut.normalized_mutual_info(y, model.labels_)
+    agreement = leastcut.normalized_mutual_info(y, model.labels_)
     print(f"{name}: cut {model.cut_value_:.3f}, NMI {agreement:.3f}")
 
 # %%
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-firstcut.plot.affinity(by_graph, ax=left)
-firstcut.plot.embedding(by_embedding, ax=right)
+leastcut.plot.affinity(by_graph, ax=left)
+leastcut.plot.embedding(by_embedding, ax=right)
 plt.show()

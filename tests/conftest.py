@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from firstcut import datasets
-from firstcut.cuts import Problem
-from firstcut.graph import Graph
+from leastcut import datasets
+from leastcut.cuts import Problem
+from leastcut.graph import Graph
 
-settings.register_profile("firstcut", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("firstcut")
+settings.register_profile("leastcut", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("leastcut")
 
 PAPER_DATASETS = ["jaffe", "umist", "orl", "yale", "coil20", "msra"]
 PAPER_DATASETS += ["wine", "glass", "segment", "usps", "fashion"]
@@ -39,7 +39,7 @@ def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         found = datasets.load(name, download=False)
     except FileNotFoundError:
-        pytest.skip(f"the paper's dataset {name!r} is not here; point FIRSTCUT_DATA at its folder")
+        pytest.skip(f"the paper's dataset {name!r} is not here; point LEASTCUT_DATA at its folder")
     return found.X / found.X.max(), found.y
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from firstcut.affinity.neighbors.devices import missing_gpu
-from firstcut.paper.runs.records import environment
+from leastcut.affinity.neighbors.devices import missing_gpu
+from leastcut.paper.runs.records import environment
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "gpu_tests.json"

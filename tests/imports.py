@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import firstcut
+import leastcut
 
-SOURCE = Path(firstcut.__file__).parent
-PUBLIC = {name for name in dir(firstcut) if not name.startswith("__")}
+SOURCE = Path(leastcut.__file__).parent
+PUBLIC = {name for name in dir(leastcut) if not name.startswith("__")}
 """The public names; ``import *`` brings those of them that shadow nothing."""
 
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

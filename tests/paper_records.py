@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from firstcut.paper.data import printed
-from firstcut.paper.runs.experiments import EXPERIMENTS, Scope, cells
-from firstcut.paper.runs.methods import METHODS, OPTIMUM, RELAXED
-from firstcut.paper.runs.records import Store
-from firstcut.paper.runs.running import run
+from leastcut.paper.data import printed
+from leastcut.paper.runs.experiments import EXPERIMENTS, Scope, cells
+from leastcut.paper.runs.methods import METHODS, OPTIMUM, RELAXED
+from leastcut.paper.runs.records import Store
+from leastcut.paper.runs.running import run
 
 
 @cache

@@ -21,7 +21,7 @@ from benchmarks import _graphs as generated
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs, make_moons
 from sklearn.preprocessing import scale
 
-import firstcut
+import leastcut
 
 RECORD = Path(__file__).with_name("seeded_runs.json")
 EFFORTS = ("fast", "balanced", "thorough")
@@ -75,7 +75,7 @@ def _two_parts() -> sp.csr_array:
 
 
 def _digits() -> sp.csr_array:
-    return firstcut.adaptive_neighbors_graph(load_digits().data / 16.0, offset=1e-6)
+    return leastcut.adaptive_neighbors_graph(load_digits().data / 16.0, offset=1e-6)
 
 
 GRAPHS: dict[str, Callable[[], sp.csr_array | np.ndarray]] = {
@@ -123,44 +123,44 @@ def cut_of(name: str, cut: str) -> str | np.ndarray:
 
 
 def _searched(name: str, c: int, cut: str, seed: int, **options: object) -> Answer:
-    found = firstcut.partition(graph(name), c, cut_of(name, cut), random_state=seed, **options)
+    found = leastcut.partition(graph(name), c, cut_of(name, cut), random_state=seed, **options)
     return found.labels, found.cut_value
 
 
 def _discretized(name: str, c: int, cut: str, method: str, judged: bool, **options) -> Answer:
     S, b = graph(name), cut_of(name, cut)
-    relaxation = firstcut.relax(S, c, b, random_state=0)
+    relaxation = leastcut.relax(S, c, b, random_state=0)
     judge = {"graph": S} if judged else {}
-    found = firstcut.discretize(relaxation, method, random_state=1, **judge, **options)
-    return found.labels, firstcut.cut_value(S, found.labels, b)
+    found = leastcut.discretize(relaxation, method, random_state=1, **judge, **options)
+    return found.labels, leastcut.cut_value(S, found.labels, b)
 
 
 def _refined(name: str, c: int, cut: str) -> Answer:
     S, b = graph(name), cut_of(name, cut)
     labels = np.random.default_rng(2).integers(c, size=S.shape[0])
     labels[:c] = np.arange(c)
-    found = firstcut.refine(S, labels, b)
+    found = leastcut.refine(S, labels, b)
     return found.labels, found.cut_value
 
 
 def _direct(name: str, c: int, cut: str) -> Answer:
-    found = firstcut.direct_cut(graph(name), c, cut_of(name, cut), n_init=3, random_state=0)
+    found = leastcut.direct_cut(graph(name), c, cut_of(name, cut), n_init=3, random_state=0)
     return found.labels, found.cut_value
 
 
 def _exact(name: str, c: int, cut: str) -> Answer:
-    found = firstcut.exact_partition(graph(name), c, cut_of(name, cut))
+    found = leastcut.exact_partition(graph(name), c, cut_of(name, cut))
     return found.labels, found.cut_value
 
 
 def _relaxed(name: str, c: int, cut: str, solver: str) -> Answer:
-    found = firstcut.relax(graph(name), c, cut_of(name, cut), solver=solver, random_state=0)
+    found = leastcut.relax(graph(name), c, cut_of(name, cut), solver=solver, random_state=0)
     return np.zeros(0, dtype=np.int64), float(found.eigenvalues.sum())
 
 
 def _fitted(name: str, c: int | str, **options) -> Answer:
     X = graph(name) if options.get("affinity") == "precomputed" else samples(name)
-    model = firstcut.SpectralClustering(c, random_state=0, **options).fit(X)
+    model = leastcut.SpectralClustering(c, random_state=0, **options).fit(X)
     return model.labels_, model.cut_value_
 
 
@@ -168,13 +168,13 @@ def _distances(name: str, c: int) -> Answer:
     X = samples(name)
     squared = np.square(X[:, None] - X[None]).sum(axis=2)
     options = {"affinity": "precomputed_nearest_neighbors", "random_state": 0}
-    model = firstcut.SpectralClustering(c, **options).fit(np.sqrt(squared))
+    model = leastcut.SpectralClustering(c, **options).fit(np.sqrt(squared))
     return model.labels_, model.cut_value_
 
 
 def _predicted(name: str, c: int, **options) -> Answer:
     X = samples(name)
-    model = firstcut.SpectralClustering(c, random_state=0, **options).fit(X[::2])
+    model = leastcut.SpectralClustering(c, random_state=0, **options).fit(X[::2])
     return model.predict(X[1::2]), -model.score(X[1::2])
 
 
@@ -183,13 +183,13 @@ def _with_isolated(c: int, cut: str, solver: str) -> Answer:
     options = {"affinity": "precomputed", "cut": cut, "solver": solver, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = firstcut.SpectralClustering(c, **options).fit(S)
+        model = leastcut.SpectralClustering(c, **options).fit(S)
     return model.labels_, model.cut_value_
 
 
 def _pathed(name: str, numbers: range, **options) -> Answer:
     X = graph(name) if options.get("affinity") == "precomputed" else samples(name)
-    found = firstcut.cut_path(X, numbers, random_state=0, **options)
+    found = leastcut.cut_path(X, numbers, random_state=0, **options)
     return found.labels.reshape(-1), float(found.cut_values.sum())
 
 
@@ -327,7 +327,7 @@ def main() -> None:
     if options.write:
         values = {name: value for name, (_, value) in answers.items()}
         RECORD.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(answers)} runs, with firstcut from {Path(firstcut.__file__).parent}")
+    print(f"{len(answers)} runs, with leastcut from {Path(leastcut.__file__).parent}")
 
 
 if __name__ == "__main__":

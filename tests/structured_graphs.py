@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from conftest import knn_graph
 
-import firstcut
+import leastcut
 
 CUT_NAMES = ("ratio", "normalized")
 
@@ -76,7 +76,7 @@ STRUCTURED = {
 
 
 def true_eigenvalues(graph, cut) -> np.ndarray:
-    return np.linalg.eigvalsh(firstcut.operator(graph, cut).toarray())
+    return np.linalg.eigvalsh(leastcut.operator(graph, cut).toarray())
 
 
 @cache
@@ -87,7 +87,7 @@ def structured_eigenvalues(name: str, cut: str) -> np.ndarray:
 def check_smallest(relaxation, graph, cut, truth: np.ndarray, tol: float) -> None:
     """Assert what makes eigenpairs the c smallest: orthonormal, invariant, sorted, complete."""
     values, vectors = relaxation.eigenvalues, relaxation.eigenvectors
-    matrix = firstcut.operator(graph, cut)
+    matrix = leastcut.operator(graph, cut)
     scale = max(float(abs(matrix).max()), np.finfo(float).tiny)
     assert relaxation.converged
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(values.size), atol=1e-9)

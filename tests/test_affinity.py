@@ -18,11 +18,11 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
-import firstcut
-from firstcut.affinity import AFFINITIES, affinity_of
-from firstcut.affinity.neighbors import products as product_search
-from firstcut.affinity.pairwise_kernels import DEFAULTS
-from firstcut.graph import as_graph
+import leastcut
+from leastcut.affinity import AFFINITIES, affinity_of
+from leastcut.affinity.neighbors import products as product_search
+from leastcut.affinity.pairwise_kernels import DEFAULTS
+from leastcut.graph import as_graph
 
 NEIGHBOR_GRAPHS = {
     name: AFFINITIES[name] for name in ("adaptive_neighbors", "nearest_neighbors", "self_tuning")
@@ -106,7 +106,7 @@ def test_adaptive_equals_its_definition(X, data):
         return
     k = data.draw(st.integers(1, most))
     offset = data.draw(st.sampled_from([0.0, 1e-6, 0.3, 50.0]))
-    S = firstcut.adaptive_neighbors_graph(X, k, include_self, offset)
+    S = leastcut.adaptive_neighbors_graph(X, k, include_self, offset)
     np.testing.assert_allclose(
         S.toarray(), adaptive(X, k, include_self, offset), rtol=1e-9, atol=1e-12
     )
@@ -116,7 +116,7 @@ def test_adaptive_equals_its_definition(X, data):
 def test_nearest_neighbors_equals_its_definition(X, data):
     include_self = data.draw(st.booleans())
     k = data.draw(st.integers(1, len(X) - (0 if include_self else 1)))
-    S = firstcut.nearest_neighbors_graph(X, k, include_self)
+    S = leastcut.nearest_neighbors_graph(X, k, include_self)
     np.testing.assert_array_equal(S.toarray(), binary(X, k, include_self))
 
 
@@ -124,7 +124,7 @@ def test_nearest_neighbors_equals_its_definition(X, data):
 def test_self_tuning_equals_its_definition(X, data):
     k = data.draw(st.integers(1, len(X) - 1))
     s = data.draw(st.integers(1, len(X) - 1))
-    S = firstcut.self_tuning_graph(X, k, s)
+    S = leastcut.self_tuning_graph(X, k, s)
     np.testing.assert_allclose(S.toarray(), self_tuning(X, k, s), rtol=1e-9, atol=1e-300)
 
 
@@ -132,7 +132,7 @@ def test_self_tuning_equals_its_definition(X, data):
 def test_nearest_neighbors_is_scikit_learns(n_features):
     X = np.random.default_rng(0).normal(size=(300, n_features))
     theirs = kneighbors_graph(X, 10, include_self=True)
-    ours = firstcut.nearest_neighbors_graph(X, 10)
+    ours = leastcut.nearest_neighbors_graph(X, 10)
     np.testing.assert_array_equal(ours.toarray(), 0.5 * (theirs + theirs.T).toarray())
 
 
@@ -154,7 +154,7 @@ def test_graphs_are_valid_whatever_the_samples(affinity, X):
 @given(X=samples(min_samples=7), include_self=st.booleans())
 def test_rows_sum_to_one_before_symmetrising(X, include_self):
     # The symmetrised graph keeps the total: n.
-    S = firstcut.adaptive_neighbors_graph(X, 5, include_self)
+    S = leastcut.adaptive_neighbors_graph(X, 5, include_self)
     assert S.sum() == pytest.approx(len(X))
 
 
@@ -181,8 +181,8 @@ def test_ties_do_not_depend_on_the_order_of_the_samples():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(60, 3)).astype(float)
     order = rng.permutation(len(X))
-    S = firstcut.adaptive_neighbors_graph(X, 10, offset=0.5).toarray()
-    permuted = firstcut.adaptive_neighbors_graph(X[order], 10, offset=0.5).toarray()
+    S = leastcut.adaptive_neighbors_graph(X, 10, offset=0.5).toarray()
+    permuted = leastcut.adaptive_neighbors_graph(X[order], 10, offset=0.5).toarray()
     np.testing.assert_allclose(permuted, S[np.ix_(order, order)], rtol=1e-12)
 
 
@@ -205,7 +205,7 @@ def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
 
 def test_duplicates_do_not_displace_the_sample_itself():
     X = np.zeros((50, 3))
-    S = firstcut.adaptive_neighbors_graph(X, 10)
+    S = leastcut.adaptive_neighbors_graph(X, 10)
     np.testing.assert_array_equal(S.diagonal(), 0.1)
     assert S.sum() == pytest.approx(50)
 
@@ -215,9 +215,9 @@ def test_memory_is_linear_in_the_samples(n_features):
     n = 20_000
     X = np.random.default_rng(0).normal(size=(n, n_features))
     X[:2000] = X[0]  # 2000² pairs at distance 0
-    firstcut.adaptive_neighbors_graph(X[:100])
+    leastcut.adaptive_neighbors_graph(X[:100])
     tracemalloc.start()
-    firstcut.adaptive_neighbors_graph(X)
+    leastcut.adaptive_neighbors_graph(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < n * n * 8 / 10  # all pairs as floats would be 3.2 GB
@@ -227,23 +227,23 @@ def test_memory_is_linear_in_the_samples(n_features):
 @settings(max_examples=15)
 @given(X=samples(min_samples=7))
 def test_sparse_samples_are_taken(kind, X):
-    dense = firstcut.adaptive_neighbors_graph(X, 5).toarray()
-    sparse = firstcut.adaptive_neighbors_graph(kind(X), 5).toarray()
+    dense = leastcut.adaptive_neighbors_graph(X, 5).toarray()
+    sparse = leastcut.adaptive_neighbors_graph(kind(X), 5).toarray()
     np.testing.assert_allclose(sparse, dense, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint8, bool, object])
 def test_other_types_of_number_are_taken(dtype):
     X = np.random.default_rng(0).integers(0, 2, size=(30, 12)).astype(dtype)
-    S = firstcut.adaptive_neighbors_graph(X, 5)
+    S = leastcut.adaptive_neighbors_graph(X, 5)
     np.testing.assert_array_equal(
-        S.toarray(), firstcut.adaptive_neighbors_graph(X.astype(float), 5).toarray()
+        S.toarray(), leastcut.adaptive_neighbors_graph(X.astype(float), 5).toarray()
     )
 
 
 def test_self_tuning_joins_a_sample_far_from_everything():
     X = np.vstack([np.zeros((20, 2)), [[1e9, 0.0]]])
-    S = firstcut.self_tuning_graph(X, 5)
+    S = leastcut.self_tuning_graph(X, 5)
     assert 0 < S[[20]].sum() < 1e-300
 
 
@@ -279,7 +279,7 @@ def test_registry_starts_with_the_same_parameters():
 def test_errors_name_the_value_and_the_remedy(call, words):
     X = np.arange(24.0).reshape(12, 2)
     with pytest.raises(ValueError, match=words):
-        call(X, firstcut)
+        call(X, leastcut)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -287,7 +287,7 @@ def test_not_finite_samples_are_named(kind):
     X = np.ones((12, 2))
     X[3, 1], X[7, 0] = np.nan, np.inf
     with pytest.raises(ValueError, match=r"2 NaN or infinite values; the first is nan at \(3, 1\)"):
-        firstcut.adaptive_neighbors_graph(kind(X))
+        leastcut.adaptive_neighbors_graph(kind(X))
 
 
 @pytest.mark.parametrize("name", AFFINITIES)
@@ -301,7 +301,7 @@ def test_masked_samples_are_refused(name):
     if "n_neighbors" in parameters and "precomputed" not in name:
         with pytest.raises(ValueError, match="X is a masked array"):  # a sample by itself
             AFFINITIES[name](masked[:1], **AFFINITIES[name].limited(1, {}))
-    model = firstcut.SpectralClustering(2, affinity=name)
+    model = leastcut.SpectralClustering(2, affinity=name)
     with pytest.raises(ValueError, match="X is a masked array"):
         model.fit(masked)
     if name != "additive_chi2":  # which is negative
@@ -310,7 +310,7 @@ def test_masked_samples_are_refused(name):
             with pytest.raises(ValueError, match="X is a masked array"):
                 method(masked)
     with pytest.raises(ValueError, match="X is a masked array"):
-        firstcut.cut_path(masked, range(2, 4), affinity=name)
+        leastcut.cut_path(masked, range(2, 4), affinity=name)
     # Nothing is masked here: it is plain data.
     plain = AFFINITIES[name](np.ma.masked_array(X), **parameters)
     as_array = AFFINITIES[name](X, **parameters)
@@ -364,14 +364,14 @@ def test_the_unit_of_the_samples_changes_nothing(name, n_features, container):
 @pytest.mark.parametrize("exponent", [-1000, -500, -260, -200, 200, 260, 490])
 def test_an_offset_is_in_the_unit_of_the_samples(exponent):
     X = np.random.default_rng(0).random((40, 3))
-    plain = firstcut.adaptive_neighbors_graph(X, 5, offset=0.25)
+    plain = leastcut.adaptive_neighbors_graph(X, 5, offset=0.25)
     scaled = np.ldexp(X, exponent)
     offset = float(np.ldexp(0.25, 2 * exponent))
     if offset > 0:
-        graph = firstcut.adaptive_neighbors_graph(scaled, 5, offset=offset)
+        graph = leastcut.adaptive_neighbors_graph(scaled, 5, offset=offset)
         np.testing.assert_array_equal(graph.toarray(), plain.toarray())
     # Beside a large offset all samples are equally near, and it is large if their unit is small.
-    everyone = firstcut.adaptive_neighbors_graph(scaled, 5, offset=1e308).toarray()
+    everyone = leastcut.adaptive_neighbors_graph(scaled, 5, offset=1e308).toarray()
     np.testing.assert_allclose(everyone, np.full((40, 40), 1 / 5), rtol=1e-9)
 
 
@@ -568,7 +568,7 @@ def test_affinities_and_rows_can_be_pickled(name):
 
 
 def test_importing_the_room_loads_no_scikit_learn():
-    code = "import sys, firstcut.affinity; print('sklearn' in sys.modules)"
+    code = "import sys, leastcut.affinity; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -582,9 +582,9 @@ def test_importing_the_room_loads_no_scikit_learn():
 )
 def test_the_papers_relaxed_optima(name, ratio, normalized):
     X, y = load_dataset(name)
-    S = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    S = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
     for cut, printed in (("ratio", ratio), ("normalized", normalized)):
-        values = np.linalg.eigvalsh(firstcut.operator(S, cut).toarray())
+        values = np.linalg.eigvalsh(leastcut.operator(S, cut).toarray())
         assert round(values[: y.max() + 1].sum(), 4) == printed
 
 

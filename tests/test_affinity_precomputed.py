@@ -14,9 +14,9 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
-from firstcut import AFFINITIES
-from firstcut.affinity.precomputed import precomputed_graph
-from firstcut.distance_check import all_pairs, looks_like_distances
+from leastcut import AFFINITIES
+from leastcut.affinity.precomputed import precomputed_graph
+from leastcut.distance_check import all_pairs, looks_like_distances
 
 
 def both_agree(matrix: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import normalized_mutual_info_score
 
-import firstcut
+import leastcut
 
 
 @pytest.mark.parametrize("name", plane.SETS)
@@ -38,7 +38,7 @@ def test_agreement_is_that_of_the_labels_themselves(seed, n_found):
     labels = np.random.default_rng(seed).integers(n_found, size=300)
     ((_, of),) = plane.drawn(name, 300)
     found = plane.agreement(name, labels)
-    assert found["nmi"] == pytest.approx(firstcut.normalized_mutual_info(of, labels), abs=1e-4)
+    assert found["nmi"] == pytest.approx(leastcut.normalized_mutual_info(of, labels), abs=1e-4)
     mean = normalized_mutual_info_score(of, labels)
     assert found["nmi_by_the_mean"] == pytest.approx(mean, abs=1e-4)
 
@@ -46,7 +46,7 @@ def test_agreement_is_that_of_the_labels_themselves(seed, n_found):
 def test_more_workers_share_points_and_not_tasks():
     passes = {
         _scaling.NEAREST: _scaling.Pass(1, 2e-6),
-        "firstcut-sweep: sweep_block": _scaling.Pass(4, 1e-7, 2e-2, 1e-3),
+        "leastcut-sweep: sweep_block": _scaling.Pass(4, 1e-7, 2e-2, 1e-3),
     }
     one = _scaling.forecast(passes, 5.0, 10**7, 100, 1)
     ten = _scaling.forecast(passes, 5.0, 10**7, 100, 10)
@@ -72,9 +72,9 @@ def test_constants_are_those_that_runs_were_made_of():
 
 
 def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
-    from firstcut.anchors.crew import Threads
-    from firstcut.anchors.nearest import NearestAnchors
-    from firstcut.anchors.table import masses_of
+    from leastcut.anchors.crew import Threads
+    from leastcut.anchors.nearest import NearestAnchors
+    from leastcut.anchors.table import masses_of
 
     X = plane.in_memory("flower", 300)
     nearest = NearestAnchors(X[:20], 3, 1)

@@ -16,14 +16,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import firstcut
-from firstcut import SpectralClustering, anchor_graph
-from firstcut.anchors.graph import AnchorGraph
-from firstcut.anchors.table import Table
-from firstcut.estimator import fitted_anchors
-from firstcut.estimator.anchored import _numbered
-from firstcut.estimator.parameters import ANCHOR_PARAMETERS
-from firstcut.validation import number_by_appearance
+import leastcut
+from leastcut import SpectralClustering, anchor_graph
+from leastcut.anchors.graph import AnchorGraph
+from leastcut.anchors.table import Table
+from leastcut.estimator import fitted_anchors
+from leastcut.estimator.anchored import _numbered
+from leastcut.estimator.parameters import ANCHOR_PARAMETERS
+from leastcut.validation import number_by_appearance
 
 X = load_digits().data[:600]
 
@@ -43,12 +43,12 @@ def model():
 
 def test_a_fit_is_the_graph_and_its_partition(model):
     graph = anchor_graph(X, 60, random_state=0)
-    found = firstcut.partition(graph, 5, effort="fast", random_state=0)
+    found = leastcut.partition(graph, 5, effort="fast", random_state=0)
     assert isinstance(model.affinity_matrix_, AnchorGraph)
     assert np.array_equal(model.affinity_matrix_.masses, graph.masses)
     assert np.array_equal(model.labels_, number_by_appearance(found.labels))
     assert model.cut_value_ == pytest.approx(found.cut_value, rel=1e-12)
-    assert model.cut_value_ == firstcut.cut_value(graph, model.labels_)
+    assert model.cut_value_ == leastcut.cut_value(graph, model.labels_)
     assert (model.n_clusters_, model.solver_, model.n_features_in_) == (5, "multilevel", 64)
     assert model.n_iter_ >= 1
     assert model.neighbors_recall_ is None
@@ -57,7 +57,7 @@ def test_a_fit_is_the_graph_and_its_partition(model):
 
 def test_bound_and_eigenpairs_are_those_of_the_explicit_graph(model):
     S = model.affinity_matrix_.to_sparse()
-    assert model.lower_bound_ == pytest.approx(firstcut.lower_bound(S, 5), abs=1e-9)
+    assert model.lower_bound_ == pytest.approx(leastcut.lower_bound(S, 5), abs=1e-9)
     assert model.lower_bound_ <= model.cut_value_
     assert model.gap_ == pytest.approx(1.0 - model.lower_bound_ / model.cut_value_)
     E = model.embedding_
@@ -95,7 +95,7 @@ def test_few_samples_have_few_anchors_and_ties(n):
 
 
 def test_what_does_not_fit_into_memory_says_so(model, monkeypatch):
-    monkeypatch.setattr("firstcut.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("leastcut.memory.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="5 coordinates of 600 samples"):
         model.transform(X)
 
@@ -110,7 +110,7 @@ def test_precision_is_that_of_the_samples(dtype):
 def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypatch):
     labels = np.concatenate([np.full(90, 2), [0], np.full(9, 1)]).astype(np.int32)
     for count in (1, 95, 1000):
-        monkeypatch.setattr("firstcut.estimator.anchored.APPEARING", count)
+        monkeypatch.setattr("leastcut.estimator.anchored.APPEARING", count)
         found = _numbered(labels, 3)
         assert found.dtype == np.int32
         assert np.array_equal(found, number_by_appearance(labels))
@@ -208,7 +208,7 @@ def test_samples_are_the_same_wherever_they_lie(tmp_path, model):
     predicted = model.predict(X)
     for data in forms(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("firstcut.estimator.spectral_clustering.validate_data", refused)
+            patch.setattr("leastcut.estimator.spectral_clustering.validate_data", refused)
             found = fitted(data)
             assert np.array_equal(found.labels_, model.labels_)
             assert found.n_features_in_ == 64
@@ -307,7 +307,7 @@ def test_auto_is_the_number_of_partition_and_has_a_path():
     data = np.concatenate([rng.normal(size=(60, 2)) + 40.0 * k for k in range(3)])
     model = fitted(data, "auto", n_anchors=40, max_clusters=5)
     assert model.n_clusters_ == 3
-    found = firstcut.partition(model.affinity_matrix_, "auto", effort="fast", random_state=0)
+    found = leastcut.partition(model.affinity_matrix_, "auto", effort="fast", random_state=0)
     assert found.labels.max() == 2
     path = model.cut_path_
     assert list(path) == [1, 2, 3, 4, 5]
@@ -316,7 +316,7 @@ def test_auto_is_the_number_of_partition_and_has_a_path():
     assert (path.lower_bounds <= path.cut_values + 1e-12).all()
     assert path[3].cut_value <= model.cut_value_
     for k in path:
-        value = firstcut.cut_value(model.affinity_matrix_, path[k].labels)
+        value = leastcut.cut_value(model.affinity_matrix_, path[k].labels)
         assert path[k].cut_value == pytest.approx(value, rel=1e-12)
         assert np.unique(path[k].labels).size == k
     pickle.loads(pickle.dumps(model))
@@ -361,7 +361,7 @@ def test_what_cannot_be_had_is_refused_before_any_work(options, given, words, mo
         raise AssertionError("there was work done")
 
     if "max_memory" not in options:  # which the graph itself knows to read
-        monkeypatch.setattr("firstcut.estimator.anchored.anchor_graph", built)
+        monkeypatch.setattr("leastcut.estimator.anchored.anchor_graph", built)
     wanted = {"n_clusters": 5, "affinity": "anchors", **options}
     with pytest.raises(ValueError, match=words):
         SpectralClustering(**wanted).fit(X, **given)
@@ -408,14 +408,14 @@ def test_a_proof_needs_edges(model):
     with pytest.raises(ValueError, match="no names of nodes"):
         model.by_node()
     with pytest.raises(ValueError, match="cut_path_ has the path"):
-        firstcut.cut_path(X, affinity="anchors")
+        leastcut.cut_path(X, affinity="anchors")
     with pytest.raises(NotFittedError):
         SpectralClustering(affinity="anchors").predict(X)
 
 
 @pytest.mark.parametrize("affinity", ["anchors", "precomputed", "adaptive_neighbors"])
 def test_a_graph_of_anchors_is_no_samples(model, affinity):
-    with pytest.raises(TypeError, match=r"firstcut\.partition cuts it as it is"):
+    with pytest.raises(TypeError, match=r"leastcut\.partition cuts it as it is"):
         SpectralClustering(3, affinity=affinity).fit(model.affinity_matrix_)
 
 
@@ -427,7 +427,7 @@ def test_pictures_that_need_no_edges_are_drawn(model):
     assert "5 clusters" in model.plot("embedding").get_title()
     assert "5 clusters" in model.plot("sizes").get_title()
     graph = model.affinity_matrix_
-    assert "5 clusters" in firstcut.plot.sizes(model.labels_, graph).get_title()
+    assert "5 clusters" in leastcut.plot.sizes(model.labels_, graph).get_title()
     for kind in ("affinity", "graph"):
         with pytest.raises((TypeError, ValueError), match=r"stores no edges|shows nothing"):
             model.plot(kind)
@@ -437,7 +437,7 @@ def test_pictures_that_need_no_edges_are_drawn(model):
 
 def test_pictures_show_what_the_explicit_graph_shows(model):
     pytest.importorskip("matplotlib")
-    from firstcut.plot.clusters import clusters_of
+    from leastcut.plot.clusters import clusters_of
 
     one = clusters_of(model)
     other = clusters_of(model.labels_, model.affinity_matrix_.to_sparse())

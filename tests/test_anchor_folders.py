@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.anchors.files import ANEW, is_sealed, sealed, sum_of
-from firstcut.anchors.run_folder import RunFolder
-from firstcut.anchors.storage import HEADER, MARK, path_of_block
+import leastcut
+from leastcut.anchors.files import ANEW, is_sealed, sealed, sum_of
+from leastcut.anchors.run_folder import RunFolder
+from leastcut.anchors.storage import HEADER, MARK, path_of_block
 
 SIZE, BLOCK = 600, 90
 SETTINGS = {"n_anchors": 15, "n_neighbors": 3, "random_state": 0, "block_rows": BLOCK}
@@ -29,8 +29,8 @@ SETTINGS = {"n_anchors": 15, "n_neighbors": 3, "random_state": 0, "block_rows": 
 def few_sampled():
     """Sample few rows, as is done of data of the size that folders are for."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("firstcut.anchors.choose.FEWEST_SAMPLED", 50)
-        patch.setattr("firstcut.anchors.choose.SAMPLED", 4)
+        patch.setattr("leastcut.anchors.choose.FEWEST_SAMPLED", 50)
+        patch.setattr("leastcut.anchors.choose.SAMPLED", 4)
         yield
 
 
@@ -105,7 +105,7 @@ FORMS = [as_array, as_columns, as_npy, as_memmap, as_sliced, as_parquet, as_chun
 def test_any_changed_row_is_refused_and_the_same_data_are_accepted(form, dtype, tmp_path):
     X = samples(dtype)
     run = tmp_path / "run"
-    graph = firstcut.anchor_graph(form(X, tmp_path), **SETTINGS, folder=run)
+    graph = leastcut.anchor_graph(form(X, tmp_path), **SETTINGS, folder=run)
     n_blocks = -(-SIZE // BLOCK)
     rng = np.random.default_rng(2)
     unsampled = 0
@@ -124,7 +124,7 @@ def test_any_changed_row_is_refused_and_the_same_data_are_accepted(form, dtype, 
             missing.rename(aside)
         before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
         with pytest.raises(ValueError, match="holds another run: ") as caught:
-            firstcut.anchor_graph(form(changed, tmp_path), **SETTINGS, folder=run)
+            leastcut.anchor_graph(form(changed, tmp_path), **SETTINGS, folder=run)
         assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
         if "(block " in str(caught.value):
             unsampled += 1
@@ -134,14 +134,14 @@ def test_any_changed_row_is_refused_and_the_same_data_are_accepted(form, dtype, 
         if missing is not None:
             aside.rename(missing)
     assert unsampled >= 4
-    again = firstcut.anchor_graph(form(X, tmp_path), **SETTINGS, folder=run)
+    again = leastcut.anchor_graph(form(X, tmp_path), **SETTINGS, folder=run)
     assert_equal_graphs(graph, again)
     # Also wherever else the same numbers lie, with anything of the rest missing.
     (run / "masses.npy").unlink()
     path_of_block(run, 3).unlink()
     path_of_block(run, n_blocks - 1).unlink()
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS, folder=run, n_jobs=2))
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS, folder=run, n_jobs=2))
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(0, 2**32), st.booleans())
@@ -173,7 +173,7 @@ def cut(graph, n_clusters, effort, seed, stop_after=None, time_limit=None, on_in
             return True
         return False
 
-    return firstcut.partition(
+    return leastcut.partition(
         graph, n_clusters, effort=effort, random_state=seed, callback=listen,
         time_limit=time_limit, on_interrupt=on_interrupt, lower_bound=False,
     )  # fmt: skip
@@ -200,10 +200,10 @@ def test_what_stands_in_a_folder_changes_no_labels(calls, alone, tmp_path_factor
     rng = np.random.default_rng(5)
     X = rng.normal(size=(900, 2))  # one cloud: many cuts are nearly as good
     options = {**SETTINGS, "n_anchors": 60, "block_rows": 130}
-    free = firstcut.anchor_graph(X, **options)
+    free = leastcut.anchor_graph(X, **options)
     run = tmp_path_factory.mktemp("run") / "run"
     for n_clusters, effort, seed, how, rounds in calls:
-        graph = firstcut.anchor_graph(X, **options, folder=run)
+        graph = leastcut.anchor_graph(X, **options, folder=run)
         key = n_clusters, effort, seed
         if how == "whole":
             if key not in alone:
@@ -226,18 +226,18 @@ def test_what_stands_in_a_folder_changes_no_labels(calls, alone, tmp_path_factor
 
 def test_a_folder_keeps_the_state_of_calls_that_can_be_made_again(tmp_path):
     X = samples(np.float64)
-    graph = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+    graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     cut(graph, 3, "fast", None)
     cut(graph, 3, "fast", 0, time_limit=60.0)
-    firstcut.partition(graph, 3, random_state=0, init=np.arange(SIZE) % 3)
+    leastcut.partition(graph, 3, random_state=0, init=np.arange(SIZE) % 3)
     assert not (tmp_path / "searches").exists()
     rounds = []
     options = {"effort": "auto", "random_state": 0, "callback": rounds.append}
-    found = firstcut.partition(graph, 3, **options)
+    found = leastcut.partition(graph, 3, **options)
     assert len(list((tmp_path / "searches").iterdir())) == 1
     assert rounds
     rounds.clear()
-    again = firstcut.partition(graph, 3, **options)
+    again = leastcut.partition(graph, 3, **options)
     assert np.array_equal(found.labels, again.labels)
     assert len(rounds) <= 1  # what is left of it, and not all of it once more
     cut(graph, 3, "fast", 0)
@@ -266,7 +266,7 @@ HOW = st.sampled_from(["changed", "shorter", "longer"])
 def cut_folder(tmp_path_factory):
     """A folder with a graph and with the state of a search, and the labels that it came to."""
     run = tmp_path_factory.mktemp("folder") / "run"
-    graph = firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=run)
+    graph = leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=run)
     return run, cut(graph, 3, "auto", 0).labels
 
 
@@ -285,7 +285,7 @@ def test_every_damaged_file_of_a_graph_is_refused_by_name(how, place, byte, data
     try:
         refused = None
         try:
-            graph = firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=run)
+            graph = leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=run)
             numbers_of(graph)
         except ValueError as error:
             refused = str(error)
@@ -307,7 +307,7 @@ def test_every_damaged_file_of_a_graph_is_refused_by_name(how, place, byte, data
 @given(how=HOW, place=st.integers(0, 2**20), byte=st.integers(1, 255))
 def test_a_damaged_state_of_a_search_is_computed_anew_with_a_warning(how, place, byte, cut_folder):
     run, labels = cut_folder
-    graph = firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=run)
+    graph = leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=run)
     (path,) = (run / "searches").iterdir()
     written = path.read_bytes()
     if place % 2:
@@ -336,30 +336,30 @@ def forged(number, run, change):
 @pytest.mark.parametrize("anchor", [-1, 15, 2**31 - 1])
 def test_no_file_makes_kernels_write_beside_their_tables(anchor, tmp_path):
     X = samples(np.float32)
-    firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+    leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
 
     def change(anchors):
         anchors[7] = anchor
 
     forged(1, tmp_path, change)
-    graph = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+    graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     with pytest.raises(ValueError, match=r"0000001.block is damaged: it names other anchors"):
-        firstcut.cut_value(graph, np.arange(SIZE) % 2)
+        leastcut.cut_value(graph, np.arange(SIZE) % 2)
 
 
 @pytest.mark.parametrize(
     "other", [np.zeros((15, 2)), np.zeros((15, 3), np.float32), np.zeros(15, np.float32)]
 )
 def test_arrays_of_another_form_are_refused(other, tmp_path):
-    firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
+    leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
     RunFolder(tmp_path).save("anchors", other)
     with pytest.raises(ValueError, match=r"anchors.npy is damaged: it is of shape") as caught:
-        firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
+        leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
     assert ANEW in str(caught.value)
 
 
 def test_nothing_is_unpickled(tmp_path):
-    firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
+    leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
 
     class Harmful:
         def __reduce__(self):
@@ -375,7 +375,7 @@ def test_nothing_is_unpickled(tmp_path):
         before = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(written + zlib.crc32(written).to_bytes(4, "little"))
         with pytest.raises(ValueError, match=name):
-            firstcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
+            leastcut.anchor_graph(samples(np.float32), **SETTINGS, folder=tmp_path)
         (tmp_path / name).write_bytes(before)
     assert not (tmp_path / "harm").exists()
 
@@ -405,8 +405,8 @@ def test_a_folder_inside_a_file_is_refused(below, tmp_path, monkeypatch):
     for path in (tmp_path / "thesis.tex" / below, Path("thesis.tex") / below):
         monkeypatch.chdir(tmp_path)
         with pytest.raises(ValueError, match=r"lies inside .*thesis\.tex', which is a file"):
-            firstcut.anchor_graph(X, **SETTINGS, folder=path)
-        model = firstcut.SpectralClustering(2, affinity="anchors", n_anchors=15, folder=path)
+            leastcut.anchor_graph(X, **SETTINGS, folder=path)
+        model = leastcut.SpectralClustering(2, affinity="anchors", n_anchors=15, folder=path)
         with pytest.raises(ValueError, match=r"lies inside .*thesis\.tex', which is a file"):
             model.fit(X)
 
@@ -414,11 +414,11 @@ def test_a_folder_inside_a_file_is_refused(below, tmp_path, monkeypatch):
 FULL = """
     import resource, sys, warnings
     import numpy as np
-    import firstcut
+    import leastcut
 
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     options = {"n_anchors": 30, "n_neighbors": 3, "random_state": 0, "block_rows": 5000}
-    graph = firstcut.anchor_graph(X, **options, folder=sys.argv[1])
+    graph = leastcut.anchor_graph(X, **options, folder=sys.argv[1])
     if sys.argv[2] == "limit":
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
     else:
@@ -430,14 +430,14 @@ FULL = """
                 pass
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        found = firstcut.partition(graph, 3, random_state=0)
+        found = leastcut.partition(graph, 3, random_state=0)
     told = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
     assert len(told) == 1, told
     assert "cannot be saved and goes on without" in told[0] and ".search" in told[0], told
-    free = firstcut.partition(firstcut.anchor_graph(X, **options), 3, random_state=0)
+    free = leastcut.partition(leastcut.anchor_graph(X, **options), 3, random_state=0)
     assert np.array_equal(found.labels, free.labels)
     try:
-        firstcut.anchor_graph(X + 1, **options, folder=sys.argv[1] + "-other")
+        leastcut.anchor_graph(X + 1, **options, folder=sys.argv[1] + "-other")
     except (OSError, ValueError) as error:
         assert "-other" in str(error), error
     else:
@@ -447,7 +447,7 @@ FULL = """
 
 
 def run_full(arguments, how, folder):
-    environment = {**os.environ, "PYTHONPATH": str(Path(firstcut.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(leastcut.__file__).parents[1])}
     command = [*arguments, sys.executable, "-c", textwrap.dedent(FULL), str(folder), how]
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
@@ -471,14 +471,14 @@ def test_a_search_goes_on_where_the_disk_is_full(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_read(tmp_path):
     X = samples(np.float32)
-    graph = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+    graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     # What a search would write to is a file, as good as a folder that is not ours.
     (tmp_path / "searches").write_text("")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        found = cut(firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path), 3, "fast", 0)
+        found = cut(leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path), 3, "fast", 0)
     assert any("cannot be saved" in str(one.message) for one in warned)
     assert np.array_equal(
-        found.labels, cut(firstcut.anchor_graph(X, **SETTINGS), 3, "fast", 0).labels
+        found.labels, cut(leastcut.anchor_graph(X, **SETTINGS), 3, "fast", 0).labels
     )
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path))
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path))

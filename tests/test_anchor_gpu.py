@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
-import firstcut
-from firstcut.anchors.choose import choose_anchors, sampled_rows
-from firstcut.anchors.nearest import NearestAnchors
+import leastcut
+from leastcut.anchors.choose import choose_anchors, sampled_rows
+from leastcut.anchors.nearest import NearestAnchors
 
 torch = pytest.importorskip("torch")
 
-from firstcut.anchors.gpu import NearestOnGpu, choose_on_gpu  # noqa: E402
+from leastcut.anchors.gpu import NearestOnGpu, choose_on_gpu  # noqa: E402
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -67,10 +67,10 @@ def test_a_fit_on_the_gpu_is_deterministic_and_as_good(where):
     X = DIGITS.astype(np.float32)
     points = X if where == "host" else torch.as_tensor(X, device="cuda")
     points = points.half() if where == "half precision" else points
-    graphs = [firstcut.anchor_graph(points, 150, random_state=0, device="cuda") for _ in range(2)]
-    found = [firstcut.partition(graph, 10, random_state=0) for graph in graphs]
+    graphs = [leastcut.anchor_graph(points, 150, random_state=0, device="cuda") for _ in range(2)]
+    found = [leastcut.partition(graph, 10, random_state=0) for graph in graphs]
     assert np.array_equal(found[0].labels, found[1].labels)
-    here = firstcut.partition(firstcut.anchor_graph(X, 150, random_state=0), 10, random_state=0)
+    here = leastcut.partition(leastcut.anchor_graph(X, 150, random_state=0), 10, random_state=0)
     assert found[0].cut_value < 1.5 * here.cut_value
 
 
@@ -79,18 +79,18 @@ def test_what_is_not_finite_is_named():
     X = torch.as_tensor(DIGITS, device="cuda").clone()
     X[1234, 5] = torch.nan
     with pytest.raises(ValueError, match=r"nan at \(1234, 5\)"):
-        firstcut.anchor_graph(X, 50, random_state=1, device="cuda")
+        leastcut.anchor_graph(X, 50, random_state=1, device="cuda")
     host = DIGITS.copy()
     host[1234, 5] = np.inf
     with pytest.raises(ValueError, match=r"inf at \(1234, 5\)"):
-        firstcut.anchor_graph(host, 50, random_state=1, device="cuda")
+        leastcut.anchor_graph(host, 50, random_state=1, device="cuda")
 
 
 @needs_gpu
 def test_samples_on_the_gpu_may_be_cut_on_the_processor():
     X = torch.as_tensor(DIGITS, device="cuda")
-    there = firstcut.anchor_graph(X, 50, random_state=0, device="cpu")
-    here = firstcut.anchor_graph(DIGITS, 50, random_state=0, device="cpu")
+    there = leastcut.anchor_graph(X, 50, random_state=0, device="cpu")
+    here = leastcut.anchor_graph(DIGITS, 50, random_state=0, device="cpu")
     assert np.array_equal(there.anchors, here.anchors)
     assert (there.weights != here.weights).nnz == 0
 
@@ -99,11 +99,11 @@ def test_samples_on_the_gpu_may_be_cut_on_the_processor():
 def test_the_estimator_leaves_samples_where_they_are():
     X = torch.from_numpy(DIGITS).cuda()
     options = {"affinity": "anchors", "n_anchors": 100, "effort": "fast", "random_state": 0}
-    model = firstcut.SpectralClustering(10, **options).fit(X)
+    model = leastcut.SpectralClustering(10, **options).fit(X)
     assert (model.n_features_in_, model.labels_.shape) == (64, (1797,))
-    assert model.cut_value_ == firstcut.cut_value(model.affinity_matrix_, model.labels_)
+    assert model.cut_value_ == leastcut.cut_value(model.affinity_matrix_, model.labels_)
     assert np.array_equal(model.predict(X), model.predict(DIGITS))
-    there = firstcut.SpectralClustering(10, device="cuda", **options).fit(DIGITS)
+    there = leastcut.SpectralClustering(10, device="cuda", **options).fit(DIGITS)
     assert np.array_equal(there.labels_, model.labels_)
 
 
@@ -113,14 +113,14 @@ def test_a_folder_has_the_graph_of_the_gpu_and_is_refused_to_other_samples(
     on_gpu, tmp_path, monkeypatch
 ):
     # Few rows are sampled, so that most changes show in the check sums of blocks alone.
-    monkeypatch.setattr("firstcut.anchors.choose.FEWEST_SAMPLED", 300)
-    monkeypatch.setattr("firstcut.anchors.choose.SAMPLED", 6)
+    monkeypatch.setattr("leastcut.anchors.choose.FEWEST_SAMPLED", 300)
+    monkeypatch.setattr("leastcut.anchors.choose.SAMPLED", 6)
     X = SETS["in the plane"].astype(np.float32)
     options = {"n_anchors": 50, "n_neighbors": 3, "random_state": 0, "block_rows": 700}
 
     def build(array, **more):
         samples = torch.as_tensor(array, device="cuda") if on_gpu else array
-        return firstcut.anchor_graph(samples, **options, **more)
+        return leastcut.anchor_graph(samples, **options, **more)
 
     graph = build(X, device="cuda")
     for device in ("cuda", "cuda", "auto"):  # which is that of the folder

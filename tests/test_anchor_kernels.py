@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.kernels import anchor_moves, anchor_sums, anchor_ties
+from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
 
 UNIT = 2.0**-22
 

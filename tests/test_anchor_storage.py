@@ -19,11 +19,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.anchors.checkpoint import FolderCheckpoint
-from firstcut.anchors.memory_plan import check_max_memory
-from firstcut.anchors.nearest import NearestAnchors, tile_rows
-from firstcut.anchors.sources import as_source
+import leastcut
+from leastcut.anchors.checkpoint import FolderCheckpoint
+from leastcut.anchors.memory_plan import check_max_memory
+from leastcut.anchors.nearest import NearestAnchors, tile_rows
+from leastcut.anchors.sources import as_source
 
 SIZE, BLOCK = 3000, 700
 SETTINGS = {"n_anchors": 60, "n_neighbors": 3, "random_state": 0, "block_rows": BLOCK}
@@ -183,8 +183,8 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_every_source_gives_the_same_graph_bit_for_bit(place, dtype, tmp_path):
     X = samples(dtype=dtype)
-    graph = firstcut.anchor_graph(PLACES[place](X, tmp_path), **SETTINGS)
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
+    graph = leastcut.anchor_graph(PLACES[place](X, tmp_path), **SETTINGS)
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
     assert graph.n_nodes == SIZE
 
 
@@ -219,12 +219,12 @@ def test_what_is_not_finite_in_a_late_block_is_named_by_its_row(place, tmp_path)
     bad = X.copy()
     bad[2 * BLOCK + 17, 1] = np.nan
     with pytest.raises(ValueError, match=rf"nan at \({2 * BLOCK + 17}, 1\)"):
-        firstcut.anchor_graph(PLACES[place](bad, tmp_path), **{**SETTINGS, "n_anchors": 40})
+        leastcut.anchor_graph(PLACES[place](bad, tmp_path), **{**SETTINGS, "n_anchors": 40})
     # Also where the sample does not meet it.
     late = np.tile(X, (8, 1))
     late[-1, 2] = np.inf
     with pytest.raises(ValueError, match=rf"inf at \({len(late) - 1}, 2\)"):
-        firstcut.anchor_graph(late, **{**SETTINGS, "random_state": 3})
+        leastcut.anchor_graph(late, **{**SETTINGS, "random_state": 3})
 
 
 @pytest.mark.parametrize("mode", ["c", "r+"])
@@ -233,18 +233,18 @@ def test_a_map_is_read_as_it_was_changed_and_stays_so(mode, tmp_path):
     mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
     mapped[:100] += 1.0
     changed = np.array(mapped)
-    graph = firstcut.anchor_graph(mapped, **SETTINGS)
+    graph = leastcut.anchor_graph(mapped, **SETTINGS)
     assert np.array_equal(mapped, changed)
-    assert_equal_graphs(graph, firstcut.anchor_graph(changed, **SETTINGS))
+    assert_equal_graphs(graph, leastcut.anchor_graph(changed, **SETTINGS))
 
 
 def test_tables_that_are_no_samples_are_refused_by_column():
     arrow = pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match="X has columns that hold no numbers: 'class'"):
-        firstcut.anchor_graph(arrow.table({"x": [1.0, 2.0], "class": ["a", "b"]}))
+        leastcut.anchor_graph(arrow.table({"x": [1.0, 2.0], "class": ["a", "b"]}))
     column = [1.0] * 20 + [None] + [2.0] * 20
     with pytest.raises(ValueError, match=r"X has missing entries; the first is in row 20, .* 'x'"):
-        firstcut.anchor_graph(arrow.table({"x": column}), 5, 2)
+        leastcut.anchor_graph(arrow.table({"x": column}), 5, 2)
 
 
 def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
@@ -252,8 +252,8 @@ def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
     pytest.importorskip("pyarrow")
     frame = pandas.DataFrame(X, columns=list("abc"), index=[f"row {i}" for i in range(SIZE)])
     frame.to_parquet(tmp_path / "X.parquet")
-    graph = firstcut.anchor_graph(tmp_path / "X.parquet", **SETTINGS)
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
+    graph = leastcut.anchor_graph(tmp_path / "X.parquet", **SETTINGS)
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
 )
 def test_what_is_no_samples_is_refused(given_X, said):
     with pytest.raises((TypeError, ValueError), match=said):
-        firstcut.anchor_graph(given_X)
+        leastcut.anchor_graph(given_X)
 
 
 # -- how it is computed
@@ -288,24 +288,24 @@ def test_parts_of_a_block_have_the_ties_of_the_whole(d):
 
 
 def test_threads_and_files_make_no_difference(tmp_path):
-    graph = firstcut.anchor_graph(X, **SETTINGS, n_jobs=1)
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS, n_jobs=3))
-    filed = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "run")
+    graph = leastcut.anchor_graph(X, **SETTINGS, n_jobs=1)
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS, n_jobs=3))
+    filed = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "run")
     assert_equal_graphs(graph, filed)
     assert filed.store.folder == tmp_path / "run"
-    labels = firstcut.partition(graph, 3, random_state=0).labels
-    assert np.array_equal(labels, firstcut.partition(filed, 3, random_state=0).labels)
+    labels = leastcut.partition(graph, 3, random_state=0).labels
+    assert np.array_equal(labels, leastcut.partition(filed, 3, random_state=0).labels)
 
 
 def test_sizes_of_blocks_may_be_any_that_add_up():
     sizes = [1, 1500, SIZE - 1501]
-    graph = firstcut.anchor_graph(X, **{**SETTINGS, "block_rows": sizes})
+    graph = leastcut.anchor_graph(X, **{**SETTINGS, "block_rows": sizes})
     assert graph.store.sizes == tuple(sizes)
-    one = firstcut.anchor_graph(X, **{**SETTINGS, "block_rows": None})
+    one = leastcut.anchor_graph(X, **{**SETTINGS, "block_rows": None})
     assert one.store.sizes == (SIZE,)
     assert np.array_equal(graph.masses, one.masses)
     with pytest.raises(ValueError, match=f"block_rows adds up to 1501 rows, but X has {SIZE}"):
-        firstcut.anchor_graph(X, **{**SETTINGS, "block_rows": sizes[:2]})
+        leastcut.anchor_graph(X, **{**SETTINGS, "block_rows": sizes[:2]})
 
 
 @pytest.mark.parametrize(
@@ -314,32 +314,32 @@ def test_sizes_of_blocks_may_be_any_that_add_up():
 )
 def test_every_point_has_anchors_that_it_is_not_tied_to(n, n_anchors, n_neighbors, said):
     with pytest.raises(ValueError, match=said):
-        firstcut.anchor_graph(X[:n], n_anchors, n_neighbors)
+        leastcut.anchor_graph(X[:n], n_anchors, n_neighbors)
 
 
 def test_equal_points_have_one_anchor():
-    graph = firstcut.anchor_graph(np.ones((100, 2)), 10, 3, random_state=0)
+    graph = leastcut.anchor_graph(np.ones((100, 2)), 10, 3, random_state=0)
     assert graph.anchors.tolist() == [[1.0, 1.0]]
     assert graph.masses.tolist() == [100.0]
 
 
 def test_clusters_without_room_for_their_tables_are_refused():
-    graph = replace(firstcut.anchor_graph(X, **SETTINGS), most_clusters=3)
-    assert firstcut.partition(graph, 3, effort="fast", random_state=0).labels.max() == 2
+    graph = replace(leastcut.anchor_graph(X, **SETTINGS), most_clusters=3)
+    assert leastcut.partition(graph, 3, effort="fast", random_state=0).labels.max() == 2
     with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 .* max_memory"):
-        firstcut.partition(graph, 4)
+        leastcut.partition(graph, 4)
 
 
 def test_progress_goes_on_to_the_end_and_a_bar_is_shown(capsys):
     told = []
-    firstcut.anchor_graph(X, **SETTINGS, callback=told.append)
+    leastcut.anchor_graph(X, **SETTINGS, callback=told.append)
     stages = [progress.stage for progress in told]
     assert stages == sorted(stages)
     for stage in ("anchors", "blocks"):
         fractions = [progress.fraction for progress in told if progress.stage == stage]
         assert fractions == sorted(fractions)
         assert fractions[-1] == 1.0
-    firstcut.anchor_graph(X, **SETTINGS, callback="tqdm")
+    leastcut.anchor_graph(X, **SETTINGS, callback="tqdm")
 
 
 def test_an_error_of_the_callback_ends_the_work():
@@ -347,7 +347,7 @@ def test_an_error_of_the_callback_ends_the_work():
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        firstcut.anchor_graph(X, **SETTINGS, callback=fail)
+        leastcut.anchor_graph(X, **SETTINGS, callback=fail)
 
 
 class Slow:
@@ -365,7 +365,7 @@ def test_an_interrupt_is_heard_at_once():
     began = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        firstcut.anchor_graph(Slow(), **{**SETTINGS, "block_rows": 50})
+        leastcut.anchor_graph(Slow(), **{**SETTINGS, "block_rows": 50})
     assert time.monotonic() - began < 3.0
 
 
@@ -375,7 +375,7 @@ def test_an_interrupt_is_heard_at_once():
 def run_python(code, *arguments, check=True):
     """Run a script in a process of its own, as a user would."""
     script = textwrap.dedent(code)
-    environment = {**os.environ, "PYTHONPATH": str(Path(firstcut.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(leastcut.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
         capture_output=True,
@@ -389,7 +389,7 @@ def run_python(code, *arguments, check=True):
 KILLED = """
     import os, signal, sys, time
     import numpy as np
-    import firstcut
+    import leastcut
 
     class UpToTheLast:
         # All rows can be sampled; when blocks are tied, the last is never reached.
@@ -407,7 +407,7 @@ KILLED = """
             os.kill(os.getpid(), signal.SIGKILL)
 
     X = UpToTheLast(np.load(sys.argv[1], mmap_mode="r"))
-    firstcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2], callback=kill)
+    leastcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2], callback=kill)
 """
 
 
@@ -429,8 +429,8 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
             reads.append((rows.start, rows.stop))
             return X[rows]
 
-    graph = firstcut.anchor_graph(Watched(), **SETTINGS, folder=run)
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
+    graph = leastcut.anchor_graph(Watched(), **SETTINGS, folder=run)
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
     # Finished blocks are not written again. Each block of X is read twice: for the sample, and to
     # be tied or to be compared with the samples that its file was computed from.
     assert all(path.stat().st_mtime_ns == written for path, written in finished.items())
@@ -438,7 +438,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert not list(run.rglob("*.unfinished"))
     # And a run that has ended is read.
     reads.clear()
-    again = firstcut.anchor_graph(Watched(), **{**SETTINGS, "random_state": None}, folder=run)
+    again = leastcut.anchor_graph(Watched(), **{**SETTINGS, "random_state": None}, folder=run)
     assert len(reads) == 2 * n_blocks
     assert_equal_graphs(graph, again)
 
@@ -446,15 +446,15 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
 SEARCH_KILLED = """
     import os, signal, sys
     import numpy as np
-    import firstcut
+    import leastcut
 
     def kill(progress):
         if progress.stage != "fast":
             os.kill(os.getpid(), signal.SIGKILL)
 
     X = np.load(sys.argv[1])
-    graph = firstcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2])
-    firstcut.partition(graph, 4, random_state=0, callback=kill)
+    graph = leastcut.anchor_graph(X, 60, 3, 0, block_rows=700, folder=sys.argv[2])
+    leastcut.partition(graph, 4, random_state=0, callback=kill)
 """
 
 
@@ -464,9 +464,9 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path):
     done = run_python(SEARCH_KILLED, tmp_path / "X.npy", tmp_path / "run", check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert list((tmp_path / "run" / "searches").glob("*.search"))
-    graph = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "run")
-    found = firstcut.partition(graph, 4, random_state=0)
-    fresh = firstcut.partition(firstcut.anchor_graph(X, **SETTINGS), 4, random_state=0)
+    graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "run")
+    found = leastcut.partition(graph, 4, random_state=0)
+    fresh = leastcut.partition(leastcut.anchor_graph(X, **SETTINGS), 4, random_state=0)
     assert np.array_equal(found.labels, fresh.labels)
     assert found.cut_value == fresh.cut_value
 
@@ -485,19 +485,19 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_folder_of_another_run_is_refused_by_what_differs(name, tmp_path):
     right = {"X": X, **SETTINGS, "folder": tmp_path}
-    firstcut.anchor_graph(**right)
+    leastcut.anchor_graph(**right)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(ValueError, match=f"holds another run: its {name} is "):
-        firstcut.anchor_graph(**{**right, **OTHERS[name]})
+        leastcut.anchor_graph(**{**right, **OTHERS[name]})
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(ValueError, match=r"folder=.* holds other files and no run"):
-        firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+        leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     with pytest.raises(ValueError, match=r"folder=.* is a file"):
-        firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "thesis.tex")
+        leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path / "thesis.tex")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -517,15 +517,15 @@ def damage(path, how):
 @pytest.mark.parametrize("how", ["shorter", "longer", "empty", "one bit"])
 @pytest.mark.parametrize("name", ["blocks/0000002.block", "anchors.npy", "masses.npy", "run.json"])
 def test_damaged_files_are_refused_by_name(name, how, tmp_path):
-    firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+    leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     damage(tmp_path / name, how)
     with pytest.raises(ValueError, match=name if name != "run.json" or how == "empty" else "run"):
-        all_of(firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path))
+        all_of(leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path))
     # A block that was removed is made anew.
     if name.startswith("blocks"):
         (tmp_path / name).unlink()
-        graph = firstcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
-        assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
+        graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
+        assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
 
 
 @given(
@@ -568,35 +568,35 @@ def test_sizes_are_read_as_people_write_them(given_size, n_bytes):
 @pytest.mark.parametrize("wrong", ["4XB", "GiB", "", "-4GiB", "4iB", "four", "0", 0, -1, 1.5, True])
 def test_what_is_no_size_is_refused(wrong):
     with pytest.raises((TypeError, ValueError), match="max_memory"):
-        firstcut.anchor_graph(X, max_memory=wrong)
+        leastcut.anchor_graph(X, max_memory=wrong)
 
 
 def test_too_little_memory_is_refused_with_the_least_that_would_do():
     with pytest.raises(ValueError, match="Pass max_memory=") as caught:
-        firstcut.anchor_graph(X, **SETTINGS, max_memory="1MiB")
+        leastcut.anchor_graph(X, **SETTINGS, max_memory="1MiB")
     least = int(str(caught.value).partition("Pass max_memory=")[2].split()[0])
     # A little more: this process may have grown meanwhile.
-    graph = firstcut.anchor_graph(X, **SETTINGS, max_memory=least + 2**24)
-    assert_equal_graphs(graph, firstcut.anchor_graph(X, **SETTINGS))
+    graph = leastcut.anchor_graph(X, **SETTINGS, max_memory=least + 2**24)
+    assert_equal_graphs(graph, leastcut.anchor_graph(X, **SETTINGS))
 
 
 PEAK = """
     import gc, hashlib, json, sys
     from pathlib import Path
     import numpy as np
-    import firstcut
+    import leastcut
 
     X = np.load(sys.argv[1], mmap_mode="r")
     settings = {"n_anchors": 200, "n_neighbors": 30, "random_state": 0, "block_rows": 2**15}
     limit = None
     if sys.argv[2] == "held":
         try:
-            firstcut.anchor_graph(X, **settings, max_memory=1)
+            leastcut.anchor_graph(X, **settings, max_memory=1)
         except ValueError as error:  # which names the least that would do
             least = int(str(error).partition("Pass max_memory=")[2].split()[0])
         limit = least + 2**22
-    graph = firstcut.anchor_graph(X, **settings, max_memory=limit, n_jobs=2)
-    value = firstcut.cut_value(graph, np.arange(len(X)) % 4)
+    graph = leastcut.anchor_graph(X, **settings, max_memory=limit, n_jobs=2)
+    value = leastcut.cut_value(graph, np.arange(len(X)) % 4)
     numbers = hashlib.sha256(graph.anchors.tobytes() + graph.masses.tobytes())
     for number in range(len(graph.store.sizes)):
         block = graph.store.load(number)

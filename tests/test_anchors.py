@@ -15,20 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-import firstcut
-from firstcut.anchors import choose, contraction, descent, nearest, placing, points, search, table
-from firstcut.anchors.blocks import UNIT, Block
-from firstcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
-from firstcut.anchors.crew import added
-from firstcut.anchors.descent import descend
-from firstcut.anchors.graph import AnchorGraph
-from firstcut.anchors.nearest import NearestAnchors
-from firstcut.anchors.placing import place
-from firstcut.anchors.points import InMemory
-from firstcut.anchors.search import STARTS, starts_of
-from firstcut.anchors.table import Table, table_of_crew
-from firstcut.kernels import anchor_moves, anchor_sums, anchor_ties
-from firstcut.partitioning.efforts import EFFORTS
+import leastcut
+from leastcut.anchors import choose, contraction, descent, nearest, placing, points, search, table
+from leastcut.anchors.blocks import UNIT, Block
+from leastcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
+from leastcut.anchors.crew import added
+from leastcut.anchors.descent import descend
+from leastcut.anchors.graph import AnchorGraph
+from leastcut.anchors.nearest import NearestAnchors
+from leastcut.anchors.placing import place
+from leastcut.anchors.points import InMemory
+from leastcut.anchors.search import STARTS, starts_of
+from leastcut.anchors.table import Table, table_of_crew
+from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
+from leastcut.partitioning.efforts import EFFORTS
 
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
 
@@ -54,7 +54,7 @@ def anchor_graphs(draw, max_points: int = 40) -> AnchorGraph:
     n_neighbors = draw(st.integers(1, min(6, n_anchors - 1)))
     rows = draw(st.sampled_from([1, 2, 5, n]))
     X = points_of(rng, n)
-    return firstcut.anchor_graph(X, n_anchors, n_neighbors, 0, block_rows=rows, n_jobs=1)
+    return leastcut.anchor_graph(X, n_anchors, n_neighbors, 0, block_rows=rows, n_jobs=1)
 
 
 def labels_of(data, n: int, most: int = 5) -> np.ndarray:
@@ -104,13 +104,13 @@ def test_every_degree_is_one(graph):
 @given(anchor_graphs(), st.data())
 def test_the_value_is_that_of_the_explicit_graph(graph, data):
     labels = labels_of(data, graph.n_nodes)
-    value = firstcut.cut_value(graph, labels)
+    value = leastcut.cut_value(graph, labels)
     # Both cuts are the same, as degrees are 1; labels are whatever people call clusters.
-    assert value == firstcut.cut_value(graph, labels, cut="ratio")
-    assert value == pytest.approx(firstcut.cut_value(graph, labels * 7 - 3), rel=1e-12)
+    assert value == leastcut.cut_value(graph, labels, cut="ratio")
+    assert value == pytest.approx(leastcut.cut_value(graph, labels * 7 - 3), rel=1e-12)
     S = graph.to_sparse()
     for cut in ("normalized", "ratio"):
-        assert value == pytest.approx(firstcut.cut_value(S, labels, cut), rel=1e-9, abs=1e-12)
+        assert value == pytest.approx(leastcut.cut_value(S, labels, cut), rel=1e-9, abs=1e-12)
 
 
 @given(anchor_graphs(), st.data())
@@ -192,10 +192,10 @@ def test_cells_find_nearly_all_of_the_nearest(monkeypatch):
 def test_units_of_measurement_make_no_difference(scale):
     X = load_iris().data[::3]
     power = 2.0 ** round(math.log2(scale))  # no digit is lost by it
-    plain = firstcut.anchor_graph(X, 12, 3, random_state=0, n_jobs=1)
-    other = firstcut.anchor_graph(X * power, 12, 3, random_state=0, n_jobs=1)
-    labels = firstcut.partition(plain, 3, effort="fast", random_state=0).labels
-    again = firstcut.partition(other, 3, effort="fast", random_state=0).labels
+    plain = leastcut.anchor_graph(X, 12, 3, random_state=0, n_jobs=1)
+    other = leastcut.anchor_graph(X * power, 12, 3, random_state=0, n_jobs=1)
+    labels = leastcut.partition(plain, 3, effort="fast", random_state=0).labels
+    again = leastcut.partition(other, 3, effort="fast", random_state=0).labels
     assert np.array_equal(other.masses, plain.masses)
     assert np.array_equal(other.anchors, plain.anchors * power)
     assert np.array_equal(labels, again)
@@ -209,7 +209,7 @@ def test_single_wrong_values_do_not_hide_the_other_samples(value):
     right = np.setdiff1d(np.arange(len(X)), [5, 900])
     off = []
     for data in (X, wrong):
-        anchors = firstcut.anchor_graph(data, 100, random_state=0).anchors
+        anchors = leastcut.anchor_graph(data, 100, random_state=0).anchors
         near = by_force(X[right], anchors[np.abs(anchors).max(axis=1) < 1e3], 1)
         off.append(near[1].mean())
     assert off[1] < 1.1 * off[0]
@@ -228,10 +228,10 @@ def value_after(S: np.ndarray, labels: np.ndarray) -> float:
 @given(anchor_graphs(max_points=24), st.data())
 def test_refining_never_makes_it_worse_and_no_move_is_left(graph, data):
     labels = labels_of(data, graph.n_nodes, most=4)
-    before = firstcut.cut_value(graph, labels)
-    found = firstcut.refine(graph, labels)
+    before = leastcut.cut_value(graph, labels)
+    found = leastcut.refine(graph, labels)
     assert found.cut_value <= before
-    assert found.cut_value == firstcut.cut_value(graph, found.labels)
+    assert found.cut_value == leastcut.cut_value(graph, found.labels)
     assert np.unique(found.labels).size == np.unique(labels).size
     S = graph.to_sparse().toarray()
     sizes = np.bincount(found.labels)
@@ -295,9 +295,9 @@ class Shuffled:
 def test_who_works_on_what_makes_no_difference(graph, seed, n_threads, data):
     labels = labels_of(data, graph.n_nodes, most=min(4, most_clusters(graph)))
     c = int(labels.max()) + 1
-    plain = firstcut.anchors.search.cut_crew(graph.crew, graph.masses, c, seed=1, effort="auto")
+    plain = leastcut.anchors.search.cut_crew(graph.crew, graph.masses, c, seed=1, effort="auto")
     crew = Shuffled(graph, seed, n_threads)
-    other = firstcut.anchors.search.cut_crew(crew, graph.masses, c, seed=1, effort="auto")
+    other = leastcut.anchors.search.cut_crew(crew, graph.masses, c, seed=1, effort="auto")
     assert plain.value == other.value
     assert np.array_equal(np.concatenate(plain.kept), np.concatenate(other.kept))
 
@@ -307,8 +307,8 @@ def test_threads_make_no_difference(name):
     X = SETS[name]().data
     found = []
     for n_jobs in (1, 3):
-        graph = firstcut.anchor_graph(X, 60, random_state=0, block_rows=50, n_jobs=n_jobs)
-        found.append((graph, firstcut.partition(graph, 3, effort="auto", random_state=0)))
+        graph = leastcut.anchor_graph(X, 60, random_state=0, block_rows=50, n_jobs=n_jobs)
+        found.append((graph, leastcut.partition(graph, 3, effort="auto", random_state=0)))
     (one, cut_one), (three, cut_three) = found
     assert np.array_equal(one.anchors, three.anchors)
     assert np.array_equal(one.masses, three.masses)
@@ -325,11 +325,11 @@ def test_more_effort_is_never_worse_and_nothing_is_below_the_bound(name):
     X, efforts = SETS[name]().data, list(EFFORTS)[:-1]
     if name == "iris":
         X, efforts = X[::4], list(EFFORTS)
-    graph = firstcut.anchor_graph(X, 20, random_state=0, block_rows=30)
+    graph = leastcut.anchor_graph(X, 20, random_state=0, block_rows=30)
     values = []
     for effort in efforts:
-        found = firstcut.partition(graph, 3, effort=effort, lower_bound=True, random_state=3)
-        assert found.cut_value == firstcut.cut_value(graph, found.labels)
+        found = leastcut.partition(graph, 3, effort=effort, lower_bound=True, random_state=3)
+        assert found.cut_value == leastcut.cut_value(graph, found.labels)
         assert np.unique(found.labels).size == 3
         assert found.lower_bound <= found.cut_value
         values.append(found.cut_value)
@@ -350,11 +350,11 @@ def test_every_effort_begins_with_the_one_before_it():
 def test_the_bound_is_that_of_the_explicit_graph_and_below_the_optimum(graph, n_clusters):
     c = min(n_clusters, most_clusters(graph))
     S = graph.to_sparse()
-    bound = firstcut.lower_bound(graph, c, random_state=0)
-    assert bound == pytest.approx(firstcut.lower_bound(S, c, random_state=0), abs=1e-9)
-    best = firstcut.exact_partition(S, c).cut_value
+    bound = leastcut.lower_bound(graph, c, random_state=0)
+    assert bound == pytest.approx(leastcut.lower_bound(S, c, random_state=0), abs=1e-9)
+    best = leastcut.exact_partition(S, c).cut_value
     assert bound <= best + 1e-12
-    found = firstcut.partition(graph, c, random_state=0)
+    found = leastcut.partition(graph, c, random_state=0)
     assert found.cut_value >= best - 1e-9
 
 
@@ -365,12 +365,12 @@ def test_eigenpairs_are_those_of_the_explicit_graph(graph, data):
     expected = np.sort(1.0 - np.linalg.eigvalsh(S))
     rank = int(np.count_nonzero(expected < 1.0 - 1e-8))
     count = data.draw(st.integers(1, min(rank, 6)))
-    found = firstcut.relax(graph, count, random_state=0)
+    found = leastcut.relax(graph, count, random_state=0)
     np.testing.assert_allclose(found.eigenvalues, expected[:count], atol=1e-9)
     F = found.eigenvectors
     np.testing.assert_allclose(F.T @ F, np.eye(count), atol=1e-7)
     np.testing.assert_allclose(F - S @ F, F * found.eigenvalues, atol=1e-7)
-    assert found.lower_bound == pytest.approx(firstcut.lower_bound(graph, count), abs=1e-9)
+    assert found.lower_bound == pytest.approx(leastcut.lower_bound(graph, count), abs=1e-9)
 
 
 def test_directions_that_anchors_do_not_have_are_refused():
@@ -378,8 +378,8 @@ def test_directions_that_anchors_do_not_have_are_refused():
     blocks = [Block(np.array([[0, 1], [2, 3]] * 6, np.int32), np.full((12, 2), 0.5, np.float32))]
     graph = AnchorGraph(X[:4], np.full(4, 3.0), 2, InMemory(blocks))
     with pytest.raises(ValueError, match="pass fewer, or more n_anchors"):
-        firstcut.relax(graph, 3)
-    assert firstcut.relax(graph, 2).eigenvalues.tolist() == pytest.approx([0.0, 0.0], abs=1e-12)
+        leastcut.relax(graph, 3)
+    assert leastcut.relax(graph, 2).eigenvalues.tolist() == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
 @settings(max_examples=25)
@@ -394,7 +394,7 @@ def test_groups_of_points_are_cut_as_their_points_are(graph, data):
     assert problem.node_weights.sum() == graph.n_nodes
     for labels, own in zip(pair, labels_of_keys(groups.keys, 2, c), strict=True):
         own = np.asarray(own)
-        assert problem.value(own) == pytest.approx(firstcut.cut_value(graph, labels), abs=1e-12)
+        assert problem.value(own) == pytest.approx(leastcut.cut_value(graph, labels), abs=1e-12)
 
 
 @settings(max_examples=15)
@@ -402,39 +402,39 @@ def test_groups_of_points_are_cut_as_their_points_are(graph, data):
 def test_a_start_is_never_made_worse(graph, data):
     labels = labels_of(data, graph.n_nodes, most=min(4, most_clusters(graph)))
     c = int(labels.max()) + 1
-    before = firstcut.cut_value(graph, labels)
-    found = firstcut.partition(graph, c, init=labels, effort="fast", random_state=0)
+    before = leastcut.cut_value(graph, labels)
+    found = leastcut.partition(graph, c, init=labels, effort="fast", random_state=0)
     assert found.cut_value <= before
     assert np.unique(found.labels).size == c
 
 
 def test_time_limits_and_callbacks_end_a_search_with_a_partition():
-    graph = firstcut.anchor_graph(load_digits().data, 100, random_state=0, block_rows=300)
+    graph = leastcut.anchor_graph(load_digits().data, 100, random_state=0, block_rows=300)
     for options in ({"time_limit": 0.0}, {"callback": lambda told: True}):
-        found = firstcut.partition(graph, 10, effort="thorough", random_state=0, **options)
+        found = leastcut.partition(graph, 10, effort="thorough", random_state=0, **options)
         assert np.unique(found.labels).size == 10
-        assert found.cut_value == firstcut.cut_value(graph, found.labels)
+        assert found.cut_value == leastcut.cut_value(graph, found.labels)
     told = []
-    firstcut.partition(graph, 10, effort="auto", random_state=0, callback=told.append)
+    leastcut.partition(graph, 10, effort="auto", random_state=0, callback=told.append)
     values = [progress.cut_value for progress in told]
     assert values == sorted(values, reverse=True)
     assert {progress.stage for progress in told} <= {"fast", "auto"}
     began = time.monotonic()
-    firstcut.partition(graph, 10, effort="thorough", time_limit=0.3, random_state=0)
+    leastcut.partition(graph, 10, effort="thorough", time_limit=0.3, random_state=0)
     assert time.monotonic() - began < 30
 
 
 def test_an_interrupt_returns_the_best_so_far_or_is_raised():
-    graph = firstcut.anchor_graph(load_digits().data, 100, random_state=0, block_rows=300)
+    graph = leastcut.anchor_graph(load_digits().data, 100, random_state=0, block_rows=300)
 
     def interrupt(told):
         raise KeyboardInterrupt
 
-    found = firstcut.partition(graph, 10, random_state=0, callback=interrupt, on_interrupt="return")
-    assert found.cut_value == firstcut.cut_value(graph, found.labels)
+    found = leastcut.partition(graph, 10, random_state=0, callback=interrupt, on_interrupt="return")
+    assert found.cut_value == leastcut.cut_value(graph, found.labels)
     assert np.unique(found.labels).size == 10
     with pytest.raises(KeyboardInterrupt):
-        firstcut.partition(graph, 10, random_state=0, callback=interrupt)
+        leastcut.partition(graph, 10, random_state=0, callback=interrupt)
 
 
 # -- new points
@@ -461,8 +461,8 @@ def test_a_new_point_joins_the_cluster_where_the_value_grows_least(graph, data):
 @pytest.mark.parametrize("name", SETS)
 def test_training_points_stay_where_they_are(name):
     X = SETS[name]().data
-    graph = firstcut.anchor_graph(X, 60, random_state=0)
-    found = firstcut.partition(graph, 3, effort="auto", random_state=0)
+    graph = leastcut.anchor_graph(X, 60, random_state=0)
+    found = leastcut.partition(graph, 3, effort="auto", random_state=0)
     again = place(graph.nearest.block(X.astype(np.float64)), graph.table(found.labels))
     assert np.mean(again == found.labels) > 0.98
 
@@ -474,19 +474,19 @@ def test_a_search_goes_on_where_contracting_would_take_too_long(monkeypatch):
     monkeypatch.setattr(search, "MOST_PRODUCTS", -1.0)
     for seed in range(10):
         X = np.random.default_rng(seed).normal(size=(30, 2)).round(1)
-        graph = firstcut.anchor_graph(X, 10, 3, random_state=seed, block_rows=7)
+        graph = leastcut.anchor_graph(X, 10, 3, random_state=seed, block_rows=7)
         # As many clusters as anchors: some anchor may be nearest to no point.
         number = int(np.count_nonzero(graph.masses))
         for effort in EFFORTS:
-            found = firstcut.partition(graph, number, effort=effort, random_state=0)
+            found = leastcut.partition(graph, number, effort=effort, random_state=0)
             assert np.unique(found.labels).size == number
-            assert found.cut_value == firstcut.cut_value(graph, found.labels)
+            assert found.cut_value == leastcut.cut_value(graph, found.labels)
 
 
 @pytest.mark.parametrize("name", ["partition", "refine", "cut_value", "relax", "lower_bound"])
 def test_wrong_options_are_refused_though_they_mean_nothing_here(name):
-    verb, X = getattr(firstcut, name), load_iris().data
-    graph = firstcut.anchor_graph(X, 20, random_state=0)
+    verb, X = getattr(leastcut, name), load_iris().data
+    graph = leastcut.anchor_graph(X, 20, random_state=0)
     second = np.arange(len(X)) % 2 if name in ("refine", "cut_value") else 2
     options = {"symmetrize": "both", "isolated": "drop"}
     for option in set(options) & set(inspect.signature(verb).parameters):
@@ -498,9 +498,9 @@ def test_the_graph_of_the_anchors_is_made_once(monkeypatch):
     made = []
     monkeypatch.setattr(points, "anchor_problem", lambda *given: made.append(0) or real(*given))
     real = contraction.anchor_problem
-    graph = firstcut.anchor_graph(load_iris().data, 20, random_state=0)
-    found = firstcut.partition(graph, 3, effort="balanced", lower_bound=True, random_state=0)
-    assert found.lower_bound == firstcut.lower_bound(graph, 3, random_state=0)
+    graph = leastcut.anchor_graph(load_iris().data, 20, random_state=0)
+    found = leastcut.partition(graph, 3, effort="balanced", lower_bound=True, random_state=0)
+    assert found.lower_bound == leastcut.lower_bound(graph, 3, random_state=0)
     assert len(made) == 1
 
 
@@ -515,7 +515,7 @@ def sums_of(graph):
 
 
 def test_sums_in_arrays_are_those_of_sparse_matrices(monkeypatch):
-    graph = firstcut.anchor_graph(load_wine().data, 30, 4, random_state=0, block_rows=50)
+    graph = leastcut.anchor_graph(load_wine().data, 30, 4, random_state=0, block_rows=50)
     summed = list(sums_of(graph))
     monkeypatch.setattr(contraction, "MOST_SUMMED", 0)
     again = list(sums_of(replace(graph)))
@@ -533,9 +533,9 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
             X = (rng.normal(size=(40, features)) + 4.0 * np.arange(2).repeat(20)[:, None]).astype(
                 dtype
             )
-            graph = firstcut.anchor_graph(X, 9, 3, random_state=0, block_rows=15, n_jobs=1)
+            graph = leastcut.anchor_graph(X, 9, 3, random_state=0, block_rows=15, n_jobs=1)
             labels = np.arange(40) % 3
-            refined = firstcut.refine(graph, labels)
+            refined = leastcut.refine(graph, labels)
             followed, _ = contraction.follow(
                 graph.store.load(0), None, np.arange(graph.n_anchors) % 3, 3
             )
@@ -567,7 +567,7 @@ def test_every_kernel_is_among_those_compared():
 
 
 def test_a_move_changes_the_sums_as_it_reports():
-    graph = firstcut.anchor_graph(load_wine().data, 30, random_state=0)
+    graph = leastcut.anchor_graph(load_wine().data, 30, random_state=0)
     block, labels = graph.store.load(0), np.arange(graph.n_nodes, dtype=np.int32) % 3
     found = graph.table(labels)
     sums = found.weights.copy(), found.boundaries, found.sizes
@@ -598,27 +598,27 @@ def test_a_move_changes_the_sums_as_it_reports():
     ids=["equal", "zeros", "huge and equal", "one point"],
 )
 def test_equal_points_are_one_cluster(X):
-    graph = firstcut.anchor_graph(X, 5, 1, random_state=0)
+    graph = leastcut.anchor_graph(X, 5, 1, random_state=0)
     assert (graph.n_anchors, graph.n_neighbors, graph.n_nodes) == (1, 1, len(X))
-    found = firstcut.partition(graph, 1, random_state=0)
+    found = leastcut.partition(graph, 1, random_state=0)
     assert found.cut_value == 0.0
     assert found.labels.tolist() == [0] * len(X)
-    assert firstcut.lower_bound(graph, 1) == 0.0
-    assert firstcut.partition(graph, "auto", random_state=0).labels.tolist() == [0] * len(X)
+    assert leastcut.lower_bound(graph, 1) == 0.0
+    assert leastcut.partition(graph, "auto", random_state=0).labels.tolist() == [0] * len(X)
     with pytest.raises(ValueError, match="n_clusters=2 is more than"):
-        firstcut.partition(graph, 2, random_state=0)
+        leastcut.partition(graph, 2, random_state=0)
 
 
 def test_as_many_clusters_as_anchors():
     X = np.repeat(np.arange(6.0)[:, None], 3, axis=0)
-    graph = firstcut.anchor_graph(X, 18, 1, random_state=0)
+    graph = leastcut.anchor_graph(X, 18, 1, random_state=0)
     assert graph.n_anchors == 6
-    found = firstcut.partition(graph, 6, random_state=0)
+    found = leastcut.partition(graph, 6, random_state=0)
     # Every point is tied to its own anchor alone: equal ones are together, and nothing is cut.
     assert found.cut_value == 0.0
-    assert firstcut.clustering_accuracy(np.repeat(np.arange(6), 3), found.labels) == 1.0
+    assert leastcut.clustering_accuracy(np.repeat(np.arange(6), 3), found.labels) == 1.0
     with pytest.raises(ValueError, match="more than"):
-        firstcut.partition(graph, 7, random_state=0)
+        leastcut.partition(graph, 7, random_state=0)
 
 
 @settings(max_examples=20)
@@ -626,42 +626,42 @@ def test_as_many_clusters_as_anchors():
 def test_every_number_up_to_the_anchors_is_found(graph, effort):
     for c in {1, 2, most_clusters(graph)}:
         if c <= most_clusters(graph):
-            found = firstcut.partition(graph, c, effort=effort, random_state=0)
+            found = leastcut.partition(graph, c, effort=effort, random_state=0)
             assert np.unique(found.labels).size == c
-            assert found.cut_value == firstcut.cut_value(graph, found.labels)
+            assert found.cut_value == leastcut.cut_value(graph, found.labels)
 
 
 def test_more_anchors_than_points_are_as_many():
     X = load_iris().data[::5]
-    graph = firstcut.anchor_graph(X, 1000, random_state=0)
+    graph = leastcut.anchor_graph(X, 1000, random_state=0)
     assert graph.n_anchors == len(np.unique(X, axis=0))
-    found = firstcut.partition(graph, 3, random_state=0)
+    found = leastcut.partition(graph, 3, random_state=0)
     S = graph.to_sparse()
-    assert found.cut_value == pytest.approx(firstcut.cut_value(S, found.labels), rel=1e-9)
+    assert found.cut_value == pytest.approx(leastcut.cut_value(S, found.labels), rel=1e-9)
 
 
 def test_a_single_cluster_has_no_boundary():
-    graph = firstcut.anchor_graph(load_wine().data, 20, random_state=0)
-    found = firstcut.partition(graph, 1, random_state=0, lower_bound=True)
+    graph = leastcut.anchor_graph(load_wine().data, 20, random_state=0)
+    found = leastcut.partition(graph, 1, random_state=0, lower_bound=True)
     assert (found.cut_value, found.lower_bound) == (0.0, 0.0)
 
 
 def test_components_are_found_at_no_cost():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(40, 2)) + 100.0 * k for k in range(3)])
-    graph = firstcut.anchor_graph(X, 30, 3, random_state=0, block_rows=17)
-    found = firstcut.partition(graph, 3, effort="fast", random_state=0)
+    graph = leastcut.anchor_graph(X, 30, 3, random_state=0, block_rows=17)
+    found = leastcut.partition(graph, 3, effort="fast", random_state=0)
     assert found.cut_value == 0.0
-    assert firstcut.clustering_accuracy(np.repeat(np.arange(3), 40), found.labels) == 1.0
-    assert firstcut.partition(graph, "auto", random_state=0).cut_value == 0.0
+    assert leastcut.clustering_accuracy(np.repeat(np.arange(3), 40), found.labels) == 1.0
+    assert leastcut.partition(graph, "auto", random_state=0).cut_value == 0.0
 
 
 def test_an_empty_table_entry_counts_for_nothing():
     # An anchor that no point is tied to has no mass, and nothing is divided by it.
     blocks = [Block(np.array([[0], [0], [2], [2]], np.int32), np.ones((4, 1), np.float32))]
     graph = AnchorGraph(np.arange(3.0)[:, None], np.array([2.0, 0.0, 2.0]), 1, InMemory(blocks))
-    found = firstcut.partition(graph, 2, random_state=0)
+    found = leastcut.partition(graph, 2, random_state=0)
     assert found.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     assert found.cut_value == 0.0
     assert Table(np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 2.0]]), graph.masses).value == 0.0
-    assert firstcut.relax(graph, 2).eigenvectors.shape == (4, 2)
+    assert leastcut.relax(graph, 2).eigenvectors.shape == (4, 2)

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 
-from firstcut.affinity.neighbors import (
+from leastcut.affinity.neighbors import (
     approximate_lists,
     approximate_search,
     approximate_truth,
     forecast,
 )
-from firstcut.affinity.neighbors.approximate_search import approximate_neighbors
-from firstcut.affinity.neighbors.approximate_truth import PrecisionLost, sampled_recall
-from firstcut.kernels import probe as kernels
+from leastcut.affinity.neighbors.approximate_search import approximate_neighbors
+from leastcut.affinity.neighbors.approximate_truth import PrecisionLost, sampled_recall
+from leastcut.kernels import probe as kernels
 
 DIGITS = load_digits().data
 

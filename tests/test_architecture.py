@@ -19,8 +19,8 @@ from conftest import knn_graph
 from imports import FILES, MODULES, PUBLIC, SOURCE, imports_of, module_of, modules_imported
 from sklearn.datasets import load_digits, make_blobs
 
-import firstcut
-from firstcut.validation import check_graph
+import leastcut
+from leastcut.validation import check_graph
 
 EVERYWHERE = {"validation", "threads", "results", "interrupts", "memory", "optional_packages"}
 EVERYWHERE |= {"short_reprs", "notebook", "progress", "sparse_check"}
@@ -78,10 +78,10 @@ ROOMS = {
 """What each room may import, besides EVERYWHERE and itself."""
 
 UPWARDS = {
-    "firstcut.partitioning.partition": {"certification"},
-    "firstcut.partitioning.cut_path": {"plot"},
-    "firstcut.estimator.spectral_clustering": {"plot"},
-    "firstcut.results": {"plot"},
+    "leastcut.partitioning.partition": {"certification"},
+    "leastcut.partitioning.cut_path": {"plot"},
+    "leastcut.estimator.spectral_clustering": {"plot"},
+    "leastcut.results": {"plot"},
 }
 """What a module may import beyond that, inside a function: a verb that offers what stands above."""
 
@@ -116,7 +116,7 @@ def room_of(path: Path) -> str:
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_imports_go_downwards(path):
     room = room_of(path)
-    inside = {name.split(".")[1] for name in imports_of(path) if name.startswith("firstcut.")}
+    inside = {name.split(".")[1] for name in imports_of(path) if name.startswith("leastcut.")}
     assert inside <= {room, *EVERYWHERE, *ROOMS[room], *UPWARDS.get(module_of(path), set())}
 
 
@@ -141,7 +141,7 @@ def test_third_parties_stay_in_their_rooms(package):
 def test_discretizers_never_see_the_graph_and_know_sklearn_in_kmeans_only():
     for path in (SOURCE / "discretization").glob("*.py"):
         names = imports_of(path)
-        rooms = {name.split(".")[1] for name in names if name.startswith("firstcut.")}
+        rooms = {name.split(".")[1] for name in names if name.startswith("leastcut.")}
         if path.name != "discretize.py":
             assert not rooms & FOUNDATION
         if path.name != "kmeans.py":
@@ -149,7 +149,7 @@ def test_discretizers_never_see_the_graph_and_know_sklearn_in_kmeans_only():
 
 
 def test_no_module_at_the_top_is_named_like_a_public_function():
-    modules = {name for name in PUBLIC if inspect.ismodule(getattr(firstcut, name))}
+    modules = {name for name in PUBLIC if inspect.ismodule(getattr(leastcut, name))}
     top = {path.stem for path in SOURCE.glob("*.py")} | {path.name for path in SOURCE.iterdir()}
     assert not top & (PUBLIC - modules)
 
@@ -159,9 +159,9 @@ def test_public_names_are_listed_once():
     listed = [a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names]
     assert sorted(listed) == sorted(PUBLIC)
     for name in PUBLIC:
-        assert getattr(firstcut, name) is not None
+        assert getattr(leastcut, name) is not None
     with pytest.raises(AttributeError, match="cut_valeu"):
-        _ = firstcut.cut_valeu
+        _ = leastcut.cut_valeu
 
 
 # -- what a call passes through
@@ -183,7 +183,7 @@ class Visits:
 
     def _note(self, frame, event, _):
         name = frame.f_globals.get("__name__", "")
-        if event == "call" and name.startswith("firstcut"):
+        if event == "call" and name.startswith("leastcut"):
             self.modules.add(name)
             self.codes[frame.f_code] += 1
 
@@ -212,40 +212,40 @@ FITS = {
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_passes_through_few_rooms_and_trusts_its_own_graph(name):
     X, settings = FITS[name]
-    model = firstcut.SpectralClustering(5, random_state=0, **settings)
+    model = leastcut.SpectralClustering(5, random_state=0, **settings)
     model.fit(X)  # imports and compiles
     with Visits() as visits:
         model.fit(X)
-    # What firstcut made of neighbours is symmetric and positive by construction.
+    # What leastcut made of neighbours is symmetric and positive by construction.
     assert visits.validations == (1 if settings.get("affinity") == "rbf" else 0)
     assert len(visits.modules) <= 20, sorted(visits.modules)
 
 
 def test_auto_and_wide_embeddings_trust_their_graph_too():
     for settings in ({"n_clusters": "auto"}, {"n_clusters": 3, "n_components": 6}):
-        model = firstcut.SpectralClustering(random_state=0, solver="spectral", **settings)
+        model = leastcut.SpectralClustering(random_state=0, solver="spectral", **settings)
         with Visits() as visits:
             model.fit(SMALL)
         assert visits.validations == 0
 
 
 PUBLIC_CALLS = {
-    "cut_value": lambda S, y: firstcut.cut_value(S, y),
-    "node_weights": lambda S, y: firstcut.node_weights(S),
-    "operator": lambda S, y: firstcut.operator(S),
-    "relax": lambda S, y: firstcut.relax(S, 3, random_state=0),
-    "lower_bound": lambda S, y: firstcut.lower_bound(S, 3),
-    "refine": lambda S, y: firstcut.refine(S, y),
-    "fast": lambda S, y: firstcut.partition(S, 3, effort="fast", random_state=0),
-    "balanced": lambda S, y: firstcut.partition(S, 3, lower_bound=True, random_state=0),
-    "from labels": lambda S, y: firstcut.partition(S, 3, effort="fast", init=y, random_state=0),
-    "direct_cut": lambda S, y: firstcut.direct_cut(S, 3, n_init=2, random_state=0),
-    "exact": lambda S, y: firstcut.exact_partition(S[:9, :9] + np.ones((9, 9)), 2),
-    "tight": lambda S, y: firstcut.partition(S, 3, lower_bound="tight", random_state=0),
-    "certify": lambda S, y: firstcut.certify(S, y, random_state=0),
-    "constrained_rank_graph": lambda S, y: firstcut.constrained_rank_graph(S, 3),
-    "compare": lambda S, y: firstcut.compare(S, 3, methods=["rotation"], random_state=0),
-    "cut_path": lambda S, y: firstcut.cut_path(S, [2, 3], affinity="precomputed", random_state=0),
+    "cut_value": lambda S, y: leastcut.cut_value(S, y),
+    "node_weights": lambda S, y: leastcut.node_weights(S),
+    "operator": lambda S, y: leastcut.operator(S),
+    "relax": lambda S, y: leastcut.relax(S, 3, random_state=0),
+    "lower_bound": lambda S, y: leastcut.lower_bound(S, 3),
+    "refine": lambda S, y: leastcut.refine(S, y),
+    "fast": lambda S, y: leastcut.partition(S, 3, effort="fast", random_state=0),
+    "balanced": lambda S, y: leastcut.partition(S, 3, lower_bound=True, random_state=0),
+    "from labels": lambda S, y: leastcut.partition(S, 3, effort="fast", init=y, random_state=0),
+    "direct_cut": lambda S, y: leastcut.direct_cut(S, 3, n_init=2, random_state=0),
+    "exact": lambda S, y: leastcut.exact_partition(S[:9, :9] + np.ones((9, 9)), 2),
+    "tight": lambda S, y: leastcut.partition(S, 3, lower_bound="tight", random_state=0),
+    "certify": lambda S, y: leastcut.certify(S, y, random_state=0),
+    "constrained_rank_graph": lambda S, y: leastcut.constrained_rank_graph(S, 3),
+    "compare": lambda S, y: leastcut.compare(S, 3, methods=["rotation"], random_state=0),
+    "cut_path": lambda S, y: leastcut.cut_path(S, [2, 3], affinity="precomputed", random_state=0),
 }
 
 
@@ -260,9 +260,9 @@ def test_a_graph_is_checked_once_on_entry(name):
 
 def test_a_discretization_checks_its_graph_once():
     S = knn_graph(SMALL)
-    relaxation = firstcut.relax(S, 3, random_state=0)
+    relaxation = leastcut.relax(S, 3, random_state=0)
     with Visits() as visits:
-        firstcut.discretize(relaxation, graph=S, random_state=0, eta="auto")
+        leastcut.discretize(relaxation, graph=S, random_state=0, eta="auto")
     assert visits.validations == 1
 
 
@@ -271,7 +271,7 @@ def test_a_discretization_checks_its_graph_once():
 
 def test_import_is_light():
     heavy = ["numba", "matplotlib", "pandas", "sklearn", "scipy", "numpy", "dask"]
-    code = f"import sys, firstcut; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, leastcut; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -279,9 +279,9 @@ def test_import_is_light():
 def test_cutting_a_graph_does_not_load_scikit_learn():
     code = textwrap.dedent(
         """
-        import sys, firstcut
+        import sys, leastcut
         S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-        firstcut.partition(S, 2, random_state=0)
+        leastcut.partition(S, 2, random_state=0)
         print("sklearn" in sys.modules)
         """
     )
@@ -291,7 +291,7 @@ def test_cutting_a_graph_does_not_load_scikit_learn():
 
 def test_read_only_install_without_a_home(tmp_path):
     """Numba has nowhere to keep its machine code; the answer must come all the same."""
-    package = tmp_path / "firstcut"
+    package = tmp_path / "leastcut"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
         (folder / "__pycache__").touch()  # a file in its place stops even root from writing there
@@ -299,10 +299,10 @@ def test_read_only_install_without_a_home(tmp_path):
         f"""
         import sys
         sys.path.insert(0, {str(tmp_path)!r})
-        import numpy as np, firstcut
-        assert firstcut.__file__.startswith({str(package)!r})
+        import numpy as np, leastcut
+        assert leastcut.__file__.startswith({str(package)!r})
         S = np.kron(np.eye(2), np.ones((3, 3))) + 0.1
-        found = firstcut.discretize(firstcut.relax(S, 2, random_state=0), graph=S, random_state=0)
+        found = leastcut.discretize(leastcut.relax(S, 2, random_state=0), graph=S, random_state=0)
         print(found.cut_value)
         """
     )

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut import graph as graphs
-from firstcut.graph import as_graph, symmetric_graph
-from firstcut.kernels import assemble as kernels
-from firstcut.kernels.sort_pairs import SHORT, sort_pairs
+import leastcut
+from leastcut import graph as graphs
+from leastcut.graph import as_graph, symmetric_graph
+from leastcut.kernels import assemble as kernels
+from leastcut.kernels.sort_pairs import SHORT, sort_pairs
 
 
 @st.composite
@@ -100,7 +100,7 @@ def test_a_hundred_thousand_components_are_as_many_in_the_graph():
     n_pairs = 100_000
     place = np.random.default_rng(0).permutation(2 * n_pairs)
     X = np.stack([place // 2 * 3.0, place % 2 * 1.0], axis=1)
-    S = firstcut.nearest_neighbors_graph(X, 1, include_self=False)
+    S = leastcut.nearest_neighbors_graph(X, 1, include_self=False)
     assert S.nnz == 2 * n_pairs
     assert as_graph(S).components[0] == n_pairs
 
@@ -109,7 +109,7 @@ def test_a_hundred_thousand_components_are_as_many_in_the_graph():
 def test_graphs_do_not_depend_on_threads_or_precision_of_what_is_exact(name):
     rng = np.random.default_rng(0)
     X = (rng.integers(0, 64, size=(2500, 2)) / 64).astype(np.float32)
-    build = firstcut.AFFINITIES[name]
+    build = leastcut.AFFINITIES[name]
     whole = build(X.astype(np.float64), n_jobs=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "ROWS", 300)

@@ -9,14 +9,14 @@ import pytest
 import scipy.sparse as sp
 from imports import PUBLIC
 
-import firstcut
-from firstcut.metrics import scores
+import leastcut
+from leastcut.metrics import scores
 
 N = 12
 GRAPH = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
 X = np.random.default_rng(0).normal(size=(N, 2))
 LABELS = np.repeat([0, 1, 2], 4)
-RELAXATION = firstcut.relax(GRAPH, 3, random_state=0)
+RELAXATION = leastcut.relax(GRAPH, 3, random_state=0)
 
 
 def without(values, *left_out):
@@ -144,23 +144,23 @@ SAMPLES = {
 }
 GIVEN = {"y_true": LABELLINGS, "labels": LABELLINGS}
 BAD = {
-    firstcut.adaptive_neighbors_graph: (
+    leastcut.adaptive_neighbors_graph: (
         {"X": X, "n_neighbors": 3},
         {**SAMPLES, "include_self": FLAGS, "offset": {**NUMBERS, "beyond floats": 10**400}},
     ),
-    firstcut.nearest_neighbors_graph: (
+    leastcut.nearest_neighbors_graph: (
         {"X": X, "n_neighbors": 3},
         {**SAMPLES, "include_self": FLAGS},
     ),
-    firstcut.self_tuning_graph: (
+    leastcut.self_tuning_graph: (
         {"X": X, "n_neighbors": 3, "scale_neighbor": 2},
         {**SAMPLES, "scale_neighbor": COUNTS},
     ),
-    firstcut.learned_graph: (
+    leastcut.learned_graph: (
         {"X": X, "n_clusters": 2, "n_neighbors": 3},
         {**SAMPLES, "n_clusters": COUNTS, "solver": NAMES, "max_iter": COUNTS},
     ),
-    firstcut.constrained_rank_graph: (
+    leastcut.constrained_rank_graph: (
         {"graph": GRAPH, "n_clusters": 3},
         {
             "graph": MATRICES,
@@ -173,7 +173,7 @@ BAD = {
             "n_jobs": without(COUNTS, "None", "-1"),
         },
     ),
-    firstcut.anchor_graph: (
+    leastcut.anchor_graph: (
         {"X": X, "n_anchors": 6, "n_neighbors": 3},
         {
             **without(SAMPLES, "neighbors"),
@@ -188,17 +188,17 @@ BAD = {
             },
         },
     ),
-    firstcut.cut_value: (
+    leastcut.cut_value: (
         {"graph": GRAPH, "labels": LABELS},
         {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},
     ),
-    firstcut.node_weights: ({"graph": GRAPH}, GRAPH_AND_CUT),
-    firstcut.operator: ({"graph": GRAPH}, GRAPH_AND_CUT),
-    firstcut.lower_bound: (
+    leastcut.node_weights: ({"graph": GRAPH}, GRAPH_AND_CUT),
+    leastcut.operator: ({"graph": GRAPH}, GRAPH_AND_CUT),
+    leastcut.lower_bound: (
         {"graph": GRAPH, "n_clusters": 3},
         {**GRAPH_AND_CUT, "n_clusters": COUNTS, "random_state": SEEDS},
     ),
-    firstcut.relax: (
+    leastcut.relax: (
         {"graph": GRAPH, "n_clusters": 3},
         {
             **GRAPH_AND_CUT,
@@ -209,7 +209,7 @@ BAD = {
             "max_iter": without(COUNTS, "None"),
         },
     ),
-    firstcut.Relaxation: (
+    leastcut.Relaxation: (
         {
             "eigenvalues": np.zeros(2),
             "eigenvectors": np.eye(N)[:, :2],
@@ -223,7 +223,7 @@ BAD = {
             "floors": without(MATRICES, "None"),
         },
     ),
-    firstcut.discretize: (
+    leastcut.discretize: (
         {"relaxation": RELAXATION},
         {
             "relaxation": {**MATRICES, "a graph": GRAPH},
@@ -238,7 +238,7 @@ BAD = {
             "max_iter": COUNTS,
         },
     ),
-    firstcut.direct_cut: (
+    leastcut.direct_cut: (
         {"graph": GRAPH, "n_clusters": 3},
         {
             **GRAPH_AND_CUT,
@@ -249,11 +249,11 @@ BAD = {
             "random_state": SEEDS,
         },
     ),
-    firstcut.refine: (
+    leastcut.refine: (
         {"graph": GRAPH, "labels": LABELS},
         {**GRAPH_AND_CUT, "labels": LABELLINGS, "isolated": NAMES},
     ),
-    firstcut.exact_partition: (
+    leastcut.exact_partition: (
         {"graph": GRAPH, "n_clusters": 3},
         {
             **GRAPH_AND_CUT,
@@ -262,7 +262,7 @@ BAD = {
             "time_limit": without(NUMBERS, "None"),
         },
     ),
-    firstcut.certify: (
+    leastcut.certify: (
         {"graph": GRAPH, "labels": LABELS},
         {
             **GRAPH_AND_CUT,
@@ -276,7 +276,7 @@ BAD = {
             "random_state": SEEDS,
         },
     ),
-    firstcut.partition: (
+    leastcut.partition: (
         {"graph": GRAPH, "n_clusters": 3},
         {
             **GRAPH_AND_CUT,
@@ -295,7 +295,7 @@ BAD = {
             "n_jobs": without(COUNTS, "None", "-1"),
         },
     ),
-    firstcut.partition_views: (
+    leastcut.partition_views: (
         {"graphs": [GRAPH, GRAPH], "n_clusters": 3},
         {
             "graphs": {
@@ -327,7 +327,7 @@ BAD = {
             "n_jobs": without(COUNTS, "None", "-1"),
         },
     ),
-    firstcut.compare: (
+    leastcut.compare: (
         {"graph": GRAPH, "n_clusters": 3},
         {
             **GRAPH_AND_CUT,
@@ -341,7 +341,7 @@ BAD = {
             "random_state": SEEDS,
         },
     ),
-    firstcut.image_graph: (
+    leastcut.image_graph: (
         {"image": np.eye(6)},
         {
             "image": {
@@ -366,8 +366,8 @@ BAD = {
             },
         },
     ),
-    firstcut.clustering_accuracy: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
-    firstcut.normalized_mutual_info: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
+    leastcut.clustering_accuracy: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
+    leastcut.normalized_mutual_info: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
     scores: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
 }
 """For every function arguments that are right, and for every argument values that are wrong."""
@@ -392,7 +392,7 @@ def test_bad_values_are_refused_by_name(function, right, name, value):
 
 def test_every_public_function_is_in_the_table():
     elsewhere = {"cut_path"}  # its argument may be samples, a graph or a relaxation
-    functions = {name for name in PUBLIC if inspect.isfunction(getattr(firstcut, name))}
+    functions = {name for name in PUBLIC if inspect.isfunction(getattr(leastcut, name))}
     assert functions - elsewhere <= {function.__name__ for function in BAD}
 
 
@@ -404,15 +404,15 @@ def test_a_mask_in_the_stored_values_is_not_lost(kind):
     graph = kind(GRAPH)
     graph.data = np.ma.masked_array(graph.data, mask=graph.data > 1)
     with pytest.raises(ValueError, match=r"graph is a masked array .*\.filled"):
-        firstcut.cut_value(graph, LABELS)
+        leastcut.cut_value(graph, LABELS)
 
 
 def test_a_mask_that_hides_nothing_is_plain_data():
     def unmasked(array):
         return np.ma.masked_array(array, mask=np.zeros(array.shape, dtype=bool))
 
-    value = firstcut.cut_value(GRAPH, LABELS, cut=np.ones(N))
-    assert value == firstcut.cut_value(unmasked(GRAPH), unmasked(LABELS), unmasked(np.ones(N)))
+    value = leastcut.cut_value(GRAPH, LABELS, cut=np.ones(N))
+    assert value == leastcut.cut_value(unmasked(GRAPH), unmasked(LABELS), unmasked(np.ones(N)))
 
 
 def test_missing_values_of_pandas_are_refused():
@@ -425,13 +425,13 @@ def test_missing_values_of_pandas_are_refused():
     ]
     for given in labels:
         with pytest.raises(ValueError, match=r"labels (has missing|holds NaN)"):
-            firstcut.cut_value(GRAPH, given)
+            leastcut.cut_value(GRAPH, given)
     frame = pandas.DataFrame(X).astype("Float64")
     frame.iloc[2, 1] = pandas.NA
     with pytest.raises(ValueError, match="X has"):
-        firstcut.nearest_neighbors_graph(frame, n_neighbors=3)
+        leastcut.nearest_neighbors_graph(frame, n_neighbors=3)
     full = pandas.Series(LABELS, dtype="Int64")
-    assert firstcut.cut_value(GRAPH, full) == firstcut.cut_value(GRAPH, LABELS)
+    assert leastcut.cut_value(GRAPH, full) == leastcut.cut_value(GRAPH, LABELS)
 
 
 # -- types of numbers
@@ -443,7 +443,7 @@ DTYPES = ["?", "i1", "u1", "i2", "i4", "i8", "u8", "f2", "f4", "f8", "g"]
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_graph_of_any_type_of_number_is_the_graph_of_its_numbers(dtype):
     graph = (GRAPH > 1).astype(dtype)
-    assert firstcut.cut_value(graph, LABELS) == firstcut.cut_value(GRAPH > 1, LABELS)
+    assert leastcut.cut_value(graph, LABELS) == leastcut.cut_value(GRAPH > 1, LABELS)
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "f2"])
@@ -469,7 +469,7 @@ def test_duplicates_are_added_up_exactly(dtype, form):
         graph = kind((data[order], other, start), shape=(3, 3))
     expected = 1.0 + (times - 1) * float(big)
     before = graph.data.copy()
-    assert firstcut.node_weights(graph).tolist() == [expected, 2 * expected, expected]
+    assert leastcut.node_weights(graph).tolist() == [expected, 2 * expected, expected]
     assert np.array_equal(graph.data, before)
 
 
@@ -480,19 +480,19 @@ def test_duplicates_among_samples_do_not_wrap(dtype):
     indices = (np.tile(rows, 3), np.tile(columns, 3))
     given = sp.coo_array((points[0].astype(dtype), indices), shape=(N, 1))
     plain = (200.0 + np.arange(N))[:, None]
-    found = firstcut.nearest_neighbors_graph(given, n_neighbors=3)
-    assert (found != firstcut.nearest_neighbors_graph(sp.csr_array(plain), n_neighbors=3)).nnz == 0
+    found = leastcut.nearest_neighbors_graph(given, n_neighbors=3)
+    assert (found != leastcut.nearest_neighbors_graph(sp.csr_array(plain), n_neighbors=3)).nnz == 0
 
 
-@pytest.mark.parametrize("affinity", sorted(firstcut.AFFINITIES))
+@pytest.mark.parametrize("affinity", sorted(leastcut.AFFINITIES))
 def test_no_affinity_reads_behind_a_mask(affinity):
     samples = np.abs(GRAPH)
     masked = np.ma.masked_array(samples, mask=np.eye(N))
-    model = firstcut.SpectralClustering(3, affinity=affinity, n_neighbors=3, random_state=0)
+    model = leastcut.SpectralClustering(3, affinity=affinity, n_neighbors=3, random_state=0)
     with pytest.raises(ValueError, match="X is a masked array"):
         model.fit(masked)
     with pytest.raises(ValueError, match="X is a masked array"):
-        firstcut.cut_path(masked, [2, 3], affinity=affinity, n_neighbors=3)
+        leastcut.cut_path(masked, [2, 3], affinity=affinity, n_neighbors=3)
 
 
 def test_duplicates_among_samples_of_the_estimator_do_not_wrap():
@@ -500,5 +500,5 @@ def test_duplicates_among_samples_of_the_estimator_do_not_wrap():
     values = np.concatenate([np.full(2 * N, 100), 5 * np.arange(N)]).astype(np.uint8)
     given = sp.coo_array((values, (rows, np.zeros(3 * N, dtype=int))), shape=(N, 1))
     plain = sp.csr_array((200.0 + 5 * np.arange(N))[:, None])
-    model = firstcut.SpectralClustering(3, n_neighbors=3, random_state=0)
+    model = leastcut.SpectralClustering(3, n_neighbors=3, random_state=0)
     assert np.array_equal(model.fit_predict(given), model.fit_predict(plain))

@@ -11,7 +11,7 @@ from conftest import points_graph
 from sklearn.datasets import load_iris
 from test_balance import is_balanced
 
-import firstcut
+import leastcut
 
 # -- the estimator
 
@@ -20,13 +20,13 @@ import firstcut
 @pytest.mark.parametrize("balance", [0.05, (0.1, 0.2)])
 def test_a_fit_is_in_balance(cut, balance):
     X, _ = load_iris(return_X_y=True)
-    model = firstcut.SpectralClustering(4, cut=cut, balance=balance, random_state=0).fit(X)
+    model = leastcut.SpectralClustering(4, cut=cut, balance=balance, random_state=0).fit(X)
     S = model.affinity_matrix_
     assert model.solver_ == "multilevel"
-    assert is_balanced(firstcut.node_weights(S, cut), model.labels_, 4, balance)
-    assert model.cut_value_ == pytest.approx(firstcut.cut_value(S, model.labels_, cut))
+    assert is_balanced(leastcut.node_weights(S, cut), model.labels_, 4, balance)
+    assert model.cut_value_ == pytest.approx(leastcut.cut_value(S, model.labels_, cut))
     assert model.lower_bound_ <= model.cut_value_ * (1 + 1e-9)
-    found = firstcut.partition(S, 4, cut, balance=balance, effort="auto", random_state=0)
+    found = leastcut.partition(S, 4, cut, balance=balance, effort="auto", random_state=0)
     assert np.array_equal(model.labels_, found.labels)
 
 
@@ -35,24 +35,24 @@ def test_a_fit_counts_samples_without_edges_as_the_cut_does():
     core = points_graph(30)
     S = sp.csr_array(sp.block_diag([core, sp.csr_array((10, 10))]))
     options = {"affinity": "precomputed", "random_state": 0}
-    even = firstcut.SpectralClustering(4, cut="ratio", balance=0, **options).fit(S)
+    even = leastcut.SpectralClustering(4, cut="ratio", balance=0, **options).fit(S)
     assert np.bincount(even.labels_).tolist() == [10] * 4
-    model = firstcut.SpectralClustering(3, balance=0.05, **options).fit(S)
+    model = leastcut.SpectralClustering(3, balance=0.05, **options).fit(S)
     weights = np.asarray(S.sum(axis=1)).reshape(-1)
     assert is_balanced(weights, model.labels_, 3, 0.05)
     # Fewer nodes with edges than clusters: each is one by itself.
     few = sp.csr_array(sp.block_diag([1.0 - np.eye(3), sp.csr_array((5, 5))]))
-    model = firstcut.SpectralClustering(5, balance=1.0, **options).fit(few)
+    model = leastcut.SpectralClustering(5, balance=1.0, **options).fit(few)
     assert np.unique(model.labels_).size == 5
     assert np.unique(model.labels_[:3]).size == 3
-    none = firstcut.SpectralClustering(2, balance=0.1, **options).fit(sp.csr_array((4, 4)))
+    none = leastcut.SpectralClustering(2, balance=0.1, **options).fit(sp.csr_array((4, 4)))
     assert np.unique(none.labels_).size == 2
 
 
 def test_a_fit_weighs_samples_and_keeps_links():
     X = np.random.default_rng(0).normal(size=(90, 2))
     weight, must = np.linspace(1.0, 3.0, 90), np.array([(0, 50), (50, 80), (3, 4)])
-    model = firstcut.SpectralClustering(3, cut="ratio", balance=0.02, random_state=0)
+    model = leastcut.SpectralClustering(3, cut="ratio", balance=0.02, random_state=0)
     model.fit(X, sample_weight=weight, must_link=must)
     assert is_balanced(weight, model.labels_, 3, 0.02)
     assert (model.labels_[must[:, 0]] == model.labels_[must[:, 1]]).all()
@@ -62,7 +62,7 @@ def test_a_fit_weighs_samples_and_keeps_links():
 
 def test_the_number_of_a_fit_may_be_chosen():
     X = np.concatenate([np.random.default_rng(k).normal(9 * k, 1, (30, 2)) for k in range(3)])
-    model = firstcut.SpectralClustering("auto", cut="ratio", balance=0.0, random_state=0).fit(X)
+    model = leastcut.SpectralClustering("auto", cut="ratio", balance=0.0, random_state=0).fit(X)
     assert np.bincount(model.labels_).tolist() == [30] * model.n_clusters_
     # The path knows no balance, and is never worse for it.
     assert model.cut_path_[model.n_clusters_].cut_value <= model.cut_value_ * (1 + 1e-9)
@@ -84,17 +84,17 @@ REFUSED = {
 def test_a_fit_refuses_by_name(kind):
     parameters, words = REFUSED[kind]
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = firstcut.SpectralClustering(**{"n_clusters": 3, "balance": 0.1, **parameters})
+    model = leastcut.SpectralClustering(**{"n_clusters": 3, "balance": 0.1, **parameters})
     with pytest.raises(ValueError, match=words):
         model.fit(X)
 
 
 def test_a_balanced_fit_is_not_certified_out_of_balance():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    model = firstcut.SpectralClustering(2, balance=0.0, cut="ratio", random_state=0).fit(X)
-    with pytest.raises(ValueError, match=r"without regard to balance.*firstcut\.certify"):
+    model = leastcut.SpectralClustering(2, balance=0.0, cut="ratio", random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"without regard to balance.*leastcut\.certify"):
         model.certify()
-    bound = firstcut.certify(model.affinity_matrix_, model.labels_, "ratio", time_limit=1)
+    bound = leastcut.certify(model.affinity_matrix_, model.labels_, "ratio", time_limit=1)
     assert bound.lower_bound <= model.cut_value_ * (1 + 1e-9)
 
 
@@ -103,7 +103,7 @@ def test_a_balanced_fit_is_not_certified_out_of_balance():
 
 @pytest.mark.parametrize(("text", "balance"), [("0", 0.0), ("0.05", 0.05), ("0.2,0.1", (0.2, 0.1))])
 def test_the_command_line_cuts_in_balance(tmp_path, monkeypatch, capsys, text, balance):
-    cli = pytest.importorskip("firstcut.cli")
+    cli = pytest.importorskip("leastcut.cli")
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", np.random.default_rng(0).normal(size=(60, 2)))
     command = ["cluster", "points.npy", "-k", "4", "--cut", "ratio", "--effort", "fast", "--json"]
@@ -124,7 +124,7 @@ def test_the_command_line_cuts_in_balance(tmp_path, monkeypatch, capsys, text, b
     ],
 )
 def test_the_command_line_refuses_by_name(tmp_path, monkeypatch, capsys, arguments, words):
-    cli = pytest.importorskip("firstcut.cli")
+    cli = pytest.importorskip("leastcut.cli")
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", np.random.default_rng(0).normal(size=(61, 2)))
     command = ["cluster", "points.npy", "-k", "4", "--effort", "fast"]

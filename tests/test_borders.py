@@ -11,13 +11,13 @@ from conftest import graphs, points_graph
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from firstcut.cuts import Problem, as_problem
-from firstcut.kernels.border_flow import gather_strip, strip_graph
-from firstcut.partitioning.borders import straighten
-from firstcut.partitioning.halving import halved
-from firstcut.partitioning.levels import Coarsening
-from firstcut.partitioning.packing import limits_of
-from firstcut.partitioning.refinement import State
+from leastcut.cuts import Problem, as_problem
+from leastcut.kernels.border_flow import gather_strip, strip_graph
+from leastcut.partitioning.borders import straighten
+from leastcut.partitioning.halving import halved
+from leastcut.partitioning.levels import Coarsening
+from leastcut.partitioning.packing import limits_of
+from leastcut.partitioning.refinement import State
 
 CUT_NAMES = ("ratio", "normalized", "edges")
 

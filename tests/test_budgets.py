@@ -17,9 +17,9 @@ from conftest import graphs, points_graph, ring
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.partitioning import (
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.partitioning import (
     first_stage,
     later_stages,
     levels,
@@ -28,13 +28,13 @@ from firstcut.partitioning import (
     search,
     spectral_start,
 )
-from firstcut.partitioning.coarsening.heavy_edges import heavy_edges
-from firstcut.partitioning.coarsening.label_propagation import label_propagation
-from firstcut.partitioning.efforts import EFFORTS
-from firstcut.partitioning.levels import Coarsening
-from firstcut.partitioning.refinement import State
-from firstcut.partitioning.spectral_start import eigenproblem_work
-from firstcut.relaxation.relax import relax_problem
+from leastcut.partitioning.coarsening.heavy_edges import heavy_edges
+from leastcut.partitioning.coarsening.label_propagation import label_propagation
+from leastcut.partitioning.efforts import EFFORTS
+from leastcut.partitioning.levels import Coarsening
+from leastcut.partitioning.refinement import State
+from leastcut.partitioning.spectral_start import eigenproblem_work
+from leastcut.relaxation.relax import relax_problem
 
 # -- the efforts
 
@@ -153,7 +153,7 @@ def test_the_bound_comes_by_itself_up_to_a_size(monkeypatch, effort, most):
     for n in (most, most + 1):
         for asked in (None, False, True):
             with pytest.raises(Stopped):
-                firstcut.partition(ring(n).graph, 4, effort=effort, lower_bound=asked)
+                leastcut.partition(ring(n).graph, 4, effort=effort, lower_bound=asked)
     assert wanted == [True, False, True, False, False, True]
 
 
@@ -214,7 +214,7 @@ def test_the_passes_of_the_first_stage_gather_to_what_is_on_record(monkeypatch, 
         return passes.descend(problem, c, rng, smallest, coarsening)
 
     monkeypatch.setattr(first_stage, "descend", noted)
-    firstcut.partition(points_graph(n), c, effort="fast", random_state=0)
+    leastcut.partition(points_graph(n), c, effort="fast", random_state=0)
     assert seen == sizes
 
 

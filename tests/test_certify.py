@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs
 
-import firstcut
-from firstcut.apart import Apart
-from firstcut.certification import enumeration, root_bounds
-from firstcut.certification.decisions import Decisions
-from firstcut.certification.proof import Proof
-from firstcut.certification.rounding import Best
-from firstcut.cuts import Problem, as_problem
+import leastcut
+from leastcut.apart import Apart
+from leastcut.certification import enumeration, root_bounds
+from leastcut.certification.decisions import Decisions
+from leastcut.certification.proof import Proof
+from leastcut.certification.rounding import Best
+from leastcut.cuts import Problem, as_problem
 
 CLOSE = 1 + 1e-12
 
@@ -79,8 +79,8 @@ def test_certified_is_the_optimum_of_enumeration(S, data):
     n = len(S)
     c = data.draw(st.integers(1, n))
     cut = some_cut(data, n)
-    optimum = firstcut.exact_partition(S, c, cut).cut_value
-    found = firstcut.certify(S, np.arange(n) % c, cut, random_state=0)
+    optimum = leastcut.exact_partition(S, c, cut).cut_value
+    found = leastcut.certify(S, np.arange(n) % c, cut, random_state=0)
     assert found.cut_value == pytest.approx(optimum, rel=1e-12, abs=1e-300)
     assert found.gap == 0.0
     assert len(set(found.labels)) == c
@@ -97,7 +97,7 @@ def test_splitting_into_cases_never_loses_the_optimum(seed):
     S = S + S.T
     cut = "ratio" if seed % 2 else 10.0 ** rng.uniform(-1, 1, size=n)
     problem = as_problem(S, cut)
-    optimum = firstcut.exact_partition(S, c, cut).cut_value
+    optimum = leastcut.exact_partition(S, c, cut).cut_value
     bounds = [0.0]
     # From a poor start, so that pairs are fixed against a poor value.
     proof = Proof(problem, c, np.arange(n) % c)
@@ -122,7 +122,7 @@ def test_links_bound_the_partitions_that_keep_to_them(seed):
     must = [pair for pair in pairs if own[pair[0]] == own[pair[1]]]
     cannot = [pair for pair in pairs if own[pair[0]] != own[pair[1]]]
     kept = [problem.value(labels) for labels in labellings(n, c) if linked(labels, must, cannot)]
-    found = firstcut.certify(S, own, must_link=must, cannot_link=cannot, random_state=0)
+    found = leastcut.certify(S, own, must_link=must, cannot_link=cannot, random_state=0)
     assert linked(found.labels, must, cannot)
     assert found.cut_value == pytest.approx(min(kept), rel=1e-6)
     assert found.lower_bound <= min(kept) * CLOSE
@@ -171,19 +171,19 @@ def test_deductions_leave_out_no_partition(data, n, seed):
 @pytest.mark.parametrize("c", range(2, 9))
 def test_the_karate_club_is_proven(c, cut):
     S = karate()
-    found = firstcut.certify(S, np.arange(34) % c, cut, random_state=0)
+    found = leastcut.certify(S, np.arange(34) % c, cut, random_state=0)
     assert 0 <= found.gap < 1e-6
     if cut == "normalized":
         assert found.cut_value == pytest.approx(KARATE_VALUES[c], abs=1e-5)
-    best = firstcut.exact_partition(S, c, cut)
+    best = leastcut.exact_partition(S, c, cut)
     assert best.cut_value == pytest.approx(found.cut_value, rel=1e-6)
     assert best.gap < 1e-6
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 def test_iris_is_proven(cut):
-    S = firstcut.adaptive_neighbors_graph(load_iris().data, n_neighbors=10)
-    found = firstcut.partition(S, 3, cut, lower_bound="tight", random_state=0)
+    S = leastcut.adaptive_neighbors_graph(load_iris().data, n_neighbors=10)
+    found = leastcut.partition(S, 3, cut, lower_bound="tight", random_state=0)
     assert 0 <= found.gap < 1e-6
 
 
@@ -191,8 +191,8 @@ def test_iris_is_proven(cut):
 @pytest.mark.parametrize("name", ["wine", "jaffe"])
 def test_datasets_of_the_paper_are_proven(name, cut):
     X, y = load_dataset(name)
-    S = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
-    found = firstcut.certify(S, y, cut, random_state=0)
+    S = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    found = leastcut.certify(S, y, cut, random_state=0)
     assert 0 <= found.gap < 1e-6
 
 
@@ -200,13 +200,13 @@ def test_datasets_of_the_paper_are_proven(name, cut):
 @pytest.mark.parametrize("n", range(11, 16))
 def test_the_tiny_graphs_of_the_paper_are_proven(n, cut):
     X, _ = load_dataset("usps")
-    S = firstcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
-    assert firstcut.certify(S, np.arange(n) % 2, cut, random_state=0).gap == 0.0
+    S = leastcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
+    assert leastcut.certify(S, np.arange(n) % 2, cut, random_state=0).gap == 0.0
 
 
 def test_the_four_nodes_of_the_paper():
     S = np.array([[0, 3, 1, 0], [3, 0, 0, 1], [1, 0, 0, 3], [0, 1, 3, 0]])
-    found = firstcut.certify(S, [0, 1, 1, 0], cut="ratio", random_state=0)
+    found = leastcut.certify(S, [0, 1, 1, 0], cut="ratio", random_state=0)
     assert (found.cut_value, found.gap) == (2.0, 0.0)
 
 
@@ -217,10 +217,10 @@ def test_the_four_nodes_of_the_paper():
 def test_renamed_nodes_have_the_same_optimum(seed):
     S = karate()
     order = np.random.default_rng(seed).permutation(34)
-    one = firstcut.certify(S, np.arange(34) % 6, "ratio", random_state=0)
-    other = firstcut.certify(S[np.ix_(order, order)], np.arange(34) % 6, "ratio", random_state=0)
+    one = leastcut.certify(S, np.arange(34) % 6, "ratio", random_state=0)
+    other = leastcut.certify(S[np.ix_(order, order)], np.arange(34) % 6, "ratio", random_state=0)
     assert other.cut_value == pytest.approx(one.cut_value, rel=1e-7)
-    assert firstcut.cut_value(S, other.labels[np.argsort(order)], "ratio") == pytest.approx(
+    assert leastcut.cut_value(S, other.labels[np.argsort(order)], "ratio") == pytest.approx(
         one.cut_value, rel=1e-7
     )
 
@@ -229,7 +229,7 @@ def test_slices_come_to_what_one_run_comes_to():
     S = karate()
     problem, labels = (
         as_problem(S, "ratio"),
-        firstcut.partition(S, 7, "ratio", random_state=0).labels,
+        leastcut.partition(S, 7, "ratio", random_state=0).labels,
     )
     whole, sliced, bounds = Proof(problem, 7, labels), Proof(problem, 7, labels), []
     whole.run()
@@ -246,16 +246,16 @@ def test_slices_come_to_what_one_run_comes_to():
 
 
 def test_the_same_every_time():
-    one, other = (firstcut.certify(karate(), np.arange(34) % 6, random_state=3) for _ in range(2))
+    one, other = (leastcut.certify(karate(), np.arange(34) % 6, random_state=3) for _ in range(2))
     assert one.lower_bound == other.lower_bound
     assert np.array_equal(one.labels, other.labels)
 
 
 def test_labels_of_any_kind_come_back_as_they_are_where_nothing_is_better():
     S = karate()
-    best = firstcut.exact_partition(S, 4)
+    best = leastcut.exact_partition(S, 4)
     names = np.array(["d", "b", "a", "c"])[best.labels]
-    found = firstcut.certify(S, names)
+    found = leastcut.certify(S, names)
     assert np.array_equal(found.labels, np.unique(names, return_inverse=True)[1])
     assert found.cut_value == pytest.approx(best.cut_value, rel=1e-12)
 
@@ -264,7 +264,7 @@ def test_what_is_given_is_not_changed():
     S, labels = karate(), np.arange(34) % 6
     copies = S.copy(), labels.copy()
     pairs = np.array([[0, 6]])
-    firstcut.certify(S, labels, must_link=pairs, gap=0.01)
+    leastcut.certify(S, labels, must_link=pairs, gap=0.01)
     assert np.array_equal(S, copies[0])
     assert np.array_equal(labels, copies[1])
     assert pairs.tolist() == [[0, 6]]
@@ -277,29 +277,29 @@ def test_what_is_given_is_not_changed():
 def test_one_cluster_single_nodes_and_components_need_no_proof(cut):
     S = np.kron(np.eye(3), np.ones((50, 50)))
     for labels in (np.zeros(150), np.arange(150), np.arange(150) // 50, np.arange(150) // 100):
-        found = firstcut.certify(S, labels, cut, random_state=0)
+        found = leastcut.certify(S, labels, cut, random_state=0)
         assert found.gap == 0.0
         assert len(set(found.labels)) == len(set(labels))
 
 
 def test_isolated_nodes_and_no_edges_at_all():
     S = np.zeros((40, 40))
-    assert firstcut.certify(S, np.arange(40) % 3, "ratio").cut_value == 0.0
+    assert leastcut.certify(S, np.arange(40) % 3, "ratio").cut_value == 0.0
     S[:34, :34] = karate()
-    assert firstcut.certify(S, np.arange(40) % 7, "ratio").cut_value == 0.0
-    found = firstcut.certify(S, np.arange(40) % 9, "ratio", random_state=0)
+    assert leastcut.certify(S, np.arange(40) % 7, "ratio").cut_value == 0.0
+    found = leastcut.certify(S, np.arange(40) % 9, "ratio", random_state=0)
     assert 0 <= found.gap < 1e-6
-    assert found.cut_value <= firstcut.exact_partition(karate(), 3, "ratio").cut_value
+    assert found.cut_value <= leastcut.exact_partition(karate(), 3, "ratio").cut_value
 
 
 @pytest.mark.parametrize("power", [-900, -300, 300, 900])
 def test_the_scale_of_the_affinities_does_not_matter(power):
     labels = np.arange(34) % 4
-    found = firstcut.certify(np.ldexp(karate(), power), labels, random_state=0)
+    found = leastcut.certify(np.ldexp(karate(), power), labels, random_state=0)
     assert found.cut_value == pytest.approx(KARATE_VALUES[4], abs=1e-5)
     assert 0 <= found.gap < 1e-6
-    one = firstcut.certify(karate(), labels, "ratio", random_state=0)
-    other = firstcut.certify(np.ldexp(karate(), power), labels, "ratio", random_state=0)
+    one = leastcut.certify(karate(), labels, "ratio", random_state=0)
+    other = leastcut.certify(np.ldexp(karate(), power), labels, "ratio", random_state=0)
     assert other.cut_value == pytest.approx(np.ldexp(one.cut_value, power), rel=1e-12)
     assert 0 <= other.gap < 1e-6
 
@@ -311,7 +311,7 @@ def test_weights_of_every_size_together(seed):
     weights = np.triu(10.0 ** rng.uniform(-300, 300, size=(6, 6)), 1)
     S = weights + weights.T
     for cut in ("ratio", 10.0 ** rng.uniform(-3, 3, size=6)):
-        optimum = firstcut.exact_partition(S, 3, cut).cut_value
+        optimum = leastcut.exact_partition(S, 3, cut).cut_value
         proof = Proof(as_problem(S, cut), 3, np.arange(6) % 3)
         proof.run()
         assert proof.bound <= optimum * CLOSE
@@ -329,9 +329,9 @@ def hard_graph() -> np.ndarray:
 
 def test_it_ends_at_the_gap_asked_for():
     S = knn_graph(make_blobs(120, centers=5, cluster_std=2.0, random_state=1)[0])
-    labels = firstcut.partition(S, 5, random_state=0).labels
+    labels = leastcut.partition(S, 5, random_state=0).labels
     seen = []
-    rough = firstcut.certify(S, labels, gap=0.05, random_state=0, callback=seen.append)
+    rough = leastcut.certify(S, labels, gap=0.05, random_state=0, callback=seen.append)
     assert rough.gap <= 0.05
     assert seen[-1].lower_bound == rough.lower_bound
     # It ended with the first bound that was enough.
@@ -340,7 +340,7 @@ def test_it_ends_at_the_gap_asked_for():
 
 def test_progress_is_told_and_never_falls():
     seen = []
-    found = firstcut.certify(
+    found = leastcut.certify(
         karate(), np.arange(34) % 7, "ratio", random_state=0, callback=seen.append
     )
     for name in ("lower_bound", "seconds"):
@@ -355,11 +355,11 @@ def test_progress_is_told_and_never_falls():
 @pytest.mark.parametrize("limit", [0, 0.5])
 def test_the_time_limit_is_kept_and_what_was_proven_is_told(limit):
     S, labels = hard_graph(), np.arange(150) % 6
-    firstcut.certify(S, labels, time_limit=0.2, random_state=0)  # which compiles
+    leastcut.certify(S, labels, time_limit=0.2, random_state=0)  # which compiles
     start = time.monotonic()
-    found = firstcut.certify(S, labels, time_limit=limit, random_state=0)
+    found = leastcut.certify(S, labels, time_limit=limit, random_state=0)
     assert time.monotonic() - start < limit + 5.0  # on a busy machine
-    assert found.lower_bound <= found.cut_value <= firstcut.cut_value(S, labels)
+    assert found.lower_bound <= found.cut_value <= leastcut.cut_value(S, labels)
     if limit:
         assert found.lower_bound > 0.0
 
@@ -368,14 +368,14 @@ def test_an_interrupt_is_heard():
     timer = threading.Timer(1.0, signal.raise_signal, (signal.SIGINT,))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        firstcut.certify(hard_graph(), np.arange(150) % 6, time_limit=60, random_state=0)
+        leastcut.certify(hard_graph(), np.arange(150) % 6, time_limit=60, random_state=0)
     timer.join()
 
 
 def test_an_interrupt_returns_what_there_is_where_asked():
     timer = threading.Timer(2.0, signal.raise_signal, (signal.SIGINT,))
     timer.start()
-    found = firstcut.partition(
+    found = leastcut.partition(
         hard_graph(), 6, effort="fast", lower_bound="tight", time_limit=60, on_interrupt="return",
         random_state=0,
     )  # fmt: skip
@@ -385,7 +385,7 @@ def test_an_interrupt_returns_what_there_is_where_asked():
 
 def test_a_proof_goes_on_after_an_interrupt():
     S = karate()
-    labels = firstcut.partition(S, 7, "ratio", random_state=0).labels
+    labels = leastcut.partition(S, 7, "ratio", random_state=0).labels
     proof = Proof(as_problem(S, "ratio"), 7, labels)
 
     def interrupt(proof):
@@ -404,32 +404,32 @@ def test_a_proof_goes_on_after_an_interrupt():
 def test_a_tight_bound_of_partition_keeps_to_links():
     S = karate()
     must, cannot = [(0, 33)], [(0, 1), (1, 32)]
-    found = firstcut.partition(
+    found = leastcut.partition(
         S, 3, must_link=must, cannot_link=cannot, lower_bound="tight", random_state=0
     )
     assert linked(found.labels, must, cannot)
     assert 0 <= found.gap < 1e-6
-    assert found.lower_bound > firstcut.exact_partition(S, 3).cut_value
+    assert found.lower_bound > leastcut.exact_partition(S, 3).cut_value
 
 
 def test_labels_that_break_a_link_are_refused():
     labels = np.arange(34) % 4
     with pytest.raises(ValueError, match="labels has nodes 0 and 1 apart, which must_link forbids"):
-        firstcut.certify(karate(), labels, must_link=[(0, 1)])
+        leastcut.certify(karate(), labels, must_link=[(0, 1)])
     with pytest.raises(ValueError, match="nodes 0 and 4 together, which cannot_link forbids"):
-        firstcut.certify(karate(), labels, cannot_link=[(0, 4)])
+        leastcut.certify(karate(), labels, cannot_link=[(0, 4)])
 
 
 def test_the_estimator_renews_what_it_tells(blobs):
     X, _ = blobs
-    model = firstcut.SpectralClustering(6, random_state=0).fit(X)
+    model = leastcut.SpectralClustering(6, random_state=0).fit(X)
     before = model.cut_value_, model.lower_bound_
     found = model.certify()
     assert found.gap == model.gap_ < 1e-6
     assert found.lower_bound == model.lower_bound_ > before[1]
     assert found.cut_value == model.cut_value_ <= before[0]
     assert np.array_equal(found.labels, model.labels_)
-    value = firstcut.cut_value(model.affinity_matrix_, model.labels_)
+    value = leastcut.cut_value(model.affinity_matrix_, model.labels_)
     assert model.cut_value_ == pytest.approx(value, rel=1e-12)
     assert np.array_equal(model.predict(X[:5]), model.labels_[:5])
     # What was proven stays so, and a new fit knows nothing of it.
@@ -439,19 +439,19 @@ def test_the_estimator_renews_what_it_tells(blobs):
 
 def test_better_labels_become_those_of_the_estimator():
     S = karate()
-    model = firstcut.SpectralClustering(
+    model = leastcut.SpectralClustering(
         6, affinity="precomputed", solver="spectral", refine=False, random_state=0
     ).fit(S)
     before = model.cut_value_
     model.certify()
     assert model.cut_value_ < before
-    assert firstcut.cut_value(S, model.labels_) == pytest.approx(model.cut_value_)
+    assert leastcut.cut_value(S, model.labels_) == pytest.approx(model.cut_value_)
 
 
 def test_the_estimator_keeps_to_its_links():
     S = karate()
     must, cannot = [(0, 33)], [(0, 1), (1, 32)]
-    model = firstcut.SpectralClustering(3, affinity="precomputed", random_state=0)
+    model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0)
     model.fit(S, must_link=must, cannot_link=cannot)
     model.certify()
     assert linked(model.labels_, must, cannot)
@@ -463,10 +463,10 @@ def test_the_estimator_keeps_to_its_links():
 def test_the_estimator_certifies_graphs_with_isolated_nodes(cut):
     S = np.zeros((37, 37))
     S[:34, :34] = karate()
-    model = firstcut.SpectralClustering(5, affinity="precomputed", cut=cut, random_state=0).fit(S)
+    model = leastcut.SpectralClustering(5, affinity="precomputed", cut=cut, random_state=0).fit(S)
     found = model.certify()
     assert -1e-12 <= found.gap < 1e-6
-    optimum = firstcut.exact_partition(karate(), 5 if cut == "normalized" else 2, cut).cut_value
+    optimum = leastcut.exact_partition(karate(), 5 if cut == "normalized" else 2, cut).cut_value
     assert found.cut_value <= optimum * (1 + 1e-6)
 
 
@@ -475,9 +475,9 @@ def test_large_problems_take_no_memory_of_every_pair(monkeypatch):
     monkeypatch.setattr(root_bounds, "LARGEST_PROVEN", 100)
     monkeypatch.setattr(root_bounds, "LARGEST_QUICK", 100)
     monkeypatch.setattr(root_bounds, "LARGEST_SPLIT", 0)
-    S = firstcut.nearest_neighbors_graph(load_iris().data, 10)
-    found = firstcut.partition(S, 3, random_state=0)
-    proven = firstcut.certify(S, found.labels, random_state=0)
-    assert firstcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
+    S = leastcut.nearest_neighbors_graph(load_iris().data, 10)
+    found = leastcut.partition(S, 3, random_state=0)
+    proven = leastcut.certify(S, found.labels, random_state=0)
+    assert leastcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
     made = root_bounds.root_bounds(Best(as_problem(S), 3, found.labels), 0.0)
     assert "semidefinite" not in {maker.make.__name__ for maker in made}

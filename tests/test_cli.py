@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-import firstcut
-from firstcut.cli import main
-from firstcut.optional_packages import needed_for
-from firstcut.paper.runs.experiments import (
+import leastcut
+from leastcut.cli import main
+from leastcut.optional_packages import needed_for
+from leastcut.paper.runs.experiments import (
     EXPERIMENTS_OF_FIGURE,
     EXPERIMENTS_OF_TABLE,
     Scope,
@@ -29,7 +29,7 @@ def status_of(arguments):
 
 def test_version(capsys):
     assert status_of(["--version"]) == 0
-    assert capsys.readouterr().out == f"firstcut {firstcut.__version__}\n"
+    assert capsys.readouterr().out == f"leastcut {leastcut.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_version(capsys):
 )
 def test_help(command, capsys):
     assert status_of([*command, "--help"]) == 0
-    assert "usage: firstcut" in capsys.readouterr().out.lower()
+    assert "usage: leastcut" in capsys.readouterr().out.lower()
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_errors_say_what_to_do(command, words, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (["table", "tiny"], "make them with 'firstcut paper run --table tiny --out"),
-        (["figure", "closest"], "make them with 'firstcut paper run --figure closest --out"),
-        (["report"], "make some with 'firstcut paper run --quick --out"),
+        (["table", "tiny"], "make them with 'leastcut paper run --table tiny --out"),
+        (["figure", "closest"], "make them with 'leastcut paper run --figure closest --out"),
+        (["report"], "make some with 'leastcut paper run --quick --out"),
         (["run", "--table", "datasets", "--datasets", "jaffe"], "Nothing to run: no dataset is"),
     ],
 )
 def test_where_nothing_comes_of_it_the_status_is_1(command, words, tmp_path, capsys, monkeypatch):
-    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main(["paper", *command, "--out", str(tmp_path)]) == 1
     assert words in capsys.readouterr().err
@@ -86,7 +86,7 @@ def test_a_table_that_has_nothing_to_run_on_the_datasets_named_says_which_it_nee
     assert main(run) == 1
     error = capsys.readouterr().err
     assert "Nothing to run for the table 'tiny': it needs usps, and the datasets asked" in error
-    assert error.endswith("firstcut: Nothing to run.\n")
+    assert error.endswith("leastcut: Nothing to run.\n")
     # what else is asked for is run all the same
     assert main([*run[:3], "datasets", *run[3:], "--jobs", "1"]) == 0
     assert "for the table 'tiny'" in capsys.readouterr().err
@@ -108,7 +108,7 @@ def test_help_lists_every_output_and_what_it_needs(capsys):
         assert any(line.startswith("status: 0 done; 1 nothing") for line in lines)
     with pytest.raises(SystemExit):
         main(["paper", "report", "--help"])
-    assert "'firstcut[paper]'" in capsys.readouterr().out
+    assert "'leastcut[paper]'" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     assert main(["paper", *command, "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert f"{purpose} need {package}, which is not installed" in error
-    assert "pip install 'firstcut[paper]'" in error
+    assert "pip install 'leastcut[paper]'" in error
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown"])
@@ -176,7 +176,7 @@ def test_a_figure_is_drawn_as_png_and_svg_the_same_every_time(tmp_path, capsys):
 
 def test_the_command_line_loads_nothing_before_it_is_needed():
     code = (
-        "import sys, firstcut.cli; "
+        "import sys, leastcut.cli; "
         "print([name for name in ('numba', 'matplotlib', 'sklearn', 'numpy', 'pandas', 'jinja2') "
         "if name in sys.modules])"
     )
@@ -185,7 +185,7 @@ def test_the_command_line_loads_nothing_before_it_is_needed():
 
 
 def test_the_quick_run_needs_no_data_and_ends_with_a_report(tmp_path, capsys, monkeypatch):
-    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     assert main(["paper", "run", "--quick", "--out", str(tmp_path)]) == 0
     out, error = capsys.readouterr()
     assert "there already; records in" in out

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-import firstcut
-from firstcut.cli import main
-from firstcut.cli.information import PARTS
-from firstcut.files.label_files import read_labels
+import leastcut
+from leastcut.cli import main
+from leastcut.cli.information import PARTS
+from leastcut.files.label_files import read_labels
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -92,24 +92,24 @@ def test_labels_are_what_the_library_finds(here, capsys):
     assert rows[0] == ["node", "cluster"]
     names = [name for name, _ in rows[1:]]
     S = club_graph(names)
-    found = firstcut.partition(S, 2, effort="fast", random_state=0)
+    found = leastcut.partition(S, 2, effort="fast", random_state=0)
     assert [int(cluster) for _, cluster in rows[1:]] == found.labels.tolist()
 
 
 def test_points_go_through_the_affinity_that_is_named(here, capsys):
     out = told(capsys, [*FLOWERS, "--affinity", "nearest_neighbors", "--neighbors", "8", "--json"])
     record = json.loads(out.out)
-    S = firstcut.nearest_neighbors_graph(IRIS.data, 8)
-    found = firstcut.partition(S, 3, effort="fast", random_state=0)
+    S = leastcut.nearest_neighbors_graph(IRIS.data, 8)
+    found = leastcut.partition(S, 3, effort="fast", random_state=0)
     assert record["labels"] == found.labels.tolist()
     assert record["cut_value"] == found.cut_value
     assert record["scores"] == {
-        "accuracy": firstcut.clustering_accuracy(SPECIES, found.labels),
-        "nmi": firstcut.normalized_mutual_info(SPECIES, found.labels),
+        "accuracy": leastcut.clustering_accuracy(SPECIES, found.labels),
+        "nmi": leastcut.normalized_mutual_info(SPECIES, found.labels),
     }
     cosine = json.loads(told(capsys, [*FLOWERS, "--metric", "cosine", "--json"]).out)
-    S = firstcut.adaptive_neighbors_graph(IRIS.data, metric="cosine")
-    assert cosine["cut_value"] == firstcut.partition(S, 3, effort="fast", random_state=0).cut_value
+    S = leastcut.adaptive_neighbors_graph(IRIS.data, metric="cosine")
+    assert cosine["cut_value"] == leastcut.partition(S, 3, effort="fast", random_state=0).cut_value
 
 
 @pytest.mark.parametrize("form", ["npy", "parquet", "csv"])
@@ -124,12 +124,12 @@ def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form
         columns = {str(i): column for i, column in enumerate(IRIS.data.T)}
         pyarrow.parquet.write_table(pa.table(columns), "x.parquet")
     if form != "csv":  # which is read whole
-        monkeypatch.setattr("firstcut.files.reading.read", None)
+        monkeypatch.setattr("leastcut.files.reading.read", None)
     given = ["--affinity", "anchors", "--n-anchors", "30", "--neighbors", "4"]
     command = ["cluster", f"x.{form}", "-k", "3", "--effort", "fast", *given]
     record = json.loads(told(capsys, [*command, "--max-memory", "20GiB", "--json"]).out)
-    graph = firstcut.anchor_graph(IRIS.data, 30, 4, random_state=0)
-    found = firstcut.partition(graph, 3, effort="fast", random_state=0)
+    graph = leastcut.anchor_graph(IRIS.data, 30, 4, random_state=0)
+    found = leastcut.partition(graph, 3, effort="fast", random_state=0)
     assert record["labels"] == found.labels.tolist()
     assert record["cut_value"] == found.cut_value
     assert record["n_edges"] is None
@@ -152,12 +152,12 @@ def test_the_object_of_json_has_its_keys_and_tells_the_truth(here, capsys):
     record = json.loads(told(capsys, [*CLUB, "--json"]).out)
     assert set(record) == KEYS | {"labels", "nodes"}
     S = club_graph(record["nodes"])
-    assert record["cut_value"] == pytest.approx(firstcut.cut_value(S, record["labels"]))
+    assert record["cut_value"] == pytest.approx(leastcut.cut_value(S, record["labels"]))
     assert record["sizes"] == np.bincount(record["labels"]).tolist()
     assert record["lower_bound"] <= record["cut_value"]
     assert record["command"] == [*CLUB, "--json"]
     assert (record["n_nodes"], record["n_edges"], record["n_clusters"]) == (34, 78, 2)
-    assert record["versions"]["firstcut"] == firstcut.__version__
+    assert record["versions"]["leastcut"] == leastcut.__version__
     assert set(record["seconds"]) == {"read", "graph", "cut"}
     # with a file of labels they are not in the object as well
     record = json.loads(told(capsys, [*CLUB, "--json", "-o", "labels.npy"]).out)
@@ -170,8 +170,8 @@ def test_the_number_of_clusters_can_be_left_to_the_graph(here, capsys):
     record = json.loads(
         told(capsys, ["cluster", "iris.csv", "-k", "auto", *FLOWERS[4:], "--json"]).out
     )
-    S = firstcut.adaptive_neighbors_graph(IRIS.data)
-    assert record["n_clusters"] == firstcut.partition(S, "auto", random_state=0).labels.max() + 1
+    S = leastcut.adaptive_neighbors_graph(IRIS.data)
+    assert record["n_clusters"] == leastcut.partition(S, "auto", random_state=0).labels.max() + 1
 
 
 def test_standard_input_and_output(here, capsysbinary, monkeypatch):
@@ -214,7 +214,7 @@ def test_a_picture_is_drawn(here, capsys, suffix):
 
 
 def test_pictures_of_every_kind_that_an_answer_has(here, capsys):
-    plot = pytest.importorskip("firstcut.plot")
+    plot = pytest.importorskip("leastcut.plot")
     pytest.importorskip("matplotlib")
     kinds = [name for name, kind in plot.PICTURES.items() if kind.shows in ("path", "clusters")]
     for kind in kinds:
@@ -230,7 +230,7 @@ def test_a_report_explains_the_answer(here, capsys):
     page = (here / "page.html").read_text(encoding="utf-8")
     assert "Other methods" in page
     assert "iris.csv" in page
-    assert "firstcut cluster iris.csv -k 3" in page
+    assert "leastcut cluster iris.csv -k 3" in page
     assert "accuracy 0.9" in page
     assert "0.0277" in page
 
@@ -278,8 +278,8 @@ def test_columns_are_standardized_where_that_is_asked_for(here, capsys):
     out, error = told(capsys, [*command, "--standardize"])
     assert error == ""
     X = np.array([[float(v) for v in row.split(",")] for row in rows])
-    S = firstcut.adaptive_neighbors_graph((X - X.mean(axis=0)) / X.std(axis=0))
-    found = firstcut.partition(S, 3, effort="fast", random_state=0)
+    S = leastcut.adaptive_neighbors_graph((X - X.mean(axis=0)) / X.std(axis=0))
+    found = leastcut.partition(S, 3, effort="fast", random_state=0)
     assert json.loads(out)["labels"] == found.labels.tolist()
 
 
@@ -293,7 +293,7 @@ def test_directed_and_isolated_are_options(here, capsys):
         )
         A = np.array([[0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 3], [1, 0, 0, 0]], dtype=float)
         S = (A + A.T) / 2 if how == "mean" else np.maximum(A, A.T)
-        assert record["cut_value"] == firstcut.partition(S, 2, random_state=0).cut_value
+        assert record["cut_value"] == leastcut.partition(S, 2, random_state=0).cut_value
     (here / "lonely.graph").write_text("5 3\n2 3\n1 3\n1 2\n\n\n")
     error = told(capsys, ["cluster", "lonely.graph", "-k", "2"], 2).err
     assert "--isolated ignore" in error
@@ -308,7 +308,7 @@ def test_compare_tells_every_method(here, capsys):
     command = ["compare", "karate.edges", "-k", "2", "--effort", "fast"]
     record = json.loads(told(capsys, [*command, "--json"]).out)
     methods = [row["method"] for row in record["compared"]]
-    assert methods == [*firstcut.DISCRETIZERS, "direct_cut", "partition"]
+    assert methods == [*leastcut.DISCRETIZERS, "direct_cut", "partition"]
     assert all(row["cut_value"] >= record["lower_bound"] - 1e-12 for row in record["compared"])
     out = told(capsys, [*command, "-m", "kmeans", "-m", "partition", "--plot", "methods.png"]).out
     rows = [
@@ -336,8 +336,8 @@ def test_cut_tells_the_value_of_labels_from_anywhere_and_refines_them(here, caps
     for name, text in contents.items():
         (here / name).write_text(text)
         out = json.loads(told(capsys, ["cut", "karate.edges", name, "--json"]).out)
-        assert out["cut_value"] == firstcut.cut_value(S, given)
-        refined = firstcut.refine(S, given)
+        assert out["cut_value"] == leastcut.cut_value(S, given)
+        refined = leastcut.refine(S, given)
         assert out["refined"]["cut_value"] == refined.cut_value
         assert out["refined"]["n_moved"] == np.count_nonzero(refined.labels != given)
         shares = [cluster["share"] for cluster in out["clusters"]]
@@ -345,7 +345,7 @@ def test_cut_tells_the_value_of_labels_from_anywhere_and_refines_them(here, caps
     told(capsys, ["cut", "karate.edges", "by_words.txt", "-o", "better.csv"])
     better = read_labels("better.csv", names)
     assert set(better) == {"even", "odd"}
-    assert firstcut.cut_value(S, better) == refined.cut_value
+    assert leastcut.cut_value(S, better) == refined.cut_value
     # what is refined once is refined
     assert "gains nothing" in told(capsys, ["cut", "karate.edges", "better.csv"]).out
 
@@ -385,7 +385,7 @@ def test_certify_proves_a_small_graph(here, capsys):
 
 def test_info_tells_versions_and_how_to_install_what_is_missing(capsys, monkeypatch):
     found = json.loads(told(capsys, ["info", "--json"]).out)
-    assert found["versions"]["firstcut"] == firstcut.__version__
+    assert found["versions"]["leastcut"] == leastcut.__version__
     assert found["versions"]["numpy"] == np.__version__
     with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
@@ -393,7 +393,7 @@ def test_info_tells_versions_and_how_to_install_what_is_missing(capsys, monkeypa
     monkeypatch.setitem(PARTS, "plot", ("pictures", ("no-such-package",)))
     out = told(capsys, ["info"]).out
     assert "missing: no-such-package" in out
-    assert "pip install 'firstcut[plot]'" in out
+    assert "pip install 'leastcut[plot]'" in out
 
 
 # -- what is wrong is one line, before any work
@@ -472,7 +472,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(here, capsys, command,
     before = {path.name: path.read_bytes() for path in here.iterdir()}
     out, error = told(capsys, command.split(), 2)
     assert out == ""
-    assert error.startswith("firstcut: ")
+    assert error.startswith("leastcut: ")
     assert error.count("\n") == 1, error
     assert "should not" not in error  # which is said of errors of our own
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
@@ -530,16 +530,16 @@ def test_debug_shows_where_an_error_came_from(here, capsys):
     ):
         error = told(capsys, command, 2).err
         assert error.startswith("Traceback")
-        assert error.splitlines()[-1].startswith("firstcut: There is no file nowhere.csv")
+        assert error.splitlines()[-1].startswith("leastcut: There is no file nowhere.csv")
 
 
 def test_an_error_of_our_own_is_a_line_too(here, capsys, monkeypatch):
     def broken(*_, **__):
         raise KeyError("nodes")
 
-    monkeypatch.setattr("firstcut.files.reading.Source.of", broken)
+    monkeypatch.setattr("leastcut.files.reading.Source.of", broken)
     error = told(capsys, CLUB, 2).err
-    assert error.startswith("firstcut: Something went wrong that should not: KeyError: 'nodes'")
+    assert error.startswith("leastcut: Something went wrong that should not: KeyError: 'nodes'")
     assert error.count("\n") == 1
 
 
@@ -548,14 +548,14 @@ def test_warnings_are_a_line_each(here, capsys):
     np.save("distances.npy", D)
     out = told(capsys, ["cluster", "distances.npy", "-k", "2", "--as", "graph", "--effort", "fast"])
     (line,) = out.err.splitlines()
-    assert line.startswith("firstcut: ")
+    assert line.startswith("leastcut: ")
     assert "distances" in line
 
 
 def test_without_typer_there_is_one_line_with_the_command_that_installs_it(here):
     code = (
         "import sys; sys.modules['typer'] = None\n"
-        "from firstcut.cli import main\n"
+        "from leastcut.cli import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     for command in (CLUB, ["--help"]):
@@ -564,7 +564,7 @@ def test_without_typer_there_is_one_line_with_the_command_that_installs_it(here)
         )
         assert ended.returncode == 2
         (line,) = ended.stderr.splitlines()
-        assert "need typer, which is not installed; pip install 'firstcut[cli]' brings it" in line
+        assert "need typer, which is not installed; pip install 'leastcut[cli]' brings it" in line
     ended = subprocess.run(
         [sys.executable, "-c", code, "paper", "--help"], capture_output=True, text=True
     )
@@ -588,7 +588,7 @@ def test_a_missing_package_is_told_before_any_work(
 
 def test_help_loads_neither_numpy_nor_matplotlib():
     code = (
-        "import sys; from firstcut.cli import main; main(['cluster', '--help']); "
+        "import sys; from leastcut.cli import main; main(['cluster', '--help']); "
         "print([name for name in ('numpy', 'scipy', 'numba', 'matplotlib', 'sklearn') "
         "if name in sys.modules])"
     )
@@ -596,17 +596,17 @@ def test_help_loads_neither_numpy_nor_matplotlib():
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("module", ["firstcut", "firstcut.cli"])
+@pytest.mark.parametrize("module", ["leastcut", "leastcut.cli"])
 def test_it_is_a_module_to_run(module):
     command = [sys.executable, "-m", module, "--version"]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ended.stdout == f"firstcut {firstcut.__version__}\n"
+    assert ended.stdout == f"leastcut {leastcut.__version__}\n"
 
 
 def test_shells_can_complete_options():
-    typed = {"COMP_WORDS": "firstcut cluster x --affinity ad", "COMP_CWORD": "4"}
-    environment = {**os.environ, **typed, "_FIRSTCUT_COMPLETE": "complete_bash"}
-    command = [sys.executable, "-m", "firstcut"]
+    typed = {"COMP_WORDS": "leastcut cluster x --affinity ad", "COMP_CWORD": "4"}
+    environment = {**os.environ, **typed, "_LEASTCUT_COMPLETE": "complete_bash"}
+    command = [sys.executable, "-m", "leastcut"]
     ended = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert ended.stdout.split() == ["adaptive_neighbors", "additive_chi2"]
 
@@ -615,13 +615,13 @@ def test_shells_can_complete_options():
 def test_ctrl_c_is_one_line_and_leaves_nothing(here):
     """The command waits for a file that never ends, and is interrupted there."""
     os.mkfifo("pipe.csv")
-    command = [sys.executable, "-m", "firstcut", "cluster", "pipe.csv", "-k", "3", "-o", "x.csv"]
+    command = [sys.executable, "-m", "leastcut", "cluster", "pipe.csv", "-k", "3", "-o", "x.csv"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with Path("pipe.csv").open("wb"):  # returns when the command has opened it to read
         time.sleep(0.2)
         os.kill(child.pid, signal.SIGINT)
         out, error = child.communicate(timeout=60)
-    assert (child.returncode, out, error) == (130, "", "firstcut: Interrupted.\n")
+    assert (child.returncode, out, error) == (130, "", "leastcut: Interrupted.\n")
     assert files_in(here) == ["iris.csv", "karate.edges", "pipe.csv"]
 
 

@@ -19,12 +19,12 @@ import scipy.io
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from firstcut.cli import main
-from firstcut.paper.data.printed import dataset_labels
-from firstcut.paper.report.figures import FIGURES
-from firstcut.paper.report.tables import TABLES
-from firstcut.paper.runs.experiments import EXPERIMENTS, EXPERIMENTS_OF_TABLE, Scope, cells
-from firstcut.paper.runs.records import Store
+from leastcut.cli import main
+from leastcut.paper.data.printed import dataset_labels
+from leastcut.paper.report.figures import FIGURES
+from leastcut.paper.report.tables import TABLES
+from leastcut.paper.runs.experiments import EXPERIMENTS, EXPERIMENTS_OF_TABLE, Scope, cells
+from leastcut.paper.runs.records import Store
 
 rng = np.random.default_rng(0)
 GLASS = {"X": rng.random((214, 9)), "y": np.arange(214) % 6}
@@ -59,13 +59,13 @@ BAD_FILES = {
 @pytest.fixture(autouse=True)
 def silent(monkeypatch):
     """On a slow machine a run tells how far it is; what is counted here is what went wrong."""
-    monkeypatch.setattr("firstcut.paper.runs.progress.LINE_SECONDS", 1e9)
+    monkeypatch.setattr("leastcut.paper.runs.progress.LINE_SECONDS", 1e9)
 
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     """A folder with one dataset, and no other place to look in."""
-    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "data"
     folder.mkdir()
@@ -91,7 +91,7 @@ def test_one_bad_file_costs_its_dataset_and_no_other(data, tmp_path, capsys, how
     out, error = capsys.readouterr()
     assert out.startswith("2 run, 0 there already")
     (line,) = error.splitlines()
-    assert line.startswith("firstcut: Left out yale: ")
+    assert line.startswith("leastcut: Left out yale: ")
     assert str(data / name) in line
     assert datasets_in(tmp_path / "out") == ["glass", "wine"]
     # mended, the same command runs what was left out and nothing else
@@ -232,7 +232,7 @@ def test_a_command_without_an_outcome_is_one_line(command, status, recorded, tmp
     assert status_of(arguments) == status
     told = capsys.readouterr()
     assert len(told.err.splitlines()) == 1, told.err
-    assert told.err.startswith("firstcut")
+    assert told.err.startswith("leastcut")
     assert (tmp_path / "file").read_text() == "mine"
     assert list((tmp_path / "folder").iterdir()) == []
 
@@ -278,7 +278,7 @@ def test_a_line_that_is_no_record_costs_its_dataset_and_no_other(data, tmp_path,
     told, error = capsys.readouterr()
     assert told.startswith("1 run, 0 there already")
     (line,) = error.splitlines()
-    assert line.startswith(f"firstcut: Left out glass: Line 1 of {path} is not a record")
+    assert line.startswith(f"leastcut: Left out glass: Line 1 of {path} is not a record")
     assert path.read_bytes() == BAD_LINES[how] + b"\n"  # it may be all there is of something
     assert [p.name for p in (out / "records").iterdir() if p != path] == ["wine.jsonl"]
     for command in (["table", "datasets"], ["figure", "closest"], ["report"]):
@@ -386,7 +386,7 @@ def test_every_record_of_the_documentation_is_one():
 
 FULL = """
 import resource, sys
-from firstcut.cli import main
+from leastcut.cli import main
 limit, *command = sys.argv[1:]
 # what is compiled is compiled before, and not on the full disk
 main(["paper", "run", "--table", "objective", "--datasets", "iris", "--seeds", "1",
@@ -414,7 +414,7 @@ def test_on_a_full_disk_what_is_finished_is_kept_and_the_same_command_continues(
         ended = on_full_disk(limit, *command)
         assert ended.returncode == 2
         line = ended.stderr.splitlines()[-1]
-        assert line.startswith("firstcut: A record could not be written to")
+        assert line.startswith("leastcut: A record could not be written to")
         assert "run again to continue" in line
         assert "Traceback" not in ended.stderr
         # nothing half-written is left
@@ -434,7 +434,7 @@ def test_on_a_full_disk_a_table_stays_as_it_was(recorded, tmp_path):
     page.write_text("the old one")
     ended = on_full_disk(20, "paper", "table", "datasets", "--to", page, "--out", recorded)
     assert ended.returncode == 2
-    assert sum(line.startswith("firstcut: ") for line in ended.stderr.splitlines()) == 1
+    assert sum(line.startswith("leastcut: ") for line in ended.stderr.splitlines()) == 1
     assert "Traceback" not in ended.stderr
     assert page.read_text() == "the old one"
     assert list(tmp_path.iterdir()) == [page]
@@ -445,7 +445,7 @@ def test_an_output_that_is_full_is_one_line(recorded):
     command = ["paper", "table", "datasets", "--out", str(recorded)]
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "firstcut.cli", *command],
+            [sys.executable, "-m", "leastcut.cli", *command],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -461,7 +461,7 @@ def test_an_output_that_is_full_is_one_line(recorded):
 def test_killed_in_the_middle_with_a_bad_file_the_same_command_continues(data, tmp_path):
     (data / "yale.npz").write_bytes(b"damaged")
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "firstcut.cli", "paper", "run", "--table", "objective"]
+    command = [sys.executable, "-m", "leastcut.cli", "paper", "run", "--table", "objective"]
     command += ["--datasets", "yale", "wine", "iris", "--seeds", "2", "--jobs", "2"]
     command += ["--data", str(data), "--out", str(out)]
     wanted = {
@@ -481,7 +481,7 @@ def test_killed_in_the_middle_with_a_bad_file_the_same_command_continues(data, t
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 2
     assert f"{len(wanted - kept)} run, {len(kept)} there already" in ended.stdout
-    told = [line for line in ended.stderr.splitlines() if line.startswith("firstcut: ")]
+    told = [line for line in ended.stderr.splitlines() if line.startswith("leastcut: ")]
     assert len(told) == 1
     assert str(data / "yale.npz") in told[0]
     assert "Traceback" not in ended.stderr
@@ -501,7 +501,7 @@ def test_ctrl_c_before_the_first_run_is_one_line_and_status_130(tmp_path, comman
     pipe = tmp_path / "records" / "wine.jsonl"
     os.mkfifo(pipe)
     child = subprocess.Popen(
-        [sys.executable, "-m", "firstcut.cli", "paper", *command, "--out", str(tmp_path)],
+        [sys.executable, "-m", "leastcut.cli", "paper", *command, "--out", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -511,7 +511,7 @@ def test_ctrl_c_before_the_first_run_is_one_line_and_status_130(tmp_path, comman
         os.kill(child.pid, signal.SIGINT)
         _, error = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert error == "firstcut: Interrupted.\n"
+    assert error == "leastcut: Interrupted.\n"
 
 
 # -- names

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firstcut.kernels.code_cache import is_private
+from leastcut.kernels.code_cache import is_private
 
 MODULE = """
-from firstcut.kernels import kernel
+from leastcut.kernels import kernel
 
 @kernel
 def added(total, terms, factor):
@@ -37,7 +37,7 @@ import os, pickle, sys, warnings
 sys.path.insert(0, {folder!r})
 import numpy as np
 from module import added, twice
-from firstcut.kernels import code_cache
+from leastcut.kernels import code_cache
 terms = np.arange(6.0)
 """
 

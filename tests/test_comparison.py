@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-import firstcut
+import leastcut
 
-METHODS = (*firstcut.DISCRETIZERS, "direct_cut", "partition")
+METHODS = (*leastcut.DISCRETIZERS, "direct_cut", "partition")
 IRIS = knn_graph(load_iris().data)
 
 
@@ -19,47 +19,47 @@ IRIS = knn_graph(load_iris().data)
 @given(graphs(min_nodes=4), st.sampled_from(["ratio", "normalized"]), st.data())
 def test_every_row_is_true_and_above_the_bound(S, cut, data):
     n_clusters = data.draw(st.integers(1, S.shape[0]))
-    compared = firstcut.compare(S, n_clusters, cut, effort="fast", random_state=0)
+    compared = leastcut.compare(S, n_clusters, cut, effort="fast", random_state=0)
     assert tuple(row.method for row in compared.compared) == METHODS
     assert (compared.cut, compared.n_clusters) == (cut, n_clusters)
     for row in compared.compared:
-        assert row.cut_value == firstcut.cut_value(S, row.labels, cut)
+        assert row.cut_value == leastcut.cut_value(S, row.labels, cut)
         assert row.cut_value >= compared.lower_bound - 1e-12
         assert row.sizes == tuple(np.bincount(row.labels))
         assert len(row.sizes) == n_clusters
         assert min(row.sizes) > 0
-        assert row.gap == firstcut.Partition(row.labels, row.cut_value, compared.lower_bound).gap
+        assert row.gap == leastcut.Partition(row.labels, row.cut_value, compared.lower_bound).gap
         assert row.seconds > 0
     assert compared.best.cut_value == min(row.cut_value for row in compared.compared)
 
 
 def test_a_method_answers_as_it_does_alone():
-    together = firstcut.compare(IRIS, 3, random_state=7)
+    together = leastcut.compare(IRIS, 3, random_state=7)
     alone = {
-        "direct_cut": firstcut.direct_cut(IRIS, 3, random_state=7),
-        "partition": firstcut.partition(IRIS, 3, random_state=7),
+        "direct_cut": leastcut.direct_cut(IRIS, 3, random_state=7),
+        "partition": leastcut.partition(IRIS, 3, random_state=7),
     }
-    relaxation = firstcut.relax(IRIS, 3, random_state=7)
-    for method in firstcut.DISCRETIZERS:
-        alone[method] = firstcut.discretize(relaxation, method, graph=IRIS, random_state=7)
+    relaxation = leastcut.relax(IRIS, 3, random_state=7)
+    for method in leastcut.DISCRETIZERS:
+        alone[method] = leastcut.discretize(relaxation, method, graph=IRIS, random_state=7)
     for row in together.compared:
         np.testing.assert_array_equal(row.labels, alone[row.method].labels)
-        (one,) = firstcut.compare(IRIS, 3, methods=[row.method], random_state=7).compared
+        (one,) = leastcut.compare(IRIS, 3, methods=[row.method], random_state=7).compared
         np.testing.assert_array_equal(row.labels, one.labels)
 
 
 def test_node_weights_and_the_order_and_repetition_of_methods():
     weights = np.linspace(1, 2, 150)
     methods = ["partition", "kmeans", "partition"]
-    compared = firstcut.compare(IRIS, 3, weights, methods=methods, effort="fast", random_state=0)
+    compared = leastcut.compare(IRIS, 3, weights, methods=methods, effort="fast", random_state=0)
     assert [row.method for row in compared.compared] == ["partition", "kmeans"]
     assert compared.cut == "given"
     for row in compared.compared:
-        assert row.cut_value == firstcut.cut_value(IRIS, row.labels, weights)
+        assert row.cut_value == leastcut.cut_value(IRIS, row.labels, weights)
 
 
 def test_a_table_has_a_row_for_every_method_the_smallest_cut_first():
-    compared = firstcut.compare(IRIS, 8, effort="fast", random_state=0)
+    compared = leastcut.compare(IRIS, 8, effort="fast", random_state=0)
     head, *rows, foot = str(compared).splitlines()
     assert head.split() == ["method", "normalized", "cut", "gap", "seconds", "cluster", "sizes"]
     assert {row.split()[0] for row in rows} == {*METHODS}
@@ -84,18 +84,18 @@ def test_a_table_has_a_row_for_every_method_the_smallest_cut_first():
     ],
 )
 def test_what_is_wrong_is_told_before_any_work(arguments, error, words, monkeypatch):
-    monkeypatch.setattr("firstcut.comparison.relax", None)  # to call it would be another error
+    monkeypatch.setattr("leastcut.comparison.relax", None)  # to call it would be another error
     with pytest.raises(error, match=words):
-        firstcut.compare(**{"graph": IRIS, "n_clusters": 3, **arguments})
+        leastcut.compare(**{"graph": IRIS, "n_clusters": 3, **arguments})
 
 
 def test_fresh_entropy_and_generators_are_seeds_too():
     same = [
-        firstcut.compare(
+        leastcut.compare(
             IRIS, 3, methods=["kmeans", "rotation"], random_state=np.random.default_rng(5)
         )
         for _ in range(2)
     ]
     for one, other in zip(same[0].compared, same[1].compared, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
-    assert firstcut.compare(IRIS, 3, methods=["kmeans"]).compared[0].cut_value > 0
+    assert leastcut.compare(IRIS, 3, methods=["kmeans"]).compared[0].cut_value > 0

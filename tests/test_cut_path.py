@@ -16,7 +16,7 @@ from sklearn.datasets import load_wine, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
-from firstcut import (
+from leastcut import (
     EFFORTS,
     SpectralClustering,
     cut_path,
@@ -26,14 +26,14 @@ from firstcut import (
     refine,
     relax,
 )
-from firstcut.cuts import as_problem
-from firstcut.estimator import chosen_number
-from firstcut.graph import as_graph
-from firstcut.partitioning import cut_path as module
-from firstcut.partitioning.cut_path import cut_path_problem
-from firstcut.partitioning.number_of_clusters import Choice, pairs_needed
-from firstcut.partitioning.path_search import SWEEPS, merged, path_partitions
-from firstcut.relaxation.relax import relax_problem
+from leastcut.cuts import as_problem
+from leastcut.estimator import chosen_number
+from leastcut.graph import as_graph
+from leastcut.partitioning import cut_path as module
+from leastcut.partitioning.cut_path import cut_path_problem
+from leastcut.partitioning.number_of_clusters import Choice, pairs_needed
+from leastcut.partitioning.path_search import SWEEPS, merged, path_partitions
+from leastcut.relaxation.relax import relax_problem
 
 SIX = [[0, 0], [9, 0], [0, 9], [9, 9], [4, 18], [18, 4]]
 CUTS = ["normalized", "ratio"]

@@ -11,9 +11,9 @@ from conftest import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firstcut
+import leastcut
 
-CUTS = [*firstcut.CUTS, "weights"]
+CUTS = [*leastcut.CUTS, "weights"]
 
 
 def weights_of(cut: str, n: int):
@@ -35,35 +35,35 @@ def test_value_is_the_trace(cut, S, c, seed):
     n = len(S)
     labels = random_labels(n, min(c, n), seed)
     weights = weights_of(cut, n)
-    b = firstcut.node_weights(S, weights)
+    b = leastcut.node_weights(S, weights)
     L = np.diag(S.sum(axis=1)) - S
     A = L / np.sqrt(np.outer(b, b))
     G = indicator(labels, b)
     np.testing.assert_allclose(G.T @ G, np.eye(labels.max() + 1), atol=1e-12)
-    np.testing.assert_allclose(firstcut.operator(S, weights).toarray(), A, atol=1e-12)
-    value = firstcut.cut_value(S, labels, weights)
+    np.testing.assert_allclose(leastcut.operator(S, weights).toarray(), A, atol=1e-12)
+    value = leastcut.cut_value(S, labels, weights)
     assert value == pytest.approx(np.trace(G.T @ A @ G), abs=1e-10)
-    assert value == pytest.approx(firstcut.cut_value(sp.coo_matrix(S), labels, weights), abs=1e-13)
+    assert value == pytest.approx(leastcut.cut_value(sp.coo_matrix(S), labels, weights), abs=1e-13)
 
 
 @given(S=graphs(), seed=st.integers(0, 999), scale=st.sampled_from([1e-250, 1e-3, 7.0, 1e250]))
 def test_scaling_the_graph(S, seed, scale):
     labels = random_labels(len(S), 2, seed)
-    value = firstcut.cut_value(S, labels, "normalized")
-    assert firstcut.cut_value(scale * S, labels, "normalized") == pytest.approx(value, rel=1e-9)
-    ratio = firstcut.cut_value(S, labels, "ratio")
-    assert firstcut.cut_value(scale * S, labels, "ratio") == pytest.approx(scale * ratio, rel=1e-9)
+    value = leastcut.cut_value(S, labels, "normalized")
+    assert leastcut.cut_value(scale * S, labels, "normalized") == pytest.approx(value, rel=1e-9)
+    ratio = leastcut.cut_value(S, labels, "ratio")
+    assert leastcut.cut_value(scale * S, labels, "ratio") == pytest.approx(scale * ratio, rel=1e-9)
 
 
 @given(S=graphs(), seed=st.integers(0, 999))
 def test_ratio_cut_ignores_loops_and_names(S, seed):
     labels = random_labels(len(S), 2, seed)
-    value = firstcut.cut_value(S, labels, "ratio")
-    assert firstcut.cut_value(S + np.eye(len(S)), labels, "ratio") == pytest.approx(value)
-    assert firstcut.cut_value(S, np.array(["yes", "no"])[labels], "ratio") == pytest.approx(value)
-    assert firstcut.cut_value(S, labels * 7 - 3, "ratio") == pytest.approx(value)
+    value = leastcut.cut_value(S, labels, "ratio")
+    assert leastcut.cut_value(S + np.eye(len(S)), labels, "ratio") == pytest.approx(value)
+    assert leastcut.cut_value(S, np.array(["yes", "no"])[labels], "ratio") == pytest.approx(value)
+    assert leastcut.cut_value(S, labels * 7 - 3, "ratio") == pytest.approx(value)
     order = np.random.default_rng(seed).permutation(len(S))
-    moved = firstcut.cut_value(S[np.ix_(order, order)], labels[order], "ratio")
+    moved = leastcut.cut_value(S[np.ix_(order, order)], labels[order], "ratio")
     assert moved == pytest.approx(value)
 
 
@@ -72,30 +72,30 @@ def test_no_cut_edge_is_exactly_zero(cut):
     rng = np.random.default_rng(0)
     block = rng.random((30, 30)) * 1e7
     S = sp.block_diag([block + block.T, 1e-7 * (block + block.T)])
-    assert firstcut.cut_value(S, np.arange(60) // 30, weights_of(cut, 60)) == 0.0
-    assert firstcut.cut_value(S, np.zeros(60), weights_of(cut, 60)) == 0.0
+    assert leastcut.cut_value(S, np.arange(60) // 30, weights_of(cut, 60)) == 0.0
+    assert leastcut.cut_value(S, np.zeros(60), weights_of(cut, 60)) == 0.0
 
 
 def test_the_operator_is_exact_beside_heavy_loops():
     loops = np.diag([1e16, 1e17, 0.0])
     plain = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]], dtype=float)
     np.testing.assert_array_equal(
-        firstcut.operator(plain + loops, "ratio").toarray(), np.diag([1, 3, 2]) - plain
+        leastcut.operator(plain + loops, "ratio").toarray(), np.diag([1, 3, 2]) - plain
     )
 
 
 def test_isolated_nodes():
     S = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges \(the first is node 2\)"):
-        firstcut.cut_value(S, [0, 1, 1])
-    assert firstcut.cut_value(S, [0, 0, 1], cut="ratio") == 0.0
+        leastcut.cut_value(S, [0, 1, 1])
+    assert leastcut.cut_value(S, [0, 0, 1], cut="ratio") == 0.0
 
 
 def test_unknown_cut():
     with pytest.raises(ValueError, match=r"cut='ncut' is not known; .*'ratio', 'normalized'"):
-        firstcut.cut_value(np.eye(2), [0, 1], cut="ncut")
+        leastcut.cut_value(np.eye(2), [0, 1], cut="ncut")
     with pytest.raises(ValueError, match=r"cut=.* is not known"):
-        firstcut.cut_value(np.eye(2), [0, 1], cut={"a": 1})
+        leastcut.cut_value(np.eye(2), [0, 1], cut={"a": 1})
 
 
 @pytest.mark.parametrize(
@@ -109,25 +109,25 @@ def test_unknown_cut():
 )
 def test_bad_node_weights(weights, words):
     with pytest.raises(ValueError, match=words):
-        firstcut.cut_value(np.ones((2, 2)), [0, 1], cut=weights)
+        leastcut.cut_value(np.ones((2, 2)), [0, 1], cut=weights)
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 1, 1], [[0, 1]], 3])
 def test_labels_of_the_wrong_length(labels):
     with pytest.raises(ValueError, match="one label per node, so 2 in one dimension"):
-        firstcut.cut_value(np.ones((2, 2)), labels)
+        leastcut.cut_value(np.ones((2, 2)), labels)
 
 
 def test_labels_that_are_not_numbers():
     with pytest.raises(ValueError, match="NaN or infinity"):
-        firstcut.cut_value(np.ones((2, 2)), [0.0, np.nan])
+        leastcut.cut_value(np.ones((2, 2)), [0.0, np.nan])
 
 
 @pytest.mark.parametrize("weights", [None, "weights"])
 def test_arguments_are_not_changed(weights):
     S, labels = np.ones((4, 4)), np.array([3, 3, 5, 5])
     b = np.ones(4)
-    firstcut.cut_value(S, labels, b if weights else "ratio")
+    leastcut.cut_value(S, labels, b if weights else "ratio")
     np.testing.assert_array_equal(labels, [3, 3, 5, 5])
     np.testing.assert_array_equal(b, np.ones(4))
 
@@ -136,6 +136,6 @@ def test_the_value_of_millions_of_edges_is_right_to_thirteen_digits():
     n = 1500
     graph = np.full((n, n), 0.1)  # whose rounding always goes the same way
     labels = np.arange(n) % 2
-    value = firstcut.cut_value(graph, labels, cut="ratio")
+    value = leastcut.cut_value(graph, labels, cut="ratio")
     boundary = math.fsum(graph[np.ix_(labels == 0, labels == 1)].ravel())
     assert value == pytest.approx(2 * boundary / (n / 2), rel=1e-13)

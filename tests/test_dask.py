@@ -15,12 +15,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-import firstcut
-from firstcut.anchors.blocks import Block
-from firstcut.anchors.crew import Threads, added
-from firstcut.dask import SpectralClustering
-from firstcut.dask.crew import DaskCrew
-from firstcut.dask.scheduling import Scheduler
+import leastcut
+from leastcut.anchors.blocks import Block
+from leastcut.anchors.crew import Threads, added
+from leastcut.dask import SpectralClustering
+from leastcut.dask.crew import DaskCrew
+from leastcut.dask.scheduling import Scheduler
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -97,7 +97,7 @@ def sum_in_order(terms):
 
 
 def crews(scheduler):
-    blocks = [scheduler.task("firstcut-nearest", made, number) for number in range(len(SIZES))]
+    blocks = [scheduler.task("leastcut-nearest", made, number) for number in range(len(SIZES))]
     return DaskCrew(scheduler, scheduler.keep(blocks), SIZES), Threads(made, SIZES, 1)
 
 
@@ -107,16 +107,16 @@ def test_workers_do_what_threads_do(client):
     for scheduler in (Scheduler(client), Scheduler()):
         told = []
         for crew in crews(scheduler):
-            kept, first = crew.run("firstcut-test", count_up, None, 1)
-            some, second = crew.run("firstcut-test", count_up, kept, 2, which=[3, 1])
+            kept, first = crew.run("leastcut-test", count_up, None, 1)
+            some, second = crew.run("leastcut-test", count_up, kept, 2, which=[3, 1])
             kept[3], kept[1] = some
-            _, third = crew.run("firstcut-test", count_up, kept, 0)
-            none = crew.run("firstcut-test", count_up, kept, 0, which=[])
+            _, third = crew.run("leastcut-test", count_up, kept, 0)
+            none = crew.run("leastcut-test", count_up, kept, 0, which=[])
             told.append([t[:2] for t in (*first, *second, *third)])
             assert none == ([], [])
-            assert crew.once("firstcut-test", divmod, 7, 2) == (3, 1)
-            rounded = crew.total("firstcut-test", thirds, kept, sum_in_order, 3.0)
-            told[-1] += [rounded, crew.total("firstcut-test", sizes, None, sum, is_exact=True)]
+            assert crew.once("leastcut-test", divmod, 7, 2) == (3, 1)
+            rounded = crew.total("leastcut-test", thirds, kept, sum_in_order, 3.0)
+            told[-1] += [rounded, crew.total("leastcut-test", sizes, None, sum, is_exact=True)]
         assert told[0] == told[1]
         first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(3, 6), (1, 3)]
         third = [(0, 3), (1, 3), (2, 4), (3, 6)]
@@ -126,11 +126,11 @@ def test_workers_do_what_threads_do(client):
 
 def test_work_is_done_by_workers_and_people_see_its_name(client):
     crew, _ = crews(Scheduler(client))
-    kept, told = crew.run("firstcut-sweep", count_up, None, 1)
+    kept, told = crew.run("leastcut-sweep", count_up, None, 1)
     assert {pid for _, _, pid in told} <= set(client.run(os.getpid).values())
-    assert crew.once("firstcut-start", os.getpid) in client.run(os.getpid).values()
+    assert crew.once("leastcut-start", os.getpid) in client.run(os.getpid).values()
     names = {distributed.utils.key_split(key) for key in client.who_has()}
-    assert all(name.startswith("firstcut-") for name in names)
+    assert all(name.startswith("leastcut-") for name in names)
     del kept
 
 
@@ -148,16 +148,16 @@ def dies_once(block, labels, folder):
 
 def test_what_a_dead_worker_held_is_computed_again(client, tmp_path):
     crew, threads = crews(Scheduler(client))
-    expected, _ = threads.run("firstcut-test", count_up, None, 1)
-    kept, _ = crew.run("firstcut-test", count_up, None, 1)
-    kept, told = crew.run("firstcut-test", dies_once, kept, str(tmp_path))
+    expected, _ = threads.run("leastcut-test", count_up, None, 1)
+    kept, _ = crew.run("leastcut-test", count_up, None, 1)
+    kept, told = crew.run("leastcut-test", dies_once, kept, str(tmp_path))
     assert (tmp_path / "died").exists()
-    _, expected = threads.run("firstcut-test", count_up, expected, 1)
+    _, expected = threads.run("leastcut-test", count_up, expected, 1)
     assert [t[:2] for t in told] == [t[:2] for t in expected]
     # All of them at once: the labels that are kept come from nothing but descriptions of tasks.
     for pid in client.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)
-    _, again = crew.run("firstcut-test", count_up, kept, 0)
+    _, again = crew.run("leastcut-test", count_up, kept, 0)
     assert [t[:2] for t in again] == [t[:2] for t in expected]
 
 
@@ -177,8 +177,8 @@ def points():
 def one_machine(points):
     """The partition that every cluster must find."""
     sizes = [size for size in CHUNKS if size]
-    graph = firstcut.anchor_graph(points, 60, random_state=3, block_rows=sizes)
-    return firstcut.partition(graph, 4, random_state=3, effort="fast")
+    graph = leastcut.anchor_graph(points, 60, random_state=3, block_rows=sizes)
+    return leastcut.partition(graph, 4, random_state=3, effort="fast")
 
 
 def in_chunks(points):
@@ -205,8 +205,8 @@ def test_labels_are_those_of_one_machine(points, one_machine, scheduler):
 
 def test_many_blocks_are_added_up_as_on_one_machine(points):
     """Their graph of anchors is a rounded sum of 134 terms, and no other order gives the same."""
-    found = firstcut.partition(
-        firstcut.anchor_graph(points, 60, random_state=3, block_rows=15), 4, effort="fast",
+    found = leastcut.partition(
+        leastcut.anchor_graph(points, 60, random_state=3, block_rows=15), 4, effort="fast",
         random_state=3,
     )  # fmt: skip
     model = SpectralClustering(**SETTINGS).fit(da.from_array(points, chunks=(15, 3)))
@@ -217,8 +217,8 @@ def test_many_blocks_are_added_up_as_on_one_machine(points):
 @pytest.mark.parametrize("effort", ["auto", "balanced"])
 def test_more_effort_is_that_of_one_machine_too(effort):
     X = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
-    found = firstcut.partition(
-        firstcut.anchor_graph(X, 20, 3, random_state=0, block_rows=100), 3, effort=effort,
+    found = leastcut.partition(
+        leastcut.anchor_graph(X, 20, 3, random_state=0, block_rows=100), 3, effort=effort,
         random_state=0,
     )  # fmt: skip
     model = SpectralClustering(3, n_anchors=20, n_neighbors=3, effort=effort, random_state=0)
@@ -233,7 +233,7 @@ class KilledBefore(DaskCrew):
     round = 3
 
     def run(self, name, *arguments, **options):
-        if name == "firstcut-sweep":
+        if name == "leastcut-sweep":
             self.round -= 1
             if self.round == 0:
                 os.kill(min(self._scheduler.client.run(os.getpid).values()), signal.SIGKILL)
@@ -241,7 +241,7 @@ class KilledBefore(DaskCrew):
 
 
 def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_machine, monkeypatch):
-    monkeypatch.setattr("firstcut.dask.building.DaskCrew", KilledBefore)
+    monkeypatch.setattr("leastcut.dask.building.DaskCrew", KilledBefore)
     before = set(client.run(os.getpid).values())
     check_same(SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points)), one_machine)
     client.wait_for_workers(2, timeout=60)
@@ -249,7 +249,7 @@ def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_mach
 
 
 def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
-    monkeypatch.setattr("firstcut.dask.building.DaskCrew", KilledBefore)
+    monkeypatch.setattr("leastcut.dask.building.DaskCrew", KilledBefore)
     with two_workers_without_nannies() as client:
         model = SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points))
         assert len(client.scheduler_info()["workers"]) == 1
@@ -385,7 +385,7 @@ def test_copies_share_the_client_and_files_do_without(client, points):
 
 def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
     """What comes over a network may be so."""
-    graph = firstcut.anchor_graph(points, 60, random_state=3, block_rows=[700, 1, 699, 600])
+    graph = leastcut.anchor_graph(points, 60, random_state=3, block_rows=[700, 1, 699, 600])
 
     def locked(value):
         if isinstance(value, Block):
@@ -402,7 +402,7 @@ def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
             kept = None if kept is None else [locked(own) for own in kept]
             return super().run(name, task, kept, *map(locked, shared), which=which)
 
-    from firstcut.anchors.search import cut_crew
+    from leastcut.anchors.search import cut_crew
 
     crew = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
     seed = int(np.random.default_rng(3).integers(2**31))
@@ -414,7 +414,7 @@ def test_the_estimator_documents_itself():
     from numpydoc.validate import validate  # which workers need not wait for
 
     for name in ("", ".fit", ".predict"):
-        found = validate(f"firstcut.dask.SpectralClustering{name}")["errors"]
+        found = validate(f"leastcut.dask.SpectralClustering{name}")["errors"]
         assert not {"GL08", "SS01", "SS06", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01"} & {
             code for code, _ in found
         }

@@ -7,10 +7,10 @@ import pytest
 import scipy.io
 from recorded_openml import Offline, network
 
-import firstcut
-from firstcut import datasets
-from firstcut.paper.data import printed, readers
-from firstcut.paper.data.sources import BUNDLED, WHERE
+import leastcut
+from leastcut import datasets
+from leastcut.paper.data import printed, readers
+from leastcut.paper.data.sources import BUNDLED, WHERE
 
 X = np.random.default_rng(0).integers(0, 100, size=(214, 9)).astype(float) / 8
 y = np.arange(214) % 6
@@ -33,7 +33,7 @@ def same(found):
 
 @pytest.mark.parametrize("name", sorted(BUNDLED))
 def test_what_scikit_learn_has_needs_no_file(name):
-    found = firstcut.datasets.load(name.upper())
+    found = leastcut.datasets.load(name.upper())
     assert found.X.shape[0] == found.y.shape[0]
     assert set(found.y) == set(range(found.n_classes))
 
@@ -41,7 +41,7 @@ def test_what_scikit_learn_has_needs_no_file(name):
 def test_the_public_module_has_what_it_says():
     assert {"load", "names", "folders", "cache_folder", "Dataset"} <= set(datasets.__all__)
     for name in datasets.__all__:
-        assert getattr(firstcut.datasets, name) is getattr(datasets, name)
+        assert getattr(leastcut.datasets, name) is getattr(datasets, name)
     assert isinstance(datasets.load("wine"), datasets.Dataset)
     assert datasets.names()[:2] == ["jaffe", "umist"]
 
@@ -95,7 +95,7 @@ def test_a_square_matrix_is_settled_by_the_number_of_features(folder):
 
 
 def test_folders_are_searched_in_order(folder, monkeypatch):
-    for place, shift in (("given", 0), ("environment", 1), ("cache/firstcut", 2)):
+    for place, shift in (("given", 0), ("environment", 1), ("cache/leastcut", 2)):
         (folder / place).mkdir(parents=True)
         np.savez(folder / place / "glass.npz", X=X + shift, y=y)
     monkeypatch.setenv(datasets.ENVIRONMENT, str(folder / "environment"))
@@ -111,7 +111,7 @@ def test_a_missing_one_says_what_was_looked_for_and_where_to_get_it(folder, monk
     text = str(caught.value)
     assert "jaffe.npz or jaffe.mat or jaffe.csv" in text
     assert str(folder / "mine") in text
-    assert str(folder / "cache" / "firstcut") in text
+    assert str(folder / "cache" / "leastcut") in text
     assert "JAFFE face database" in text
     monkeypatch.setattr("time.sleep", lambda _: None)
     with network(Offline()), pytest.raises(FileNotFoundError, match=r"OpenML 41.*did not give it"):

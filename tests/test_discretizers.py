@@ -13,31 +13,31 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
-import firstcut
-from firstcut.discretization.alternation import Sweeper, nearest_orthogonal, random_labels
-from firstcut.discretization.empty_clusters import fill_empty_clusters
-from firstcut.discretization.selection import best_of
-from firstcut.kernels.sweep import cluster_sums, sweep
+import leastcut
+from leastcut.discretization.alternation import Sweeper, nearest_orthogonal, random_labels
+from leastcut.discretization.empty_clusters import fill_empty_clusters
+from leastcut.discretization.selection import best_of
+from leastcut.kernels.sweep import cluster_sums, sweep
 
-METHODS = list(firstcut.DISCRETIZERS)
+METHODS = list(leastcut.DISCRETIZERS)
 
 
 @pytest.fixture(scope="module")
 def wine_graph():
-    return firstcut.adaptive_neighbors_graph(load_wine().data)
+    return leastcut.adaptive_neighbors_graph(load_wine().data)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=15)
-@given(S=graphs(min_nodes=1), c=st.integers(1, 12), cut=st.sampled_from([*firstcut.CUTS]))
+@given(S=graphs(min_nodes=1), c=st.integers(1, 12), cut=st.sampled_from([*leastcut.CUTS]))
 def test_exactly_c_clusters_and_never_below_the_bound(method, S, c, cut):
     c = min(c, len(S))
-    relaxation = firstcut.relax(S, c, cut, random_state=0)
+    relaxation = leastcut.relax(S, c, cut, random_state=0)
     before = relaxation.eigenvectors.copy()
-    found = firstcut.discretize(relaxation, method, graph=S, random_state=0)
+    found = leastcut.discretize(relaxation, method, graph=S, random_state=0)
     assert sorted(set(found.labels)) == list(range(c))
     assert found.labels.dtype == np.int64
-    assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
     assert found.cut_value >= relaxation.lower_bound - 1e-9
     assert found.n_iter == len(found.history) or method in ("kmeans", "kmeans_norm")
     assert np.all(np.diff(found.history) <= 1e-9)
@@ -53,30 +53,30 @@ def test_degenerate_rows_still_give_c_clusters(method, points):
         "zero": np.zeros((n, c)),
         "two": np.repeat(np.eye(2, c), [5, 4], axis=0),
     }[points]
-    relaxation = firstcut.Relaxation(
+    relaxation = leastcut.Relaxation(
         eigenvalues=np.zeros(c), eigenvectors=rows, node_weights=np.ones(n)
     )
-    labels = firstcut.discretize(relaxation, method, random_state=0).labels
+    labels = leastcut.discretize(relaxation, method, random_state=0).labels
     assert sorted(set(labels)) == list(range(c))
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("cut", [*firstcut.CUTS])
+@pytest.mark.parametrize("cut", [*leastcut.CUTS])
 def test_same_seed_same_labels_for_any_number_of_threads(method, cut):
     graph = knn_graph(load_digits().data)
     answers = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            relaxation = firstcut.relax(graph, 10, cut, random_state=3)
-            answers.append(firstcut.discretize(relaxation, method, random_state=3).labels)
+            relaxation = leastcut.relax(graph, 10, cut, random_state=3)
+            answers.append(leastcut.discretize(relaxation, method, random_state=3).labels)
     np.testing.assert_array_equal(*answers)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m != "cluster_qr"])
 def test_more_starts_are_never_worse(method, wine_graph):
-    relaxation = firstcut.relax(wine_graph, 5, random_state=0)
+    relaxation = leastcut.relax(wine_graph, 5, random_state=0)
     values = [
-        firstcut.discretize(
+        leastcut.discretize(
             relaxation, method, graph=wine_graph, n_init=n, random_state=1
         ).cut_value
         for n in (1, 3, 10)
@@ -90,46 +90,46 @@ def test_components_are_found_at_value_zero(method):
     S = np.zeros((30, 30))
     for part in np.split(rng.permutation(30), 3):
         S[np.ix_(part, part)] = 1.0
-    found = firstcut.discretize(firstcut.relax(S, 3, random_state=0), method, graph=S)
+    found = leastcut.discretize(leastcut.relax(S, 3, random_state=0), method, graph=S)
     assert found.cut_value == 0.0
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_graph_only_judges(method, wine_graph):
     """With one start there is nothing to choose, so the labels do not depend on the graph."""
-    relaxation = firstcut.relax(wine_graph, 3, random_state=0)
+    relaxation = leastcut.relax(wine_graph, 3, random_state=0)
     single = {} if method == "cluster_qr" else {"n_init": 1}
-    blind = firstcut.discretize(relaxation, method, random_state=5, **single)
-    seeing = firstcut.discretize(relaxation, method, graph=wine_graph, random_state=5, **single)
+    blind = leastcut.discretize(relaxation, method, random_state=5, **single)
+    seeing = leastcut.discretize(relaxation, method, graph=wine_graph, random_state=5, **single)
     np.testing.assert_array_equal(blind.labels, seeing.labels)
     assert blind.cut_value is None
-    assert seeing.cut_value == firstcut.cut_value(wine_graph, blind.labels)
+    assert seeing.cut_value == leastcut.cut_value(wine_graph, blind.labels)
 
 
 def test_judged_by_another_cut(wine_graph):
-    relaxation = firstcut.relax(wine_graph, 3, "ratio", random_state=0)
-    found = firstcut.discretize(relaxation, graph=wine_graph, cut="normalized", random_state=0)
-    assert found.cut_value == firstcut.cut_value(wine_graph, found.labels, "normalized")
+    relaxation = leastcut.relax(wine_graph, 3, "ratio", random_state=0)
+    found = leastcut.discretize(relaxation, graph=wine_graph, cut="normalized", random_state=0)
+    assert found.cut_value == leastcut.cut_value(wine_graph, found.labels, "normalized")
 
 
 def test_words_of_the_errors(wine_graph):
-    relaxation = firstcut.relax(wine_graph, 3, random_state=0)
+    relaxation = leastcut.relax(wine_graph, 3, random_state=0)
     with pytest.raises(
         ValueError, match=r"method='first-order' is not known; .*'first_order', 'km"
     ):
-        firstcut.discretize(relaxation, "first-order")
+        leastcut.discretize(relaxation, "first-order")
     with pytest.raises(TypeError, match="'kmeans' has no option 'eta'; its options are 'n_init'"):
-        firstcut.discretize(relaxation, "kmeans", eta=1.0)
+        leastcut.discretize(relaxation, "kmeans", eta=1.0)
     with pytest.raises(ValueError, match="n_init=0 is too small"):
-        firstcut.discretize(relaxation, n_init=0)
+        leastcut.discretize(relaxation, n_init=0)
     with pytest.raises(TypeError, match=r"max_iter=1.5 is not a whole number"):
-        firstcut.discretize(relaxation, max_iter=1.5)
+        leastcut.discretize(relaxation, max_iter=1.5)
     with pytest.raises(ValueError, match="which needs the graph"):
-        firstcut.discretize(relaxation, cut="ratio")
+        leastcut.discretize(relaxation, cut="ratio")
     with pytest.raises(ValueError, match="graph has 2 nodes and the relaxation 178"):
-        firstcut.discretize(relaxation, graph=np.ones((2, 2)))
+        leastcut.discretize(relaxation, graph=np.ones((2, 2)))
     with pytest.raises(ValueError, match="random_state=-1 is not a seed"):
-        firstcut.discretize(relaxation, random_state=-1)
+        leastcut.discretize(relaxation, random_state=-1)
 
 
 @given(n=st.integers(1, 30), c=st.integers(1, 30), seed=st.integers(0, 99))
@@ -155,13 +155,13 @@ def test_random_labels_are_uniform_where_none_is_empty():
 def test_unscaled_rotation_takes_signs_for_a_start(S, c, seed):
     """Eigenvectors with other signs are the same start as these signs on the diagonal of R."""
     c = min(c, len(S))
-    relaxation = firstcut.relax(S, c, random_state=0)
+    relaxation = leastcut.relax(S, c, random_state=0)
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=c)
     flipped = replace(relaxation, eigenvectors=relaxation.eigenvectors * signs)
     # one round, as in later ones coordinates may be equal but for rounding
     options = {"method": "unscaled_rotation", "max_iter": 1}
-    turned = firstcut.discretize(relaxation, rotation=np.diag(signs), **options)
-    np.testing.assert_array_equal(turned.labels, firstcut.discretize(flipped, **options).labels)
+    turned = leastcut.discretize(relaxation, rotation=np.diag(signs), **options)
+    np.testing.assert_array_equal(turned.labels, leastcut.discretize(flipped, **options).labels)
 
 
 @given(c=st.integers(1, 8), lost=st.integers(0, 4), seed=st.integers(0, 999))
@@ -188,11 +188,11 @@ def test_the_nearest_rotation_is_one_that_rounding_does_not_choose(c, lost, seed
 @given(S=graphs(min_nodes=3), c=st.integers(1, 6), seed=st.integers(0, 99))
 def test_improved_rotation_solves_the_labels_of_every_rotation(S, c, seed):
     c = min(c, len(S))
-    relaxation = firstcut.relax(S, c, random_state=0)
+    relaxation = leastcut.relax(S, c, random_state=0)
     sweeper = Sweeper(relaxation, 0.0)
     labels = random_labels(len(S), c, np.random.default_rng(seed))
     options = {"init": labels, "max_iter": 1}
-    found = firstcut.discretize(relaxation, "improved_rotation", **options).labels
+    found = leastcut.discretize(relaxation, "improved_rotation", **options).labels
     moves, _ = sweeper.sweep(found.copy(), sweeper.rotation(labels))
     assert moves == 0
 
@@ -249,7 +249,7 @@ def test_the_sweep_visits_rows_in_order_and_breaks_ties_low():
 @pytest.mark.parametrize("losses", [[np.nan, 1.0], [2.0, np.nan, 1.0], [1.0, np.nan, np.inf]])
 def test_nan_never_wins(losses):
     candidates = [
-        firstcut.Discretization(np.zeros(2, dtype=np.int64), 1, True, loss, np.array([loss]))
+        leastcut.Discretization(np.zeros(2, dtype=np.int64), 1, True, loss, np.array([loss]))
         for loss in losses
     ]
     assert best_of(candidates, None).loss == 1.0

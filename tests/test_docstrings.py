@@ -13,14 +13,14 @@ from docs import from_the_source
 from imports import PUBLIC
 from numpydoc.validate import validate
 
-import firstcut
+import leastcut
 
-FUNCTIONS = [name for name in sorted(PUBLIC) if inspect.isfunction(getattr(firstcut, name))]
-CLASSES = [name for name in sorted(PUBLIC) if inspect.isclass(getattr(firstcut, name))]
+FUNCTIONS = [name for name in sorted(PUBLIC) if inspect.isfunction(getattr(leastcut, name))]
+CLASSES = [name for name in sorted(PUBLIC) if inspect.isclass(getattr(leastcut, name))]
 METHODS = [
     f"{name}.{method}"
     for name in CLASSES
-    for method, member in vars(getattr(firstcut, name)).items()
+    for method, member in vars(getattr(leastcut, name)).items()
     if inspect.isfunction(member) and not method.startswith("_")
 ]
 OTHERS = PUBLIC - {*FUNCTIONS, *CLASSES}
@@ -40,7 +40,7 @@ MISTAKES = {
 
 
 def mistakes(name: str) -> list[str]:
-    found = validate(f"firstcut.{name}")["errors"]
+    found = validate(f"leastcut.{name}")["errors"]
     return [f"{name}: {text}" for code, text in found if code in MISTAKES]
 
 
@@ -50,27 +50,27 @@ def test_there_is_nothing_public_that_this_does_not_look_at():
     assert modules | registries == OTHERS
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *(f"plot.{name}" for name in firstcut.plot.PICTURES)])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *(f"plot.{name}" for name in leastcut.plot.PICTURES)])
 def test_functions_document_parameters_and_returns(name):
     assert mistakes(name) == []
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES])
 def test_there_is_an_example(name):
-    examples = doctest.DocTestFinder(recurse=False).find(getattr(firstcut, name), name)
+    examples = doctest.DocTestFinder(recurse=False).find(getattr(leastcut, name), name)
     assert any(test.examples for test in examples)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_have_docstrings(name):
-    assert not {"GL08", "SS01"} & {code for code, _ in validate(f"firstcut.{name}")["errors"]}
+    assert not {"GL08", "SS01"} & {code for code, _ in validate(f"leastcut.{name}")["errors"]}
 
 
 def test_the_estimator_documents_its_parameters_and_attributes():
     assert mistakes("SpectralClustering") == []
     for method in ("fit", "predict", "score"):
         assert mistakes(f"SpectralClustering.{method}") == []
-    documented = inspect.getdoc(firstcut.SpectralClustering)  # indented alike in every Python
+    documented = inspect.getdoc(leastcut.SpectralClustering)  # indented alike in every Python
     for name in ("lower_bound_", "gap_", "eigenvalues_", "embedding_", "solver_", "cut_path_"):
         assert f"\n{name} : " in documented
 

@@ -32,15 +32,15 @@ from structured_graphs import (
 )
 from threadpoolctl import threadpool_limits
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.graph import as_graph
-from firstcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
-from firstcut.relaxation.solvers.auto import Forecast, auto, level_widths
-from firstcut.relaxation.solvers.krylov import Budget, Growth
-from firstcut.relaxation.solvers.lanczos import largest_eigenpairs
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.graph import as_graph
+from leastcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
+from leastcut.relaxation.solvers.auto import Forecast, auto, level_widths
+from leastcut.relaxation.solvers.krylov import Budget, Growth
+from leastcut.relaxation.solvers.lanczos import largest_eigenpairs
 
-choosing = import_module("firstcut.relaxation.solvers.auto")  # its function has the same name
+choosing = import_module("leastcut.relaxation.solvers.auto")  # its function has the same name
 
 INSTALLED = [
     name for name in EIGENSOLVERS if name not in PACKAGES or find_spec(PACKAGES[name]) is not None
@@ -81,15 +81,15 @@ def test_options_left_out_are_those_of_the_signature(solver):
     graph = cloud_graph(700, 3)
     parameters = inspect.signature(EIGENSOLVERS.get(solver, auto)).parameters
     named = {name: parameters[name].default for name in ("tol", "max_iter")}
-    left_out = firstcut.relax(graph, 4, solver=solver, random_state=0)
-    spelt_out = firstcut.relax(graph, 4, solver=solver, random_state=0, **named)
+    left_out = leastcut.relax(graph, 4, solver=solver, random_state=0)
+    spelt_out = leastcut.relax(graph, 4, solver=solver, random_state=0, **named)
     np.testing.assert_array_equal(left_out.eigenvectors, spelt_out.eigenvectors)
 
 
 @given(graphs(), st.sampled_from(CUT_NAMES), st.sampled_from(EVERY_SOLVER), st.data())
 def test_pairs_are_the_smallest_for_every_number_of_them(graph, cut, solver, data):
     n_clusters = data.draw(st.integers(1, graph.shape[0]))
-    relaxation = firstcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
+    relaxation = leastcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
     check_smallest(relaxation, graph, cut, true_eigenvalues(graph, cut), 1e-10)
 
 
@@ -99,7 +99,7 @@ def test_pairs_are_the_smallest_for_every_number_of_them(graph, cut, solver, dat
 def test_no_copy_of_a_repeated_eigenvalue_is_missed(name, cut, solver):
     graph = STRUCTURED[name]
     for n_clusters in (2, 7, 16):
-        relaxation = firstcut.relax(
+        relaxation = leastcut.relax(
             graph, n_clusters, cut, solver=solver, random_state=1, **SAME_BAR
         )
         check_smallest(relaxation, graph, cut, structured_eigenvalues(name, cut), 1e-7)
@@ -110,7 +110,7 @@ def test_no_copy_of_a_repeated_eigenvalue_is_missed(name, cut, solver):
 def test_values_lie_between_the_truth_and_what_their_residuals_say(name, solver):
     truth = structured_eigenvalues(name, "normalized")[:9]
     for seed in range(3):
-        found = firstcut.relax(STRUCTURED[name], 9, solver=solver, random_state=seed)
+        found = leastcut.relax(STRUCTURED[name], 9, solver=solver, random_state=seed)
         assert found.converged
         assert (found.eigenvalues >= truth - 1e-12).all()
         assert (found.eigenvalues - found.residuals <= truth + 1e-12).all()
@@ -122,7 +122,7 @@ def test_values_lie_between_the_truth_and_what_their_residuals_say(name, solver)
 def test_values_are_never_below_the_truth_however_loose_the_tolerance(name, solver):
     truth = structured_eigenvalues(name, "normalized")[:9]
     for tol in (1e-1, 1e-2, 1e-4):
-        found = firstcut.relax(STRUCTURED[name], 9, solver=solver, tol=tol, random_state=0)
+        found = leastcut.relax(STRUCTURED[name], 9, solver=solver, tol=tol, random_state=0)
         assert (found.eigenvalues >= truth - 1e-12).all()
 
 
@@ -130,7 +130,7 @@ def test_values_are_never_below_the_truth_however_loose_the_tolerance(name, solv
 @pytest.mark.parametrize("orders", [1, 3, 6])
 def test_wide_node_weights_are_solved_or_said_to_be_too_wide(orders, solver):
     graph, weights, truth = wide_problem(orders)
-    found = firstcut.relax(graph, 5, weights, solver=solver, random_state=0)
+    found = leastcut.relax(graph, 5, weights, solver=solver, random_state=0)
     scale = truth[-1]
     np.testing.assert_allclose(found.eigenvectors.T @ found.eigenvectors, np.eye(5), atol=1e-9)
     assert (found.eigenvalues >= truth[:5] - 1e-12 * scale).all()
@@ -143,7 +143,7 @@ def test_wide_node_weights_are_solved_or_said_to_be_too_wide(orders, solver):
 def test_node_weights_of_very_different_size_are_divided_out():
     graph = cloud_graph(2000, 20)
     weights = 10.0 ** np.random.default_rng(0).uniform(-3, 0, 2000)
-    relaxation = firstcut.relax(graph, 5, weights, random_state=0)
+    relaxation = leastcut.relax(graph, 5, weights, random_state=0)
     assert relaxation.solver == "cg_invert"
     check_smallest(relaxation, graph, weights, true_eigenvalues(graph, weights), 1e-7)
 
@@ -154,8 +154,8 @@ def test_weights_may_be_as_small_or_large_as_floats_are(power, solver):
     graph = cloud_graph(300, 3)
     options = {"solver": solver, "random_state": 0, **SAME_BAR}
     for cut, expected in (("normalized", 1.0), ("ratio", 10.0**power)):
-        before = firstcut.relax(graph, 4, cut, **options)
-        after = firstcut.relax(graph * 10.0**power, 4, cut, **options)
+        before = leastcut.relax(graph, 4, cut, **options)
+        after = leastcut.relax(graph * 10.0**power, 4, cut, **options)
         np.testing.assert_allclose(after.eigenvalues, before.eigenvalues * expected, rtol=1e-7)
         assert np.isfinite(after.residuals).all()
         assert (after.residuals <= 1e-7 * expected).all()
@@ -167,7 +167,7 @@ def test_weights_of_every_size_at_once(solver):
     rng = np.random.default_rng(0)
     half = sp.triu(graph, 1).tocsr()
     half.data = 10.0 ** rng.uniform(-300, 300, half.nnz)
-    relaxation = firstcut.relax(half + half.T, 5, solver=solver, random_state=0)
+    relaxation = leastcut.relax(half + half.T, 5, solver=solver, random_state=0)
     assert np.isfinite(relaxation.eigenvectors).all()
     np.testing.assert_allclose(
         relaxation.eigenvectors.T @ relaxation.eigenvectors, np.eye(5), atol=1e-9
@@ -182,8 +182,8 @@ def test_permuting_nodes_permutes_the_eigenspaces(name, solver):
     n_clusters = 8 + int(np.argmax(gaps[7:]))  # a repeated eigenvalue is all in or all out
     order = np.random.default_rng(0).permutation(graph.shape[0])
     options = {"solver": solver, **SAME_BAR}
-    F = firstcut.relax(graph, n_clusters, random_state=0, **options).eigenvectors[order]
-    G = firstcut.relax(graph[order][:, order], n_clusters, random_state=5, **options).eigenvectors
+    F = leastcut.relax(graph, n_clusters, random_state=0, **options).eigenvectors[order]
+    G = leastcut.relax(graph[order][:, order], n_clusters, random_state=5, **options).eigenvectors
     np.testing.assert_allclose(F @ (F.T @ G), G, atol=1e-6)
 
 
@@ -193,7 +193,7 @@ def test_a_seed_fixes_the_answer_on_any_number_of_threads(name, solver):
     found = []
     for n_threads in (1, 2, 1):
         with threadpool_limits(n_threads):
-            found.append(firstcut.relax(STRUCTURED[name], 9, solver=solver, random_state=4))
+            found.append(leastcut.relax(STRUCTURED[name], 9, solver=solver, random_state=4))
     for other in found[1:]:
         np.testing.assert_array_equal(other.eigenvectors, found[0].eigenvectors)
         np.testing.assert_array_equal(other.eigenvalues, found[0].eigenvalues)
@@ -202,7 +202,7 @@ def test_a_seed_fixes_the_answer_on_any_number_of_threads(name, solver):
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_what_has_not_converged_says_so_and_bounds_nothing(solver):
     graph = cloud_graph(1500, 2)
-    relaxation = firstcut.relax(graph, 10, solver=solver, max_iter=1, random_state=0)
+    relaxation = leastcut.relax(graph, 10, solver=solver, max_iter=1, random_state=0)
     assert not relaxation.converged
     assert relaxation.eigenvectors.shape == (1500, 10)
     np.testing.assert_allclose(
@@ -218,7 +218,7 @@ def test_what_has_not_converged_says_so_and_bounds_nothing(solver):
 def test_a_tighter_tolerance_leaves_smaller_residuals(solver):
     graph = cloud_graph(1000, 10)
     residuals = [
-        firstcut.relax(graph, 5, solver=solver, tol=tol, random_state=0).residuals.max()
+        leastcut.relax(graph, 5, solver=solver, tol=tol, random_state=0).residuals.max()
         for tol in (1e-3, 1e-6, 1e-9, 0.0)
     ]
     assert all(a > b for a, b in pairwise(residuals))
@@ -230,7 +230,7 @@ def test_what_is_given_is_left_as_it_was(solver):
     given_ = [graph.data, graph.indices, graph.indptr, weights]
     before = [array.copy() for array in given_]
     for cut in (*CUT_NAMES, weights):
-        firstcut.relax(graph, 4, cut, solver=solver)
+        leastcut.relax(graph, 4, cut, solver=solver)
     for array, copy in zip(given_, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -251,16 +251,16 @@ def test_numpys_global_stream_is_left_where_it_was(solver):
     np.random.seed(11)  # noqa: NPY002
     expected = np.random.random(3)  # noqa: NPY002
     np.random.seed(11)  # noqa: NPY002
-    firstcut.relax(cloud_graph(600, 2), 4, solver=solver, random_state=0)
+    leastcut.relax(cloud_graph(600, 2), 4, solver=solver, random_state=0)
     np.testing.assert_array_equal(np.random.random(3), expected)  # noqa: NPY002
 
 
 def test_the_solver_asked_for_is_the_one_that_runs():
     graph = cloud_graph(600, 2)
     for solver in INSTALLED:
-        assert firstcut.relax(graph, 4, solver=solver).solver == solver
-        assert firstcut.relax(graph, 300, solver=solver).solver == "dense"  # no room to iterate in
-        assert firstcut.relax(graph, 1, solver=solver).solver == "components"
+        assert leastcut.relax(graph, 4, solver=solver).solver == solver
+        assert leastcut.relax(graph, 300, solver=solver).solver == "dense"  # no room to iterate in
+        assert leastcut.relax(graph, 1, solver=solver).solver == "components"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_the_solver_asked_for_is_the_one_that_runs():
     ids=["small", "plane", "mesh", "path", "space", "hub"],
 )
 def test_the_choice_follows_the_shape_of_the_graph(graph, solver):
-    assert firstcut.relax(graph, 5, random_state=0).solver == solver
+    assert leastcut.relax(graph, 5, random_state=0).solver == solver
 
 
 def test_at_the_users_cap_nothing_else_is_tried():
@@ -301,7 +301,7 @@ def test_where_iteration_takes_longer_than_foreseen_a_factorization_takes_over(
 def test_levels_of_a_search_hold_every_node_of_the_component(graph):
     graph = as_graph(graph)
     _, component = graph.components
-    widths = level_widths(firstcut.operator(graph, "ratio") + sp.eye_array(graph.n_nodes))
+    widths = level_widths(leastcut.operator(graph, "ratio") + sp.eye_array(graph.n_nodes))
     assert widths.sum() == np.count_nonzero(component == component[0])
     assert (widths > 0).all()
 
@@ -446,18 +446,18 @@ def test_a_proof_that_cannot_be_had_is_not_waited_for():
 def test_a_solver_whose_package_is_missing_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyamg", None)  # importing it now fails, as if not installed
     graph = cloud_graph(300, 2)
-    words = r"solver='amg' needs the package pyamg.*pip install pyamg \(or 'firstcut\[amg\]'\)"
+    words = r"solver='amg' needs the package pyamg.*pip install pyamg \(or 'leastcut\[amg\]'\)"
     with pytest.raises(ValueError, match=words):
-        firstcut.relax(graph, 4, solver="amg")
+        leastcut.relax(graph, 4, solver="amg")
     with pytest.raises(ValueError, match="eigen_solver='amg' needs the package pyamg"):
         check_solver("amg", "eigen_solver")
     for solver in ("auto", *(name for name in EIGENSOLVERS if name not in PACKAGES)):
-        assert firstcut.relax(graph, 4, solver=solver, random_state=0).converged
+        assert leastcut.relax(graph, 4, solver=solver, random_state=0).converged
 
 
 def test_packages_that_are_not_asked_for_are_not_loaded():
     code = (
-        "import sys, numpy, firstcut; firstcut.relax(numpy.ones((9, 9)), 3, solver='lobpcg');"
+        "import sys, numpy, leastcut; leastcut.relax(numpy.ones((9, 9)), 3, solver='lobpcg');"
         f"print([name for name in {sorted(PACKAGES.values())} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -476,15 +476,15 @@ def test_vectors_are_orthonormal_where_weights_span_everything(solver):
     columns = [0, 1, 4, 6, 10, 11, 15, 16, 17, 2, 3, 5, 7, 8, 9, 13, 14, 6, 9, 10, 11, 12, 13, 17]
     weights = [1e100, 5, 8, 5, 1, 2, 9, 2, 1, 7, 9, 6, 3, 9, 7, 9, 3, 1, 1, 1e100, 1, 10, 1e100, 1]
     half = sp.coo_array((weights, (rows, columns)), shape=(18, 18)).toarray()
-    vectors = firstcut.relax(half + np.triu(half, 1).T, 17, solver=solver).eigenvectors
+    vectors = leastcut.relax(half + np.triu(half, 1).T, 17, solver=solver).eigenvectors
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(17), atol=1e-12)
 
 
 def test_lapack_is_asked_otherwise_where_its_fastest_driver_fails():
     X = np.zeros((65, 5))  # the driver gave up on the neighbours of equal samples
-    graph = firstcut.nearest_neighbors_graph(X, 5)
+    graph = leastcut.nearest_neighbors_graph(X, 5)
     for count in (64, 65):
-        found = firstcut.relax(graph, count, "ratio")
+        found = leastcut.relax(graph, count, "ratio")
         np.testing.assert_allclose(
             found.eigenvalues, true_eigenvalues(graph, "ratio")[:count], atol=1e-12
         )
@@ -498,7 +498,7 @@ def test_weights_that_leave_no_inverse_are_not_solved_in_silence(solver):
         ring = sp.diags_array([links[:-1], links[:-1]], offsets=[-1, 1], format="csr")
         loops = sp.diags_array(rng.choice([0.0, 1.0 / weakest**0.5], 120))
         for cut, graph in (("ratio", ring), ("normalized", sp.csr_array(ring + loops))):
-            found = firstcut.relax(graph, 3, cut, solver=solver, random_state=0)
+            found = leastcut.relax(graph, 3, cut, solver=solver, random_state=0)
             assert np.isfinite(found.eigenvectors).all()
             assert found.lower_bound <= 1e-25
 

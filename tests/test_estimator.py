@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from firstcut import (
+from leastcut import (
     DISCRETIZERS,
     EFFORTS,
     SpectralClustering,

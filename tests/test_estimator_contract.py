@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from firstcut import DISCRETIZERS, SpectralClustering
+from leastcut import DISCRETIZERS, SpectralClustering
 
 SETTINGS = [
     SpectralClustering(),

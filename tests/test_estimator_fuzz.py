@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut import DISCRETIZERS, SpectralClustering
+from leastcut import DISCRETIZERS, SpectralClustering
 
 DOCUMENTED = re.compile(
     "|".join(

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_spans import SMALLEST, Rational, wide_problems
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.kernels.branch_and_bound import branch, lower_bound
-from firstcut.partitioning import exact
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels.branch_and_bound import branch, lower_bound
+from leastcut.partitioning import exact
 
 PAPER_EXAMPLE = np.array(
     [[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], [0.8, 0.2, 0.5, 0]]
@@ -30,7 +30,7 @@ PAPER_EXAMPLE = np.array(
 def smallest_by_enumeration(S, c, cut) -> float:
     """Try every labelling whose labels appear in the order 0, 1, ..., c-1."""
     return min(
-        firstcut.cut_value(S, labels, cut)
+        leastcut.cut_value(S, labels, cut)
         for labels in product(range(c), repeat=len(S))
         if tuple(dict.fromkeys(labels)) == tuple(range(c))
     )
@@ -48,9 +48,9 @@ def some_cut(data, n):
 def test_equals_enumeration(S, data):
     c = data.draw(st.integers(1, min(4, len(S))))
     cut = some_cut(data, len(S))
-    found = firstcut.exact_partition(S, c, cut)
+    found = leastcut.exact_partition(S, c, cut)
     assert found.cut_value == pytest.approx(smallest_by_enumeration(S, c, cut), rel=1e-12)
-    assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
     assert found.lower_bound == found.cut_value
     assert found.gap == 0
     first = [list(found.labels).index(k) for k in range(c)]  # raises if a cluster is empty
@@ -62,7 +62,7 @@ def test_equals_enumeration(S, data):
 def test_the_optimum_is_proven_whatever_the_span_of_the_numbers(drawn):
     S, cut, labels = drawn
     c = int(labels.max()) + 1
-    found = firstcut.exact_partition(S, c, cut)
+    found = leastcut.exact_partition(S, c, cut)
     rational = Rational(S, cut)
     value, optimum = rational.value(found.labels.tolist()), rational.optimum(c)
     rounding = optimum / 10**12
@@ -74,7 +74,7 @@ def test_the_optimum_is_proven_whatever_the_span_of_the_numbers(drawn):
 
 def test_a_self_loop_does_not_hide_the_optimum():
     S = np.array([[1e12, 1, 1, 0], [1, 0, 5, 1], [1, 5, 0, 1], [0, 1, 1, 0]])
-    assert firstcut.exact_partition(S, 2).cut_value == pytest.approx(0.125)
+    assert leastcut.exact_partition(S, 2).cut_value == pytest.approx(0.125)
 
 
 @pytest.mark.parametrize("safety", [0.0, 0.05, 0.3, 0.9])
@@ -105,11 +105,11 @@ def test_the_safety_makes_the_search_look_at_more(safety, S, data):
 def test_no_partition_is_below_it(S, data):
     c = data.draw(st.integers(2, 4))
     cut = some_cut(data, len(S))
-    best = firstcut.exact_partition(S, c, cut).cut_value
+    best = leastcut.exact_partition(S, c, cut).cut_value
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     for _ in range(20):
         labels = rng.permutation(np.append(np.arange(c), rng.integers(0, c, size=len(S) - c)))
-        assert best <= firstcut.cut_value(S, labels, cut) * (1 + 1e-12)
+        assert best <= leastcut.cut_value(S, labels, cut) * (1 + 1e-12)
 
 
 @given(S=graphs(min_nodes=4, max_nodes=10), data=st.data())
@@ -117,10 +117,10 @@ def test_names_of_nodes_and_scale_of_weights_do_not_matter(S, data):
     c = data.draw(st.integers(2, 4))
     order = np.random.default_rng(data.draw(st.integers(0, 99))).permutation(len(S))
     for cut in ("ratio", "normalized"):
-        value = firstcut.exact_partition(S, c, cut).cut_value
-        permuted = firstcut.exact_partition(S[np.ix_(order, order)], c, cut)
+        value = leastcut.exact_partition(S, c, cut).cut_value
+        permuted = leastcut.exact_partition(S[np.ix_(order, order)], c, cut)
         assert permuted.cut_value == pytest.approx(value, rel=1e-12)
-    scaled = firstcut.exact_partition(S * 2.0**-900, c)
+    scaled = leastcut.exact_partition(S * 2.0**-900, c)
     assert scaled.cut_value == pytest.approx(value, rel=1e-12)
 
 
@@ -128,12 +128,12 @@ def test_names_of_nodes_and_scale_of_weights_do_not_matter(S, data):
 def test_compiled_interpreted_and_interrupted_searches_agree(S, data):
     c = data.draw(st.integers(2, 4))
     cut = some_cut(data, len(S))
-    whole = firstcut.exact_partition(S, c, cut)
+    whole = leastcut.exact_partition(S, c, cut)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "VISITS_PER_CALL", 7)
-        pieces = firstcut.exact_partition(S, c, cut)
+        pieces = leastcut.exact_partition(S, c, cut)
         patch.setattr(exact, "branch", branch.py_func)
-        interpreted = firstcut.exact_partition(S, c, cut)
+        interpreted = leastcut.exact_partition(S, c, cut)
     np.testing.assert_array_equal(pieces.labels, whole.labels)
     np.testing.assert_array_equal(interpreted.labels, whole.labels)
 
@@ -141,10 +141,10 @@ def test_compiled_interpreted_and_interrupted_searches_agree(S, data):
 @given(S=graphs(min_nodes=4, max_nodes=9), data=st.data())
 def test_the_first_value_to_beat_does_not_matter(S, data):
     c = data.draw(st.integers(2, 4))
-    value = firstcut.exact_partition(S, c).cut_value
+    value = leastcut.exact_partition(S, c).cut_value
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "_first_labels", lambda problem, c: np.arange(len(S)) % c)
-        assert firstcut.exact_partition(S, c).cut_value == pytest.approx(value, rel=1e-12)
+        assert leastcut.exact_partition(S, c).cut_value == pytest.approx(value, rel=1e-12)
 
 
 @given(k=st.integers(1, 6), seed=st.integers(0, 2**32 - 1))
@@ -165,7 +165,7 @@ def test_the_bound_is_a_minimum_over_all_ways_to_share_the_rest(k, seed):
 
 
 def test_the_papers_example():
-    best = firstcut.exact_partition(PAPER_EXAMPLE, 2, cut="ratio")
+    best = leastcut.exact_partition(PAPER_EXAMPLE, 2, cut="ratio")
     assert best.labels.tolist() == [0, 1, 1, 0]
     assert best.cut_value == pytest.approx(1.3)
 
@@ -174,9 +174,9 @@ def test_the_papers_example():
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 def test_the_papers_enumerated_optima(n, cut):
     X, _ = load_dataset("usps")
-    S = firstcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
-    printed = json.loads(files("firstcut.paper.data").joinpath("printed.json").read_text())
-    value = firstcut.exact_partition(S, 2, cut).cut_value
+    S = leastcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
+    printed = json.loads(files("leastcut.paper.data").joinpath("printed.json").read_text())
+    value = leastcut.exact_partition(S, 2, cut).cut_value
     assert round(value, 4) == printed["tiny_objective"][f"n={n}"][cut]["OPT"]
 
 
@@ -185,22 +185,22 @@ def test_components_are_found_at_value_zero(c):
     block = np.ones((4, 4)) * np.random.default_rng(0).random()
     S = np.kron(np.eye(3), block)
     for cut in ("ratio", "normalized"):
-        best = firstcut.exact_partition(S, c, cut)
+        best = leastcut.exact_partition(S, c, cut)
         assert best.cut_value == 0
         assert len(set(best.labels)) == c
 
 
 def test_one_cluster_and_one_cluster_per_node_need_no_search():
     S = np.ones((300, 300))
-    assert firstcut.exact_partition(S, 1).cut_value == 0
-    assert firstcut.exact_partition(S, 300, "ratio").labels.tolist() == list(range(300))
+    assert leastcut.exact_partition(S, 1).cut_value == 0
+    assert leastcut.exact_partition(S, 300, "ratio").labels.tolist() == list(range(300))
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e300])
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 def test_extreme_weights(factor, cut):
     S = PAPER_EXAMPLE * factor
-    best = firstcut.exact_partition(S, 2, cut)
+    best = leastcut.exact_partition(S, 2, cut)
     assert best.cut_value == pytest.approx(smallest_by_enumeration(S, 2, cut), rel=1e-12)
 
 
@@ -211,7 +211,7 @@ def test_weights_of_every_size_together(seed, c):
     weights = np.triu(10.0 ** rng.uniform(-300, 300, size=(6, 6)), 1)
     S = weights + weights.T
     for cut in ("ratio", "normalized", 10.0 ** rng.uniform(-3, 3, size=6)):
-        best = firstcut.exact_partition(S, c, cut)
+        best = leastcut.exact_partition(S, c, cut)
         assert np.isfinite(best.cut_value)
         assert best.cut_value == pytest.approx(smallest_by_enumeration(S, c, cut), rel=1e-12)
 
@@ -249,22 +249,22 @@ def test_what_is_too_large_to_be_gone_through_is_told(n, c, most, words):
 def test_bad_options_are_told(options, words):
     ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(30, 30))
     with pytest.raises(ValueError, match=words):
-        firstcut.exact_partition(ring, **{"n_clusters": 2, **options})
+        leastcut.exact_partition(ring, **{"n_clusters": 2, **options})
 
 
 def test_what_is_not_proven_is_not_returned():
     S = np.random.default_rng(0).random((120, 120))
     with pytest.raises(
-        RuntimeError, match=r"partitions .* did not end in 0.1 s: .* gap of .*firstcut\.certify"
+        RuntimeError, match=r"partitions .* did not end in 0.1 s: .* gap of .*leastcut\.certify"
     ):
-        firstcut.exact_partition(S + S.T, 5, time_limit=0.1)
+        leastcut.exact_partition(S + S.T, 5, time_limit=0.1)
 
 
 @pytest.mark.parametrize("c", [2, 3, 5])
 def test_beyond_what_can_be_gone_through_the_optimum_is_proven(c):
     n = 45
     path = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n))
-    best = firstcut.exact_partition(path, c, "ratio")
+    best = leastcut.exact_partition(path, c, "ratio")
     # Runs as even as possible: the ends have one edge that is cut, those between two.
     assert best.gap < 1e-6
     sizes = np.bincount(best.labels)
@@ -303,14 +303,14 @@ def test_what_the_default_lets_through_is_bounded_in_cost():
     told = exact.too_many(40, 38, exact.stirling(40, 38))
     assert told is not None
     assert f"{enough:,} would do" in told
-    assert firstcut.exact_partition(ring, 38, max_partitions=enough).gap == 0
+    assert leastcut.exact_partition(ring, 38, max_partitions=enough).gap == 0
 
 
 @pytest.mark.parametrize("short", [1, 2, 3])
 def test_almost_as_many_clusters_as_nodes(short):
     weights = np.triu(np.random.default_rng(short).random((12, 12)), 1)
     S = weights + weights.T
-    best = firstcut.exact_partition(S, 12 - short, "ratio")
+    best = leastcut.exact_partition(S, 12 - short, "ratio")
     if short == 1:  # one pair is merged, which saves its affinity and nothing else
         i, j = np.unravel_index(np.argmin(_merged(S)), S.shape)
         assert best.labels[i] == best.labels[j]

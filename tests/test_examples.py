@@ -24,7 +24,7 @@ def packages(script: Path) -> set[str]:
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names.add((node.module or "").split(".")[0])
-    return names - {"firstcut", *sys.stdlib_module_names}
+    return names - {"leastcut", *sys.stdlib_module_names}
 
 
 def test_there_are_at_least_eight():
@@ -41,7 +41,7 @@ def test_an_example_ends_with_a_picture(script, monkeypatch, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    monkeypatch.setenv("FIRSTCUT_EXAMPLE_POINTS", str(FEW_POINTS))
+    monkeypatch.setenv("LEASTCUT_EXAMPLE_POINTS", str(FEW_POINTS))
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
-from firstcut.files import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
-from firstcut.files.label_files import read_labels
-from firstcut.files.loaded import Wanted
-from firstcut.files.reading import read
+from leastcut.files import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
+from leastcut.files.label_files import read_labels
+from leastcut.files.loaded import Wanted
+from leastcut.files.reading import read
 
 IRIS = load_iris()
 IRIS_NAMES = ("sepal_length", "sepal_width", "petal_length", "petal_width")

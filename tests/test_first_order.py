@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-import firstcut
-from firstcut.discretization.adaptive_eta import LADDER
-from firstcut.discretization.alternation import alternate, inverse_of_largest
-from firstcut.discretization.first_order import PAPER_ETAS
-from firstcut.paper.data.printed import tables
+import leastcut
+from leastcut.discretization.adaptive_eta import LADDER
+from leastcut.discretization.alternation import alternate, inverse_of_largest
+from leastcut.discretization.first_order import PAPER_ETAS
+from leastcut.paper.data.printed import tables
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.npz"))
 
@@ -28,13 +28,13 @@ def test_labels_of_the_reference_program(path):
     n, c = case["eigenvectors"].shape
     operator = sp.csr_array((case["op_data"], case["op_indices"], case["op_indptr"]), shape=(n, n))
     for product in (None, operator @ case["eigenvectors"]):
-        relaxation = firstcut.Relaxation(
+        relaxation = leastcut.Relaxation(
             eigenvalues=case["eigenvalues"],
             eigenvectors=case["eigenvectors"],
             node_weights=case["node_weights"],
             operator_product=product,
         )
-        found = firstcut.discretize(
+        found = leastcut.discretize(
             relaxation,
             "first_order",
             eta=float(case["eta"]),
@@ -47,7 +47,7 @@ def test_labels_of_the_reference_program(path):
     root = np.sqrt(case["node_weights"])
     S = -root[:, None] * operator.toarray() * root
     np.fill_diagonal(S, 0.0)
-    value = firstcut.cut_value(S, found.labels, case["node_weights"])
+    value = leastcut.cut_value(S, found.labels, case["node_weights"])
     assert value == pytest.approx(float(case["cut_value"]), abs=1e-12)
 
 
@@ -61,21 +61,21 @@ REACHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cut", [*firstcut.CUTS])
+@pytest.mark.parametrize("cut", [*leastcut.CUTS])
 @pytest.mark.parametrize("name", REACHED)
 def test_the_papers_values_are_reached(name, cut):
     X, y = load_dataset(name.lower())
-    graph = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
-    relaxation = firstcut.relax(graph, int(y.max()) + 1, cut, random_state=0)
-    found = firstcut.discretize(relaxation, graph=graph, eta=PAPER_ETAS, n_init=10, random_state=0)
+    graph = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    relaxation = leastcut.relax(graph, int(y.max()) + 1, cut, random_state=0)
+    found = leastcut.discretize(relaxation, graph=graph, eta=PAPER_ETAS, n_init=10, random_state=0)
     printed = tables()["objective"][name][cut]["Ours"] + 0.5e-4  # as printed, to 4 digits
     assert found.cut_value <= REACHED[name] * printed
 
 
 @pytest.fixture(scope="module")
 def iris():
-    graph = firstcut.adaptive_neighbors_graph(load_iris().data)
-    return graph, firstcut.relax(graph, 3, random_state=0)
+    graph = leastcut.adaptive_neighbors_graph(load_iris().data)
+    return graph, leastcut.relax(graph, 3, random_state=0)
 
 
 @settings(max_examples=25)
@@ -87,15 +87,15 @@ def iris():
 )
 def test_stops_only_at_a_fixed_point(S, c, eta, seed):
     """Restarting from the answer moves nothing, and the loss equals its formula."""
-    relaxation = firstcut.relax(S, c, "ratio", random_state=0)
+    relaxation = leastcut.relax(S, c, "ratio", random_state=0)
     options = {"eta": eta, "n_init": 1}
-    found = firstcut.discretize(relaxation, random_state=seed, **options)
+    found = leastcut.discretize(relaxation, random_state=seed, **options)
     assert found.converged
-    again = firstcut.discretize(relaxation, init=found.labels, **options)
+    again = leastcut.discretize(relaxation, init=found.labels, **options)
     np.testing.assert_array_equal(again.labels, found.labels)
     assert again.n_iter == 1
 
-    F, A = relaxation.eigenvectors, firstcut.operator(S, "ratio").toarray()
+    F, A = relaxation.eigenvectors, leastcut.operator(S, "ratio").toarray()
     G = np.eye(c)[found.labels] / np.sqrt(np.bincount(found.labels))
     target = F - eta * A @ F
     left, _, right = np.linalg.svd(target.T @ G)
@@ -110,56 +110,56 @@ def test_a_rotation_given_is_not_a_fixed_point(iris):
     """A first sweep that moves nothing under a given rotation must not end the run."""
     _, relaxation = iris
     rng = np.random.default_rng(0)
-    labels = firstcut.discretize(relaxation, random_state=0).labels
+    labels = leastcut.discretize(relaxation, random_state=0).labels
     for _ in range(20):
         turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-        found = firstcut.discretize(relaxation, init=labels, rotation=turn)
+        found = leastcut.discretize(relaxation, init=labels, rotation=turn)
         assert found.converged
         assert found.n_iter >= 2
 
 
 def test_max_iter_ends_a_run(iris):
     _, relaxation = iris
-    found = firstcut.discretize(relaxation, max_iter=1, n_init=1, random_state=0)
+    found = leastcut.discretize(relaxation, max_iter=1, n_init=1, random_state=0)
     assert (found.n_iter, found.converged) == (1, False)
 
 
 def test_adaptive_falls_with_every_round_and_keeps_the_better_start(iris):
     graph, relaxation = iris
-    best = firstcut.partition(graph, 3, random_state=0)
+    best = leastcut.partition(graph, 3, random_state=0)
     for init in (None, best.labels, np.arange(150) % 3):
         options = {"eta": "adaptive", "graph": graph, "n_init": 1, "random_state": 2}
-        found = firstcut.discretize(relaxation, init=init, **options)
+        found = leastcut.discretize(relaxation, init=init, **options)
         assert found.loss == found.cut_value == found.history[-1]
         assert found.converged
         # strictly, but for the last round, which finds nothing
         assert np.all(np.diff(found.history[:-1]) < 0)
         assert found.history[-1] == found.history[-2]
         if init is not None:
-            assert found.cut_value <= firstcut.cut_value(graph, init)
+            assert found.cut_value <= leastcut.cut_value(graph, init)
 
 
 @settings(max_examples=25)
 @given(S=graphs(min_nodes=2), c=st.integers(1, 5), seed=st.integers(0, 99))
 def test_no_eta_of_the_ladder_lowers_the_cut_where_adaptive_ends(S, c, seed):
     c = min(c, len(S))
-    relaxation = firstcut.relax(S, c, random_state=0)
-    found = firstcut.discretize(relaxation, eta="adaptive", graph=S, random_state=seed)
+    relaxation = leastcut.relax(S, c, random_state=0)
+    found = leastcut.discretize(relaxation, eta="adaptive", graph=S, random_state=seed)
     scale = inverse_of_largest(relaxation)
     for factor in LADDER:
         once = alternate(relaxation, factor * scale, found.labels, None, max_iter=1)
-        assert firstcut.cut_value(S, once.labels) >= found.cut_value
+        assert leastcut.cut_value(S, once.labels) >= found.cut_value
 
 
 @pytest.mark.parametrize("eta", ["auto", "adaptive", PAPER_ETAS, [1e-3]])
 def test_several_etas_need_the_graph(iris, eta):
     graph, relaxation = iris
     with pytest.raises(ValueError, match="pass the graph"):
-        firstcut.discretize(relaxation, eta=eta)
+        leastcut.discretize(relaxation, eta=eta)
     if eta == "adaptive":
         return
-    found = firstcut.discretize(relaxation, eta=eta, graph=graph, random_state=0)
-    alone = firstcut.discretize(relaxation, eta=1e-3, graph=graph, random_state=0)
+    found = leastcut.discretize(relaxation, eta=eta, graph=graph, random_state=0)
+    alone = leastcut.discretize(relaxation, eta=1e-3, graph=graph, random_state=0)
     assert found.cut_value <= alone.cut_value
 
 
@@ -167,7 +167,7 @@ def test_auto_is_never_worse_than_the_papers_grid(iris):
     graph, relaxation = iris
     for seed in range(5):
         grid, auto = (
-            firstcut.discretize(relaxation, eta=eta, graph=graph, n_init=2, random_state=seed)
+            leastcut.discretize(relaxation, eta=eta, graph=graph, n_init=2, random_state=seed)
             for eta in (PAPER_ETAS, "auto")
         )
         assert auto.cut_value <= grid.cut_value
@@ -188,12 +188,12 @@ def test_auto_is_never_worse_than_the_papers_grid(iris):
 )
 def test_words_of_the_errors(iris, options, words):
     with pytest.raises(ValueError, match=words):
-        firstcut.discretize(iris[1], **options)
+        leastcut.discretize(iris[1], **options)
 
 
 def test_arguments_are_not_changed(iris):
     _, relaxation = iris
     init, turn = np.arange(150) % 3, np.eye(3)
-    firstcut.discretize(relaxation, init=init, rotation=turn, n_init=3, random_state=0)
+    leastcut.discretize(relaxation, init=init, rotation=turn, n_init=3, random_state=0)
     np.testing.assert_array_equal(init, np.arange(150) % 3)
     np.testing.assert_array_equal(turn, np.eye(3))

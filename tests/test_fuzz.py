@@ -19,7 +19,7 @@ from fuzz.laws import texts
 from fuzz.trial import BROKEN, try_law
 from fuzz.writing import MOST_WRITTEN, as_code, as_json, from_json, size
 
-import firstcut
+import leastcut
 
 HERE = Path(__file__).parent
 
@@ -87,12 +87,12 @@ def test_exact_arithmetic_is_right():
     exact = Exact(path_case())
     assert exact.value([0, 0, 1, 1]) == 1
     assert exact.optimum == 1
-    true = np.linalg.eigvalsh(firstcut.operator(path_case().matrix, "ratio").toarray())[:2].sum()
+    true = np.linalg.eigvalsh(leastcut.operator(path_case().matrix, "ratio").toarray())[:2].sum()
     assert abs(exact.eigenvalue_sum - Fraction(true)) < Fraction(1, 10**12)
     assert [sum(1 for _ in partitions(7, c)) for c in range(1, 8)] == [1, 63, 301, 350, 140, 21, 1]
 
 
-WORSE = firstcut.Partition(np.array([0, 1, 1, 1]), 2 / 1 + 2 / 3, lower_bound=2 / 1 + 2 / 3)
+WORSE = leastcut.Partition(np.array([0, 1, 1, 1]), 2 / 1 + 2 / 3, lower_bound=2 / 1 + 2 / 3)
 
 FAULTS = {
     "bound": ("lower_bound", 1.0 + 1e-6),
@@ -103,7 +103,7 @@ FAULTS = {
     "refine": ("refine", WORSE),
     "optimum": ("partition", WORSE),
     "balance": ("partition", WORSE),
-    "clusters": ("partition", firstcut.Partition(np.array([1, 1, 0, 0]), 1.0)),
+    "clusters": ("partition", leastcut.Partition(np.array([1, 1, 0, 0]), 1.0)),
 }
 """By law, a function and an answer of it that is wrong for the path."""
 
@@ -112,5 +112,5 @@ FAULTS = {
 def test_a_wrong_answer_breaks_its_law(law, monkeypatch):
     assert try_law(path_case(), law).outcome != BROKEN
     name, answer = FAULTS[law]
-    monkeypatch.setattr(firstcut, name, lambda *args, **kwargs: answer)
+    monkeypatch.setattr(leastcut, name, lambda *args, **kwargs: answer)
     assert try_law(path_case(), law).outcome == BROKEN

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
-from firstcut.affinity.neighbors.devices import missing_gpu
+from leastcut.affinity.neighbors.devices import missing_gpu
 
 _missing = missing_gpu()
 if _missing is not None:
@@ -18,12 +18,12 @@ if _missing is not None:
 import torch  # noqa: E402
 from test_gpu_search import KINDS, assert_nearest_in, samples  # noqa: E402
 
-import firstcut  # noqa: E402
-from firstcut.affinity.neighbors import gpu_search, gpu_tiles  # noqa: E402
-from firstcut.affinity.neighbors.devices import check_gpu_memory  # noqa: E402
+import leastcut  # noqa: E402
+from leastcut.affinity.neighbors import gpu_search, gpu_tiles  # noqa: E402
+from leastcut.affinity.neighbors.devices import check_gpu_memory  # noqa: E402
 
 gpu_kernels = pytest.importorskip(
-    "firstcut.affinity.neighbors.gpu_kernels", reason="Triton is missing"
+    "leastcut.affinity.neighbors.gpu_kernels", reason="Triton is missing"
 )
 
 
@@ -74,10 +74,10 @@ def test_several_blocks(monkeypatch):
 
 def _graphs(X):
     cupy = pytest.importorskip("cupy")
-    yield firstcut.adaptive_neighbors_graph(X, device="cpu")
-    yield firstcut.adaptive_neighbors_graph(X, device="cuda")
-    yield firstcut.adaptive_neighbors_graph(torch.from_numpy(X).cuda())
-    yield firstcut.adaptive_neighbors_graph(cupy.asarray(X))
+    yield leastcut.adaptive_neighbors_graph(X, device="cpu")
+    yield leastcut.adaptive_neighbors_graph(X, device="cuda")
+    yield leastcut.adaptive_neighbors_graph(torch.from_numpy(X).cuda())
+    yield leastcut.adaptive_neighbors_graph(cupy.asarray(X))
 
 
 def test_graphs_are_those_of_the_processor_wherever_samples_lie():
@@ -90,7 +90,7 @@ def test_graphs_are_those_of_the_processor_wherever_samples_lie():
 def test_labels_are_those_of_the_processor_wherever_samples_lie():
     X = load_digits().data
     fitted = [
-        firstcut.SpectralClustering(10, device=device, random_state=0).fit(samples)
+        leastcut.SpectralClustering(10, device=device, random_state=0).fit(samples)
         for device, samples in (("cpu", X), ("cuda", X), ("auto", torch.from_numpy(X).cuda()))
     ]
     for model in fitted[1:]:
@@ -111,7 +111,7 @@ def test_samples_on_the_gpu_are_not_copied_to_the_host(monkeypatch):
             return _original(self, *args, **kwargs)
 
         monkeypatch.setattr(torch.Tensor, name, watched)
-    firstcut.SpectralClustering(5, random_state=0).fit(X)
+    leastcut.SpectralClustering(5, random_state=0).fit(X)
     assert copied
     assert max(copied) < X.numel() / 2
 
@@ -126,9 +126,9 @@ def test_bad_samples_on_the_gpu_are_refused(bad):
     X = torch.randn(100, 5, device="cuda")
     X[17, 2] = bad
     with pytest.raises(ValueError, match="row 17"):
-        firstcut.SpectralClustering(2).fit(X)
+        leastcut.SpectralClustering(2).fit(X)
     with pytest.raises(ValueError, match="two-dimensional"):
-        firstcut.adaptive_neighbors_graph(X[0])
+        leastcut.adaptive_neighbors_graph(X[0])
 
 
 def test_lists_do_not_change_from_run_to_run():
@@ -145,12 +145,12 @@ def test_directions_on_a_gpu_have_the_neighbours_of_the_processor(metric, dtype)
     X = (rng.normal(size=(3000, 40)) * rng.lognormal(sigma=2.0, size=(3000, 1))).astype(dtype)
     X[[5, 70]] = 0.0
     with pytest.warns(UserWarning, match="2 of 3000 samples"):
-        here = firstcut.nearest_neighbors_graph(X, metric=metric, device="cpu")
+        here = leastcut.nearest_neighbors_graph(X, metric=metric, device="cpu")
     for samples_there in (torch.tensor(X, device="cuda"), X):
         with pytest.warns(UserWarning, match="2 of 3000 samples"):
-            there = firstcut.nearest_neighbors_graph(samples_there, metric=metric, device="cuda")
+            there = leastcut.nearest_neighbors_graph(samples_there, metric=metric, device="cuda")
         assert abs(here - there).sum() <= 0.001 * here.sum()
-    model = firstcut.SpectralClustering(4, metric=metric, random_state=0)
+    model = leastcut.SpectralClustering(4, metric=metric, random_state=0)
     with pytest.warns(UserWarning, match="2 of 3000 samples"):
         model.fit(torch.tensor(X, device="cuda"))
     assert model.predict(X[:10]).shape == (10,)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from firstcut.affinity.neighbors import gpu_search, gpu_tiles  # noqa: E402
+from leastcut.affinity.neighbors import gpu_search, gpu_tiles  # noqa: E402
 
 
 def by_differences(X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import firstcut
-from firstcut.graph import as_graph
+import leastcut
+from leastcut.graph import as_graph
 
 TRIANGLE = np.array([[0.0, 1.0, 2.0], [1.0, 0.5, 0.0], [2.0, 0.0, 0.0]])
 
@@ -42,7 +42,7 @@ def test_int64_indices_work():
         shape=matrix.shape,
     )
     assert wide.indices.dtype == np.int64
-    assert firstcut.cut_value(wide, [0, 0, 1]) == firstcut.cut_value(TRIANGLE, [0, 0, 1])
+    assert leastcut.cut_value(wide, [0, 0, 1]) == leastcut.cut_value(TRIANGLE, [0, 0, 1])
 
 
 def test_the_callers_matrix_is_not_changed():
@@ -83,21 +83,21 @@ def test_not_finite(value):
     bad = TRIANGLE.copy()
     bad[0, 2] = bad[2, 0] = value
     with pytest.raises(ValueError, match=r"has 2 NaN or infinite entries; the first is .*\(0, 2\)"):
-        firstcut.cut_value(bad, [0, 0, 1])
+        leastcut.cut_value(bad, [0, 0, 1])
 
 
 def test_negative():
     bad = TRIANGLE.copy()
     bad[1, 1] = -0.5
     with pytest.raises(ValueError, match=r"1 negative entry; the first is -0.5 at \(1, 1\)"):
-        firstcut.relax(bad, 2)
+        leastcut.relax(bad, 2)
 
 
 def test_asymmetric_names_the_size():
     bad = TRIANGLE.copy()
     bad[0, 1] = 1.25
     with pytest.raises(ValueError, match=r"not symmetric: .*differ by 0.25.*\(S \+ S.T\) / 2"):
-        firstcut.cut_value(sp.csr_array(bad), [0, 0, 1])
+        leastcut.cut_value(sp.csr_array(bad), [0, 0, 1])
 
 
 def test_asymmetric_pattern():

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from firstcut import SpectralClustering, cut_path, cut_value, partition
-from firstcut.graph import as_graph
+from leastcut import SpectralClustering, cut_path, cut_value, partition
+from leastcut.graph import as_graph
 
 nx = pytest.importorskip("networkx")
 

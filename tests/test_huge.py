@@ -16,17 +16,17 @@ from conftest import graphs, knn_graph, points_graph, ring
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.cuts import Problem, as_problem
-from firstcut.graph import Graph
-from firstcut.kernels import order as kernels
-from firstcut.partitioning import first_stage, ordering, search
-from firstcut.partitioning.coarsening import COARSENING_RULES
-from firstcut.partitioning.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
-from firstcut.partitioning.efforts import EFFORTS, Progress
-from firstcut.partitioning.levels import smallest_level
+import leastcut
+from leastcut.cuts import Problem, as_problem
+from leastcut.graph import Graph
+from leastcut.kernels import order as kernels
+from leastcut.partitioning import first_stage, ordering, search
+from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.partitioning.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
+from leastcut.partitioning.efforts import EFFORTS, Progress
+from leastcut.partitioning.levels import smallest_level
 
-propagation = sys.modules["firstcut.partitioning.coarsening.label_propagation"]
+propagation = sys.modules["leastcut.partitioning.coarsening.label_propagation"]
 
 
 def shuffled(problem: Problem, seed: int = 0) -> Problem:
@@ -177,9 +177,9 @@ def test_more_effort_is_never_worse_and_labels_are_complete(cut, order):
     cut = np.linspace(0.5, 2.0, 1500) if cut == "weights" else cut
     values = []
     for effort in ("fast", "auto", "balanced"):
-        found = firstcut.partition(S, 6, cut, effort=effort, random_state=1)
+        found = leastcut.partition(S, 6, cut, effort=effort, random_state=1)
         assert np.unique(found.labels).tolist() == list(range(6))
-        assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+        assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
         values.append(found.cut_value)
     assert values == sorted(values, reverse=True)
 
@@ -188,9 +188,9 @@ def test_more_effort_is_never_worse_and_labels_are_complete(cut, order):
 @pytest.mark.parametrize("effort", ["fast", "auto", "balanced"])
 def test_same_seed_same_labels_on_any_number_of_threads(effort):
     S = points_graph(1200)
-    alone = firstcut.partition(S, 5, effort=effort, random_state=3, n_jobs=1).labels
+    alone = leastcut.partition(S, 5, effort=effort, random_state=3, n_jobs=1).labels
     for n_jobs in (2, 3):
-        found = firstcut.partition(S, 5, effort=effort, random_state=3, n_jobs=n_jobs).labels
+        found = leastcut.partition(S, 5, effort=effort, random_state=3, n_jobs=n_jobs).labels
         np.testing.assert_array_equal(found, alone)
 
 
@@ -237,21 +237,21 @@ def level_pass(found: search._Search) -> int:
 @huge
 def test_given_partitions_are_never_made_worse_and_come_back_in_their_own_numbers():
     S = points_graph(900)
-    good = firstcut.partition(S, 5, random_state=1)
-    again = firstcut.partition(S, 5, effort="fast", init=good.labels, random_state=0)
+    good = leastcut.partition(S, 5, random_state=1)
+    again = leastcut.partition(S, 5, effort="fast", init=good.labels, random_state=0)
     assert again.cut_value <= good.cut_value
     own = 4 - good.labels
-    kept = firstcut.partition(S, 5, effort="fast", init=own, time_limit=0, random_state=0)
-    assert kept.cut_value <= firstcut.cut_value(S, own)
+    kept = leastcut.partition(S, 5, effort="fast", init=own, time_limit=0, random_state=0)
+    assert kept.cut_value <= leastcut.cut_value(S, own)
 
 
 @huge
 def test_time_limits_callbacks_and_fractions():
     S = points_graph(900)
-    found = firstcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
+    found = leastcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
     assert np.unique(found.labels).size == 5
     seen: list[Progress] = []
-    found = firstcut.partition(S, 5, effort="balanced", random_state=0, callback=seen.append)
+    found = leastcut.partition(S, 5, effort="balanced", random_state=0, callback=seen.append)
     values, seconds = [one.cut_value for one in seen], [one.seconds for one in seen]
     assert values[0] == np.inf  # the first pass says that it goes on
     assert values == sorted(values, reverse=True)
@@ -268,7 +268,7 @@ def test_cannot_links_are_kept():
     S = points_graph(700)
     pairs = np.random.default_rng(0).integers(700, size=(15, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    labels = firstcut.partition(S, 4, cannot_link=pairs, effort="auto", random_state=0).labels
+    labels = leastcut.partition(S, 4, cannot_link=pairs, effort="auto", random_state=0).labels
     assert (labels[pairs[:, 0]] != labels[pairs[:, 1]]).all()
 
 
@@ -286,15 +286,15 @@ def stars(n: int, n_hubs: int) -> sp.csr_array:
 @pytest.mark.parametrize("effort", ["fast", "auto"])
 def test_points_that_are_all_equal(effort):
     S = stars(3000, 10)
-    found = firstcut.partition(S, 5, effort=effort, random_state=0)
+    found = leastcut.partition(S, 5, effort=effort, random_state=0)
     assert np.unique(found.labels).size == 5
-    assert found.cut_value == firstcut.cut_value(S, found.labels)
+    assert found.cut_value == leastcut.cut_value(S, found.labels)
 
 
 @huge
 def test_half_of_the_points_equal_are_a_cluster():
     S = sp.block_diag([stars(1500, 10), points_graph(1500)], format="csr")
-    found = firstcut.partition(S, 2, effort="fast", random_state=0)
+    found = leastcut.partition(S, 2, effort="fast", random_state=0)
     assert found.cut_value == 0.0
     assert np.unique(found.labels[:1500]).size == np.unique(found.labels[1500:]).size == 1
 
@@ -308,7 +308,7 @@ def test_thousands_of_components_are_cut_at_nothing(c, seed):
     if seed is not None:
         order = np.random.default_rng(seed).permutation(4000)
         S = sp.csr_array(S[order][:, order])
-    found = firstcut.partition(S, c, effort="auto", random_state=0)
+    found = leastcut.partition(S, c, effort="auto", random_state=0)
     assert found.cut_value == 0.0
     # About even.
     assert np.bincount(found.labels, minlength=c).min() >= 4000 // c - 2
@@ -317,7 +317,7 @@ def test_thousands_of_components_are_cut_at_nothing(c, seed):
 @huge
 def test_isolated_nodes_by_the_thousand():
     S = sp.block_diag([points_graph(500), sp.csr_array((3000, 3000))], format="csr")
-    assert firstcut.partition(S, 9, "ratio", effort="auto", random_state=0).cut_value == 0.0
+    assert leastcut.partition(S, 9, "ratio", effort="auto", random_state=0).cut_value == 0.0
 
 
 @huge

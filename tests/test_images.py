@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import firstcut
+import leastcut
 
 IMAGES = hnp.arrays(
     np.float64,
@@ -37,7 +37,7 @@ def equal(one: sp.csr_array, other: sp.csr_array) -> bool:
 @given(IMAGES, st.integers(1, 15))
 @settings(max_examples=60, deadline=None)
 def test_a_graph_is_symmetric_sorted_positive_and_connected(image, radius):
-    graph = firstcut.image_graph(image, radius=radius)
+    graph = leastcut.image_graph(image, radius=radius)
     assert isinstance(graph, sp.csr_array)
     assert graph.shape == (image.shape[0] * image.shape[1],) * 2
     assert equal(graph, graph.T.tocsr())
@@ -50,9 +50,9 @@ def test_a_graph_is_symmetric_sorted_positive_and_connected(image, radius):
 @given(IMAGES, st.integers(1, 6))
 @settings(max_examples=40, deadline=None)
 def test_turning_the_image_turns_the_graph(image, radius):
-    graph = firstcut.image_graph(image, radius=radius)
+    graph = leastcut.image_graph(image, radius=radius)
     for axis in (0, 1):
-        turned = firstcut.image_graph(np.flip(image, axis), radius=radius)
+        turned = leastcut.image_graph(np.flip(image, axis), radius=radius)
         order = np.flip(graph.regions, axis).reshape(-1)
         assert abs(graph[order][:, order] - turned).max() < 1e-9
 
@@ -63,15 +63,15 @@ def test_brightness_and_contrast_of_a_grey_image_change_nothing(image, factor, o
     grey = image if image.ndim == 2 else image[:, :, 0]
     # Differences that rounding would swallow are no part of the law.
     grey = np.round(grey, 3)
-    other = firstcut.image_graph(
+    other = leastcut.image_graph(
         offset + factor * grey, value_range=(offset - factor, offset + 3 * factor)
     )
-    assert abs(firstcut.image_graph(grey) - other).max() < 1e-6
+    assert abs(leastcut.image_graph(grey) - other).max() < 1e-6
 
 
 def test_neighbours_are_eight_and_sixteen():
     for radius, count in ((1, 8), (5, 24)):
-        graph = firstcut.image_graph(np.zeros((30, 30)), radius=radius)
+        graph = leastcut.image_graph(np.zeros((30, 30)), radius=radius)
         neighbours = graph.indices[graph.indptr[465] : graph.indptr[466]]
         y, x = np.divmod(neighbours, 30)
         away = np.hypot(y - 15, x - 15)
@@ -82,7 +82,7 @@ def test_neighbours_are_eight_and_sixteen():
 
 def test_plain_areas_are_joined_and_contours_part():
     image = square()
-    graph = firstcut.image_graph(image)
+    graph = leastcut.image_graph(image)
     inside, outside = graph.regions[20, 30], graph.regions[20, 5]
     assert graph[inside, inside + 1] > 0.99
     assert graph[outside, outside + 1] > 0.99
@@ -95,14 +95,14 @@ def test_plain_areas_are_joined_and_contours_part():
 
 def test_the_smallest_cut_is_the_outline_to_the_pixel():
     image = square()
-    graph = firstcut.image_graph(image)
-    found = firstcut.partition(graph, 2, random_state=0)
+    graph = leastcut.image_graph(image)
+    found = leastcut.partition(graph, 2, random_state=0)
     assert (graph.to_image(found.labels) == image).all()
 
 
 def test_types_and_layouts_say_the_same():
     grey = (square() * 200 + 20).astype(np.uint8)
-    reference = firstcut.image_graph(grey)
+    reference = leastcut.image_graph(grey)
     for other in (
         grey / 255,
         (grey / 255).astype(np.float32),
@@ -111,16 +111,16 @@ def test_types_and_layouts_say_the_same():
         grey[:, :, np.newaxis],
         grey.tolist(),
     ):
-        assert abs(firstcut.image_graph(other) - reference).max() < 1e-4
+        assert abs(leastcut.image_graph(other) - reference).max() < 1e-4
     mask = square().astype(bool)
-    assert equal(firstcut.image_graph(mask), firstcut.image_graph(mask.astype(float)))
+    assert equal(leastcut.image_graph(mask), leastcut.image_graph(mask.astype(float)))
 
 
 def test_an_image_is_never_changed():
     image = np.random.default_rng(0).integers(0, 256, (9, 11, 3), dtype=np.uint8)
     before = image.copy()
     image.flags.writeable = False
-    firstcut.image_graph(image)
+    leastcut.image_graph(image)
     assert (image == before).all()
 
 
@@ -128,13 +128,13 @@ def test_colour_is_seen_where_lightness_is_the_same():
     # Red and green of one lightness: L = 46.2 in CIE Lab.
     image = np.zeros((20, 20, 3))
     image[:, :10], image[:, 10:] = (0.8667, 0.0, 0.0), (0.0, 0.4962, 0.0)
-    graph = firstcut.image_graph(image)
+    graph = leastcut.image_graph(image)
     assert graph[graph.regions[10, 9], graph.regions[10, 10]] < 0.01
 
 
 def test_colours_are_those_of_scikit_image():
     color = pytest.importorskip("skimage.color")
-    from firstcut.images import _colours
+    from leastcut.images import _colours
 
     image = np.random.default_rng(0).random((20, 20, 3)) ** 3
     assert np.abs(_colours(image) - color.rgb2lab(image)).max() < 0.05
@@ -143,27 +143,27 @@ def test_colours_are_those_of_scikit_image():
 def test_superpixels_cut_as_their_pixels_do():
     pytest.importorskip("skimage")
     image = np.random.default_rng(0).random((30, 40, 3)) * 0.2 + square(30, 40)[:, :, None] * 0.8
-    pixels, regions = firstcut.image_graph(image), firstcut.image_graph(image, superpixels=60)
+    pixels, regions = leastcut.image_graph(image), leastcut.image_graph(image, superpixels=60)
     assert regions.shape[0] == regions.regions.max() + 1 < 100
     assert equal(regions, regions.T.tocsr())
-    found = firstcut.partition(regions, 4, random_state=0)
+    found = leastcut.partition(regions, 4, random_state=0)
     segments = regions.to_image(found.labels)
     assert segments.shape == (30, 40)
-    value = firstcut.cut_value(pixels, segments.reshape(-1))
+    value = leastcut.cut_value(pixels, segments.reshape(-1))
     assert value == pytest.approx(found.cut_value, rel=1e-9)
-    assert firstcut.refine(pixels, segments.reshape(-1)).cut_value <= value * (1 + 1e-12)
+    assert leastcut.refine(pixels, segments.reshape(-1)).cut_value <= value * (1 + 1e-12)
 
 
 def test_superpixels_miss_scikit_image_with_its_command():
     code = (
         "import sys; sys.modules['skimage'] = None\n"
-        "import firstcut\n"
-        "firstcut.image_graph([[0.0, 1.0]] * 4)\n"
-        "try: firstcut.image_graph([[0.0, 1.0]] * 4, superpixels=2)\n"
+        "import leastcut\n"
+        "leastcut.image_graph([[0.0, 1.0]] * 4)\n"
+        "try: leastcut.image_graph([[0.0, 1.0]] * 4, superpixels=2)\n"
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'firstcut[image]'" in done.stdout
+    assert "pip install 'leastcut[image]'" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -188,19 +188,19 @@ def test_superpixels_miss_scikit_image_with_its_command():
 )
 def test_bad_images_are_refused_by_name(image, settings, error, words):
     with pytest.raises(error, match=words):
-        firstcut.image_graph(image, **settings)
+        leastcut.image_graph(image, **settings)
 
 
 def test_labels_that_do_not_fit_are_refused():
-    graph = firstcut.image_graph(np.eye(3))
+    graph = leastcut.image_graph(np.eye(3))
     with pytest.raises(ValueError, match="each of the 9 nodes"):
         graph.to_image([0, 1])
-    with pytest.raises(AttributeError, match=r"what firstcut\.image_graph returned"):
+    with pytest.raises(AttributeError, match=r"what leastcut\.image_graph returned"):
         (2 * graph).to_image(np.zeros(9))
 
 
 def test_values_at_the_ends_of_the_range_of_floats():
     for low, high in ((-1e308, 1e308), (0.0, 5e-324), (1e15, 1e15 + 1)):
-        graph = firstcut.image_graph(np.where(square() > 0, high, low))
+        graph = leastcut.image_graph(np.where(square() > 0, high, low))
         assert np.isfinite(graph.data).all()
         assert sp.csgraph.connected_components(graph)[0] == 1

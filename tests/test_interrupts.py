@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from firstcut.interrupts import Stopped, Waiting
+from leastcut.interrupts import Stopped, Waiting
 
 
 def nothing() -> None:
@@ -91,7 +91,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_process():
     said = in_a_process(
         """
         import signal, threading
-        from firstcut.interrupts import Waiting
+        from leastcut.interrupts import Waiting
 
         begun, go_on = threading.Event(), threading.Event()
 
@@ -119,8 +119,8 @@ def test_an_interrupted_search_returns_what_it_has(on_interrupt):
         f"""
         import signal, threading
         import numpy as np
-        import firstcut
-        from firstcut.partitioning import first_stage, search
+        import leastcut
+        from leastcut.partitioning import first_stage, search
 
         search.LONG_EDGES = first_stage.HUGE_NODES = 100
         first_stage.SEARCHED_NODES = 80
@@ -133,9 +133,9 @@ def test_an_interrupted_search_returns_what_it_has(on_interrupt):
                 signal.raise_signal(signal.SIGINT)
 
         options = dict(random_state=0, lower_bound=False)
-        whole = firstcut.partition(S, 3, effort="auto", **options)
+        whole = leastcut.partition(S, 3, effort="auto", **options)
         try:
-            found = firstcut.partition(
+            found = leastcut.partition(
                 S, 3, callback=listen, on_interrupt="{on_interrupt}", **options
             )
             print(found.cut_value <= whole.cut_value)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-import firstcut
-from firstcut.graph import as_graph
+import leastcut
+from leastcut.graph import as_graph
 
-POWER = Path(os.environ.get("FIRSTCUT_DATA", "")).parent / "graphs" / "power.npz"
+POWER = Path(os.environ.get("LEASTCUT_DATA", "")).parent / "graphs" / "power.npz"
 
 
 def stored(n, i, j, weights):
@@ -77,19 +77,19 @@ def check_placed(S, c, how):
         return
     options = {"isolated": "ignore"}
     if how == "partition":
-        labels = firstcut.partition(S, c, effort="fast", random_state=0, **options).labels
+        labels = leastcut.partition(S, c, effort="fast", random_state=0, **options).labels
     elif how == "fit":
-        model = firstcut.SpectralClustering(c, affinity="precomputed", random_state=0)
+        model = leastcut.SpectralClustering(c, affinity="precomputed", random_state=0)
         labels = model.fit(S).labels_
     else:
         rng = np.random.default_rng(0)
         initial = np.zeros(S.shape[0], dtype=int)
         initial[np.flatnonzero(~isolated)] = rng.permutation(int((~isolated).sum())) % c
-        labels = firstcut.partition(S, c, effort="fast", random_state=0, **options).labels
+        labels = leastcut.partition(S, c, effort="fast", random_state=0, **options).labels
         if how == "refine":
-            labels = firstcut.refine(S, initial, **options).labels
+            labels = leastcut.refine(S, initial, **options).labels
         else:
-            labels = firstcut.certify(S, labels, **options).labels
+            labels = leastcut.certify(S, labels, **options).labels
     expected = reference(S, labels, isolated)
     for node in np.flatnonzero(isolated):
         if int(node) in expected:
@@ -103,9 +103,9 @@ def check_placed(S, c, how):
             assert (~isolated[inside == inside[node]]).any()
     bare = S.copy()
     bare.eliminate_zeros()
-    value = firstcut.cut_value(S, labels, **options)
+    value = leastcut.cut_value(S, labels, **options)
     if how == "partition":
-        other = firstcut.partition(bare, c, effort="fast", random_state=0, **options)
+        other = leastcut.partition(bare, c, effort="fast", random_state=0, **options)
         assert value == pytest.approx(other.cut_value, rel=1e-12)
 
 
@@ -117,8 +117,8 @@ def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster():
 
 
 def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_round():
-    from firstcut.cuts import as_problem
-    from firstcut.isolated import label_isolated
+    from leastcut.cuts import as_problem
+    from leastcut.isolated import label_isolated
 
     # Two pairs of nodes with edges; 4 sees more of the second, 5 as many of both, 6 and 7 a chain
     # from 4, 8 and 9 only each other, 10 nothing.
@@ -143,14 +143,14 @@ def check_constraints(S, seed):
     if not pairs:
         return
     options = {"isolated": "ignore", "effort": "fast", "random_state": 0}
-    found = firstcut.partition(S, 3, cannot_link=pairs, **options).labels
+    found = leastcut.partition(S, 3, cannot_link=pairs, **options).labels
     assert all(found[u] != found[v] for u, v in pairs)
     held = {u for pair in pairs for u in pair}
     for node, _ in reference(S, found, isolated).items():
         if isolated[node] and node not in held and not held & set(S[[node]].indices.tolist()):
             assert found[node] in found[S[[node]].indices]
             COUNT["linked"] += 1
-    found = firstcut.partition(S, 2, must_link=pairs, **options).labels
+    found = leastcut.partition(S, 2, must_link=pairs, **options).labels
     assert all(found[u] == found[v] for u, v in pairs)
 
 
@@ -170,11 +170,11 @@ def test_libraries_and_tables_with_edges_of_weight_zero():
     table = pandas.DataFrame(edges, columns=["source", "target", "weight"])
     options = {"isolated": "ignore", "random_state": 0}
     for given_graph in (graph, table):
-        found = firstcut.partition(given_graph, 2, **options).by_node()
+        found = leastcut.partition(given_graph, 2, **options).by_node()
         assert found[5] == found[6] == found[7] != found[0]
     dense = networkx.to_numpy_array(graph)
     # An array stores no zeros: all isolated nodes join the heaviest cluster.
-    labels = firstcut.partition(dense, 2, **options).labels
+    labels = leastcut.partition(dense, 2, **options).labels
     assert labels[6] == labels[7] == labels[0]
 
 
@@ -197,7 +197,7 @@ def test_idle_lines_of_a_power_grid_keep_areas_together(share):
     grid = stored(S.shape[0], i, j, weights)
     isolated = isolated_nodes(grid)
     assert isolated.sum() > 10
-    labels = firstcut.partition(grid, 5, isolated="ignore", effort="fast", random_state=0).labels
+    labels = leastcut.partition(grid, 5, isolated="ignore", effort="fast", random_state=0).labels
     inside = parts(grid, labels)
     # Every isolated node hangs together with a node that has edges, within its cluster.
     live = np.zeros(inside.max() + 1, dtype=bool)

@@ -20,18 +20,18 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-import firstcut
-from firstcut import SpectralClustering
-from firstcut.affinity.neighbors.index import NeighborIndex, check_wanted
-from firstcut.kernels.simplex import pair_distances, project_rows
-from firstcut.learned import alternation
-from firstcut.learned.alternation import learn
-from firstcut.learned.constrained_rank import NORMS
-from firstcut.learned.constrained_rank import _rows_of as rows_of_graph
-from firstcut.learned.learned_graph import CANDIDATES, _rows_of
-from firstcut.learned.penalty import Penalty
-from firstcut.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
-from firstcut.learned.vectors import SOLVERS
+import leastcut
+from leastcut import SpectralClustering
+from leastcut.affinity.neighbors.index import NeighborIndex, check_wanted
+from leastcut.kernels.simplex import pair_distances, project_rows
+from leastcut.learned import alternation
+from leastcut.learned.alternation import learn
+from leastcut.learned.constrained_rank import NORMS
+from leastcut.learned.constrained_rank import _rows_of as rows_of_graph
+from leastcut.learned.learned_graph import CANDIDATES, _rows_of
+from leastcut.learned.penalty import Penalty
+from leastcut.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
+from leastcut.learned.vectors import SOLVERS
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
 IRIS = load_iris().data
@@ -190,7 +190,7 @@ def check(found, n_clusters):
     if found.converged:
         pairs = {tuple(pair) for pair in zip(component, found.labels, strict=True)}
         assert len(pairs) == n_clusters
-        assert firstcut.cut_value(matrix, found.labels, "ratio") == 0.0
+        assert leastcut.cut_value(matrix, found.labels, "ratio") == 0.0
     assert found.labels.shape == (n,)
     assert found.n_iter == found.history.n_rows
     assert never_rises(found.history)
@@ -198,7 +198,7 @@ def check(found, n_clusters):
 
 @given(graphs(connected=True), st.integers(0, 2**32 - 1), st.sampled_from(NORMS))
 def test_weights_of_given_vectors_never_raise_the_objective(S, seed, norm):
-    own = rows_of_graph(firstcut.graph.as_graph(S), norm, 1)
+    own = rows_of_graph(leastcut.graph.as_graph(S), norm, 1)
     rng = np.random.default_rng(seed)
     c, penalty = int(rng.integers(1, 4)), float(10 ** rng.uniform(-2, 2))
     vectors = np.linalg.qr(rng.normal(size=(S.shape[0], min(c, S.shape[0]))))[0]
@@ -216,7 +216,7 @@ def test_weights_of_given_vectors_never_raise_the_objective(S, seed, norm):
 
 @given(graphs(connected=True), st.integers(0, 2**32 - 1))
 def test_weights_under_squares_are_the_best_there_are(S, seed):
-    own = rows_of_graph(firstcut.graph.as_graph(S), "l2", 1)
+    own = rows_of_graph(leastcut.graph.as_graph(S), "l2", 1)
     rng = np.random.default_rng(seed)
     vectors = np.linalg.qr(rng.normal(size=(S.shape[0], 2)))[0]
     weights = own.weights(1.0, own.distances(vectors), own.targets)
@@ -250,7 +250,7 @@ def test_absolute_differences_come_down_to_the_linear_program(seed, size):
     rng = np.random.default_rng(seed)
     S = np.zeros((size + 1, size + 1))
     S[0, 1:] = S[1:, 0] = rng.random(size) + 0.1
-    own = rows_of_graph(firstcut.graph.as_graph(S), "l1", 1)
+    own = rows_of_graph(leastcut.graph.as_graph(S), "l1", 1)
     distances = rng.random(own.targets.size) * rng.choice([0.5, 5.0])
     weights = own.targets
     for _ in range(30):
@@ -272,7 +272,7 @@ def test_absolute_differences_come_down_to_the_linear_program(seed, size):
 )
 def test_the_graph_nearest_to_any_graph(S, n_clusters, norm, solver):
     before = S.copy()
-    found = firstcut.constrained_rank_graph(S, n_clusters, norm, solver=solver, random_state=0)
+    found = leastcut.constrained_rank_graph(S, n_clusters, norm, solver=solver, random_state=0)
     np.testing.assert_array_equal(S, before)
     check(found, n_clusters)
     # Only edges that were there.
@@ -288,7 +288,7 @@ def test_the_graph_learned_of_any_samples(seed, n_clusters, solver):
         X = np.round(X)  # many of them equal
     before = X.copy()
     k = int(rng.integers(1, len(X) - 1))
-    found = firstcut.learned_graph(X, n_clusters, k, solver=solver, random_state=0)
+    found = leastcut.learned_graph(X, n_clusters, k, solver=solver, random_state=0)
     np.testing.assert_array_equal(X, before)
     check(found, n_clusters)
 
@@ -316,7 +316,7 @@ def wide_samples(draw):
 @given(wide_samples(), st.integers(2, 4), st.integers(1, 8), st.sampled_from(list(SOLVERS)))
 def test_the_objective_never_rises_over_sixteen_decades(X, n_clusters, k, solver):
     k = min(k, len(X) - 2)
-    found = firstcut.learned_graph(X, n_clusters, k, solver=solver, random_state=0)
+    found = leastcut.learned_graph(X, n_clusters, k, solver=solver, random_state=0)
     check(found, n_clusters)
     # Not by rounding either.
     assert never_rises(found.history, slack=0.0)
@@ -404,12 +404,12 @@ REAL = {
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_comes_to_exactly_as_many_components(name, solver):
     X, n_clusters = REAL[name]
-    found = firstcut.learned_graph(X, n_clusters, solver=solver)
+    found = leastcut.learned_graph(X, n_clusters, solver=solver)
     check(found, n_clusters)
     assert found.converged
-    S = firstcut.adaptive_neighbors_graph(X, include_self=False)
+    S = leastcut.adaptive_neighbors_graph(X, include_self=False)
     for norm in NORMS:
-        near = firstcut.constrained_rank_graph(S, n_clusters, norm, solver=solver)
+        near = leastcut.constrained_rank_graph(S, n_clusters, norm, solver=solver)
         check(near, n_clusters)
         assert near.converged
 
@@ -419,7 +419,7 @@ def test_the_papers_data_comes_to_exactly_as_many_components(name):
     X, y = load_dataset(name)
     n_clusters = int(y.max()) + 1
     for solver in SOLVERS:
-        found = firstcut.learned_graph(X, n_clusters, solver=solver)
+        found = leastcut.learned_graph(X, n_clusters, solver=solver)
         check(found, n_clusters)
         assert found.converged
 
@@ -427,30 +427,30 @@ def test_the_papers_data_comes_to_exactly_as_many_components(name):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_clusters_that_nothing_can_miss_are_found(blobs, solver):
     X, y = blobs
-    found = firstcut.learned_graph(X, 3, n_neighbors=20, solver=solver)
-    assert firstcut.clustering_accuracy(y, found.labels) == 1.0
-    S = firstcut.nearest_neighbors_graph(X, 33)
+    found = leastcut.learned_graph(X, 3, n_neighbors=20, solver=solver)
+    assert leastcut.clustering_accuracy(y, found.labels) == 1.0
+    S = leastcut.nearest_neighbors_graph(X, 33)
     assert connected_components(S)[0] == 1
     for norm in NORMS:
-        near = firstcut.constrained_rank_graph(S, 3, norm, solver=solver)
+        near = leastcut.constrained_rank_graph(S, 3, norm, solver=solver)
         assert near.converged
-        assert firstcut.clustering_accuracy(y, near.labels) == 1.0
+        assert leastcut.clustering_accuracy(y, near.labels) == 1.0
 
 
 def test_without_a_penalty_it_is_the_graph_of_adaptive_neighbors():
     # With as many components as it should have from the start, no turn is taken.
     for X, k in ((IRIS, 10), (DIGITS[:300], 7)):
-        S = firstcut.adaptive_neighbors_graph(X, k, include_self=False)
+        S = leastcut.adaptive_neighbors_graph(X, k, include_self=False)
         count = connected_components(S)[0]
-        found = firstcut.learned_graph(X, count, k)
+        found = leastcut.learned_graph(X, count, k)
         assert (found.n_iter, found.converged) == (0, True)
         np.testing.assert_allclose(found.graph.toarray(), S.toarray(), atol=1e-12)
 
 
 def test_only_candidates_get_weights():
     k = 5
-    found = firstcut.learned_graph(DIGITS[:300], 10, k)
-    allowed = firstcut.nearest_neighbors_graph(DIGITS[:300], CANDIDATES * k, include_self=False)
+    found = leastcut.learned_graph(DIGITS[:300], 10, k)
+    allowed = leastcut.nearest_neighbors_graph(DIGITS[:300], CANDIDATES * k, include_self=False)
     assert (found.graph - found.graph.multiply(allowed > 0)).nnz == 0
     degrees = np.asarray(found.graph.sum(axis=1)).reshape(-1)
     assert degrees.sum() == pytest.approx(300)  # all rows of S add up to 1
@@ -458,53 +458,53 @@ def test_only_candidates_get_weights():
 
 def test_a_graph_in_more_pieces_than_clusters_is_cut_and_says_so():
     X, _ = make_blobs(120, centers=[[0, 0], [50, 0], [0, 50], [50, 50]], random_state=0)
-    found = firstcut.learned_graph(X, 2)
+    found = leastcut.learned_graph(X, 2)
     check(found, 2)
     assert (found.converged, found.n_components, found.n_iter) == (False, 4, 0)
-    near = firstcut.constrained_rank_graph(found.graph, 3)
+    near = leastcut.constrained_rank_graph(found.graph, 3)
     assert (near.converged, near.n_components, np.unique(near.labels).size) == (False, 4, 3)
 
 
 def test_too_few_turns_leave_a_cut_of_the_last_graph():
-    found = firstcut.learned_graph(DIGITS[:500], 10, max_iter=2)
+    found = leastcut.learned_graph(DIGITS[:500], 10, max_iter=2)
     check(found, 10)
     assert (found.converged, found.n_iter) == (False, 2)
-    best = firstcut.partition(found.graph, 10, "ratio", random_state=0)
-    assert firstcut.cut_value(found.graph, found.labels, "ratio") <= 1.1 * best.cut_value
+    best = leastcut.partition(found.graph, 10, "ratio", random_state=0)
+    assert leastcut.cut_value(found.graph, found.labels, "ratio") <= 1.1 * best.cut_value
 
 
 def test_nodes_without_edges_are_components():
     S = np.zeros((8, 8))
     S[:6, :6] = TWO_TRIANGLES
-    found = firstcut.constrained_rank_graph(S, 4)
+    found = leastcut.constrained_rank_graph(S, 4)
     check(found, 4)
     assert found.labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 3]
-    empty = firstcut.constrained_rank_graph(np.zeros((3, 3)), 2)
+    empty = leastcut.constrained_rank_graph(np.zeros((3, 3)), 2)
     assert (empty.converged, empty.n_components) == (False, 3)
 
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_scaled_graphs_and_samples_give_the_same(norm, solver):
-    S = firstcut.nearest_neighbors_graph(IRIS, 8)
-    found = firstcut.constrained_rank_graph(S, 3, norm, solver=solver)
+    S = leastcut.nearest_neighbors_graph(IRIS, 8)
+    found = leastcut.constrained_rank_graph(S, 3, norm, solver=solver)
     for factor in (2.0**-900, 2.0**900):
-        again = firstcut.constrained_rank_graph(S * factor, 3, norm, solver=solver)
+        again = leastcut.constrained_rank_graph(S * factor, 3, norm, solver=solver)
         np.testing.assert_array_equal(again.graph.toarray(), found.graph.toarray())
-    found = firstcut.learned_graph(IRIS, 3, solver=solver)
-    again = firstcut.learned_graph(IRIS * 2.0**300, 3, solver=solver)
+    found = leastcut.learned_graph(IRIS, 3, solver=solver)
+    again = leastcut.learned_graph(IRIS * 2.0**300, 3, solver=solver)
     np.testing.assert_array_equal(again.labels, found.labels)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_seed_fixes_the_graph_on_any_number_of_threads(solver, monkeypatch):
     # Small blocks, so that there is something to share.
-    monkeypatch.setattr("firstcut.learned.rows.ROWS", 64)
-    S = firstcut.adaptive_neighbors_graph(DIGITS[:250], include_self=False)
+    monkeypatch.setattr("leastcut.learned.rows.ROWS", 64)
+    S = leastcut.adaptive_neighbors_graph(DIGITS[:250], include_self=False)
     one, three, other = (
         (
-            firstcut.learned_graph(DIGITS[:250], 10, solver=solver, random_state=seed, n_jobs=jobs),
-            firstcut.constrained_rank_graph(
+            leastcut.learned_graph(DIGITS[:250], 10, solver=solver, random_state=seed, n_jobs=jobs),
+            leastcut.constrained_rank_graph(
                 S, 10, "l1", solver=solver, random_state=seed, n_jobs=jobs
             ),
         )
@@ -529,18 +529,18 @@ def test_nothing_of_n_by_n_is_made(monkeypatch):
         return empty(shape, *args, **kwargs)
 
     monkeypatch.setattr(np, "empty", watched)
-    found = firstcut.learned_graph(X, 3)
+    found = leastcut.learned_graph(X, 3)
     assert found.converged
     assert found.graph.nnz <= 2 * CANDIDATES * 10 * n
     assert largest < n * n / 10
 
 
 def test_sparse_samples_and_metrics():
-    dense = firstcut.learned_graph(DIGITS[:300], 10)
-    sparse = firstcut.learned_graph(sp.csr_array(DIGITS[:300]), 10)
+    dense = leastcut.learned_graph(DIGITS[:300], 10)
+    sparse = leastcut.learned_graph(sp.csr_array(DIGITS[:300]), 10)
     np.testing.assert_allclose(dense.graph.toarray(), sparse.graph.toarray(), atol=1e-9)
     told = []
-    found = firstcut.learned_graph(DIGITS[:300], 10, metric="cosine", callback=told.append)
+    found = leastcut.learned_graph(DIGITS[:300], 10, metric="cosine", callback=told.append)
     check(found, 10)
     assert told[0].recall == 1.0
 
@@ -549,14 +549,14 @@ def test_names_of_nodes_come_back():
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
     graph.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", 1.0), ("c", "d", 2.0)])
-    found = firstcut.constrained_rank_graph(graph, 2)
+    found = leastcut.constrained_rank_graph(graph, 2)
     assert found.by_node() == {"a": 0, "b": 0, "c": 1, "d": 1}
     with pytest.raises(ValueError, match="no names of nodes"):
-        firstcut.learned_graph(IRIS, 3).by_node()
+        leastcut.learned_graph(IRIS, 3).by_node()
 
 
 def test_a_learned_graph_shows_itself_and_is_pickled():
-    found = firstcut.constrained_rank_graph(TWO_TRIANGLES, 2)
+    found = leastcut.constrained_rank_graph(TWO_TRIANGLES, 2)
     assert repr(found).startswith("LearnedGraph(n_nodes=6, n_components=2, n_iter=")
     for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
         np.testing.assert_array_equal(again.graph.toarray(), found.graph.toarray())
@@ -566,18 +566,18 @@ def test_a_learned_graph_shows_itself_and_is_pickled():
 def test_directed_graphs_are_refused_unless_symmetrized():
     directed = np.triu(TWO_TRIANGLES)
     with pytest.raises(ValueError, match="symmetrize='mean'"):
-        firstcut.constrained_rank_graph(directed, 2)
-    found = firstcut.constrained_rank_graph(directed, 2, symmetrize="max")
-    expected = firstcut.constrained_rank_graph(TWO_TRIANGLES, 2)
+        leastcut.constrained_rank_graph(directed, 2)
+    found = leastcut.constrained_rank_graph(directed, 2, symmetrize="max")
+    expected = leastcut.constrained_rank_graph(TWO_TRIANGLES, 2)
     np.testing.assert_array_equal(found.graph.toarray(), expected.graph.toarray())
 
 
 def test_counts_that_do_not_fit_are_refused_before_any_work():
     with pytest.raises(ValueError, match="n_neighbors=10 needs at least 12 samples"):
-        firstcut.learned_graph(IRIS[:11], 2)
+        leastcut.learned_graph(IRIS[:11], 2)
     for function, data in (
-        (firstcut.learned_graph, IRIS),
-        (firstcut.constrained_rank_graph, TWO_TRIANGLES),
+        (leastcut.learned_graph, IRIS),
+        (leastcut.constrained_rank_graph, TWO_TRIANGLES),
     ):
         with pytest.raises(ValueError, match=f"n_clusters={len(data) + 1}"):
             function(data, len(data) + 1)
@@ -586,10 +586,10 @@ def test_counts_that_do_not_fit_are_refused_before_any_work():
 def test_the_algorithm_in_full_matrices_finds_the_same_clusters_where_they_are_clear(blobs):
     X, y = blobs
     slow = _published_can.published_can(X, 3, n_neighbors=20)
-    found = firstcut.learned_graph(X, 3, n_neighbors=20, solver="spectral")
+    found = leastcut.learned_graph(X, 3, n_neighbors=20, solver="spectral")
     assert slow.n_components == 3
-    assert firstcut.clustering_accuracy(slow.labels, found.labels) == 1.0
-    assert firstcut.clustering_accuracy(y, slow.labels) == 1.0
+    assert leastcut.clustering_accuracy(slow.labels, found.labels) == 1.0
+    assert leastcut.clustering_accuracy(y, slow.labels) == 1.0
 
 
 # -- λ
@@ -624,7 +624,7 @@ def test_vectors_that_are_no_better_are_not_taken(monkeypatch):
             vectors=vectors
         )
 
-    own = rows_of_graph(firstcut.graph.as_graph(firstcut.nearest_neighbors_graph(IRIS, 8)), "l2", 1)
+    own = rows_of_graph(leastcut.graph.as_graph(leastcut.nearest_neighbors_graph(IRIS, 8)), "l2", 1)
     monkeypatch.setitem(SOLVERS, "meaningless", meaningless)
     found = learn(own, 3, solver="meaningless", max_iter=12, seed=0, n_jobs=1)
     assert found.n_iter > 0
@@ -637,7 +637,7 @@ def test_vectors_that_are_no_better_are_not_taken(monkeypatch):
 def test_the_estimator_learns_the_same_graph(blobs):
     X, _ = blobs
     model = SpectralClustering(3, affinity="learned", n_neighbors=20, random_state=0).fit(X)
-    found = firstcut.learned_graph(X, 3, 20, random_state=0)
+    found = leastcut.learned_graph(X, 3, 20, random_state=0)
     np.testing.assert_array_equal(model.affinity_matrix_.toarray(), found.graph.toarray())
     np.testing.assert_array_equal(model.labels_, found.labels)
     assert model.cut_value_ == 0.0
@@ -652,7 +652,7 @@ def test_the_estimator_learns_the_same_graph(blobs):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_solver_of_the_estimator_is_that_of_the_graph(solver):
     model = SpectralClustering(3, affinity="learned", solver=solver, random_state=0).fit(IRIS)
-    expected = firstcut.learned_graph(IRIS, 3, solver=solver, random_state=0)
+    expected = leastcut.learned_graph(IRIS, 3, solver=solver, random_state=0)
     np.testing.assert_array_equal(model.affinity_matrix_.toarray(), expected.graph.toarray())
 
 
@@ -660,7 +660,7 @@ def test_the_estimator_needs_a_number_of_clusters():
     with pytest.raises(ValueError, match=r"n_clusters='auto' leaves open.*Pass a number"):
         SpectralClustering("auto", affinity="learned").fit(IRIS)
     with pytest.raises(ValueError, match="affinity='learned' makes another graph for every number"):
-        firstcut.cut_path(IRIS, [2, 3], affinity="learned")
+        leastcut.cut_path(IRIS, [2, 3], affinity="learned")
 
 
 def test_views_and_balance_of_the_estimator():
@@ -706,8 +706,8 @@ def test_few_samples_are_fitted_too(n):
 
 
 def test_both_functions_name_their_options_alike():
-    samples = inspect.signature(firstcut.learned_graph).parameters
-    graph = inspect.signature(firstcut.constrained_rank_graph).parameters
+    samples = inspect.signature(leastcut.learned_graph).parameters
+    graph = inspect.signature(leastcut.constrained_rank_graph).parameters
     for name in ("n_clusters", "solver", "max_iter", "random_state", "n_jobs"):
         assert samples[name].default == graph[name].default
     assert REWEIGHTINGS >= 1

@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_limits import interpret
 
-from firstcut.cuts import Problem
-from firstcut.graph import Graph
-from firstcut.kernels import balance as balancing
-from firstcut.kernels import border_flow, minimum_cut
-from firstcut.limits import Limits
-from firstcut.partitioning import balance, borders
-from firstcut.partitioning.refinement import State
+from leastcut.cuts import Problem
+from leastcut.graph import Graph
+from leastcut.kernels import balance as balancing
+from leastcut.kernels import border_flow, minimum_cut
+from leastcut.limits import Limits
+from leastcut.partitioning import balance, borders
+from leastcut.partitioning.refinement import State
 
 EPSILON = 2.0**-52
 QUICK = settings(

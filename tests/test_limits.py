@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 from test_refinement import CUTS, some_cut
 
-import firstcut
-from firstcut.cuts import Problem, as_problem
-from firstcut.kernels import balance as balancing
-from firstcut.kernels import bisect, climb, exchange, moves
-from firstcut.limits import Limits
-from firstcut.partitioning import balance, bisection, packing, refinement
-from firstcut.partitioning.coarsening import COARSENING_RULES
-from firstcut.partitioning.levels import Coarsening, build, coarse_labels
-from firstcut.partitioning.passes import cycle, fresh, recombine
-from firstcut.partitioning.refinement import State
+import leastcut
+from leastcut.cuts import Problem, as_problem
+from leastcut.kernels import balance as balancing
+from leastcut.kernels import bisect, climb, exchange, moves
+from leastcut.limits import Limits
+from leastcut.partitioning import balance, bisection, packing, refinement
+from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.partitioning.levels import Coarsening, build, coarse_labels
+from leastcut.partitioning.passes import cycle, fresh, recombine
+from leastcut.partitioning.refinement import State
 
 BALANCES = [(None, 0.0), (None, 0.05), (None, 0.3), (0.2, 0.2), (0.5, 1.0)]
 
@@ -223,7 +223,7 @@ def test_edge_cuts_are_told_apart_and_given_exactly():
     assert problem.value(labels) == pytest.approx(problem.edge_cut(labels), rel=2.0**-24)
     assert problem.value(labels) <= problem.edge_cut(labels)
     with pytest.raises(ValueError, match=r"add up to .*Multiply them"):
-        firstcut.partition(S * 1e300, 3, "edges", balance=0.1)
+        leastcut.partition(S * 1e300, 3, "edges", balance=0.1)
 
 
 # -- what is proven, and what is suggested
@@ -235,9 +235,9 @@ def test_clusters_may_be_light_where_there_is_no_lower_limit():
         S, weights = np.zeros((4, 4)), [1.0, 1.0, 1.0, light]
         for i, j, weight in [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0), (2, 3, 0.1 * light)]:
             S[i, j] = S[j, i] = weight
-        best = firstcut.cut_value(S, [0, 0, 0, 1], weights)
+        best = leastcut.cut_value(S, [0, 0, 0, 1], weights)
         for allowed in (1.0, (1.0, 1.0)):
-            found = firstcut.partition(
+            found = leastcut.partition(
                 S, 2, weights, balance=allowed, lower_bound=True, random_state=0
             )
             assert found.lower_bound <= best
@@ -295,7 +295,7 @@ def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above
 
 @given(st.integers(0, 10**6), st.booleans())
 def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_whole):
-    from firstcut.results import Partition
+    from leastcut.results import Partition
 
     rng = np.random.default_rng(seed)
     S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_whole else 0.25)

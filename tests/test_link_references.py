@@ -13,11 +13,11 @@ from conftest import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.apart import Apart
-from firstcut.cuts import as_problem
-from firstcut.partitioning import colouring
-from firstcut.partitioning.colouring import _components, _peeled, _search, colour
-from firstcut.partitioning.links import (
+from leastcut.apart import Apart
+from leastcut.cuts import as_problem
+from leastcut.partitioning import colouring
+from leastcut.partitioning.colouring import _components, _peeled, _search, colour
+from leastcut.partitioning.links import (
     MOST_NAMED,
     Contraction,
     Links,
@@ -25,7 +25,7 @@ from firstcut.partitioning.links import (
     sides,
     with_apart,
 )
-from firstcut.results import Partition
+from leastcut.results import Partition
 
 NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 

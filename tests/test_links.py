@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris, load_wine
 from test_refinement import CUTS, some_cut
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.kernels import exchange as exchanging
-from firstcut.kernels import moves
-from firstcut.partitioning import colouring, search
-from firstcut.partitioning.levels import agglomerate, build
-from firstcut.partitioning.links import with_apart
-from firstcut.partitioning.refinement import State
-from firstcut.partitioning.repair import respecting
-from firstcut.partitioning.search import partition_problem
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels import exchange as exchanging
+from leastcut.kernels import moves
+from leastcut.partitioning import colouring, search
+from leastcut.partitioning.levels import agglomerate, build
+from leastcut.partitioning.links import with_apart
+from leastcut.partitioning.refinement import State
+from leastcut.partitioning.repair import respecting
+from leastcut.partitioning.search import partition_problem
 
 TINY = 8
 EFFORTS = ("fast", "auto", "balanced")
@@ -81,10 +81,10 @@ def test_tiny_graphs_are_cut_by_the_best_partition_that_respects_the_links(data)
     c, cut = data.draw(st.integers(1, n)), some_cut(data.draw(CUTS), n)
     must, cannot = some_links(data, n, c, (2, 6))
     best = smallest(as_problem(S, cut), c, must, cannot)
-    found = firstcut.partition(S, c, cut, must_link=must, cannot_link=cannot, random_state=0)
+    found = leastcut.partition(S, c, cut, must_link=must, cannot_link=cannot, random_state=0)
     assert is_kept(found.labels, must, cannot)
     assert np.unique(found.labels).tolist() == list(range(c))
-    assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
+    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
     assert found.cut_value == pytest.approx(best, rel=1e-9, abs=1e-12)
     assert found.gap == 0.0
 
@@ -102,9 +102,9 @@ def test_links_are_refused_exactly_where_no_partition_respects_them():
         options = {"must_link": must, "cannot_link": cannot, "random_state": 0}
         if best is None:
             with pytest.raises(ValueError, match=r"must_link|cannot_link"):
-                firstcut.partition(S, c, **options)
+                leastcut.partition(S, c, **options)
         else:
-            assert is_kept(firstcut.partition(S, c, **options).labels, must, cannot)
+            assert is_kept(leastcut.partition(S, c, **options).labels, must, cannot)
 
     check()
     assert refused[True] >= 5, refused
@@ -126,7 +126,7 @@ def test_the_search_respects_the_links_and_is_never_below_the_optimum(data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "ENUMERATED_NODES", 0)
         for effort in EFFORTS[:2]:
-            found = firstcut.partition(S, c, cut, effort=effort, lower_bound=True, **options)
+            found = leastcut.partition(S, c, cut, effort=effort, lower_bound=True, **options)
             assert is_kept(found.labels, must, cannot)
             assert np.unique(found.labels).tolist() == list(range(c))
             assert found.cut_value >= best * (1 - 1e-9)
@@ -143,25 +143,25 @@ DATA = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
 def test_links_of_real_classes(name, m):
     """More of them never lower the value beyond the unlinked one; a repaired start bounds it."""
     X, y = DATA[name](return_X_y=True)
-    S, c = firstcut.adaptive_neighbors_graph(X, n_neighbors=10), int(y.max()) + 1
+    S, c = leastcut.adaptive_neighbors_graph(X, n_neighbors=10), int(y.max()) + 1
     pairs = np.random.default_rng(m).integers(len(y), size=(m, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = y[pairs[:, 0]] == y[pairs[:, 1]]
     must, cannot = pairs[same], pairs[~same]
     options = {"effort": "fast", "random_state": 0}
-    free = firstcut.partition(S, c, **options)
-    found = firstcut.partition(S, c, cannot_link=cannot, **options)
+    free = leastcut.partition(S, c, **options)
+    found = leastcut.partition(S, c, cannot_link=cannot, **options)
     assert is_kept(found.labels, NONE, cannot)
     problem = with_apart(as_problem(S), cannot, c)
     repaired = respecting(problem, free.labels, c)
     assert found.cut_value <= problem.value(repaired) * (1 + 1e-9)
     if is_kept(free.labels, NONE, cannot):
         assert found.cut_value <= free.cut_value * (1 + 1e-9)
-    both = firstcut.partition(S, c, must_link=must, cannot_link=cannot, **options)
+    both = leastcut.partition(S, c, must_link=must, cannot_link=cannot, **options)
     assert is_kept(both.labels, must, cannot)
     # A partition that respects the links takes part where it is given.
-    init = firstcut.partition(S, c, must_link=must, cannot_link=cannot, init=y, **options)
-    assert init.cut_value <= firstcut.cut_value(S, y)
+    init = leastcut.partition(S, c, must_link=must, cannot_link=cannot, init=y, **options)
+    assert init.cut_value <= leastcut.cut_value(S, y)
     assert is_kept(init.labels, must, cannot)
 
 
@@ -170,10 +170,10 @@ def test_links_that_the_best_partition_respects_change_nothing():
     S = points_graph(200)
     rng = np.random.default_rng(0)
     for effort in EFFORTS:
-        free = firstcut.partition(S, 4, effort=effort, random_state=0)
+        free = leastcut.partition(S, 4, effort=effort, random_state=0)
         pairs = rng.integers(200, size=(60, 2))
         same = free.labels[pairs[:, 0]] == free.labels[pairs[:, 1]]
-        found = firstcut.partition(S, 4, effort=effort, cannot_link=pairs[~same], random_state=0)
+        found = leastcut.partition(S, 4, effort=effort, cannot_link=pairs[~same], random_state=0)
         assert found.cut_value <= free.cut_value * (1 + 1e-12)
 
 
@@ -186,7 +186,7 @@ def test_more_effort_is_never_worse_and_threads_change_nothing(c):
     values = []
     for effort in EFFORTS:
         found = [
-            firstcut.partition(
+            leastcut.partition(
                 S, c, effort=effort, cannot_link=cannot, random_state=3, n_jobs=n_jobs
             )
             for n_jobs in (1, 2)
@@ -201,24 +201,24 @@ def test_it_does_not_matter_in_which_order_pairs_are_listed():
     S, rng = points_graph(150), np.random.default_rng(0)
     must, cannot = np.arange(20).reshape(-1, 2), 20 + np.arange(40).reshape(-1, 2)
     options = {"effort": "fast", "random_state": 0}
-    first = firstcut.partition(S, 4, must_link=must, cannot_link=cannot, **options)
+    first = leastcut.partition(S, 4, must_link=must, cannot_link=cannot, **options)
     mixed = [np.tile(pairs, (2, 1))[rng.permutation(2 * len(pairs))] for pairs in (must, cannot)]
     mixed[1][::2] = mixed[1][::2, ::-1]
     before = [pairs.copy() for pairs in mixed]
-    second = firstcut.partition(S, 4, must_link=mixed[0], cannot_link=mixed[1], **options)
+    second = leastcut.partition(S, 4, must_link=mixed[0], cannot_link=mixed[1], **options)
     assert np.array_equal(first.labels, second.labels)
     assert all(np.array_equal(*both) for both in zip(mixed, before, strict=True))
 
 
 def test_no_pairs_are_no_links():
     S = points_graph(150)
-    plain = firstcut.partition(S, 3, effort="fast", random_state=0)
+    plain = leastcut.partition(S, 3, effort="fast", random_state=0)
     for none in ([], np.empty((0, 2), dtype=int)):
-        same = firstcut.partition(
+        same = leastcut.partition(
             S, 3, effort="fast", must_link=none, cannot_link=none, random_state=0
         )
         assert np.array_equal(plain.labels, same.labels)
-    itself = firstcut.partition(S, 3, effort="fast", must_link=[(4, 4)], random_state=0)
+    itself = leastcut.partition(S, 3, effort="fast", must_link=[(4, 4)], random_state=0)
     assert np.array_equal(plain.labels, itself.labels)
 
 
@@ -226,7 +226,7 @@ def test_a_component_can_be_forced_apart():
     """Three components, and two of their nodes apart: the uncut partition is none any more."""
     S = sp.block_diag([np.ones((6, 6))] * 4).tocsr()
     for cannot, value in (([(0, 6)], 0.0), ([(0, 1)], None)):
-        found = firstcut.partition(S, 3, cannot_link=cannot, random_state=0)
+        found = leastcut.partition(S, 3, cannot_link=cannot, random_state=0)
         assert is_kept(found.labels, NONE, np.array(cannot))
         assert found.cut_value == 0.0 if value == 0.0 else found.cut_value > 0.0
 
@@ -237,7 +237,7 @@ def test_time_limit_callback_and_interrupt_work_with_links():
     seen = []
     options = {"cannot_link": cannot, "must_link": [(1, 2)], "random_state": 0}
     began = time.monotonic()
-    found = firstcut.partition(S, 5, time_limit=0.2, callback=seen.append, **options)
+    found = leastcut.partition(S, 5, time_limit=0.2, callback=seen.append, **options)
     assert time.monotonic() - began < 5.0
     assert is_kept(found.labels, np.array([(1, 2)]), cannot)
     assert seen[-1].cut_value >= found.cut_value * (1 - 1e-12)
@@ -246,8 +246,8 @@ def test_time_limit_callback_and_interrupt_work_with_links():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        firstcut.partition(S, 5, callback=stop, **options)
-    found = firstcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
+        leastcut.partition(S, 5, callback=stop, **options)
+    found = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
     assert is_kept(found.labels, np.array([(1, 2)]), cannot)
 
 
@@ -280,8 +280,8 @@ def test_the_bound_is_that_of_linked_partitions_and_no_looser_than_without(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "ENUMERATED_NODES", 0)
         options = {"effort": "fast", "lower_bound": True, "random_state": 0}
-        free = firstcut.partition(S, 2, cut, **options)
-        linked = firstcut.partition(S, 2, cut, must_link=must, **options)
+        free = leastcut.partition(S, 2, cut, **options)
+        linked = leastcut.partition(S, 2, cut, must_link=must, **options)
     assert linked.lower_bound >= free.lower_bound - 1e-9
     assert linked.lower_bound <= best * (1 + 1e-9) + 1e-9
     assert linked.cut_value >= best * (1 - 1e-9)
@@ -289,10 +289,10 @@ def test_the_bound_is_that_of_linked_partitions_and_no_looser_than_without(data)
 
 def test_a_given_partition_comes_back_as_it_was():
     S = points_graph(120)
-    best = firstcut.partition(S, 3, random_state=0)
+    best = leastcut.partition(S, 3, random_state=0)
     renamed = np.array([7, 3, 5])[best.labels]
     i, j = np.flatnonzero(best.labels == 0)[:2]
-    found = firstcut.partition(S, 3, init=renamed, must_link=[(i, j)], random_state=0)
+    found = leastcut.partition(S, 3, init=renamed, must_link=[(i, j)], random_state=0)
     expected = np.unique(renamed, return_inverse=True)[1]
     assert np.array_equal(found.labels, expected)
 
@@ -346,7 +346,7 @@ def test_exchanges_compiled_and_interpreted_agree(data):
             patch.setattr(exchanging, name, getattr(exchanging, name).py_func)
         for name in ("best_move", "apply_move"):
             patch.setattr(moves, name, getattr(moves, name).py_func)
-        patch.setattr("firstcut.partitioning.refinement.settle", moves.settle.py_func)
+        patch.setattr("leastcut.partitioning.refinement.settle", moves.settle.py_func)
         interpreted = State(problem, labels.copy(), c)
         interpreted.settle()
         interpreted.exchange(10**6)
@@ -397,7 +397,7 @@ def odd_wheel():
 def test_a_long_search_is_given_up_with_an_error(monkeypatch):
     monkeypatch.setattr(colouring, "MOST_STEPS", 3)
     with pytest.raises(ValueError, match=r"could not be decided .* \(4 are enough\)"):
-        firstcut.partition(points_graph(30), 3, cannot_link=odd_wheel())
+        leastcut.partition(points_graph(30), 3, cannot_link=odd_wheel())
 
 
 def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
@@ -405,10 +405,10 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
     S, init = points_graph(30), np.arange(30) % 3
     cannot = np.array([(i, j) for i, j in itertools.combinations(range(9), 2) if (i - j) % 3])
     with pytest.raises(ValueError, match=r"could not be decided .* pass as init"):
-        firstcut.partition(S, 3, cannot_link=cannot)
-    found = firstcut.partition(S, 3, cannot_link=cannot, init=init, random_state=0)
+        leastcut.partition(S, 3, cannot_link=cannot)
+    found = leastcut.partition(S, 3, cannot_link=cannot, init=init, random_state=0)
     assert is_kept(found.labels, NONE, cannot)
-    assert found.cut_value <= firstcut.cut_value(S, init)
+    assert found.cut_value <= leastcut.cut_value(S, init)
 
 
 # -- contradictions
@@ -455,15 +455,15 @@ def test_contradictions_are_told_before_any_work(options, message, monkeypatch):
     def work(*_, **__):
         raise AssertionError("there was work before the error")
 
-    monkeypatch.setattr("firstcut.partitioning.partition.partition_problem", work)
-    monkeypatch.setattr("firstcut.partitioning.links.contracted_by_labels", work)
+    monkeypatch.setattr("leastcut.partitioning.partition.partition_problem", work)
+    monkeypatch.setattr("leastcut.partitioning.links.contracted_by_labels", work)
     with pytest.raises((TypeError, ValueError), match=message):
-        firstcut.partition(S, 3, **options)
+        leastcut.partition(S, 3, **options)
 
 
 def test_as_many_groups_as_clusters_are_the_clusters():
     must = [(i, 0) for i in range(28)]
-    found = firstcut.partition(points_graph(30), 3, must_link=must, random_state=0)
+    found = leastcut.partition(points_graph(30), 3, must_link=must, random_state=0)
     assert np.array_equal(found.labels, [0] * 28 + [1, 2])
 
 
@@ -479,10 +479,10 @@ def test_two_clusters_decide_more_than_the_pairs_say():
     """Of a chain of pairs the ends of even length are together."""
     S = points_graph(60)
     chain = [(i, i + 1) for i in range(10)]
-    found = firstcut.partition(S, 2, cannot_link=chain, random_state=0)
+    found = leastcut.partition(S, 2, cannot_link=chain, random_state=0)
     assert np.array_equal(found.labels[:11] == found.labels[0], np.arange(11) % 2 == 0)
     with pytest.raises(ValueError, match=r"n_clusters=2"):
-        firstcut.partition(S, 2, cannot_link=[*chain, (10, 0)])
+        leastcut.partition(S, 2, cannot_link=[*chain, (10, 0)])
 
 
 # -- the estimator
@@ -500,11 +500,11 @@ def linked_blobs(blobs, m=40):
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 def test_the_estimator_respects_links(blobs, cut):
     X, must, cannot = linked_blobs(blobs)
-    model = firstcut.SpectralClustering(3, cut=cut, random_state=0)
+    model = leastcut.SpectralClustering(3, cut=cut, random_state=0)
     free = model.fit(X).cut_value_
     labels = model.fit_predict(X, must_link=must, cannot_link=cannot)
     assert is_kept(labels, must, cannot)
-    assert model.cut_value_ == firstcut.cut_value(model.affinity_matrix_, labels, cut)
+    assert model.cut_value_ == leastcut.cut_value(model.affinity_matrix_, labels, cut)
     assert model.lower_bound_ <= free <= model.cut_value_
     assert model.embedding_.shape == (len(X), 3)
     assert model.predict(X).shape == labels.shape
@@ -514,7 +514,7 @@ def test_the_estimator_respects_links(blobs, cut):
 
 def test_the_spectral_solver_takes_must_link_and_refuses_cannot_link(blobs):
     X, must, cannot = linked_blobs(blobs)
-    model = firstcut.SpectralClustering(3, solver="spectral", random_state=0)
+    model = leastcut.SpectralClustering(3, solver="spectral", random_state=0)
     assert is_kept(model.fit_predict(X, must_link=must), must, NONE)
     assert model.embedding_.shape == (len(X), 3)
     with pytest.raises(ValueError, match="cannot_link needs the multilevel solver"):
@@ -524,19 +524,19 @@ def test_the_spectral_solver_takes_must_link_and_refuses_cannot_link(blobs):
 def test_the_number_chosen_is_that_of_the_graph_and_must_suffice(blobs):
     X, must, _ = linked_blobs(blobs)
     for solver in ("multilevel", "spectral"):
-        model = firstcut.SpectralClustering("auto", solver=solver, random_state=0)
+        model = leastcut.SpectralClustering("auto", solver=solver, random_state=0)
         labels = model.fit_predict(X, must_link=must)
-        assert model.n_clusters_ == firstcut.SpectralClustering("auto").fit(X).n_clusters_ == 3
+        assert model.n_clusters_ == leastcut.SpectralClustering("auto").fit(X).n_clusters_ == 3
         assert is_kept(labels, must, NONE)
         assert model.cut_path_.cut_values[2] <= model.cut_value_ * (1 + 1e-9)
     everybody = list(itertools.combinations(range(5), 2))
     with pytest.raises(ValueError, match="n_clusters=3, but the cannot_link pairs"):
-        firstcut.SpectralClustering("auto", random_state=0).fit(X, cannot_link=everybody)
+        leastcut.SpectralClustering("auto", random_state=0).fit(X, cannot_link=everybody)
 
 
 def test_the_estimator_tells_contradictions_before_it_makes_a_graph(blobs, monkeypatch):
     X, _ = blobs
-    model = firstcut.SpectralClustering(3, affinity=lambda *_: pytest.fail("there was work"))
+    model = leastcut.SpectralClustering(3, affinity=lambda *_: pytest.fail("there was work"))
     for options, message in (
         ({"must_link": [(0, 90)]}, r"must_link\[0\] is \(0, 90\)"),
         ({"cannot_link": [(2, 2)]}, r"\(2, 2\)"),
@@ -554,7 +554,7 @@ def test_samples_without_edges_respect_links(cut):
     S = np.zeros((15, 15))
     S[:12, :12] = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
     np.fill_diagonal(S, 0.0)
-    model = firstcut.SpectralClustering(3, cut=cut, affinity="precomputed", random_state=0)
+    model = leastcut.SpectralClustering(3, cut=cut, affinity="precomputed", random_state=0)
     must, cannot = np.array([(12, 0), (13, 14)]), np.array([(13, 0), (13, 4), (12, 5)])
     labels = model.fit_predict(S, must_link=must, cannot_link=cannot)
     assert is_kept(labels, must, cannot)

@@ -21,9 +21,9 @@ from structured_graphs import (
 from test_eigensolvers import EVERY_SOLVER, INSTALLED, ITERATIVE, SAME_BAR
 from wide_spans import SMALLEST, Rational, wide_problems
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.relaxation.relax import relax_problem
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.relaxation.relax import relax_problem
 
 
 @cache
@@ -70,7 +70,7 @@ def test_a_graph_that_all_but_falls_apart_has_a_true_bound(n_cliques, size, cut,
     for seed, (weakest, strongest) in enumerate([(-12, -7), (-9, -5), (-300, -200), (-16, -16)]):
         graph = linked_cliques(n_cliques, size, weakest, strongest, seed)
         for n_clusters in (2, n_cliques // 3, n_cliques - 1):
-            found = firstcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
+            found = leastcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
             above, norm = bound_from_above(graph, size, n_clusters, cut)
             assert found.lower_bound <= above * (1 + 1e-9) + 1e-13 * norm
             # Not by saying nothing: what is well above rounding is shown.
@@ -83,7 +83,7 @@ def test_the_search_reports_a_bound_below_its_cut_of_such_a_graph(cut):
     for seed in range(4):
         graph = linked_cliques(30, 20, -12, -7, seed)
         for n_clusters in (2, 10, 29):
-            found = firstcut.partition(
+            found = leastcut.partition(
                 graph, n_clusters, cut, effort="fast", lower_bound=True, random_state=0
             )
             assert 0.0 < found.lower_bound <= found.cut_value
@@ -96,7 +96,7 @@ def test_blobs_far_apart_in_an_rbf_graph_have_a_true_bound():
         centers = distance * rng.standard_normal((6, 2))
         X = np.repeat(centers, 100, axis=0) + rng.standard_normal((600, 2))
         for n_clusters in (3, 6, 8):
-            model = firstcut.SpectralClustering(n_clusters, affinity="rbf", random_state=0).fit(X)
+            model = leastcut.SpectralClustering(n_clusters, affinity="rbf", random_state=0).fit(X)
             assert 0.0 <= model.lower_bound_ <= model.cut_value_
             assert 0.0 <= model.gap_ <= 1.0
 
@@ -107,7 +107,7 @@ def test_no_span_of_weights_lifts_the_bound_above_the_optimum(problem, solver):
     graph, cut, _ = problem
     rational = Rational(graph, cut)
     for n_clusters in range(2, len(graph)):
-        bound = firstcut.relax(graph, n_clusters, cut, solver=solver).lower_bound
+        bound = leastcut.relax(graph, n_clusters, cut, solver=solver).lower_bound
         assert bound >= 0.0
         # Where values underflow, a double is only right to a unit.
         optimum = rational.optimum(n_clusters) * (1 + Fraction(1, 10**12))
@@ -120,7 +120,7 @@ def test_every_floor_is_below_its_eigenvalue_however_loose_the_tolerance(name, s
     truth = structured_eigenvalues(name, "normalized")
     for n_clusters in (2, 5, 9):
         for tol in (None, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6):
-            found = firstcut.relax(
+            found = leastcut.relax(
                 STRUCTURED[name], n_clusters, solver=solver, tol=tol, random_state=n_clusters
             )
             if found.converged:
@@ -134,7 +134,7 @@ def test_every_floor_is_below_its_eigenvalue_however_loose_the_tolerance(name, s
 def test_the_bound_gives_away_little_more_than_the_tolerance(name, cut, solver):
     truth = structured_eigenvalues(name, cut)
     for n_clusters in (2, 7, 16):
-        found = firstcut.relax(
+        found = leastcut.relax(
             STRUCTURED[name], n_clusters, cut, solver=solver, random_state=0, **SAME_BAR
         )
         assert found.converged or solver in ("lobpcg", "amg")
@@ -147,20 +147,20 @@ def test_the_bound_gives_away_little_more_than_the_tolerance(name, cut, solver):
 
 
 def test_the_bound_of_leading_pairs_is_that_of_their_floors():
-    relaxation = firstcut.relax(cloud_graph(300, 3), 8, random_state=0)
+    relaxation = leastcut.relax(cloud_graph(300, 3), 8, random_state=0)
     for count in (1, 3, 8):
         part = relaxation.leading(count)
         assert part.lower_bound == pytest.approx(relaxation.floors[:count].sum(), abs=0)
-    truth = firstcut.relax(cloud_graph(300, 3), 3, random_state=0).lower_bound
+    truth = leastcut.relax(cloud_graph(300, 3), 3, random_state=0).lower_bound
     assert relaxation.leading(3).lower_bound == pytest.approx(truth, rel=1e-9)
 
 
 def test_a_false_bound_is_not_hidden():
     labels = np.array([0, 1])
-    assert firstcut.Partition(labels, 1.0, 1.5).gap == -0.5
-    assert firstcut.Partition(labels, 0.0, 1e-9).gap == -np.inf
-    assert firstcut.Partition(labels, 0.0, 0.0).gap == 0.0
-    assert firstcut.Partition(labels, 2.0, 2.0).gap == 0.0
+    assert leastcut.Partition(labels, 1.0, 1.5).gap == -0.5
+    assert leastcut.Partition(labels, 0.0, 1e-9).gap == -np.inf
+    assert leastcut.Partition(labels, 0.0, 0.0).gap == 0.0
+    assert leastcut.Partition(labels, 2.0, 2.0).gap == 0.0
 
 
 @pytest.mark.parametrize("solver", ["auto", *INSTALLED])

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from fuzz.malformed_laws import FORMATS, TRIALS, changed, malformed_is_refused
 from fuzz.malformed_laws import read as entries_of
 
-import firstcut
-from firstcut.files.label_files import read_labels
-from firstcut.files.loaded import Wanted
-from firstcut.files.reading import read
-from firstcut.files.source import PER_BYTE
-from firstcut.sparse_check import check_sparse
+import leastcut
+from leastcut.files.label_files import read_labels
+from leastcut.files.loaded import Wanted
+from leastcut.files.reading import read
+from leastcut.files.source import PER_BYTE
+from leastcut.sparse_check import check_sparse
 
 N = 24
 rng = np.random.default_rng(0)
@@ -33,20 +33,20 @@ CRASHES = """
 import sys
 import numpy as np
 import scipy.sparse as sp
-import firstcut
+import leastcut
 
 n = 2000
 rows = np.arange(n).repeat(6)
 columns = (rows + np.tile([-3, -2, -1, 1, 2, 3], n)) % n
 good = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(n, n))
-model = firstcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
 calls = {
-    "partition": lambda S: firstcut.partition(S, 2, effort="fast", random_state=0),
-    "symmetrize": lambda S: firstcut.cut_value(S, np.arange(n) % 2, symmetrize="mean"),
-    "views": lambda S: firstcut.partition_views([good, S], 2, effort="fast"),
+    "partition": lambda S: leastcut.partition(S, 2, effort="fast", random_state=0),
+    "symmetrize": lambda S: leastcut.cut_value(S, np.arange(n) % 2, symmetrize="mean"),
+    "views": lambda S: leastcut.partition_views([good, S], 2, effort="fast"),
     "fit": lambda S: model.fit(S),
-    "samples": lambda S: firstcut.nearest_neighbors_graph(S, n_neighbors=3),
-    "distances": lambda S: firstcut.SpectralClustering(
+    "samples": lambda S: leastcut.nearest_neighbors_graph(S, n_neighbors=3),
+    "distances": lambda S: leastcut.SpectralClustering(
         2, affinity="precomputed_nearest_neighbors", n_neighbors=3).fit(S),
 }
 for name, call in calls.items():
@@ -118,6 +118,8 @@ def test_good_matrices_of_every_format_pass(form, kind):
         ({"indices": [[0, 1]]}, r"indices has shape \(1, 2\), but must have one dimension"),
         ({"indices": [0.0, 1.0]}, r"indices must be an array of int32 or int64, but it is float64"),
         ({"data": [1j, 1j]}, r"real numbers, but its dtype is complex128"),
+        ({"data": np.array([1.0, 1.0], dtype=">f8")}, r"dtype >f8.*astype\(np\.float64\)"),
+        ({"data": np.array([1.0, 1.0], dtype=np.float16)}, r"dtype float16, which SciPy does not"),
         ({"data": ["1", "1"]}, r"real numbers, but its dtype is <U1"),
     ],
 )
@@ -127,9 +129,9 @@ def test_the_array_the_position_and_the_value_are_named(change, message, kind):
     for array, values in change.items():
         setattr(matrix, array, np.array(values))
     with pytest.raises((ValueError, TypeError), match=message):
-        firstcut.cut_value(matrix, [0, 1])
+        leastcut.cut_value(matrix, [0, 1])
     with pytest.raises((ValueError, TypeError), match=message):
-        firstcut.SpectralClustering(2, affinity="precomputed").fit(matrix)
+        leastcut.SpectralClustering(2, affinity="precomputed").fit(matrix)
 
 
 def test_what_a_matrix_says_of_itself_need_not_be_true():
@@ -139,7 +141,7 @@ def test_what_a_matrix_says_of_itself_need_not_be_true():
     assert stale.has_canonical_format
     stale.indices[:] = [1, 1, 0, 0, 2, 2]
     assert stale.has_canonical_format
-    value = firstcut.cut_value(stale, [0, 1, 1], "ratio")
+    value = leastcut.cut_value(stale, [0, 1, 1], "ratio")
     assert value == 200.0 / 1 + 200.0 / 2
 
 
@@ -149,9 +151,9 @@ def test_matrices_inside_of_anndata_are_checked():
     data.obsp["connectivities"] = sp.csr_matrix(DENSE)
     data.obsp["connectivities"].indices[0] = 10**8
     for call in (
-        lambda: firstcut.partition(data, 2),
-        lambda: firstcut.SpectralClustering(2, affinity="precomputed").fit(data),
-        lambda: firstcut.SpectralClustering(2, affinity="precomputed").fit([data, data]),
+        lambda: leastcut.partition(data, 2),
+        lambda: leastcut.SpectralClustering(2, affinity="precomputed").fit(data),
+        lambda: leastcut.SpectralClustering(2, affinity="precomputed").fit([data, data]),
     ):
         with pytest.raises(ValueError, match=r"malformed CSR matrix: indices\[0\] is 100000000"):
             call()
@@ -181,7 +183,7 @@ def test_self_loops_and_parallel_edges_are_those_of_the_library(library, has_wei
             for (u, v), w in zip(pairs, weights, strict=True):
                 graph.add_edge(u, v, **({"weight": w} if has_weights else {}))
             right = module.to_scipy_sparse_array(graph)
-        found = firstcut.graph.as_graph(graph).matrix
+        found = leastcut.graph.as_graph(graph).matrix
         assert np.array_equal(found.toarray(), right.toarray())
     assert n_loops > 30
 
@@ -198,13 +200,13 @@ NOT_NUMBERS = {
     "bytes": np.char.mod("%.1f", X[:, 0]).astype("S"),
 }
 SAMPLES = {
-    "graph": lambda X: firstcut.nearest_neighbors_graph(X, n_neighbors=3),
-    "fit": lambda X: firstcut.SpectralClustering(2, n_neighbors=3).fit(X),
-    "rbf": lambda X: firstcut.SpectralClustering(2, affinity="rbf").fit(X),
-    "anchors": lambda X: firstcut.SpectralClustering(2, affinity="anchors", n_anchors=6).fit(X),
-    "anchor_graph": lambda X: firstcut.anchor_graph(X, 6),
-    "cut_path": lambda X: firstcut.cut_path(X, [2], affinity="rbf"),
-    "predict": lambda Y: firstcut.SpectralClustering(2, n_neighbors=3).fit(X).predict(Y),
+    "graph": lambda X: leastcut.nearest_neighbors_graph(X, n_neighbors=3),
+    "fit": lambda X: leastcut.SpectralClustering(2, n_neighbors=3).fit(X),
+    "rbf": lambda X: leastcut.SpectralClustering(2, affinity="rbf").fit(X),
+    "anchors": lambda X: leastcut.SpectralClustering(2, affinity="anchors", n_anchors=6).fit(X),
+    "anchor_graph": lambda X: leastcut.anchor_graph(X, 6),
+    "cut_path": lambda X: leastcut.cut_path(X, [2], affinity="rbf"),
+    "predict": lambda Y: leastcut.SpectralClustering(2, n_neighbors=3).fit(X).predict(Y),
 }
 
 
@@ -226,12 +228,12 @@ def test_samples_of_words_and_dates_are_refused_by_column(call, kind):
 @pytest.mark.filterwarnings("ignore")
 def test_numbers_in_objects_and_extension_types_are_numbers():
     pandas = pytest.importorskip("pandas")
-    plain = firstcut.SpectralClustering(2, n_neighbors=3, random_state=0).fit_predict(X)
+    plain = leastcut.SpectralClustering(2, n_neighbors=3, random_state=0).fit_predict(X)
     frame = pandas.DataFrame(X)
     forms = [X.astype(object), frame.astype(object), frame.astype("Float64")]
     forms.append(pytest.importorskip("polars").DataFrame(X))
     for form in forms:
-        model = firstcut.SpectralClustering(2, n_neighbors=3, random_state=0)
+        model = leastcut.SpectralClustering(2, n_neighbors=3, random_state=0)
         assert np.array_equal(model.fit_predict(form), plain)
 
 
@@ -275,15 +277,15 @@ def same(one, other):
 @pytest.mark.filterwarnings("ignore")
 def test_a_second_fit_leaves_what_a_first_would_have():
     cases = configurations()
-    defaults = firstcut.SpectralClustering(2, random_state=0).get_params(deep=False)
+    defaults = leastcut.SpectralClustering(2, random_state=0).get_params(deep=False)
     fresh, names = {}, set()
     for name, (options, data) in cases.items():
-        fresh[name] = firstcut.SpectralClustering(**{**defaults, **options}).fit(data)
+        fresh[name] = leastcut.SpectralClustering(**{**defaults, **options}).fit(data)
         names |= vars(fresh[name]).keys()
     # Some attributes are of some fits only: otherwise there would be nothing to leave behind.
     assert sum(any(key not in vars(model) for model in fresh.values()) for key in names) >= 5
     for first, second in itertools.permutations(cases, 2):
-        model = firstcut.SpectralClustering(**{**defaults, **cases[first][0]})
+        model = leastcut.SpectralClustering(**{**defaults, **cases[first][0]})
         model.fit(cases[first][1])
         options, data = cases[second]
         model.set_params(**{**defaults, **options}).fit(data)
@@ -297,7 +299,7 @@ def test_a_second_fit_leaves_what_a_first_would_have():
 
 
 def test_a_list_of_views_is_no_sample_of_one_x():
-    model = firstcut.SpectralClustering(2, affinity=["rbf", "linear"], random_state=0).fit(
+    model = leastcut.SpectralClustering(2, affinity=["rbf", "linear"], random_state=0).fit(
         np.abs(X)
     )
     with pytest.raises(ValueError, match="fitted to one X"):
@@ -389,12 +391,12 @@ def test_the_command_line_says_it_in_one_line(tmp_path):
     said = damaged(tmp_path)
     code = """
 import sys
-from firstcut.cli import main
+from leastcut.cli import main
 for name in sys.argv[1:]:
     for more in ([], ["--affinity", "anchors", "--n-anchors", "6"]):
         if more and not name.endswith((".npy", ".parquet")):
             continue
-        sys.argv = ["firstcut", "cluster", name, "-k", "2", *more]
+        sys.argv = ["leastcut", "cluster", name, "-k", "2", *more]
         try:
             status = main()
         except SystemExit as ended:
@@ -410,7 +412,7 @@ for name in sys.argv[1:]:
     assert "Traceback" not in done.stderr
     statuses = [line.split() for line in done.stdout.splitlines()]
     assert {status for _, status in statuses} == {"2"}, statuses
-    lines = [line for line in done.stderr.splitlines() if line.startswith("firstcut:")]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("leastcut:")]
     assert len(lines) == len(done.stderr.splitlines()) == len(statuses)
     for (name, _), line in zip(statuses, lines, strict=True):
         assert name in line

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from firstcut import memory
-from firstcut.memory import available_memory, check_memory, in_units
+from leastcut import memory
+from leastcut.memory import available_memory, check_memory, in_units
 
 
 def test_this_machine_tells_what_it_has():

@@ -12,13 +12,13 @@ from conftest import graphs, points_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.kernels import coarsen as kernels
-from firstcut.partitioning import levels, passes
-from firstcut.partitioning.cluster_merging import merge_clusters
-from firstcut.partitioning.coarsening import COARSENING_RULES, MOST_SHARES
-from firstcut.partitioning.refinement import State
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels import coarsen as kernels
+from leastcut.partitioning import levels, passes
+from leastcut.partitioning.cluster_merging import merge_clusters
+from leastcut.partitioning.coarsening import COARSENING_RULES, MOST_SHARES
+from leastcut.partitioning.refinement import State
 
 
 def star_graph(n_leaves=3000, n_hubs=3):
@@ -56,7 +56,7 @@ def test_coarse_value_is_fine_value_at_every_level(cut):
         labels = labels[step.parent]
         assert value_of(finer, labels, 4) == pytest.approx(coarse, rel=1e-12)
         assert finer.node_weights.sum() == pytest.approx(problem.node_weights.sum())
-    assert firstcut.cut_value(S, labels, cut) == pytest.approx(coarse, rel=1e-12)
+    assert leastcut.cut_value(S, labels, cut) == pytest.approx(coarse, rel=1e-12)
 
 
 @given(graphs(min_nodes=4, max_nodes=14), st.integers(0, 99))
@@ -136,7 +136,7 @@ def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     grown = levels.agglomerate(problem, 2)
     by_label = COARSENING_RULES["label_propagation"]
     _, propagated = levels_of(S, "normalized", smallest=5, rule=by_label)
-    rules = [import_module(f"firstcut.partitioning.coarsening.{name}") for name in COARSENING_RULES]
+    rules = [import_module(f"leastcut.partitioning.coarsening.{name}") for name in COARSENING_RULES]
     for name in ("gather", "gather_leaves", "gather_listed", "propagate", "number_groups",
                  "list_members", "contract"):  # fmt: skip
         for home in (levels, *rules):
@@ -168,7 +168,7 @@ def test_passes_are_monotone_and_know_their_value(S, c, seed):
         regrown = passes.recombine(problem, better.labels, worse.labels, c, rng, regrow=True)
         for result in (found, other, by_spectrum, after_cycle, child, regrown):
             assert np.unique(result.labels).tolist() == list(range(c))
-            assert firstcut.cut_value(S, result.labels, cut) == pytest.approx(result.value)
+            assert leastcut.cut_value(S, result.labels, cut) == pytest.approx(result.value)
             assert result.work > 0
         for result in (after_cycle, child, regrown):
             assert result.value <= better.value * (1 + 1e-12)
@@ -253,7 +253,7 @@ def test_components_are_found_at_value_zero():
     problem = as_problem(S, "ratio")
     found = passes.fresh(problem, 5, np.random.default_rng(0), 40)
     assert found.value == 0.0
-    assert firstcut.cut_value(S, found.labels, "ratio") == 0.0
+    assert leastcut.cut_value(S, found.labels, "ratio") == 0.0
     assert np.unique(found.labels).size == 5
 
 
@@ -267,7 +267,7 @@ def test_merging_keeps_clusters_whole(S, c, seed):
     assert all(np.unique(merged[labels == k]).size == 1 for k in range(5))
     if c == 4:  # of all ways to join two clusters, none is better
         joined = [np.where(labels == i, j, labels) for i in range(5) for j in range(i)]
-        smallest = min(firstcut.cut_value(S, one, "ratio") for one in joined)
+        smallest = min(leastcut.cut_value(S, one, "ratio") for one in joined)
         assert problem.value(merged) >= smallest * (1 - 1e-12)
 
 

@@ -10,16 +10,16 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
-import firstcut
-from firstcut.affinity.neighbors import choice, devices, forecast
-from firstcut.affinity.neighbors import index as neighbor_index
-from firstcut.affinity.neighbors.index import NeighborIndex
-from firstcut.affinity.neighbors.searching import Wanted
+import leastcut
+from leastcut.affinity.neighbors import choice, devices, forecast
+from leastcut.affinity.neighbors import index as neighbor_index
+from leastcut.affinity.neighbors.index import NeighborIndex
+from leastcut.affinity.neighbors.searching import Wanted
 
 GRAPHS = (
-    firstcut.adaptive_neighbors_graph,
-    firstcut.nearest_neighbors_graph,
-    firstcut.self_tuning_graph,
+    leastcut.adaptive_neighbors_graph,
+    leastcut.nearest_neighbors_graph,
+    leastcut.self_tuning_graph,
 )
 DIGITS = load_digits().data
 
@@ -63,12 +63,12 @@ def test_a_seed_fixes_the_approximate_graph_on_any_number_of_threads(graph):
 def test_auto_is_exact_while_that_ends_soon_and_else_approximate(monkeypatch):
     X = DIGITS
     monkeypatch.setattr(neighbor_index, "SOON", 0)
-    _, soon = told_of(firstcut.adaptive_neighbors_graph, X, device="cpu")
+    _, soon = told_of(leastcut.adaptive_neighbors_graph, X, device="cpu")
     assert soon.method == "products"
     for constant in ("EXACT_SECONDS", "SAMPLE", "FEATURE", "NEIGHBOR"):
         monkeypatch.setattr(forecast, constant, 0.0)
     monkeypatch.setattr(choice, "EXACT_SECONDS", 0.0)
-    _, late = told_of(firstcut.adaptive_neighbors_graph, X, device="cpu")
+    _, late = told_of(leastcut.adaptive_neighbors_graph, X, device="cpu")
     assert late.method == "approximate"
 
 
@@ -88,27 +88,27 @@ def test_an_offset_lists_whatever_the_search_finds_within_it(offset):
 def test_what_no_products_can_tell_apart_is_searched_exactly():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 20)) + 1e12 * rng.integers(2, size=(400, 1))
-    found, told = told_of(firstcut.adaptive_neighbors_graph, X, neighbors="approximate")
+    found, told = told_of(leastcut.adaptive_neighbors_graph, X, neighbors="approximate")
     assert told.method != "approximate"
-    assert (found != firstcut.adaptive_neighbors_graph(X, neighbors="exact")).nnz == 0
+    assert (found != leastcut.adaptive_neighbors_graph(X, neighbors="exact")).nnz == 0
 
 
 def test_sparse_samples_and_contradictions_are_refused():
     X = sp.csr_array(DIGITS[:100])
     with pytest.raises(ValueError, match=r"X is sparse; pass X\.toarray\(\)"):
-        firstcut.adaptive_neighbors_graph(X, neighbors="approximate")
+        leastcut.adaptive_neighbors_graph(X, neighbors="approximate")
     with pytest.raises(ValueError, match="leave one of them out"):
-        firstcut.adaptive_neighbors_graph(DIGITS, neighbors="approximate", device="cuda")
+        leastcut.adaptive_neighbors_graph(DIGITS, neighbors="approximate", device="cuda")
     with pytest.raises(ValueError, match="neighbors='fast'"):
-        firstcut.adaptive_neighbors_graph(DIGITS, neighbors="fast")
+        leastcut.adaptive_neighbors_graph(DIGITS, neighbors="fast")
     with pytest.raises(ValueError, match="device='tpu'"):
-        firstcut.adaptive_neighbors_graph(DIGITS, device="tpu")
+        leastcut.adaptive_neighbors_graph(DIGITS, device="tpu")
 
 
 def test_without_pytorch_one_line_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(devices, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r"pip install 'firstcut\[gpu\]'\. Or pass device='cpu'"):
-        firstcut.SpectralClustering(3, device="cuda").fit(DIGITS)
+    with pytest.raises(RuntimeError, match=r"pip install 'leastcut\[gpu\]'\. Or pass device='cpu'"):
+        leastcut.SpectralClustering(3, device="cuda").fit(DIGITS)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
@@ -118,16 +118,16 @@ def test_without_a_gpu_one_line_says_so():
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
     with pytest.raises(RuntimeError, match="sees no CUDA device"):
-        firstcut.adaptive_neighbors_graph(DIGITS, device="cuda")
+        leastcut.adaptive_neighbors_graph(DIGITS, device="cuda")
     # On the host a tensor is an array like any other.
     tensor = torch.from_numpy(DIGITS)
-    graph = firstcut.adaptive_neighbors_graph(tensor)
-    assert (graph != firstcut.adaptive_neighbors_graph(DIGITS)).nnz == 0
+    graph = leastcut.adaptive_neighbors_graph(tensor)
+    assert (graph != leastcut.adaptive_neighbors_graph(DIGITS)).nnz == 0
 
 
 @pytest.mark.parametrize("neighbors", ["auto", "exact", "approximate"])
 def test_the_estimator_tells_what_part_was_found(neighbors, capsys):
-    model = firstcut.SpectralClustering(10, neighbors=neighbors, random_state=0, verbose=True)
+    model = leastcut.SpectralClustering(10, neighbors=neighbors, random_state=0, verbose=True)
     model.fit(DIGITS)
     said = capsys.readouterr().out
     assert "Neighbours by" in said
@@ -144,23 +144,23 @@ def test_the_estimator_tells_what_part_was_found(neighbors, capsys):
 def test_affinities_that_look_for_no_neighbours_have_no_recall():
     X = load_iris().data
     with pytest.warns(UserWarning, match="neighbors='exact' has no effect"):
-        model = firstcut.SpectralClustering(3, affinity="rbf", neighbors="exact").fit(X)
+        model = leastcut.SpectralClustering(3, affinity="rbf", neighbors="exact").fit(X)
     assert model.neighbors_recall_ is None
 
 
 def test_all_pairs_of_too_many_samples_are_refused_before_any_work():
     X = np.broadcast_to(np.ones(2), (10**7, 2))
     with pytest.raises(MemoryError, match=r"affinity='rbf' of 10000000 samples.*adaptive_neigh"):
-        firstcut.AFFINITIES["rbf"](X)
+        leastcut.AFFINITIES["rbf"](X)
 
 
 def test_too_many_neighbours_of_too_many_samples_are_refused_before_any_work(monkeypatch):
-    from firstcut import memory
+    from leastcut import memory
 
     monkeypatch.setattr(memory, "available_memory", lambda: 2**28)
     X = np.random.default_rng(0).normal(size=(200_000, 2))
     with pytest.raises(MemoryError, match="Pass fewer n_neighbors"):
-        firstcut.adaptive_neighbors_graph(X, n_neighbors=50)
+        leastcut.adaptive_neighbors_graph(X, n_neighbors=50)
 
 
 def test_samples_in_a_file_are_read_as_they_lie(tmp_path):
@@ -170,9 +170,9 @@ def test_samples_in_a_file_are_read_as_they_lie(tmp_path):
     on_disk.flush()
     mapped = np.memmap(tmp_path / "X", dtype=np.float32, mode="r", shape=X.shape)
     for neighbors in ("exact", "approximate"):
-        graph = firstcut.adaptive_neighbors_graph(mapped, neighbors=neighbors)
-        assert (graph != firstcut.adaptive_neighbors_graph(X, neighbors=neighbors)).nnz == 0
-    model = firstcut.SpectralClustering(10, random_state=0).fit(mapped)
+        graph = leastcut.adaptive_neighbors_graph(mapped, neighbors=neighbors)
+        assert (graph != leastcut.adaptive_neighbors_graph(X, neighbors=neighbors)).nnz == 0
+    model = leastcut.SpectralClustering(10, random_state=0).fit(mapped)
     np.testing.assert_array_equal(
-        model.labels_, firstcut.SpectralClustering(10, random_state=0).fit(X).labels_
+        model.labels_, leastcut.SpectralClustering(10, random_state=0).fit(X).labels_
     )

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.affinity.neighbors import index as neighbor_index
-from firstcut.affinity.neighbors import products as product_search
-from firstcut.affinity.neighbors.index import NeighborIndex
+from leastcut.affinity.neighbors import index as neighbor_index
+from leastcut.affinity.neighbors import products as product_search
+from leastcut.affinity.neighbors.index import NeighborIndex
 
 KINDS = [
     "general",

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.partitioning.number_of_clusters import (
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.partitioning.number_of_clusters import (
     ENOUGH,
     WEAK,
     _leak,
     choose_number,
     pairs_needed,
 )
-from firstcut.partitioning.valleys import _inner_cut, has_depth, valley_evidence
-from firstcut.relaxation.relax import relax_problem
+from leastcut.partitioning.valleys import _inner_cut, has_depth, valley_evidence
+from leastcut.relaxation.relax import relax_problem
 
 CUTS = ["normalized", "ratio"]
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ def choose(graph, cut="normalized", numbers=range(1, 21), seed=0):
 
 
 def of_points(X):
-    return firstcut.adaptive_neighbors_graph(X, n_neighbors=min(10, len(X) - 1))
+    return leastcut.adaptive_neighbors_graph(X, n_neighbors=min(10, len(X) - 1))
 
 
 def planted(n, k, degree, strength, seed=0):

@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_number_of_clusters import grid, of_points, planted
 
-from firstcut.cuts import as_problem
-from firstcut.partitioning import number_of_clusters as module
-from firstcut.partitioning.number_of_clusters import (
+from leastcut.cuts import as_problem
+from leastcut.partitioning import number_of_clusters as module
+from leastcut.partitioning.number_of_clusters import (
     _leak,
     _neighbors,
     _reason,
@@ -27,15 +27,15 @@ from firstcut.partitioning.number_of_clusters import (
     choose_number,
     pairs_needed,
 )
-from firstcut.partitioning.valleys import (
+from leastcut.partitioning.valleys import (
     _depths,
     _inner_cut,
     _surprise,
     has_depth,
     valley_evidence,
 )
-from firstcut.relaxation.relax import relax_problem
-from firstcut.validation import as_generator
+from leastcut.relaxation.relax import relax_problem
+from leastcut.validation import as_generator
 
 CUTS = ["normalized", "ratio"]
 

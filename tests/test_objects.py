@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from imports import PUBLIC
 from sklearn.datasets import make_blobs
 
-import firstcut
-from firstcut import notebook
-from firstcut.cuts import as_problem
-from firstcut.graph import as_graph
-from firstcut.notebook import gap_in_words
-from firstcut.results import Columns
-from firstcut.short_reprs import LONGEST, one_line, shown
+import leastcut
+from leastcut import notebook
+from leastcut.cuts import as_problem
+from leastcut.graph import as_graph
+from leastcut.notebook import gap_in_words
+from leastcut.results import Columns
+from leastcut.short_reprs import LONGEST, one_line, shown
 
 X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
 S = points_graph(300)
@@ -33,23 +33,23 @@ S = points_graph(300)
 def objects() -> dict[str, object]:
     """Return one of everything that a person may look at, as calls return it."""
     proofs, searches, passes, steps = [], [], [], []
-    path = firstcut.cut_path(X, range(1, 31), effort="fast", random_state=0, callback=steps.append)
-    fitted = firstcut.SpectralClustering("auto", random_state=0).fit(X)
+    path = leastcut.cut_path(X, range(1, 31), effort="fast", random_state=0, callback=steps.append)
+    fitted = leastcut.SpectralClustering("auto", random_state=0).fit(X)
     options = {"affinity": "anchors", "n_anchors": 30, "effort": "fast", "random_state": 0}
-    anchored = firstcut.SpectralClustering("auto", **options).fit(X)
-    relaxation = firstcut.relax(S, 25, random_state=0)
-    found = firstcut.partition(S, 5, effort="fast", callback=passes.append, random_state=0)
-    firstcut.nearest_neighbors_graph(X, callback=searches.append)
-    firstcut.certify(S, found.labels, time_limit=0.1, callback=proofs.append, random_state=0)
+    anchored = leastcut.SpectralClustering("auto", **options).fit(X)
+    relaxation = leastcut.relax(S, 25, random_state=0)
+    found = leastcut.partition(S, 5, effort="fast", callback=passes.append, random_state=0)
+    leastcut.nearest_neighbors_graph(X, callback=searches.append)
+    leastcut.certify(S, found.labels, time_limit=0.1, callback=proofs.append, random_state=0)
     weights = np.linspace(1, 2, 300)
-    compared = firstcut.compare(S, 3, methods=["cluster_qr", "partition"], random_state=0)
+    compared = leastcut.compare(S, 3, methods=["cluster_qr", "partition"], random_state=0)
     return {
         "partition": found,
-        "without a bound": firstcut.refine(S, found.labels),
-        "of views": firstcut.partition_views([S] * 9, 5, effort="fast", random_state=0),
-        "many clusters": firstcut.partition(S, 60, effort="fast", random_state=0),
-        "exact": firstcut.partition(np.ones((4, 4)), 2),
-        "by hand": firstcut.Partition(np.array(["a", "b", "a"]), 0.5),
+        "without a bound": leastcut.refine(S, found.labels),
+        "of views": leastcut.partition_views([S] * 9, 5, effort="fast", random_state=0),
+        "many clusters": leastcut.partition(S, 60, effort="fast", random_state=0),
+        "exact": leastcut.partition(np.ones((4, 4)), 2),
+        "by hand": leastcut.Partition(np.array(["a", "b", "a"]), 0.5),
         "path": path,
         "choice": path.choice,
         "source": path.source,
@@ -57,17 +57,17 @@ def objects() -> dict[str, object]:
         "fitted path": fitted.cut_path_,
         "fitted source": fitted.cut_path_.source,
         "anchor graph": anchored.affinity_matrix_,
-        "learned graph": firstcut.learned_graph(X, 3),
+        "learned graph": leastcut.learned_graph(X, 3),
         "path of anchors": anchored.cut_path_,
         "source of anchors": anchored.cut_path_.source,
         "relaxation": relaxation,
-        "discretization": firstcut.discretize(relaxation.leading(5), graph=S, random_state=0),
+        "discretization": leastcut.discretize(relaxation.leading(5), graph=S, random_state=0),
         "graph": as_graph(S),
         "comparison": compared,
         "compared": compared.compared[0],
-        "image graph": firstcut.image_graph(np.eye(12)),
+        "image graph": leastcut.image_graph(np.eye(12)),
         "problem": as_problem(S, weights),
-        "dataset": firstcut.datasets.load("wine"),
+        "dataset": leastcut.datasets.load("wine"),
         "progress": passes[-1],
         "progress of a path": steps[-1],
         "proof": proofs[-1],
@@ -75,7 +75,7 @@ def objects() -> dict[str, object]:
         **{
             f"{registry}[{name!r}]": member
             for registry in ("AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS")
-            for name, member in getattr(firstcut, registry).items()
+            for name, member in getattr(leastcut, registry).items()
         },
     }
 
@@ -95,18 +95,18 @@ def test_a_repr_is_one_short_line_without_arrays(name):
 
 def test_every_class_that_calls_return_is_looked_at():
     seen = {type(one).__name__ for one in OBJECTS.values()}
-    classes = {name for name in PUBLIC if inspect.isclass(getattr(firstcut, name))}
+    classes = {name for name in PUBLIC if inspect.isclass(getattr(leastcut, name))}
     assert classes - {"SpectralClustering"} <= seen
 
 
 def test_a_repr_tells_the_numbers():
-    found = firstcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
+    found = leastcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
     assert repr(found) == (
         "Partition(n_nodes=4, n_clusters=2, cut_value=1.0, lower_bound=0.75, gap=0.25)"
     )
-    wine = firstcut.datasets.load("wine")
+    wine = leastcut.datasets.load("wine")
     assert repr(wine) == "Dataset('wine', n_samples=178, n_features=13, n_classes=3)"
-    assert repr(firstcut.Progress("fast", 1 / 3, 0.1234567, 2.0)) == (
+    assert repr(leastcut.Progress("fast", 1 / 3, 0.1234567, 2.0)) == (
         "Progress(stage='fast', fraction=0.3333, cut_value=0.1235, seconds=2.0)"
     )
     path = OBJECTS["path"]
@@ -134,7 +134,7 @@ def test_a_table_is_columns_for_people_and_for_pandas():
 
 
 def test_looking_at_a_fitted_path_computes_nothing():
-    path = firstcut.SpectralClustering("auto", random_state=0).fit(X).cut_path_
+    path = leastcut.SpectralClustering("auto", random_state=0).fit(X).cut_path_
     before = dict(vars(path.source))
     assert str(path.best) in repr(path) + repr(path.source) + path._repr_html_()
     assert vars(path.source) == before
@@ -227,11 +227,11 @@ def test_a_long_path_shows_the_rows_around_its_choice(monkeypatch):
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", 'a"&b', "日本"])
 def test_what_a_user_has_named_is_escaped(name):
-    data = firstcut.datasets.Dataset(name, np.ones((3, 2)), np.array([0, 1, 1]))
+    data = leastcut.datasets.Dataset(name, np.ones((3, 2)), np.array([0, 1, 1]))
     page = data._repr_html_()
     assert "<script" not in page
     assert any(name in text for text in [Reader(page).text, "".join(Reader(page).text)])
-    hand = firstcut.Partition(np.array([name, "b"]), 0.5)
+    hand = leastcut.Partition(np.array([name, "b"]), 0.5)
     assert name in Reader(hand._repr_html_()).text
 
 
@@ -250,7 +250,7 @@ def test_gaps_that_are_none_or_nothing():
 
 @given(graphs(max_nodes=8, connected=True), st.integers(1, 8))
 def test_any_partition_can_be_shown(graph, n_clusters):
-    found = firstcut.partition(graph, min(n_clusters, len(graph)), random_state=0)
+    found = leastcut.partition(graph, min(n_clusters, len(graph)), random_state=0)
     assert len(repr(found)) <= LONGEST
     assert Reader(found._repr_html_()).open == []
 
@@ -259,25 +259,25 @@ def test_any_partition_can_be_shown(graph, n_clusters):
 
 
 def test_dir_is_the_public_names_and_those_that_modules_have():
-    firstcut.SpectralClustering(2, random_state=0).fit(X[:50])
-    importlib.import_module("firstcut.threads")
-    names = [name for name in dir(firstcut) if not name.startswith("__")]
+    leastcut.SpectralClustering(2, random_state=0).fit(X[:50])
+    importlib.import_module("leastcut.threads")
+    names = [name for name in dir(leastcut) if not name.startswith("__")]
     assert set(names) == PUBLIC
-    dunders = set(dir(firstcut)) - PUBLIC
+    dunders = set(dir(leastcut)) - PUBLIC
     assert {"__version__", "__doc__", "__name__", "__file__", "__path__", "__all__"} <= dunders
     assert all(name.startswith("__") and name.endswith("__") for name in dunders)
 
 
 def test_a_star_takes_the_place_of_nothing():
     taken = {*sys.stdlib_module_names, *dir(builtins)}
-    assert not taken & set(firstcut.__all__)
+    assert not taken & set(leastcut.__all__)
     # Only what would is left out, and it is there by its full name.
-    left_out = PUBLIC - set(firstcut.__all__)
+    left_out = PUBLIC - set(leastcut.__all__)
     assert left_out <= taken | {"scanpy", "dask"}
     assert "operator" in left_out
-    assert firstcut.operator.__module__ == "firstcut.cuts"
+    assert leastcut.operator.__module__ == "leastcut.cuts"
     # Nor does a module take the place of an installed package.
-    modules = {name for name in firstcut.__all__ if inspect.ismodule(getattr(firstcut, name))}
+    modules = {name for name in leastcut.__all__ if inspect.ismodule(getattr(leastcut, name))}
     assert not [name for name in modules if find_spec(name) is not None]
 
 
@@ -285,7 +285,7 @@ def test_a_star_leaves_the_standard_library_alone():
     code = (
         "import sys, builtins, operator, types\n"
         "before = dict(globals())\n"
-        "from firstcut import *\n"
+        "from leastcut import *\n"
         "print([name for name in before if globals()[name] is not before[name]], partition)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -293,6 +293,6 @@ def test_a_star_leaves_the_standard_library_alone():
 
 
 def test_pages_are_made_by_a_module_that_nothing_else_loads():
-    code = "import sys, firstcut; firstcut.Partition; print('firstcut.notebook' in sys.modules)"
+    code = "import sys, leastcut; leastcut.Partition; print('leastcut.notebook' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from recorded_openml import Offline, Recorded, answers, network
 
-from firstcut import datasets
-from firstcut.cli import main
-from firstcut.paper.data import printed
-from firstcut.paper.data.sources import OPENML, WHERE
+from leastcut import datasets
+from leastcut.cli import main
+from leastcut.paper.data import printed
+from leastcut.paper.data.sources import OPENML, WHERE
 
 X = np.random.default_rng(0).integers(0, 100, size=(214, 9)).astype(float) / 8
 y = np.arange(214) % 6
 ANSWERS = answers(41, X, y)
 *PAGES, FILE = ANSWERS
-UNTRIED = r".*which could not be tried when firstcut was written"
+UNTRIED = r".*which could not be tried when leastcut was written"
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr("time.sleep", lambda _: None)
-    return tmp_path / "cache" / "firstcut" / "openml" / "glass.npz"
+    return tmp_path / "cache" / "leastcut" / "openml" / "glass.npz"
 
 
 def load(name="glass", **more):
@@ -61,7 +61,7 @@ def test_every_dataset_of_openml_can_be_downloaded(name, kept, monkeypatch):
     """In the paper's shape, but for most features of the images, which would take minutes."""
     n, n_features, c = printed.dataset_shape(name)
     few = min(n_features, 20)
-    monkeypatch.setattr("firstcut.paper.data.datasets.dataset_shape", lambda _: (n, few, c))
+    monkeypatch.setattr("leastcut.paper.data.datasets.dataset_shape", lambda _: (n, few, c))
     rng = np.random.default_rng(0)
     sent = rng.integers(0, 256, size=(n + (50 if name == "fashion" else 0), few)).astype(float)
     pages = answers(OPENML[name].data_id, sent, np.arange(len(sent)) % c)
@@ -183,7 +183,7 @@ def test_a_full_disk_costs_the_copy_and_not_the_dataset(kept, monkeypatch):
 
 
 def test_a_run_downloads_and_says_where_from(kept, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("firstcut.paper.runs.progress.LINE_SECONDS", 1e9)  # how far it is
+    monkeypatch.setattr("leastcut.paper.runs.progress.LINE_SECONDS", 1e9)  # how far it is
     what = ["--table", "datasets", "--datasets", "glass", "--jobs", "1"]
     with network(Recorded(ANSWERS)) as openml:
         assert main(["paper", "run", *what, "--out", str(tmp_path / "out")]) == 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import firstcut
+import leastcut
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -63,7 +63,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built):
     in_wheel, _, _ = built
     package = {name for name in in_wheel if ".dist-info/" not in name}
     assert package == sources()
-    assert "firstcut/py.typed" in package
+    assert "leastcut/py.typed" in package
     assert {Path(name).suffix for name in package} <= SUFFIXES
 
 
@@ -89,7 +89,7 @@ def test_links_of_the_readme_work_on_a_package_index(built):
 
 def test_metadata_tell_versions_and_extras(built):
     told = built[2]
-    assert told["Version"] == firstcut.__version__
+    assert told["Version"] == leastcut.__version__
     oldest = PROJECT["requires-python"].removeprefix(">=")
     versions = re.findall(r"Python :: (3\.\d+)", "\n".join(told.get_all("Classifier")))
     assert versions[0] == oldest
@@ -117,12 +117,12 @@ def test_the_recipe_requires_what_the_project_does():
         for extra, texts in PROJECT["optional-dependencies"].items()
         if extra not in NOT_FOR_USERS
         for text in texts
-        if not text.startswith("firstcut[")
+        if not text.startswith("leastcut[")
     }
     assert set(map(requirement, needs["run_constraints"])) == optional
     built_by = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
     assert set(needs["host"][2:]) == set(built_by["requires"])
-    assert recipe["context"]["version"] == firstcut.__version__
+    assert recipe["context"]["version"] == leastcut.__version__
     assert f">={recipe['context']['python_min']}" == PROJECT["requires-python"]
     assert recipe["about"]["summary"] == PROJECT["description"]
 
@@ -132,6 +132,6 @@ def test_the_citation_is_of_this_project():
     told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert told["title"] == PROJECT["name"]
     assert told["license"] == PROJECT["license"]
-    assert told["version"] == firstcut.__version__
+    assert told["version"] == leastcut.__version__
     assert told["abstract"].strip() == PROJECT["description"] + "."
     assert told["preferred-citation"]["doi"] == "10.1109/TNNLS.2023.3309871"

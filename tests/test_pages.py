@@ -2,7 +2,7 @@
 
 On a page all blocks of Python share their names, in the order in which they stand, and begin with
 those of ``names``. What a block prints is compared with the block of text that follows it, if one
-does; ``...`` there stands for anything. Lines of a console that begin with ``$ firstcut`` are run
+does; ``...`` there stands for anything. Lines of a console that begin with ``$ leastcut`` are run
 in the same folder, in which ``points.csv`` lies, and compared with the lines below them, if any.
 """
 
@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-import firstcut
-from firstcut.cli import main
+import leastcut
+from leastcut.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -51,7 +51,7 @@ LIBRARIES = {
 """What the code of a page needs beyond the package itself."""
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^\$ firstcut ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", re.MULTILINE)
+COMMAND = re.compile(r"^\$ leastcut ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -82,8 +82,8 @@ def run(kind: str, code: str, shared: dict[str, object], page: Path, line: int) 
 def names() -> dict[str, object]:
     """Return what pages may speak of without having made it: irises, their graph and classes."""
     X, y = load_iris(return_X_y=True)
-    S = firstcut.nearest_neighbors_graph(X)
-    return {"firstcut": firstcut, "np": np, "X": X, "y": y, "S": S, "labels": y}
+    S = leastcut.nearest_neighbors_graph(X)
+    return {"leastcut": leastcut, "np": np, "X": X, "y": y, "S": S, "labels": y}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -131,7 +131,7 @@ MEASURED = {
 
 def measured(head: str, families: dict[str, dict[str, dict[str, float]]]) -> list[str] | None:
     """Return the cells of a row of the comparison as they were measured, None of another row."""
-    plain = re.sub(r"firstcut, |effort=|[*`\"]", "", head)
+    plain = re.sub(r"leastcut, |effort=|[*`\"]", "", head)
     (*_, name) = [None, *(known for words, known in MEASURED.items() if plain.startswith(words))]
     if name is None:
         return None

@@ -8,21 +8,21 @@ from conftest import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.paper.data import printed
-from firstcut.paper.report.certified import PROVEN, certificates, gap, unreachable
-from firstcut.paper.report.findings import checks
-from firstcut.paper.report.page_contents import contents
-from firstcut.paper.report.reasons import UNREACHABLE, reasons
-from firstcut.paper.report.settings import settings
-from firstcut.paper.report.tables import TABLES
-from firstcut.paper.runs import small_graphs
-from firstcut.paper.runs.certificates import certificate, rounded_down
-from firstcut.paper.runs.experiments import TINY, Scope, cells
-from firstcut.paper.runs.methods import CERTIFIED, FIRST_ORDER
-from firstcut.paper.runs.protocol import Problem, problem
-from firstcut.paper.runs.records import Store
-from firstcut.paper.runs.running import run
+import leastcut
+from leastcut.paper.data import printed
+from leastcut.paper.report.certified import PROVEN, certificates, gap, unreachable
+from leastcut.paper.report.findings import checks
+from leastcut.paper.report.page_contents import contents
+from leastcut.paper.report.reasons import UNREACHABLE, reasons
+from leastcut.paper.report.settings import settings
+from leastcut.paper.report.tables import TABLES
+from leastcut.paper.runs import small_graphs
+from leastcut.paper.runs.certificates import certificate, rounded_down
+from leastcut.paper.runs.experiments import TINY, Scope, cells
+from leastcut.paper.runs.methods import CERTIFIED, FIRST_ORDER
+from leastcut.paper.runs.protocol import Problem, problem
+from leastcut.paper.runs.records import Store
+from leastcut.paper.runs.running import run
 
 NOTHING_PRINTED_BELOW = "No cut value that the paper prints is below the certified bound"
 NOTHING_BELOW = "No cut on record, of any method and seed, is below the certified bound"
@@ -43,13 +43,13 @@ def test_the_optimum_lies_between_bound_and_value(cut, time_limit):
     """Whatever the time and the labels; with time enough all three are the same."""
     parts = small_graphs.bipartitions(7)
     for graph in small_graphs.random_graphs(5, 7, seed=3):
-        optimum = min(firstcut.cut_value(graph, part, cut) for part in parts)
-        relaxation = firstcut.relax(graph, 2, cut, random_state=0)
+        optimum = min(leastcut.cut_value(graph, part, cut) for part in parts)
+        relaxation = leastcut.relax(graph, 2, cut, random_state=0)
         shared = Problem("small", cut, graph, relaxation, np.zeros(7, dtype=int), 0.0)
         found = certificate(shared, parts[0], time_limit, seed=0)
         assert found["bound"] <= optimum <= found["value"] * (1.0 + 1e-12)
         assert found["relaxed"] <= optimum * (1.0 + 1e-12)
-        assert found["value"] == pytest.approx(firstcut.cut_value(graph, found["labels"], cut))
+        assert found["value"] == pytest.approx(leastcut.cut_value(graph, found["labels"], cut))
         if time_limit:
             assert gap(found) < PROVEN
 
@@ -82,7 +82,7 @@ def test_certificates_of_the_tiny_table_are_its_optima(name):
     load_dataset("usps")
     for cut in printed.CUT_TITLES:
         shared = problem(name, cut, None)
-        best = firstcut.exact_partition(shared.graph, 2, cut)
+        best = leastcut.exact_partition(shared.graph, 2, cut)
         found = certificate(shared, best.labels, 60.0, seed=0)
         assert gap(found) < PROVEN
         assert found["bound"] <= best.cut_value

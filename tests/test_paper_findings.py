@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firstcut.paper.data import printed
-from firstcut.paper.report import reasons as why
-from firstcut.paper.report.claims import claims
-from firstcut.paper.report.evidence import evidence
-from firstcut.paper.report.findings import checks, stable_datasets
-from firstcut.paper.report.flaws_measured import flaws_measured, iterations_needed
-from firstcut.paper.report.flaws_of_the_paper import FLAWS
-from firstcut.paper.report.flaws_of_the_theory import flaws_of_the_theory
-from firstcut.paper.report.page_contents import ORDER, all_flaws, contents
-from firstcut.paper.report.reasons import reasons
-from firstcut.paper.report.summary import UNEXPLAINED, summary
-from firstcut.paper.report.tables import TABLES
-from firstcut.paper.report.tables.by_method import NOT_PRINTED
-from firstcut.paper.report.tallies import places, tallies
-from firstcut.paper.report.traces import (
+from leastcut.paper.data import printed
+from leastcut.paper.report import reasons as why
+from leastcut.paper.report.claims import claims
+from leastcut.paper.report.evidence import evidence
+from leastcut.paper.report.findings import checks, stable_datasets
+from leastcut.paper.report.flaws_measured import flaws_measured, iterations_needed
+from leastcut.paper.report.flaws_of_the_paper import FLAWS
+from leastcut.paper.report.flaws_of_the_theory import flaws_of_the_theory
+from leastcut.paper.report.page_contents import ORDER, all_flaws, contents
+from leastcut.paper.report.reasons import reasons
+from leastcut.paper.report.summary import UNEXPLAINED, summary
+from leastcut.paper.report.tables import TABLES
+from leastcut.paper.report.tables.by_method import NOT_PRINTED
+from leastcut.paper.report.tallies import places, tallies
+from leastcut.paper.report.traces import (
     NOT_FOUND,
     OTHER_METHOD,
     OTHER_VALUE,
@@ -32,13 +32,13 @@ from firstcut.paper.report.traces import (
     SAME_METHOD,
     traces,
 )
-from firstcut.paper.runs.experiments import (
+from leastcut.paper.runs.experiments import (
     EVIDENCE,
     EXPERIMENTS,
     Scope,
     cells,
 )
-from firstcut.paper.runs.methods import (
+from leastcut.paper.runs.methods import (
     DIRECT,
     FIRST_ORDER,
     IMPROVED,
@@ -52,8 +52,8 @@ from firstcut.paper.runs.methods import (
     sign_choices,
     single_starts,
 )
-from firstcut.paper.runs.records import Store
-from firstcut.paper.runs.running import run
+from leastcut.paper.runs.records import Store
+from leastcut.paper.runs.running import run
 
 KM = (0.0154, 0.7135, 0.4195)
 KM_NORM = (0.0402, 0.7303, 0.4214)

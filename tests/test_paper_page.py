@@ -15,22 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_records import as_printed, measured_on_wine
 
-import firstcut
-from firstcut.page_design.numbers import number_text
-from firstcut.page_design.palette import PALETTE
-from firstcut.paper.data import printed
-from firstcut.paper.report.drawing import save, svg_panels
-from firstcut.paper.report.figures import FIGURES
-from firstcut.paper.report.formats import MARKS, escaped
-from firstcut.paper.report.html_page import write_html
-from firstcut.paper.report.markdown_page import write_markdown
-from firstcut.paper.report.page_contents import contents
+import leastcut
+from leastcut.page_design.numbers import number_text
+from leastcut.page_design.palette import PALETTE
+from leastcut.paper.data import printed
+from leastcut.paper.report.drawing import save, svg_panels
+from leastcut.paper.report.figures import FIGURES
+from leastcut.paper.report.formats import MARKS, escaped
+from leastcut.paper.report.html_page import write_html
+from leastcut.paper.report.markdown_page import write_markdown
+from leastcut.paper.report.page_contents import contents
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 TEMPLATES = tuple(
-    Path(firstcut.__file__).parent / room / "templates" for room in ("page_design", "paper/report")
+    Path(leastcut.__file__).parent / room / "templates" for room in ("page_design", "paper/report")
 )
 COLOR = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 TELEPHONE = 390

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from firstcut.paper.runs.records import Store, environment, key_of
+from leastcut.paper.runs.records import Store, environment, key_of
 
 
 def record(seed=0, dataset="wine", **more):
@@ -82,7 +82,7 @@ def test_the_same_run_counts_once(tmp_path):
 
 WRITER = """
 import sys
-from firstcut.paper.runs.records import Store, key_of
+from leastcut.paper.runs.records import Store, key_of
 store = Store(sys.argv[1])
 known = store.keys()
 for seed in range(100_000):

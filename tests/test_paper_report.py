@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from paper_records import Texts, as_printed, measured_on_wine
 
-import firstcut
-from firstcut.paper.data import printed
-from firstcut.paper.report.figures import FIGURES
-from firstcut.paper.report.formats import FORMATS
-from firstcut.paper.report.html_page import write_html
-from firstcut.paper.report.markdown_page import write_markdown
-from firstcut.paper.report.page_contents import ORDER, contents
-from firstcut.paper.report.table import Entry, Section, Table
-from firstcut.paper.report.tables import TABLES
-from firstcut.paper.runs.methods import METHODS, PARTITION
+import leastcut
+from leastcut.paper.data import printed
+from leastcut.paper.report.figures import FIGURES
+from leastcut.paper.report.formats import FORMATS
+from leastcut.paper.report.html_page import write_html
+from leastcut.paper.report.markdown_page import write_markdown
+from leastcut.paper.report.page_contents import ORDER, contents
+from leastcut.paper.report.table import Entry, Section, Table
+from leastcut.paper.report.tables import TABLES
+from leastcut.paper.runs.methods import METHODS, PARTITION
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_the_papers_tables_have_its_numbers():
 
 
 def test_a_table_is_found_by_the_papers_number_in_the_tree():
-    folder = Path(firstcut.__file__).parent / "paper" / "report" / "tables"
+    folder = Path(leastcut.__file__).parent / "paper" / "report" / "tables"
     for position, number in enumerate(("I", "II", "III", "IV", "V"), start=1):
         (file,) = folder.glob(f"table_{position}_*.py")
         assert f"Table {number} of the paper" in file.read_text(encoding="utf-8").splitlines()[0]
@@ -264,5 +264,5 @@ def test_the_markdown_page_has_its_tables_and_figures_beside_it(measured, tmp_pa
         assert f"![{figure.title}](../results/{name}.svg)" in text
         assert (folder / f"{name}.svg").exists()
         assert (folder / f"{name}.png").exists()
-    assert "export FIRSTCUT_DATA=" in text
-    assert f"firstcut paper report --out {folder} --markdown {page}" in text
+    assert "export LEASTCUT_DATA=" in text
+    assert f"leastcut paper report --out {folder} --markdown {page}" in text

@@ -14,27 +14,27 @@ ROOMS = ("data", "runs", "report")
 """Every room may import from itself and from those before it."""
 
 OUTSIDE = {
-    "firstcut.validation",
-    "firstcut.threads",
-    "firstcut.optional_packages",
-    "firstcut.page_design.figures",
-    "firstcut.page_design.numbers",
-    "firstcut.page_design.palette",
-    "firstcut.page_design.templating",
-    "firstcut.files.mat_files",
-    "firstcut.files.whole_files",
-    "firstcut.cuts.indicator",
+    "leastcut.validation",
+    "leastcut.threads",
+    "leastcut.optional_packages",
+    "leastcut.page_design.figures",
+    "leastcut.page_design.numbers",
+    "leastcut.page_design.palette",
+    "leastcut.page_design.templating",
+    "leastcut.files.mat_files",
+    "leastcut.files.whole_files",
+    "leastcut.cuts.indicator",
 }
-OUTSIDE |= {"firstcut.short_reprs", "firstcut.notebook", "firstcut.progress"}
+OUTSIDE |= {"leastcut.short_reprs", "leastcut.notebook", "leastcut.progress"}
 """What the reproduction may use of the package besides its public names."""
 
 
-FILES = {module: path for module, path in MODULES.items() if module.startswith("firstcut.paper")}
+FILES = {module: path for module, path in MODULES.items() if module.startswith("leastcut.paper")}
 
 
 def inside(path: Path) -> set[str]:
     """The modules of the reproduction that a file imports."""
-    return {name for name in modules_imported(path) if name.startswith("firstcut.paper")}
+    return {name for name in modules_imported(path) if name.startswith("leastcut.paper")}
 
 
 def room_of(module: str) -> str:
@@ -56,9 +56,9 @@ def test_imports_go_downwards(module):
 
 @pytest.mark.parametrize("module", FILES)
 def test_of_the_package_only_public_names_are_used(module):
-    public = {f"firstcut.{name}" for name in PUBLIC}
+    public = {f"leastcut.{name}" for name in PUBLIC}
     for name in imports_of(FILES[module]):
-        if name.startswith("firstcut.") and not name.startswith("firstcut.paper"):
+        if name.startswith("leastcut.") and not name.startswith("leastcut.paper"):
             assert name in public | OUTSIDE or name.rpartition(".")[0] in OUTSIDE, (
                 f"{module} imports {name}"
             )
@@ -66,7 +66,7 @@ def test_of_the_package_only_public_names_are_used(module):
 
 def test_the_doors_are_used_from_outside_only():
     for module, path in FILES.items():
-        doors = {name for name in imports_of(path) if name.startswith("firstcut.datasets")}
+        doors = {name for name in imports_of(path) if name.startswith("leastcut.datasets")}
         assert not doors, f"{module} goes through the public door"
 
 

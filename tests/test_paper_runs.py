@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import firstcut
-from firstcut.paper.data import printed
-from firstcut.paper.report.figures import FIGURES
-from firstcut.paper.report.tables import TABLES
-from firstcut.paper.runs import measure, progress, repeated
-from firstcut.paper.runs.experiments import (
+import leastcut
+from leastcut.paper.data import printed
+from leastcut.paper.report.figures import FIGURES
+from leastcut.paper.report.tables import TABLES
+from leastcut.paper.runs import measure, progress, repeated
+from leastcut.paper.runs.experiments import (
     EXPERIMENTS,
     EXPERIMENTS_OF_FIGURE,
     EXPERIMENTS_OF_TABLE,
@@ -29,18 +29,18 @@ from firstcut.paper.runs.experiments import (
     Scope,
     cells,
 )
-from firstcut.paper.runs.labellers import hash_of
-from firstcut.paper.runs.methods import FIXED, columns
-from firstcut.paper.runs.protocol import problem
-from firstcut.paper.runs.records import Store, key_of
-from firstcut.paper.runs.repeated import (
+from leastcut.paper.runs.labellers import hash_of
+from leastcut.paper.runs.methods import FIXED, columns
+from leastcut.paper.runs.protocol import problem
+from leastcut.paper.runs.records import Store, key_of
+from leastcut.paper.runs.repeated import (
     any_labels,
     for_many_seeds,
     for_many_signs,
     options_of,
     signs,
 )
-from firstcut.paper.runs.running import run
+from leastcut.paper.runs.running import run
 
 SMALL = Scope(("wine",), n_seeds=1, n_batches=1, batch=3, n_searched=20)
 
@@ -143,7 +143,7 @@ def test_other_signs_are_eigenvectors_of_other_signs():
             operator_product=None,
         )
         assert turned.node_weights is shared.relaxation.node_weights
-        alone = firstcut.discretize(turned, "unscaled_rotation", random_state=0)
+        alone = leastcut.discretize(turned, "unscaled_rotation", random_state=0)
         assert partition == hash_of(alone.labels)
 
 
@@ -165,13 +165,13 @@ def test_what_is_recorded_is_not_run_again(tmp_path, monkeypatch):
     def fail(*_):
         raise AssertionError("run again")
 
-    monkeypatch.setattr("firstcut.paper.runs.workers.measure", fail)
+    monkeypatch.setattr("leastcut.paper.runs.workers.measure", fail)
     again = run(wanted, Store(tmp_path), progress=False)
     assert (again.finished, again.resumed, again.failed) == (0, len(wanted), [])
 
 
 def test_missing_datasets_are_left_out_and_named(tmp_path, monkeypatch):
-    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nothing"))
     wanted = cells(("datasets",), Scope(("jaffe", "wine"), n_seeds=1))
     summary = run(wanted, Store(tmp_path), progress=False)
@@ -192,7 +192,7 @@ def test_one_bad_cell_does_not_cost_the_others(tmp_path, monkeypatch):
 def start(folder, *more):
     command = ["paper", "run", "--table", "objective", "--datasets", "wine", "--seeds", "40"]
     return subprocess.Popen(
-        [sys.executable, "-m", "firstcut.cli", *command, *more, "--out", str(folder)],
+        [sys.executable, "-m", "leastcut.cli", *command, *more, "--out", str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,14 +8,14 @@ from conftest import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-import firstcut
-from firstcut.cuts import indicator
-from firstcut.paper.data import printed
-from firstcut.paper.report.flaws_of_the_paper import FLAWS
-from firstcut.paper.runs import implication, small_graphs
-from firstcut.paper.runs.protocol import Problem
-from firstcut.paper.runs.repeated import any_labels
-from firstcut.paper.runs.theorems import corollary, first_theorem, gradient_term, second_theorem
+import leastcut
+from leastcut.cuts import indicator
+from leastcut.paper.data import printed
+from leastcut.paper.report.flaws_of_the_paper import FLAWS
+from leastcut.paper.runs import implication, small_graphs
+from leastcut.paper.runs.protocol import Problem
+from leastcut.paper.runs.repeated import any_labels
+from leastcut.paper.runs.theorems import corollary, first_theorem, gradient_term, second_theorem
 
 
 @pytest.mark.parametrize("n_nodes", [3, 5, 7])
@@ -30,7 +30,7 @@ def test_values_and_distances_are_those_of_the_definitions(n_nodes):
         for g, graph in enumerate(graphs):
             laplacian = np.diag(graph.sum(axis=1)) - graph
             for p, part in enumerate(parts):
-                assert values[g, p] == pytest.approx(firstcut.cut_value(graph, part, "ratio"))
+                assert values[g, p] == pytest.approx(leastcut.cut_value(graph, part, "ratio"))
                 goal = indicator(part, np.ones(n_nodes))
                 target = vectors[g] - eta * laplacian @ vectors[g]
                 left, _, right = np.linalg.svd(target.T @ goal)
@@ -92,13 +92,13 @@ def test_the_paper_contradicts_that_its_method_is_always_smallest():
 def test_the_theorems_hold_where_everything_is_known(cut):
     parts = small_graphs.bipartitions(7)
     for graph in small_graphs.random_graphs(20, 7, seed=2):
-        relaxation = firstcut.relax(graph, 2, cut, random_state=0)
+        relaxation = leastcut.relax(graph, 2, cut, random_state=0)
         problem = Problem("small", cut, graph, relaxation, np.zeros(7, dtype=int), 0.0)
         overlaps = [
             indicator(p, relaxation.node_weights).T @ relaxation.eigenvectors for p in parts
         ]
         nearest = parts[np.argmax([np.linalg.norm(m, "nuc") for m in overlaps])]
-        best = parts[np.argmin([firstcut.cut_value(graph, p, cut) for p in parts])]
+        best = parts[np.argmin([leastcut.cut_value(graph, p, cut) for p in parts])]
         measured = second_theorem(problem, best, nearest)
         assert measured["rho2_best"] <= measured["limit"]
         first = first_theorem(problem, best)
@@ -114,11 +114,11 @@ def test_what_is_said_of_the_gradient_holds_for_every_partition(graph, c, seed):
     """The cut is Σλ + ⟨Δ, ∇⟩ + ⟨Δ, A Δ⟩, and the middle term is at most λ_c ‖Δ‖², never above 0."""
     labels = any_labels(len(graph), c, seed)
     for cut in ("ratio", "normalized"):
-        relaxation = firstcut.relax(graph, c, cut, random_state=0)
+        relaxation = leastcut.relax(graph, c, cut, random_state=0)
         problem = Problem("small", cut, graph, relaxation, labels, 0.0)
         found = gradient_term(problem, labels, labels)
         whole = relaxation.eigenvalues.sum() + found["inner"] + found["second"]
-        assert whole == pytest.approx(firstcut.cut_value(graph, labels, cut), abs=1e-9)
+        assert whole == pytest.approx(leastcut.cut_value(graph, labels, cut), abs=1e-9)
         assert found["inner"] <= 1e-9
         assert found["share"] <= 1.0 + 1e-6
         assert found["share"] == found["share_best"]
@@ -129,7 +129,7 @@ def test_what_is_said_of_the_gradient_holds_for_every_partition(graph, c, seed):
 
 @given(graphs(min_nodes=6, max_nodes=9, connected=True), st.integers(2, 4))
 def test_the_corollary_is_never_broken(graph, c):
-    relaxation = firstcut.relax(graph, c, "ratio", random_state=0)
+    relaxation = leastcut.relax(graph, c, "ratio", random_state=0)
     problem = Problem("small", "ratio", graph, relaxation, np.zeros(len(graph), dtype=int), 0.0)
     found = corollary(problem, [any_labels(len(graph), c, seed) for seed in range(30)])
     assert found["broken"] == 0
@@ -148,11 +148,11 @@ def test_the_terms_of_all_partitions_are_those_of_each():
     (graph,) = small_graphs.random_graphs(1, 6, seed=4)
     rows = implication.partitions(6, 3)
     goals = np.array([indicator(row, np.ones(6)) for row in rows])
-    relaxation = firstcut.relax(graph, 3, "ratio", random_state=0)
+    relaxation = leastcut.relax(graph, 3, "ratio", random_state=0)
     problem = Problem("small", "ratio", graph, relaxation, np.zeros(6, dtype=int), 0.0)
     for row, cut, distance, inner in zip(rows, *implication.terms(graph, goals), strict=True):
         found = gradient_term(problem, row, row)
-        assert cut == pytest.approx(firstcut.cut_value(graph, row, "ratio"))
+        assert cut == pytest.approx(leastcut.cut_value(graph, row, "ratio"))
         assert distance**2 == pytest.approx(found["distance"], abs=1e-9)
         assert inner == pytest.approx(found["inner"], abs=1e-9)
 

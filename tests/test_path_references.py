@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from test_cut_path import random_graph
 from test_number_of_clusters import planted
 
-import firstcut
-from firstcut import EFFORTS, SpectralClustering
-from firstcut.cuts import as_problem
-from firstcut.partitioning.auto_number import auto_number
-from firstcut.partitioning.cut_path import (
+import leastcut
+from leastcut import EFFORTS, SpectralClustering
+from leastcut.cuts import as_problem
+from leastcut.partitioning.auto_number import auto_number
+from leastcut.partitioning.cut_path import (
     _seed,
     check_numbers,
     choice_of,
@@ -26,10 +26,10 @@ from firstcut.partitioning.cut_path import (
     pairs_of_path,
     said,
 )
-from firstcut.partitioning.number_of_clusters import Choice, choose_number
-from firstcut.partitioning.path_search import _intersections, _Path, merged, path_partitions
-from firstcut.partitioning.refinement import refine_problem
-from firstcut.relaxation.relax import relax_problem
+from leastcut.partitioning.number_of_clusters import Choice, choose_number
+from leastcut.partitioning.path_search import _intersections, _Path, merged, path_partitions
+from leastcut.partitioning.refinement import refine_problem
+from leastcut.relaxation.relax import relax_problem
 
 CUTS = ["normalized", "ratio"]
 ROUNDS = {"fast": 1, "auto": 1, "balanced": 8}
@@ -338,12 +338,12 @@ def test_a_small_graph_has_no_more_numbers_than_nodes():
 
 def test_an_automatic_number_is_the_same_by_every_way():
     S = planted(120, 3, 14, 0.85, seed=2)
-    found = firstcut.partition(S, "auto", random_state=0)
+    found = leastcut.partition(S, "auto", random_state=0)
     assert found.labels.max() + 1 == automatic(S)[0]
     model = SpectralClustering("auto", affinity="precomputed", random_state=0).fit(S)
     assert (
         model.n_clusters_
-        == firstcut.cut_path(S, range(1, 21), affinity="precomputed", random_state=0).best
+        == leastcut.cut_path(S, range(1, 21), affinity="precomputed", random_state=0).best
         == automatic(S)[0]
         == 3
     )

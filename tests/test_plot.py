@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-import firstcut
-from firstcut import plot
-from firstcut.page_design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
-from firstcut.plot.canvas import cluster_looks
-from firstcut.plot.clusters import clusters_of
-from firstcut.plot.embedded_nodes import corner_order, corner_points
-from firstcut.plot.graph_layout import layout
-from firstcut.plot.ordered_affinities import MOST_CELLS, mean_cells
+import leastcut
+from leastcut import plot
+from leastcut.page_design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
+from leastcut.plot.canvas import cluster_looks
+from leastcut.plot.clusters import clusters_of
+from leastcut.plot.embedded_nodes import corner_order, corner_points
+from leastcut.plot.graph_layout import layout
+from leastcut.plot.ordered_affinities import MOST_CELLS, mean_cells
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import style  # noqa: E402
@@ -41,19 +41,19 @@ METHODS = ("kmeans", "cluster_qr", "partition")
 def things():
     """What every sort of picture is drawn from."""
     X, _ = make_blobs(120, centers=4, cluster_std=0.8, random_state=3)
-    model = firstcut.SpectralClustering("auto", random_state=0, max_clusters=8).fit(X)
+    model = leastcut.SpectralClustering("auto", random_state=0, max_clusters=8).fit(X)
     told = []
     karate = nx.karate_club_graph()
     S = sp.csr_array(nx.to_scipy_sparse_array(karate, dtype=float))
-    firstcut.certify(S, firstcut.partition(S, 2, random_state=0).labels, callback=told.append)
-    compared = firstcut.compare(model.affinity_matrix_, 4, methods=METHODS, random_state=0)
+    leastcut.certify(S, leastcut.partition(S, 2, random_state=0).labels, callback=told.append)
+    compared = leastcut.compare(model.affinity_matrix_, 4, methods=METHODS, random_state=0)
     return {"path": model, "clusters": model, "comparison": compared, "proof": told}
 
 
 @pytest.fixture(scope="module")
 def karate():
     graph = nx.karate_club_graph()
-    return graph, firstcut.partition(graph, 4, random_state=0)
+    return graph, leastcut.partition(graph, 4, random_state=0)
 
 
 def contrast(one, other):
@@ -124,9 +124,9 @@ def test_every_public_picture_is_in_the_list():
 
 
 WITHOUT_STATE = """
-import sys, firstcut
+import sys, leastcut
 S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-found = firstcut.partition(S, 2, random_state=0)
+found = leastcut.partition(S, 2, random_state=0)
 assert "matplotlib" not in sys.modules
 {before}
 ax = found.plot(S)
@@ -166,7 +166,7 @@ def test_a_missing_matplotlib_is_told_with_the_command_that_brings_it(monkeypatc
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     graph, found = karate
-    with pytest.raises(ImportError, match=r"Pictures need matplotlib.*firstcut\[plot\]"):
+    with pytest.raises(ImportError, match=r"Pictures need matplotlib.*leastcut\[plot\]"):
         plot.sizes(found, graph)
 
 
@@ -181,7 +181,7 @@ def test_shares_are_terms_of_the_cut_value(seed, n, cut):
     S = sp.csr_array(S + S.T + sp.diags_array(np.ones(n)))
     labels = np.concatenate([[0, 1, 2], rng.integers(3, size=n - 3)])
     clusters = clusters_of(labels, S, cut)
-    value = firstcut.cut_value(S, labels, cut)
+    value = leastcut.cut_value(S, labels, cut)
     assert clusters.cut_value == pytest.approx(value)
     assert clusters.shares.sum() == pytest.approx(1.0 if value > 0 else 0.0)
     assert ((clusters.inside >= 0) & (clusters.inside <= 1 + 1e-12)).all()
@@ -374,14 +374,14 @@ def test_many_clusters_are_points_with_the_same_numbers(karate):
 
 def test_nodes_without_edges_and_directed_graphs_are_drawn_as_they_were_cut():
     X, _ = make_blobs(30, centers=2, random_state=0)
-    S = firstcut.nearest_neighbors_graph(X, 4)
+    S = leastcut.nearest_neighbors_graph(X, 4)
     lonely = sp.csr_array(sp.block_diag([S, sp.csr_array((2, 2))]))
     with pytest.warns(UserWarning, match="no edges"):
-        model = firstcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(lonely)
+        model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(lonely)
     for kind in ("embedding", "affinity", "sizes", "graph"):
         assert model.plot(kind).get_title()
     directed = nx.DiGraph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])
-    found = firstcut.partition(directed, 2, symmetrize="mean", random_state=0)
+    found = leastcut.partition(directed, 2, symmetrize="mean", random_state=0)
     assert plot.graph(found, directed, symmetrize="mean").get_title().startswith("2 clusters: 1 of")
     with pytest.raises(ValueError, match="symmetrize"):
         plot.graph(found, directed)
@@ -394,12 +394,12 @@ def test_nodes_without_edges_and_directed_graphs_are_drawn_as_they_were_cut():
         (lambda S, y: plot.sizes(y[:3], S), ValueError, r"each of the 6 nodes.*shape \(3,\)"),
         (lambda S, y: plot.sizes(y + 0.5, S), ValueError, "type float64"),
         (lambda S, y: plot.sizes(y, S, cut="norm"), ValueError, "cut='norm' is not known"),
-        (lambda S, y: plot.sizes(firstcut.SpectralClustering()), ValueError, "call fit first"),
+        (lambda S, y: plot.sizes(leastcut.SpectralClustering()), ValueError, "call fit first"),
         (lambda S, y: plot.embedding(y, S, view="up"), ValueError, "'corners', 'eigenvectors'"),
         (lambda S, y: plot.embedding(y[:2], S[:2, :2]), ValueError, "it takes three"),
         (lambda S, y: plot.graph(y, S, [[0, 0]]), ValueError, r"of shape \(6, 2\)"),
         (lambda S, y: plot.graph(y, S, np.full((6, 2), np.nan)), ValueError, "NaN"),
-        (lambda S, y: plot.evidence(y), TypeError, "firstcut.cut_path makes one"),
+        (lambda S, y: plot.evidence(y), TypeError, "leastcut.cut_path makes one"),
         (lambda S, y: plot.closing_in([]), ValueError, "callback=told.append"),
     ],
 )
@@ -422,7 +422,7 @@ def test_a_graph_too_large_to_draw_names_the_pictures_that_are_not():
 
 def test_an_estimator_without_a_path_says_how_to_have_one():
     X, _ = make_blobs(30, centers=2, random_state=0)
-    model = firstcut.SpectralClustering(2, random_state=0).fit(X)
+    model = leastcut.SpectralClustering(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="n_clusters='auto'"):
         model.plot("evidence")
 

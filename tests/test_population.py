@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from conftest import ring
 
-from firstcut.cuts import as_problem
-from firstcut.partitioning import population
-from firstcut.partitioning.efforts import EFFORTS
-from firstcut.partitioning.levels import Coarsening
-from firstcut.partitioning.passes import Trial
-from firstcut.partitioning.population import Population
+from leastcut.cuts import as_problem
+from leastcut.partitioning import population
+from leastcut.partitioning.efforts import EFFORTS
+from leastcut.partitioning.levels import Coarsening
+from leastcut.partitioning.passes import Trial
+from leastcut.partitioning.population import Population
 
 WORK = 1000
 """What every pass costs in a population whose passes are scripted."""

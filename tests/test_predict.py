@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
-from firstcut import SpectralClustering, cut_value
+from leastcut import SpectralClustering, cut_value
 
 AFFINITIES = ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf", "laplacian"]
 

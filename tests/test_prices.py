@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
-import firstcut
-from firstcut.certification.prices import MARGIN, PriceBound, _scratch, _with_reverse
-from firstcut.cuts import as_problem
-from firstcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
-from firstcut.kernels.minimum_cut import minimum_cut
+import leastcut
+from leastcut.certification.prices import MARGIN, PriceBound, _scratch, _with_reverse
+from leastcut.cuts import as_problem
+from leastcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
+from leastcut.kernels.minimum_cut import minimum_cut
 
 
 def drawn(seed: int, n: int) -> tuple[np.ndarray, np.random.Generator]:
@@ -91,7 +91,7 @@ def test_the_search_finds_the_cheapest_of_all_sets(seed, n, t, slice_size):
 def test_no_bound_is_above_the_optimum(seed, n, c, power):
     S, rng = drawn(seed, n)
     cut = rng.uniform(0.01, 1.0, size=n) ** 3 * 10.0**power
-    best = firstcut.exact_partition(S, c, cut)
+    best = leastcut.exact_partition(S, c, cut)
     problem = as_problem(S, cut)
     for labels in (best.labels, rng.permutation(np.arange(n) % c)):
         bound, before = PriceBound(problem, c, labels), 0.0
@@ -108,8 +108,8 @@ def test_no_bound_is_above_the_optimum(seed, n, c, power):
 def test_well_separated_clusters_are_proven_best(cut, power):
     """Real data of three clusters whose boundaries weigh less than a node; in any units."""
     data = load_wine().data
-    S = firstcut.adaptive_neighbors_graph(data / data.max(), n_neighbors=10) * 10.0**power
-    found = firstcut.partition(S, 3, cut, random_state=0)
+    S = leastcut.adaptive_neighbors_graph(data / data.max(), n_neighbors=10) * 10.0**power
+    found = leastcut.partition(S, 3, cut, random_state=0)
     bound = PriceBound(as_problem(S, cut), 3, found.labels)
     while bound.improve(target=found.cut_value * (1.0 - 1e-7)):
         pass
@@ -119,8 +119,8 @@ def test_well_separated_clusters_are_proven_best(cut, power):
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 def test_bounds_of_real_data_never_fall_nor_pass_the_value(load):
     data = load()
-    S = firstcut.adaptive_neighbors_graph(data.data / data.data.max(axis=0), n_neighbors=10)
-    found = firstcut.partition(S, 3, random_state=0)
+    S = leastcut.adaptive_neighbors_graph(data.data / data.data.max(axis=0), n_neighbors=10)
+    found = leastcut.partition(S, 3, random_state=0)
     bound, before = PriceBound(as_problem(S), 3, found.labels), 0.0
     while bound.improve():
         assert before <= bound.bound <= found.cut_value * (1.0 + MARGIN)

@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse as sp
 from conftest import load_dataset
 
-import firstcut
-from firstcut.paper.data.printed import tables
+import leastcut
+from leastcut.paper.data.printed import tables
 
 SR = [
-    *((name, cut) for name in ("JAFFE", "COIL20", "MSRA", "SEGMENT") for cut in firstcut.CUTS),
+    *((name, cut) for name in ("JAFFE", "COIL20", "MSRA", "SEGMENT") for cut in leastcut.CUTS),
     ("GLASS", "ratio"),
     ("USPS", "normalized"),
 ]
@@ -21,16 +21,16 @@ SR = [
 
 
 @cache
-def relaxed(name: str, cut: str) -> tuple[sp.csr_array, firstcut.Relaxation]:
+def relaxed(name: str, cut: str) -> tuple[sp.csr_array, leastcut.Relaxation]:
     X, y = load_dataset(name.lower())
-    graph = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
-    return graph, firstcut.relax(graph, int(y.max()) + 1, cut, random_state=0)
+    graph = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    return graph, leastcut.relax(graph, int(y.max()) + 1, cut, random_state=0)
 
 
 @pytest.mark.parametrize(("name", "cut"), SR)
 def test_the_printed_sr_is_the_unscaled_rotation(name, cut):
     graph, relaxation = relaxed(name, cut)
-    found = firstcut.discretize(relaxation, "unscaled_rotation", graph=graph)
+    found = leastcut.discretize(relaxation, "unscaled_rotation", graph=graph)
     assert round(found.cut_value, 4) == tables()["objective"][name][cut]["SR"]
 
 
@@ -38,8 +38,8 @@ def test_unit_rows_meet_fewer_of_them():
     met = 0
     for name, cut in SR[:6]:
         graph, relaxation = relaxed(name, cut)
-        found = firstcut.discretize(relaxation, "rotation", random_state=0)
-        value = firstcut.cut_value(graph, found.labels, cut)
+        found = leastcut.discretize(relaxation, "rotation", random_state=0)
+        value = leastcut.cut_value(graph, found.labels, cut)
         met += round(value, 4) == tables()["objective"][name][cut]["SR"]
     assert met <= 3
 
@@ -49,7 +49,7 @@ def test_signs_decide_what_the_unscaled_rotation_finds():
     graph, relaxation = relaxed("WINE", "normalized")
     values = {
         round(
-            firstcut.discretize(
+            leastcut.discretize(
                 relaxation, "unscaled_rotation", graph=graph, rotation=np.diag([a, b, c])
             ).cut_value,
             4,
@@ -67,7 +67,7 @@ def test_improved_rotation_from_the_identity_ends_at_the_printed_value():
     graph, relaxation = relaxed("SEGMENT", "normalized")
     rng = np.random.default_rng(0)
     for _ in range(5):
-        found = firstcut.discretize(
+        found = leastcut.discretize(
             relaxation,
             "improved_rotation",
             graph=graph,

@@ -11,11 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from wide_spans import Rational, wide_problems
 
-import firstcut
-from firstcut.cuts import CUTS, Cut, as_cut, as_problem, indicator
-from firstcut.graph import as_graph
-from firstcut.partitioning.levels import build
-from firstcut.validation import number_by_appearance
+import leastcut
+from leastcut.cuts import CUTS, Cut, as_cut, as_problem, indicator
+from leastcut.graph import as_graph
+from leastcut.partitioning.levels import build
+from leastcut.validation import number_by_appearance
 
 SEEDS = st.integers(0, 999)
 
@@ -30,7 +30,7 @@ def test_a_named_cut_is_its_node_weights(cut, S, seed):
     problem = as_problem(S, cut)
     again = as_problem(S, problem.node_weights)
     labels = number_by_appearance(np.random.default_rng(seed).integers(3, size=len(S)))
-    assert problem.value(labels) == again.value(labels) == firstcut.cut_value(S, labels, cut)
+    assert problem.value(labels) == again.value(labels) == leastcut.cut_value(S, labels, cut)
     np.testing.assert_array_equal(problem.operator().toarray(), again.operator().toarray())
 
 
@@ -108,12 +108,12 @@ def test_all_of_the_range_is_answered(factor, cut):
     S = (np.ones((4, 4)) - np.eye(4)) * factor
     labels = np.array([0, 0, 1, 1])
     expected = float(Rational(S, cut).value(labels.tolist()))
-    assert firstcut.cut_value(S, labels, cut) == pytest.approx(expected, rel=1e-14)
+    assert leastcut.cut_value(S, labels, cut) == pytest.approx(expected, rel=1e-14)
     for found in (
-        firstcut.refine(S, labels, cut),
-        firstcut.partition(S, 2, cut, random_state=0),
-        firstcut.exact_partition(S, 2, cut),
-        firstcut.direct_cut(S, 2, cut, random_state=0),
+        leastcut.refine(S, labels, cut),
+        leastcut.partition(S, 2, cut, random_state=0),
+        leastcut.exact_partition(S, 2, cut),
+        leastcut.direct_cut(S, 2, cut, random_state=0),
     ):
         assert found.cut_value == pytest.approx(expected, rel=1e-14)
 
@@ -125,9 +125,9 @@ def test_a_kernel_down_to_denormals_is_in_range(loops, cut):
     S = np.exp(-((X - X.T) ** 2)) * (1.0 if loops else 1 - np.eye(40))
     assert 0 < S[S > 0].min() < np.finfo(float).tiny
     labels = np.arange(40) // 20
-    value = firstcut.cut_value(S, labels, cut)
+    value = leastcut.cut_value(S, labels, cut)
     assert value == pytest.approx(float(Rational(S, cut).value(labels.tolist())), rel=1e-12)
-    assert firstcut.refine(S, labels, cut).cut_value <= value
+    assert leastcut.refine(S, labels, cut).cut_value <= value
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_a_kernel_down_to_denormals_is_in_range(loops, cut):
 def test_what_is_out_of_range_is_told_on_entry(weight, loop, cut, words):
     S = np.full((3, 3), weight)
     S[np.diag_indices(3)] = loop
-    for verb in (firstcut.cut_value, firstcut.refine):
+    for verb in (leastcut.cut_value, leastcut.refine):
         with pytest.raises(ValueError, match=words):
             verb(S, [0, 0, 1], cut)
-    for verb in (firstcut.partition, firstcut.exact_partition, firstcut.direct_cut):
+    for verb in (leastcut.partition, leastcut.exact_partition, leastcut.direct_cut):
         with pytest.raises(ValueError, match=words):
             verb(S, 2, cut)
 

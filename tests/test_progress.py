@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-import firstcut
-from firstcut import progress
-from firstcut.certification.certify import certify_problem
-from firstcut.cuts import as_problem
-from firstcut.kernels import compile_time
-from firstcut.partitioning.path_search import PathProgress
+import leastcut
+from leastcut import progress
+from leastcut.certification.certify import certify_problem
+from leastcut.cuts import as_problem
+from leastcut.kernels import compile_time
+from leastcut.partitioning.path_search import PathProgress
 
 S = points_graph(500)
 X, _ = make_blobs(60, centers=3, cluster_std=2.0, random_state=1)
@@ -57,13 +57,13 @@ def stop_at(number, answer=True):
 @pytest.mark.parametrize("number", [1, 3, 6])
 def test_a_search_stops_with_its_best_so_far(number):
     stop = stop_at(number)
-    found = firstcut.partition(S, 5, effort="thorough", random_state=0, callback=stop)
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=stop)
     assert len(stop.told) == number
     assert found.cut_value == pytest.approx(stop.told[-1].cut_value, rel=1e-12)
-    assert found.cut_value == firstcut.cut_value(S, found.labels)
+    assert found.cut_value == leastcut.cut_value(S, found.labels)
     # The same place, the same answer; on any number of threads.
     for n_jobs in (1, 2):
-        again = firstcut.partition(
+        again = leastcut.partition(
             S, 5, effort="thorough", random_state=0, callback=stop_at(number), n_jobs=n_jobs
         )
         np.testing.assert_array_equal(again.labels, found.labels)
@@ -71,46 +71,46 @@ def test_a_search_stops_with_its_best_so_far(number):
 
 def test_later_is_never_worse():
     values = [
-        firstcut.partition(S, 5, random_state=0, callback=stop_at(number)).cut_value
+        leastcut.partition(S, 5, random_state=0, callback=stop_at(number)).cut_value
         for number in (1, 2, 4, 8)
     ]
     assert values == sorted(values, reverse=True)
-    assert values[0] >= firstcut.partition(S, 5, random_state=0).cut_value
+    assert values[0] >= leastcut.partition(S, 5, random_state=0).cut_value
 
 
 @pytest.mark.parametrize("answer", [1, "yes", [0], np.ones(3), 1.0, object(), None, False])
 def test_only_true_itself_stops(answer):
     listen = stop_at(1, answer)
     options = {"effort": "auto", "random_state": 0}
-    found = firstcut.partition(S, 5, callback=listen, **options)
-    np.testing.assert_array_equal(found.labels, firstcut.partition(S, 5, **options).labels)
+    found = leastcut.partition(S, 5, callback=listen, **options)
+    np.testing.assert_array_equal(found.labels, leastcut.partition(S, 5, **options).labels)
     assert listen.told[-1].stage == "auto"
 
 
 def test_numpys_true_stops_too():
     stop = stop_at(1, np.True_)
-    firstcut.partition(S, 5, random_state=0, callback=stop)
+    leastcut.partition(S, 5, random_state=0, callback=stop)
     assert len(stop.told) == 1
 
 
 def test_a_stop_leaves_the_eigenproblem_of_the_bound():
     options = {"random_state": 0, "lower_bound": True}
-    assert firstcut.partition(S, 5, callback=stop_at(1), **options).lower_bound is None
-    assert firstcut.partition(S, 5, callback=stop_at(10**9), **options).lower_bound is not None
+    assert leastcut.partition(S, 5, callback=stop_at(1), **options).lower_bound is None
+    assert leastcut.partition(S, 5, callback=stop_at(10**9), **options).lower_bound is not None
 
 
 def test_a_search_with_pairs_can_be_stopped_before_they_count():
     cannot = np.random.default_rng(0).integers(500, size=(20, 2))
     stop = stop_at(1)
     options = {"cannot_link": cannot, "random_state": 0, "callback": stop}
-    found = firstcut.partition(S, 5, **options)
+    found = leastcut.partition(S, 5, **options)
     assert stop.told[0].cut_value == np.inf
     assert (found.labels[cannot[:, 0]] != found.labels[cannot[:, 1]]).all()
     assert len(stop.told) == 1
 
 
 def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
-    from firstcut.partitioning import first_stage, search
+    from leastcut.partitioning import first_stage, search
 
     monkeypatch.setattr(search, "LONG_EDGES", 100)
     monkeypatch.setattr(first_stage, "HUGE_NODES", 100)
@@ -121,14 +121,14 @@ def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
         threads.add(threading.get_ident())
         return told.stage == "auto"
 
-    found = firstcut.partition(S, 5, effort="thorough", random_state=0, callback=listen)
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=listen)
     assert threads == {main}
     assert np.unique(found.labels).size == 5
 
 
 def test_a_tight_bound_is_told_and_can_be_stopped():
     told = []
-    found = firstcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=told.append)
+    found = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=told.append)
     assert told[-1].stage == "tight"
     assert told[-1].fraction == 1.0
     assert found.gap < 1e-6
@@ -136,9 +136,9 @@ def test_a_tight_bound_is_told_and_can_be_stopped():
     def stop(progress):
         return progress.stage == "tight"
 
-    rough = firstcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop)
+    rough = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop)
     assert rough.lower_bound <= found.cut_value
-    first = firstcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop_at(1))
+    first = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop_at(1))
     assert first.lower_bound is None
 
 
@@ -149,24 +149,24 @@ def test_a_tight_bound_is_told_and_can_be_stopped():
 @given(graphs(min_nodes=5, max_nodes=9, connected=True), st.integers(1, 6), st.integers(2, 3))
 def test_a_stopped_proof_never_claims_too_much(graph, number, c):
     problem = as_problem(graph, "ratio")
-    optimum = firstcut.exact_partition(graph, c, "ratio").cut_value
+    optimum = leastcut.exact_partition(graph, c, "ratio").cut_value
     labels = np.arange(len(graph)) % c
-    found = firstcut.Partition(labels, problem.value(labels))
+    found = leastcut.Partition(labels, problem.value(labels))
     stopped = certify_problem(problem, c, found, callback=stop_at(number))
     assert stopped.lower_bound <= optimum * (1 + 1e-9)
     assert stopped.cut_value >= optimum * (1 - 1e-9)
 
 
 def test_a_proof_returns_the_bound_that_it_told():
-    whole = firstcut.certify(SMALL, LABELS, random_state=0)
+    whole = leastcut.certify(SMALL, LABELS, random_state=0)
     lengths = set()
     for number in (1, 4, 6, 8, 12):
         stop = stop_at(number)
-        found = firstcut.certify(SMALL, LABELS, random_state=0, callback=stop)
+        found = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop)
         assert found.lower_bound == stop.told[-1].lower_bound
         assert found.cut_value == stop.told[-1].cut_value
         assert found.lower_bound <= whole.cut_value * (1 + 1e-9)
-        again = firstcut.certify(SMALL, LABELS, random_state=0, callback=stop_at(number))
+        again = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop_at(number))
         assert again.lower_bound == found.lower_bound
         np.testing.assert_array_equal(again.labels, found.labels)
         lengths.add(len(stop.told))
@@ -174,7 +174,7 @@ def test_a_proof_returns_the_bound_that_it_told():
 
 
 def test_an_estimators_proof_can_be_stopped():
-    model = firstcut.SpectralClustering(3, random_state=0).fit(X)
+    model = leastcut.SpectralClustering(3, random_state=0).fit(X)
     before = model.cut_value_
     stop = stop_at(2)
     found = model.certify(callback=stop)
@@ -185,10 +185,10 @@ def test_an_estimators_proof_can_be_stopped():
 
 def test_an_exact_partition_that_was_stopped_is_none():
     with pytest.raises(RuntimeError, match=r"was stopped by callback.*has a gap of") as caught:
-        firstcut.exact_partition(SMALL, 3, callback=stop_at(1))
+        leastcut.exact_partition(SMALL, 3, callback=stop_at(1))
     assert "certify" in str(caught.value)
     told = []
-    best = firstcut.exact_partition(SMALL, 3, callback=told.append)
+    best = leastcut.exact_partition(SMALL, 3, callback=told.append)
     assert best.gap < 1e-6
     assert told[-1].n_open == 0
 
@@ -198,7 +198,7 @@ def test_an_exact_partition_that_was_stopped_is_none():
 
 def test_a_path_tells_how_far_it_is():
     told = []
-    firstcut.cut_path(X, range(1, 9), effort="auto", random_state=0, callback=told.append)
+    leastcut.cut_path(X, range(1, 9), effort="auto", random_state=0, callback=told.append)
     assert list(dict.fromkeys(one.stage for one in told)) == ["fast", "auto"]
     for stage in ("fast", "auto"):
         fractions = [one.fraction for one in told if one.stage == stage]
@@ -215,27 +215,27 @@ def test_a_path_tells_how_far_it_is():
 def test_a_stopped_path_has_every_number_and_never_falls(number):
     options = {"affinity": "precomputed", "effort": "balanced", "random_state": 0}
     stop = stop_at(number)
-    path = firstcut.cut_path(S, range(2, 10), callback=stop, **options)
+    path = leastcut.cut_path(S, range(2, 10), callback=stop, **options)
     assert len(stop.told) == number
     assert list(path) == list(range(2, 10))
     for k, labels in zip(path, path.labels, strict=True):
         assert np.unique(labels).size == k
     assert all(low <= high * (1 + 1e-12) for low, high in pairwise(path.cut_values))
     assert (path.lower_bounds <= path.cut_values).all()
-    again = firstcut.cut_path(S, range(2, 10), callback=stop_at(number), **options)
+    again = leastcut.cut_path(S, range(2, 10), callback=stop_at(number), **options)
     np.testing.assert_array_equal(again.labels, path.labels)
 
 
 def test_a_path_is_the_same_whether_somebody_listens():
     options = {"affinity": "precomputed", "effort": "auto", "random_state": 0}
-    heard = firstcut.cut_path(S, [2, 3, 7], callback=lambda _: None, **options)
-    np.testing.assert_array_equal(heard.labels, firstcut.cut_path(S, [2, 3, 7], **options).labels)
+    heard = leastcut.cut_path(S, [2, 3, 7], callback=lambda _: None, **options)
+    np.testing.assert_array_equal(heard.labels, leastcut.cut_path(S, [2, 3, 7], **options).labels)
 
 
 def test_a_graph_function_is_done_when_it_tells():
     stop = stop_at(1)
-    graph = firstcut.nearest_neighbors_graph(X, callback=stop)
-    assert (graph != firstcut.nearest_neighbors_graph(X)).nnz == 0
+    graph = leastcut.nearest_neighbors_graph(X, callback=stop)
+    assert (graph != leastcut.nearest_neighbors_graph(X)).nnz == 0
     assert len(stop.told) == 1
 
 
@@ -243,12 +243,12 @@ def test_a_graph_function_is_done_when_it_tells():
 
 
 VERBS = {
-    "partition": lambda callback: firstcut.partition(SMALL, 3, callback=callback),
-    "certify": lambda callback: firstcut.certify(SMALL, LABELS, callback=callback),
-    "exact_partition": lambda callback: firstcut.exact_partition(SMALL, 3, callback=callback),
-    "cut_path": lambda callback: firstcut.cut_path(X, [2, 3], callback=callback),
+    "partition": lambda callback: leastcut.partition(SMALL, 3, callback=callback),
+    "certify": lambda callback: leastcut.certify(SMALL, LABELS, callback=callback),
+    "exact_partition": lambda callback: leastcut.exact_partition(SMALL, 3, callback=callback),
+    "cut_path": lambda callback: leastcut.cut_path(X, [2, 3], callback=callback),
     "estimator": lambda callback: (
-        firstcut.SpectralClustering(3, random_state=0).fit(X).certify(callback=callback)
+        leastcut.SpectralClustering(3, random_state=0).fit(X).certify(callback=callback)
     ),
 }
 
@@ -278,7 +278,7 @@ def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
         stage = stages[number]
         seconds += more
         fractions[stage] = max(fractions[stage], fraction)
-        shown = foresight(firstcut.Progress(stage, fractions[stage], 0.5, seconds))
+        shown = foresight(leastcut.Progress(stage, fractions[stage], 0.5, seconds))
         assert done <= shown.done <= 1.0
         assert shown.left >= 0.0
         is_over = stage == "thorough" and fractions[stage] == 1.0
@@ -291,7 +291,7 @@ def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
 def test_the_time_left_is_right_where_the_pace_is_even():
     foresight = progress.Foresight(("fast",), progress.SEARCH_STAGES)
     for percent in range(10, 101, 10):
-        shown = foresight(firstcut.Progress("fast", percent / 100, 1.0, 0.2 * percent))
+        shown = foresight(leastcut.Progress("fast", percent / 100, 1.0, 0.2 * percent))
         assert shown.left == pytest.approx(20.0 - 0.2 * percent, abs=1e-9)
 
 
@@ -300,7 +300,7 @@ def test_a_proofs_bar_follows_its_bound(bounds, value):
     reading, done = progress.ProofReading(10.0), 0.0
     for seconds, bound in enumerate(sorted(min(bound, value) for bound in bounds)):
         n_open = int(bound < value)
-        shown = reading(firstcut.ProofProgress(bound, value, n_open, float(seconds)))
+        shown = reading(leastcut.ProofProgress(bound, value, n_open, float(seconds)))
         assert done <= shown.done
         assert (shown.done == 1.0) == (n_open == 0)
         done = shown.done
@@ -326,8 +326,8 @@ def terminal(monkeypatch) -> Terminal:
 
 def test_a_bar_is_drawn_and_changes_nothing(monkeypatch, capsys):
     seen, options = terminal(monkeypatch), {"effort": "auto", "random_state": 0}
-    found = firstcut.partition(S, 5, callback="tqdm", **options)
-    np.testing.assert_array_equal(found.labels, firstcut.partition(S, 5, **options).labels)
+    found = leastcut.partition(S, 5, callback="tqdm", **options)
+    np.testing.assert_array_equal(found.labels, leastcut.partition(S, 5, **options).labels)
     drawn = seen.getvalue()
     assert "partition:" in drawn
     assert "100%" in drawn
@@ -352,7 +352,7 @@ def test_what_ends_soon_shows_nothing(monkeypatch):
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(progress, "DELAY", 1000.0)
-        firstcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
+        leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
         assert stream.getvalue() == ""
 
 
@@ -377,7 +377,7 @@ def test_a_process_without_streams_can_work(is_closed, monkeypatch):
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed if is_closed else None)
     compile_time.say_compiling()
-    found = firstcut.partition(S, 5, effort="fast", random_state=0, callback="tqdm")
+    found = leastcut.partition(S, 5, effort="fast", random_state=0, callback="tqdm")
     assert np.unique(found.labels).size == 5
     progress.say_line("nobody hears this")
 
@@ -386,12 +386,12 @@ def test_bars_of_several_threads(monkeypatch):
     terminal(monkeypatch)
 
     def one(seed):
-        return firstcut.partition(S, 5, effort="fast", random_state=seed, callback="tqdm").labels
+        return leastcut.partition(S, 5, effort="fast", random_state=seed, callback="tqdm").labels
 
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(one, range(6)))
     for seed, labels in enumerate(found):
-        alone = firstcut.partition(S, 5, effort="fast", random_state=seed).labels
+        alone = leastcut.partition(S, 5, effort="fast", random_state=seed).labels
         np.testing.assert_array_equal(labels, alone)
     assert not progress.is_watched()
 
@@ -402,7 +402,7 @@ def test_a_log_gets_lines_and_no_cursor(monkeypatch):
     monkeypatch.setattr(sys, "stderr", log)
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
-    firstcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
+    leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
     assert "\r" not in log.getvalue()
     assert len(log.getvalue().splitlines()) >= 2
     assert all(line.startswith("partition:") for line in log.getvalue().splitlines())
@@ -416,19 +416,19 @@ def test_without_tqdm_there_are_lines_and_the_command_once(monkeypatch):
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     monkeypatch.setattr(progress, "_said", set())
     for _ in range(2):
-        firstcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
+        leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
     said = stream.getvalue()
-    assert said.count("pip install 'firstcut[progress]'") == 1
+    assert said.count("pip install 'leastcut[progress]'") == 1
     assert said.count("partition: 100%") >= 2
 
 
 def test_verbose_draws_a_bar(capsys, monkeypatch):
     seen = terminal(monkeypatch)
     monkeypatch.setattr(progress, "_watching", 0)
-    model = firstcut.SpectralClustering(3, verbose=True, random_state=0).fit(X)
+    model = leastcut.SpectralClustering(3, verbose=True, random_state=0).fit(X)
     assert "SpectralClustering: 100%" in seen.getvalue()
     assert f"cut value {model.cut_value_:.6g}" in capsys.readouterr().out
-    silent = firstcut.SpectralClustering(3, random_state=0).fit(X)
+    silent = leastcut.SpectralClustering(3, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, silent.labels_)
     assert model.n_iter_ == silent.n_iter_
 
@@ -485,7 +485,7 @@ def test_it_is_said_where_somebody_looks(monkeypatch, caplog):
         compile_time.say_compiling()
         assert stream.getvalue() == (compile_time.LINE + "\n" if heard else "")
     # Who listens to the logger has it there.
-    with caplog.at_level(logging.INFO, logger="firstcut"):
+    with caplog.at_level(logging.INFO, logger="leastcut"):
         monkeypatch.setattr(sys, "stderr", Terminal())
         compile_time.say_compiling()
         assert sys.stderr.getvalue() == ""
@@ -502,12 +502,12 @@ def test_what_is_said_is_what_was_measured():
 CALL = """
 import sys
 sys.ps1 = ">>> "
-import numpy as np, firstcut
-from firstcut.kernels import compile_time
+import numpy as np, leastcut
+from leastcut.kernels import compile_time
 compile_time.MOMENT = 0.0
 S = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
-relaxation = firstcut.relax(S, 3, random_state=0)
-firstcut.discretize(relaxation, random_state=0, graph=S)
+relaxation = leastcut.relax(S, 3, random_state=0)
+leastcut.discretize(relaxation, random_state=0, graph=S)
 """
 """A session with a call that compiles two kernels, one after the other."""
 
@@ -524,5 +524,5 @@ def test_a_session_is_told_when_it_compiles_and_not_when_all_is_on_disk(tmp_path
         assert done.stdout == ""
         return done.stderr
 
-    assert said().count("firstcut: compiling, once") == 1
+    assert said().count("leastcut: compiling, once") == 1
     assert said() == ""

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.apart import Apart
-from firstcut.certification import proven_floor as floors
-from firstcut.certification.cases import Cases
-from firstcut.certification.decisions import Decisions
-from firstcut.certification.enumeration import Enumeration, best_of_all
-from firstcut.certification.fixing import pairs_apart, pairs_together
-from firstcut.certification.grouped_space import GroupedSpace
-from firstcut.certification.multipliers import Multipliers, no_multipliers
-from firstcut.certification.prices import PriceBound
-from firstcut.certification.rounding import Best
-from firstcut.certification.semidefinite import SemidefiniteBound
-from firstcut.certification.splitting import halved_groups
-from firstcut.cuts import as_problem
-from firstcut.kernels import stars
-from firstcut.kernels.settle_prices import settle_prices
+from leastcut.apart import Apart
+from leastcut.certification import proven_floor as floors
+from leastcut.certification.cases import Cases
+from leastcut.certification.decisions import Decisions
+from leastcut.certification.enumeration import Enumeration, best_of_all
+from leastcut.certification.fixing import pairs_apart, pairs_together
+from leastcut.certification.grouped_space import GroupedSpace
+from leastcut.certification.multipliers import Multipliers, no_multipliers
+from leastcut.certification.prices import PriceBound
+from leastcut.certification.rounding import Best
+from leastcut.certification.semidefinite import SemidefiniteBound
+from leastcut.certification.splitting import halved_groups
+from leastcut.cuts import as_problem
+from leastcut.kernels import stars
+from leastcut.kernels.settle_prices import settle_prices
 
 SEEDS = st.integers(0, 10**6)
 

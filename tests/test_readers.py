@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firstcut import datasets
+from leastcut import datasets
 
 rng = np.random.default_rng(0)
 X = rng.integers(1, 100, size=(214, 9)).astype(float) / 8
@@ -248,7 +248,7 @@ def test_columns_called_by_numbers_are_a_header_where_the_class_is_named(tmp_pat
 
 
 def test_a_folder_that_is_called_like_a_file_is_none(tmp_path, monkeypatch):
-    monkeypatch.delenv("FIRSTCUT_DATA", raising=False)
+    monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     (tmp_path / "Glass.NPZ").mkdir()
     with pytest.raises(FileNotFoundError):
         datasets.load("glass", data=tmp_path, download=False)

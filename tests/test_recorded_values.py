@@ -17,7 +17,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris, make_blobs
 
-import firstcut
+import leastcut
 
 RECORD = Path(__file__).with_name("recorded_values.json")
 
@@ -49,7 +49,7 @@ def node_weights(n: int) -> np.ndarray:
 def searched(graph: sp.csr_array, c: int, cut: object, **options: object) -> list[float]:
     if isinstance(cut, str) and cut == "weights":
         cut = node_weights(graph.shape[0])
-    result = firstcut.partition(graph, c, cut, random_state=0, **options)
+    result = leastcut.partition(graph, c, cut, random_state=0, **options)
     return [result.cut_value]
 
 
@@ -61,36 +61,36 @@ def linked(graph: sp.csr_array, c: int, n_pairs: int, seed: int, **options: obje
     distinct = pairs[:, 0] != pairs[:, 1]
     links = {"cannot_link": pairs[~same & distinct][:n_pairs]}
     links["must_link"] = pairs[same & distinct][: n_pairs // 4]
-    return [firstcut.partition(graph, c, random_state=seed, **links, **options).cut_value]
+    return [leastcut.partition(graph, c, random_state=seed, **links, **options).cut_value]
 
 
 def viewed(c: int, seed: int, **options: object) -> list[float]:
     graphs = [planted(240, c, 0.2, 0.03), sp.csr_array(grid(12, 20)), planted(240, 4, 0.15, 0.04)]
-    result = firstcut.partition_views(graphs, c, random_state=seed, **options)
+    result = leastcut.partition_views(graphs, c, random_state=seed, **options)
     return [result.objective, *map(float, result.cuts)]
 
 
 def anchored(n: int, p: int, c: int, seed: int, **options: object) -> list[float]:
     X = np.round(make_blobs(n, 3, centers=c + 2, cluster_std=2.5, random_state=seed)[0], 2)
-    graph = firstcut.anchor_graph(X, p, random_state=seed)
-    found = firstcut.partition(graph, c, random_state=seed, **options)
+    graph = leastcut.anchor_graph(X, p, random_state=seed)
+    found = leastcut.partition(graph, c, random_state=seed, **options)
     start = np.random.default_rng(seed).integers(c, size=n)
-    return [found.cut_value, firstcut.refine(graph, start).cut_value]
+    return [found.cut_value, leastcut.refine(graph, start).cut_value]
 
 
 def numbered(graph: sp.csr_array, numbers: range, **options: object) -> list[float]:
-    path = firstcut.cut_path(graph, numbers, affinity="precomputed", random_state=0, **options)
+    path = leastcut.cut_path(graph, numbers, affinity="precomputed", random_state=0, **options)
     return [float(path.best), *map(float, path.cut_values)]
 
 
 def proven(graph: sp.csr_array, c: int, **options: object) -> list[float]:
     start = np.arange(graph.shape[0]) * c // graph.shape[0]
-    result = firstcut.certify(graph, start, random_state=0, **options)
+    result = leastcut.certify(graph, start, random_state=0, **options)
     return [result.cut_value, result.lower_bound]
 
 
 def fitted(X: np.ndarray, c: int | str, **options: object) -> list[float]:
-    model = firstcut.SpectralClustering(c, random_state=0, **options).fit(X)
+    model = leastcut.SpectralClustering(c, random_state=0, **options).fit(X)
     return [float(model.n_clusters_ if c == "auto" else c), model.cut_value_]
 
 

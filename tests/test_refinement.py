@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_spans import SMALLEST, Rational, wide_problems
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.kernels import climb as climbing
-from firstcut.kernels import moves
-from firstcut.partitioning.refinement import State
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels import climb as climbing
+from leastcut.kernels import moves
+from leastcut.partitioning.refinement import State
 
 CUTS = st.sampled_from(["ratio", "normalized", "weights"])
 
@@ -52,14 +52,14 @@ def move_everywhere(S, labels, cut):
             if k != labels[i]:
                 moved = labels.copy()
                 moved[i] = k
-                yield i, k, firstcut.cut_value(S, moved, cut)
+                yield i, k, leastcut.cut_value(S, moved, cut)
 
 
 @given(st.data())
 def test_best_move_is_the_best_of_all_and_reports_its_change(data):
     S, cut, labels, c = drawn(data)
     state = state_of(S, cut, labels, c)
-    before = firstcut.cut_value(S, labels, cut)
+    before = leastcut.cut_value(S, labels, cut)
     assert state.value == pytest.approx(before)
     changes = {}
     for i, k, after in move_everywhere(S, labels, cut):
@@ -86,10 +86,10 @@ def test_a_move_carries_the_state_to_where_measuring_it_would(data):
         change, k, total, own, into = moves.best_move(i, state.arrays, state.sums, state.scratch)
         if k < 0:
             continue
-        before = firstcut.cut_value(S, state.labels, cut)
+        before = leastcut.cut_value(S, state.labels, cut)
         node_weights = state.problem.node_weights
         moves.apply_move(i, k, total, own, into, node_weights, state.sums)
-        after = firstcut.cut_value(S, state.labels, cut)
+        after = leastcut.cut_value(S, state.labels, cut)
         assert change == pytest.approx(after - before, rel=1e-9, abs=1e-12 * (before + after))
         afresh = state_of(S, cut, state.labels.astype(np.int64), c)
         for name in ("boundary", "cluster_weights", "count", "ratio"):
@@ -116,9 +116,9 @@ def test_decrease_is_before_minus_after(data):
 @given(st.data())
 def test_refine_ends_where_no_single_move_helps(data):
     S, cut, labels, c = drawn(data)
-    found = firstcut.refine(S, labels, cut)
-    assert found.cut_value == firstcut.cut_value(S, found.labels, cut)
-    assert found.cut_value <= firstcut.cut_value(S, labels, cut)
+    found = leastcut.refine(S, labels, cut)
+    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
+    assert found.cut_value <= leastcut.cut_value(S, labels, cut)
     assert np.unique(found.labels).tolist() == list(range(c))
     for _, _, value in move_everywhere(S, found.labels, cut):
         assert value >= found.cut_value * (1 - 1e-9)
@@ -128,7 +128,7 @@ def test_refine_ends_where_no_single_move_helps(data):
 @given(wide_problems())
 def test_no_single_move_helps_whatever_the_span_of_the_numbers(drawn):
     S, cut, labels = drawn
-    found = firstcut.refine(S, labels, cut)
+    found = leastcut.refine(S, labels, cut)
     rational = Rational(S, cut)
     value = rational.value(found.labels.tolist())
     slack = 100 * SMALLEST
@@ -149,7 +149,7 @@ def test_kernels_compiled_and_interpreted_agree(data):
                 if hasattr(module, name):
                     patch.setattr(module, name, getattr(module, name).py_func)
         for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
-            patch.setattr(f"firstcut.partitioning.refinement.{name}", getattr(home, name).py_func)
+            patch.setattr(f"leastcut.partitioning.refinement.{name}", getattr(home, name).py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.settle()
         interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)
@@ -212,8 +212,8 @@ def test_huge_and_tiny_weights(data, exponent, mixed):
     else:
         S = S * 10.0**exponent
     with np.errstate(over="ignore"):
-        before = firstcut.cut_value(S, labels, cut)
-    found = firstcut.refine(S, labels, cut)
+        before = leastcut.cut_value(S, labels, cut)
+    found = leastcut.refine(S, labels, cut)
     assert found.cut_value <= before
     assert not np.isnan(found.cut_value)
     assert np.unique(found.labels).size == c
@@ -226,18 +226,18 @@ def test_scaling_the_graph_scales_nothing_but_the_value(exponent):
     S = S + S.T + 0.1 * np.eye(30)
     labels = rng.integers(3, size=30)
     for cut in ("ratio", "normalized"):
-        expected = firstcut.refine(S, labels, cut).labels
+        expected = leastcut.refine(S, labels, cut).labels
         np.testing.assert_array_equal(
-            firstcut.refine(np.ldexp(S, exponent), labels, cut).labels, expected
+            leastcut.refine(np.ldexp(S, exponent), labels, cut).labels, expected
         )
 
 
 def test_labels_of_any_kind_from_any_tool():
     S = np.kron(np.eye(2), np.ones((3, 3)))
     S[2, 3] = S[3, 2] = 0.1
-    found = firstcut.refine(S, ["a", "a", "b", "b", "b", "b"], "ratio")
+    found = leastcut.refine(S, ["a", "a", "b", "b", "b", "b"], "ratio")
     assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
-    found = firstcut.refine(S, [-1, -1, 7, 7, 7, 7])
+    found = leastcut.refine(S, [-1, -1, 7, 7, 7, 7])
     assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
 
 
@@ -245,14 +245,14 @@ def test_the_callers_labels_are_not_changed():
     S = np.kron(np.eye(2), np.ones((3, 3)))
     labels = np.array([0, 0, 1, 1, 1, 1])
     kept = labels.copy()
-    firstcut.refine(S, labels)
+    leastcut.refine(S, labels)
     np.testing.assert_array_equal(labels, kept)
 
 
 def test_one_cluster_and_singletons_stay():
     S = np.ones((4, 4))
-    assert firstcut.refine(S, [0, 0, 0, 0]).cut_value == 0.0
-    assert firstcut.refine(S, [0, 1, 2, 3]).labels.tolist() == [0, 1, 2, 3]
+    assert leastcut.refine(S, [0, 0, 0, 0]).cut_value == 0.0
+    assert leastcut.refine(S, [0, 1, 2, 3]).labels.tolist() == [0, 1, 2, 3]
 
 
 def test_a_node_may_go_where_it_has_no_edge():
@@ -261,21 +261,21 @@ def test_a_node_may_go_where_it_has_no_edge():
     for i, j, weight in [(0, 1, 9), (2, 3, 9), (0, 2, 9), (1, 3, 9), (4, 5, 9), (4, 6, 1e-3)]:
         S[i, j] = S[j, i] = weight
     labels = np.array([0, 0, 1, 1, 2, 2, 2])
-    found = firstcut.refine(S, labels, "ratio")
+    found = leastcut.refine(S, labels, "ratio")
     for _, _, value in move_everywhere(S, found.labels, "ratio"):
         assert value >= found.cut_value * (1 - 1e-9)
-    assert found.cut_value < firstcut.cut_value(S, labels, "ratio")
+    assert found.cut_value < leastcut.cut_value(S, labels, "ratio")
 
 
 def test_a_move_that_cannot_be_seen_does_not_hide_one_that_can():
     graph = np.diag([1e-12, 1.0, 1e-12])
     graph[0, 2] = graph[2, 0] = 7.3e-5
-    assert firstcut.refine(graph, [0, 1, 1]).cut_value == 0.0
+    assert leastcut.refine(graph, [0, 1, 1]).cut_value == 0.0
     # And where all values underflow to 0, labels still end where no move helps.
     graph = np.zeros((6, 6))
     graph[1, 2] = graph[2, 1] = 1e-300
     graph[4, 5] = graph[5, 4] = 1e-301
     graph[5, 5] = 1e-274
     weights = [1e30, 1e8, 1e3, 1e26, 1e35, 1e17]
-    labels = firstcut.refine(graph, [0, 1, 2, 3, 3, 2], weights).labels
+    labels = leastcut.refine(graph, [0, 1, 2, 3, 3, 2], weights).labels
     assert labels[4] == labels[5]

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structured_graphs import CUT_NAMES, check_smallest, cloud_graph, islands, true_eigenvalues
 
-import firstcut
-from firstcut.cuts import Problem, as_problem
-from firstcut.graph import as_graph
-from firstcut.relaxation.relax import relax_problem
+import leastcut
+from leastcut.cuts import Problem, as_problem
+from leastcut.graph import as_graph
+from leastcut.relaxation.relax import relax_problem
 
 
 @given(graphs(min_nodes=3), st.sampled_from(CUT_NAMES), st.data())
@@ -27,14 +27,14 @@ def test_no_partition_is_below_the_bound(graph, cut, data):
     labels = rng.permutation(
         np.concatenate([np.arange(n_clusters), rng.integers(n_clusters, size=n - n_clusters)])
     )
-    value = firstcut.cut_value(graph, labels, cut)
-    bound = firstcut.lower_bound(graph, n_clusters, cut, random_state=0)
+    value = leastcut.cut_value(graph, labels, cut)
+    bound = leastcut.lower_bound(graph, n_clusters, cut, random_state=0)
     assert 0.0 <= bound <= value * (1 + 1e-12) + 1e-12
 
 
 @given(graphs(), st.sampled_from(CUT_NAMES))
 def test_the_root_of_the_weights_is_in_the_null_space(graph, cut):
-    relaxation = firstcut.relax(graph, graph.shape[0], cut)
+    relaxation = leastcut.relax(graph, graph.shape[0], cut)
     root = np.sqrt(relaxation.node_weights)
     null = relaxation.eigenvectors[:, relaxation.eigenvalues == 0]
     assert null.shape[1] == as_graph(graph).components[0]
@@ -45,13 +45,13 @@ def test_the_root_of_the_weights_is_in_the_null_space(graph, cut):
 def test_enough_components_are_groups_of_components_at_value_zero(graph, data):
     n_components, component = as_graph(graph).components
     n_clusters = data.draw(st.integers(1, n_components))
-    relaxation = firstcut.relax(graph, n_clusters)
+    relaxation = leastcut.relax(graph, n_clusters)
     assert relaxation.solver == "components"
     assert (relaxation.eigenvalues == 0).all()
     assert relaxation.lower_bound == 0.0
     labels = np.argmax(relaxation.eigenvectors, axis=1)
     assert np.unique(labels).size == n_clusters
-    assert firstcut.cut_value(graph, labels) == 0.0
+    assert leastcut.cut_value(graph, labels) == 0.0
     for k in range(n_components):
         assert np.unique(labels[component == k]).size == 1
 
@@ -73,14 +73,14 @@ def test_groups_differ_by_no_more_than_the_heaviest_load_that_was_placed(loads, 
 def test_scaling_the_graph_leaves_normalized_eigenvalues_alone_and_scales_the_others(graph, power):
     factor = 10.0**power
     for cut, expected in (("normalized", 1.0), ("ratio", factor)):
-        before = firstcut.relax(graph, 3, cut).eigenvalues
-        after = firstcut.relax(graph * factor, 3, cut).eigenvalues
+        before = leastcut.relax(graph, 3, cut).eigenvalues
+        after = leastcut.relax(graph * factor, 3, cut).eigenvalues
         np.testing.assert_allclose(after, before * expected, rtol=1e-9, atol=1e-12 * expected)
 
 
 @given(graphs(min_nodes=3, connected=True))
 def test_the_largest_entry_of_every_vector_is_positive(graph):
-    vectors = firstcut.relax(graph, 3).eigenvectors
+    vectors = leastcut.relax(graph, 3).eigenvectors
     size = np.abs(vectors)
     for vector, peak in zip(vectors.T, size.max(axis=0), strict=True):
         first = np.flatnonzero(np.abs(vector) >= peak * (1 - 1e-6))[0]
@@ -89,8 +89,8 @@ def test_the_largest_entry_of_every_vector_is_positive(graph):
 
 @pytest.mark.parametrize("n_clusters", [1, 2])
 def test_smallest_graphs(n_clusters):
-    assert firstcut.relax([[3.0]], 1).eigenvectors.tolist() == [[1.0]]
-    relaxation = firstcut.relax([[0.0, 1.0], [1.0, 0.0]], n_clusters)
+    assert leastcut.relax([[3.0]], 1).eigenvectors.tolist() == [[1.0]]
+    relaxation = leastcut.relax([[0.0, 1.0], [1.0, 0.0]], n_clusters)
     np.testing.assert_allclose(relaxation.eigenvalues, [0.0, 2.0][:n_clusters])
 
 
@@ -98,37 +98,37 @@ def test_own_node_weights_and_any_matrix_will_do():
     graph = cloud_graph(700, 4)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 700)
     truth = true_eigenvalues(graph, weights)
-    found = firstcut.relax(graph, 5, weights, random_state=0)
+    found = leastcut.relax(graph, 5, weights, random_state=0)
     check_smallest(found, graph, weights, truth, 1e-7)
-    reference = firstcut.relax(graph, 5, random_state=0).eigenvalues
+    reference = leastcut.relax(graph, 5, random_state=0).eigenvalues
     wide = sp.csr_array(
         (graph.data, graph.indices.astype(np.int64), graph.indptr.astype(np.int64)), graph.shape
     )
     for other in (wide, graph.astype(np.float32), sp.coo_matrix(graph), graph.toarray()):
-        found = firstcut.relax(other, 5, random_state=0)
+        found = leastcut.relax(other, 5, random_state=0)
         np.testing.assert_allclose(found.eigenvalues, reference, atol=1e-9)
 
 
 @pytest.mark.parametrize("cut", CUT_NAMES)
 def test_the_inner_function_is_the_public_one_without_its_checks(cut):
     graph = islands()
-    public = firstcut.relax(graph, 9, cut, random_state=3)
+    public = leastcut.relax(graph, 9, cut, random_state=3)
     inner = relax_problem(as_problem(graph, cut), 9, random_state=3)
     np.testing.assert_array_equal(inner.eigenvectors, public.eigenvectors)
     np.testing.assert_array_equal(inner.eigenvalues, public.eigenvalues)
-    assert firstcut.lower_bound(graph, 9, cut, random_state=3) == public.lower_bound
+    assert leastcut.lower_bound(graph, 9, cut, random_state=3) == public.lower_bound
 
 
 def test_a_generator_is_drawn_from_and_a_seed_is_not_used_up():
     graph, rng = cloud_graph(2000, 20), np.random.default_rng(0)
-    first, second = (firstcut.relax(graph, 3, random_state=rng) for _ in range(2))
-    again = firstcut.relax(graph, 3, random_state=0)
+    first, second = (leastcut.relax(graph, 3, random_state=rng) for _ in range(2))
+    again = leastcut.relax(graph, 3, random_state=0)
     np.testing.assert_array_equal(first.eigenvectors, again.eigenvectors)
     assert not np.array_equal(first.eigenvectors, second.eigenvectors)
 
 
 def test_a_relaxation_from_elsewhere():
-    relaxation = firstcut.Relaxation(
+    relaxation = leastcut.Relaxation(
         eigenvalues=[0, 1], eigenvectors=[[1, 0], [0, 1], [0, 0]], node_weights=[1, 2, 3]
     )
     assert (relaxation.n_nodes, relaxation.n_clusters) == (3, 2)
@@ -137,7 +137,7 @@ def test_a_relaxation_from_elsewhere():
     np.testing.assert_array_equal(relaxation.gradient, [[0, 0], [0, 1], [0, 0]])
     np.testing.assert_array_equal(relaxation.residuals, [0, 0])
     assert relaxation.lower_bound == 1.0
-    approximate = firstcut.Relaxation(
+    approximate = leastcut.Relaxation(
         eigenvalues=[0, 1],
         eigenvectors=[[1, 0], [0, 1], [0, 0]],
         node_weights=[1, 2, 3],
@@ -166,7 +166,7 @@ def test_a_relaxation_that_does_not_fit_together_is_refused(change, words):
         "node_weights": np.ones(3),
     }
     with pytest.raises(ValueError, match=words):
-        firstcut.Relaxation(**{**given_, **change})
+        leastcut.Relaxation(**{**given_, **change})
 
 
 @pytest.mark.parametrize(
@@ -185,20 +185,20 @@ def test_bad_arguments_are_told_what_is_wrong(options, words):
     options = {"n_clusters": 2, **options}
     graph = np.array([[0.0, 2, 0], [2, 0, 1], [0, 1, 0]]) * options.pop("scale", 1.0)
     with pytest.raises(ValueError, match=words):
-        firstcut.relax(graph, **options)
+        leastcut.relax(graph, **options)
 
 
 PRINTED = json.loads(
-    (Path(firstcut.__file__).parent / "paper" / "data" / "printed.json").read_text(encoding="utf-8")
+    (Path(leastcut.__file__).parent / "paper" / "data" / "printed.json").read_text(encoding="utf-8")
 )["objective"]
 
 
 @pytest.mark.parametrize("name", PAPER_DATASETS)
 def test_every_relaxed_optimum_that_the_paper_prints(name):
     X, y = load_dataset(name)
-    graph = firstcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    graph = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
     printed = next(value for key, value in PRINTED.items() if key.lower() == name)
     for cut in CUT_NAMES:
-        relaxation = firstcut.relax(graph, np.unique(y).size, cut, random_state=0)
+        relaxation = leastcut.relax(graph, np.unique(y).size, cut, random_state=0)
         assert relaxation.converged
         assert round(relaxation.lower_bound, 4) == pytest.approx(printed[cut]["OPT_r"], abs=1e-9)

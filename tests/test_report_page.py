@@ -15,32 +15,32 @@ import pytest
 from sklearn.datasets import make_blobs
 from test_paper_page import CHROMIUM, COLOR, TELEPHONE, Outline
 
-import firstcut
-from firstcut.page_design.palette import PALETTE
-from firstcut.plot.clusters import clusters_of
-from firstcut.report.contents import sentences
-from firstcut.report.drawings import COLORS
-from firstcut.report.page import Answer, report_html
+import leastcut
+from leastcut.page_design.palette import PALETTE
+from leastcut.plot.clusters import clusters_of
+from leastcut.report.contents import sentences
+from leastcut.report.drawings import COLORS
+from leastcut.report.page import Answer, report_html
 
 pytest.importorskip("jinja2")
 
-COMMAND = "firstcut cluster 'a & b.csv' -k 3 --report out.html"
+COMMAND = "leastcut cluster 'a & b.csv' -k 3 --report out.html"
 
 
 @pytest.fixture(scope="module")
 def answer():
     """An answer with all that there can be."""
     X, _ = make_blobs(150, centers=3, cluster_std=1.2, random_state=1)
-    S = firstcut.adaptive_neighbors_graph(X, 8)
+    S = leastcut.adaptive_neighbors_graph(X, 8)
     return Answer(
         title="blobs <three>",
         graph=S,
         cut="normalized",
-        found=firstcut.partition(S, 3, lower_bound=True, random_state=0),
+        found=leastcut.partition(S, 3, lower_bound=True, random_state=0),
         points=X,
         names=[f"row {i} & <i>" for i in range(150)],
-        path=firstcut.cut_path(S, range(1, 8), affinity="precomputed", random_state=0),
-        comparison=firstcut.compare(S, 3, methods=["kmeans", "partition"], random_state=0),
+        path=leastcut.cut_path(S, range(1, 8), affinity="precomputed", random_state=0),
+        comparison=leastcut.compare(S, 3, methods=["kmeans", "partition"], random_state=0),
         seconds={"reading": 0.012, "graph": 0.4, "cut": 71.2},
         command=COMMAND,
         notes=["2 rows had <empty> cells."],
@@ -58,7 +58,7 @@ def html(answer):
 def small():
     """As little as an answer may have, on a graph with names."""
     graph = nx.karate_club_graph()
-    found = firstcut.partition(graph, 4, random_state=0)
+    found = leastcut.partition(graph, 4, random_state=0)
     return Answer("karate", graph, "normalized", found)
 
 
@@ -164,7 +164,7 @@ def test_names_of_the_graph_are_used_and_numbers_otherwise(small):
     named = nx.relabel_nodes(nx.karate_club_graph(), lambda i: f"member {i}")
     rows = cells_of(report_html(replace(small, graph=named)), "clusters")
     assert "member" in rows[0][-1]
-    plain = firstcut.Partition(small.found.labels, small.found.cut_value)
+    plain = leastcut.Partition(small.found.labels, small.found.cut_value)
     without = replace(small, graph=nx.to_numpy_array(nx.karate_club_graph()), found=plain)
     assert "which count from 0" in text_of(report_html(without))
     with pytest.raises(ValueError, match="each of the 34 nodes, but are 2"):
@@ -200,7 +200,7 @@ def test_what_is_proven_is_said_and_no_more(small):
 )
 def test_the_cut_value_is_said_in_words_of_its_cut(cut, words, small):
     text = said_of(replace(small, cut=cut))
-    value = firstcut.cut_value(small.graph, small.found.labels, cut)
+    value = leastcut.cut_value(small.graph, small.found.labels, cut)
     assert words in text
     assert f"cut value is {value:.4g}" in text
 
@@ -216,20 +216,20 @@ def test_sections_are_there_for_what_there_is(answer, html, small):
     assert {row[0] for row in rows} == {"partition", "kmeans"}
     values = sorted(row.cut_value for row in answer.comparison.compared)
     assert [float(row[1]) for row in rows] == pytest.approx(values, rel=1e-3)
-    assert f"firstcut {firstcut.__version__}" in text_of(html)
+    assert f"leastcut {leastcut.__version__}" in text_of(html)
     assert "reading 0.01 s, graph 0.40 s, cut 71.2 s" in text_of(html)
     assert "Seed 7531" in text_of(html)
 
 
 def test_graphs_of_one_cluster_without_edges_and_of_many_nodes_have_a_page():
-    one = Answer("one", np.ones((3, 3)), "normalized", firstcut.Partition(np.zeros(3, int), 0.0))
+    one = Answer("one", np.ones((3, 3)), "normalized", leastcut.Partition(np.zeros(3, int), 0.0))
     assert "All 3 nodes are in 1 cluster." in text_of(report_html(one))
-    empty = firstcut.Partition(np.arange(4) % 2, 0.0, 0.0)
+    empty = leastcut.Partition(np.arange(4) % 2, 0.0, 0.0)
     text = text_of(report_html(Answer("none", np.zeros((4, 4)), "ratio", empty)))
     assert "The cut value is 0: no edge joins two clusters." in text
     X, _ = make_blobs(2100, centers=32, random_state=0)
-    S = firstcut.adaptive_neighbors_graph(X)
-    found = firstcut.partition(S, 32, "ratio", effort="fast", random_state=0)
+    S = leastcut.adaptive_neighbors_graph(X)
+    found = leastcut.partition(S, 32, "ratio", effort="fast", random_state=0)
     many = Answer("many", S, "ratio", found, X)
     page = report_html(many)
     assert page.count("<picture>") == 3  # points, embedding, affinities

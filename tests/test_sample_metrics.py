@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-import firstcut
-from firstcut import AFFINITIES, SpectralClustering, cut_path
-from firstcut.affinity.neighbors import pairs
-from firstcut.affinity.neighbors.angles import _directions_on_gpu, directions
-from firstcut.affinity.neighbors.index import NeighborIndex
-from firstcut.affinity.neighbors.metrics import METRICS
+import leastcut
+from leastcut import AFFINITIES, SpectralClustering, cut_path
+from leastcut.affinity.neighbors import pairs
+from leastcut.affinity.neighbors.angles import _directions_on_gpu, directions
+from leastcut.affinity.neighbors.index import NeighborIndex
+from leastcut.affinity.neighbors.metrics import METRICS
 
 ANGLES = ("cosine", "correlation")
 GRAPHS = ("adaptive_neighbors", "nearest_neighbors", "self_tuning")
@@ -85,7 +85,7 @@ def samples(metric: str, n: int = 40, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("metric", METRICS)
 def test_graphs_are_those_of_all_pairs(name, metric):
     X, params = samples(metric), PARAMS.get(metric, {})
-    graph = getattr(firstcut, f"{name}_graph")(X, 8, metric=metric, metric_params=params or None)
+    graph = getattr(leastcut, f"{name}_graph")(X, 8, metric=metric, metric_params=params or None)
     expected = brute_graph(name, squared(X, metric, **params), 8)
     np.testing.assert_allclose(graph.toarray(), expected, rtol=1e-7, atol=1e-12)
 
@@ -96,9 +96,9 @@ def test_sparse_samples_have_the_graph_of_dense_ones(metric):
     X[np.random.default_rng(1).random(X.shape) < 0.4] = 0.0
     X[X.any(axis=1) == 0] = 1.0
     X[:, 0] += np.arange(40) % 7 + 1.0  # no row is zeros or constant
-    dense = firstcut.adaptive_neighbors_graph(X, metric=metric)
+    dense = leastcut.adaptive_neighbors_graph(X, metric=metric)
     for kind in (sp.csr_array, sp.csc_matrix):
-        graph = firstcut.adaptive_neighbors_graph(kind(X), metric=metric)
+        graph = leastcut.adaptive_neighbors_graph(kind(X), metric=metric)
         np.testing.assert_allclose(graph.toarray(), dense.toarray(), rtol=1e-7, atol=1e-10)
 
 
@@ -171,7 +171,7 @@ def test_new_samples_are_compared_by_the_same_metric(metric):
 def test_lengths_do_not_count_under_cosine(name, n_features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, n_features))
-    build = getattr(firstcut, f"{name}_graph")
+    build = getattr(leastcut, f"{name}_graph")
     graph = build(X, metric="cosine")
     for exponents in (rng.integers(-40, 40, 60), rng.integers(-900, 900, 60)):
         scaled = build(np.ldexp(X, exponents[:, None]), metric="cosine")
@@ -187,9 +187,9 @@ def test_lengths_do_not_count_under_cosine(name, n_features):
 def test_shifts_and_lengths_do_not_count_under_correlation(kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 20))
-    graph = firstcut.adaptive_neighbors_graph(kind(X), metric="correlation")
+    graph = leastcut.adaptive_neighbors_graph(kind(X), metric="correlation")
     moved = X * rng.uniform(0.1, 9.0, (60, 1)) + rng.normal(size=(60, 1))
-    other = firstcut.adaptive_neighbors_graph(kind(moved), metric="correlation")
+    other = leastcut.adaptive_neighbors_graph(kind(moved), metric="correlation")
     np.testing.assert_allclose(other.toarray(), graph.toarray(), atol=1e-9)
 
 
@@ -205,7 +205,7 @@ def test_rows_without_a_direction_are_alike_and_at_right_angles(metric, name, ki
     lost = np.array([3, 17, 29])
     D[lost] = D[:, lost] = 2.0
     D[np.ix_(lost, lost)] = 0.0
-    build = getattr(firstcut, f"{name}_graph")
+    build = getattr(leastcut, f"{name}_graph")
     with pytest.warns(UserWarning, match=rf"{metric!r}: 3 of 40 samples.*first is 3.*right angles"):
         graph = build(kind(X), 8, metric=metric).toarray()
     assert np.isfinite(graph).all()
@@ -232,7 +232,7 @@ def test_equal_directions_are_equal_and_right_angles_right(seed, metric):
         warnings.simplefilter("ignore")
         for kind in (np.asarray, sp.csr_array, np.float32):
             for name in GRAPHS:
-                graph = getattr(firstcut, f"{name}_graph")(kind(X), 6, metric=metric)
+                graph = getattr(leastcut, f"{name}_graph")(kind(X), 6, metric=metric)
                 assert np.isfinite(graph.data).all()
                 assert graph.data.min() > 0
             near = NeighborIndex(kind(X), metric=metric).nearest_others(6)
@@ -244,8 +244,8 @@ def test_single_precision_stays_and_gives_the_same_neighbours():
     X = np.random.default_rng(0).normal(size=(200, 30)).astype(np.float32)
     index = NeighborIndex(X, metric="cosine")
     assert index.points.dtype == np.float32
-    single = firstcut.nearest_neighbors_graph(X, metric="cosine")
-    double = firstcut.nearest_neighbors_graph(X.astype(float), metric="cosine")
+    single = leastcut.nearest_neighbors_graph(X, metric="cosine")
+    double = leastcut.nearest_neighbors_graph(X.astype(float), metric="cosine")
     assert abs(single - double).sum() <= 0.001 * double.sum()
 
 
@@ -304,7 +304,7 @@ def test_text_is_never_filled_in():
     X = sp.hstack([groups, X], format="csr")
     for metric in ANGLES:
         tracemalloc.start()
-        graph = firstcut.adaptive_neighbors_graph(X, metric=metric, n_jobs=1)
+        graph = leastcut.adaptive_neighbors_graph(X, metric=metric, n_jobs=1)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 500e6
@@ -333,8 +333,8 @@ def test_a_function_of_two_samples():
     def apart(x, y, power=1.0):
         return float(np.abs(x - y).sum() ** power)
 
-    graph = firstcut.adaptive_neighbors_graph(X, metric=apart)
-    named = firstcut.adaptive_neighbors_graph(X, metric="manhattan")
+    graph = leastcut.adaptive_neighbors_graph(X, metric=apart)
+    named = leastcut.adaptive_neighbors_graph(X, metric="manhattan")
     np.testing.assert_allclose(graph.toarray(), named.toarray(), atol=1e-12)
     model = SpectralClustering(2, metric=apart, random_state=0).fit(X)
     plain = SpectralClustering(2, metric="manhattan", random_state=0).fit(X)
@@ -348,7 +348,7 @@ def test_a_function_of_two_samples():
 def test_threads_do_not_matter_and_the_samples_stay(metric):
     X = samples(metric, 500)
     before = X.copy()
-    one, two = (firstcut.adaptive_neighbors_graph(X, metric=metric, n_jobs=n) for n in (1, 2))
+    one, two = (leastcut.adaptive_neighbors_graph(X, metric=metric, n_jobs=n) for n in (1, 2))
     assert (one != two).nnz == 0
     np.testing.assert_array_equal(X, before)
 
@@ -356,14 +356,14 @@ def test_threads_do_not_matter_and_the_samples_stay(metric):
 def test_memory_is_linear_in_the_samples(monkeypatch):
     X = np.random.default_rng(0).random((3000, 20))
     tracemalloc.start()
-    firstcut.adaptive_neighbors_graph(X, metric="chebyshev", n_jobs=1)
+    leastcut.adaptive_neighbors_graph(X, metric="chebyshev", n_jobs=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # A few blocks of 16 MiB, where all pairs would be 72 MB and their order as much again.
     assert peak < 120e6
     monkeypatch.setattr(pairs, "BLOCK", 2**15)
     tracemalloc.start()
-    firstcut.adaptive_neighbors_graph(X, metric="chebyshev", n_jobs=1)
+    leastcut.adaptive_neighbors_graph(X, metric="chebyshev", n_jobs=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20e6
@@ -397,18 +397,18 @@ def test_memory_is_linear_in_the_samples(monkeypatch):
 def test_errors_name_the_value_and_the_remedy(name, parameters, words):
     X = np.random.default_rng(0).random((20, 3))
     with pytest.raises(ValueError, match=words):
-        getattr(firstcut, f"{name}_graph")(X, **parameters)
+        getattr(leastcut, f"{name}_graph")(X, **parameters)
 
 
 def test_metrics_of_columns_that_say_nothing_are_refused():
     X = np.random.default_rng(0).random((20, 3))
     X[:, 1] = 1.0
     with pytest.raises(ValueError, match=r"variances.*column 1 is 0"):
-        firstcut.adaptive_neighbors_graph(X, metric="seuclidean")
+        leastcut.adaptive_neighbors_graph(X, metric="seuclidean")
     with pytest.raises(ValueError, match=r"inverse of the covariance"):
-        firstcut.adaptive_neighbors_graph(X, metric="mahalanobis")
+        leastcut.adaptive_neighbors_graph(X, metric="mahalanobis")
     with pytest.raises(TypeError, match=r"metric_params=3 must be a dict"):
-        firstcut.adaptive_neighbors_graph(X, metric="minkowski", metric_params=3)
+        leastcut.adaptive_neighbors_graph(X, metric="minkowski", metric_params=3)
 
 
 def test_the_estimator_and_the_path_refuse_what_they_cannot_use(blobs):

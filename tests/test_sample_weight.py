@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from firstcut import SpectralClustering, cut_value, node_weights
+from leastcut import SpectralClustering, cut_value, node_weights
 
 CUTS = ["normalized", "ratio", "given"]
 

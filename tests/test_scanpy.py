@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-import firstcut
+import leastcut
 
 anndata = pytest.importorskip("anndata")
 sc = pytest.importorskip("scanpy")
@@ -22,13 +22,13 @@ def cells():
 
 
 def test_clusters_and_what_is_known_of_them_are_written(cells):
-    assert firstcut.scanpy.cut(cells, 8, lower_bound=True) is None
-    labels, known = cells.obs["firstcut"], cells.uns["firstcut"]
+    assert leastcut.scanpy.cut(cells, 8, lower_bound=True) is None
+    labels, known = cells.obs["leastcut"], cells.uns["leastcut"]
     assert labels.dtype == "category"
     assert list(labels.cat.categories) == [str(k) for k in range(8)]
     assert labels.value_counts(sort=False).is_monotonic_decreasing
     graph = cells.obsp["connectivities"]
-    assert known["cut_value"] == pytest.approx(firstcut.cut_value(graph, labels))
+    assert known["cut_value"] == pytest.approx(leastcut.cut_value(graph, labels))
     assert known["lower_bound"] <= known["cut_value"]
     assert known["n_clusters"] == 8
     assert known["params"] == {
@@ -38,12 +38,12 @@ def test_clusters_and_what_is_known_of_them_are_written(cells):
         "random_state": 0,
         "obsp": "connectivities",
     }
-    found = firstcut.partition(graph, 8, lower_bound=True, random_state=0)
+    found = leastcut.partition(graph, 8, lower_bound=True, random_state=0)
     assert adjusted_rand_score(found.labels, labels) == 1
 
 
 def test_scanpy_goes_on_from_there_and_files_hold_it(cells, tmp_path):
-    firstcut.scanpy.cut(cells, effort="fast", key_added="cuts", random_state=None)
+    leastcut.scanpy.cut(cells, effort="fast", key_added="cuts", random_state=None)
     sc.tl.rank_genes_groups(cells, "cuts", method="t-test")
     cells.write_h5ad(tmp_path / "cells.h5ad")
     again = sc.read_h5ad(tmp_path / "cells.h5ad")
@@ -54,10 +54,10 @@ def test_scanpy_goes_on_from_there_and_files_hold_it(cells, tmp_path):
 
 def test_a_copy_leaves_the_original_alone(cells):
     before = cells.copy()
-    other = firstcut.scanpy.cut(cells, 3, effort="fast", copy=True)
-    assert "firstcut" in other.obs
-    assert "firstcut" not in cells.obs
-    assert "firstcut" not in cells.uns
+    other = leastcut.scanpy.cut(cells, 3, effort="fast", copy=True)
+    assert "leastcut" in other.obs
+    assert "leastcut" not in cells.obs
+    assert "leastcut" not in cells.uns
     assert (before.obsp["connectivities"] != cells.obsp["connectivities"]).nnz == 0
 
 
@@ -66,19 +66,19 @@ def test_graphs_by_other_names(cells):
     own = cells.obsp["seven_connectivities"]
     for graph in (own, cells.obsp["connectivities"]):  # what scanpy makes is symmetric
         assert abs(graph - graph.T).max() <= 1e-8 * graph.max()
-    firstcut.scanpy.cut(cells, 4, effort="fast", neighbors_key="seven")
-    by_key = cells.uns["firstcut"]["cut_value"]
-    firstcut.scanpy.cut(cells, 4, effort="fast", obsp="seven_connectivities")
-    assert cells.uns["firstcut"]["cut_value"] == by_key
-    assert by_key == pytest.approx(firstcut.cut_value(own, cells.obs["firstcut"]))
+    leastcut.scanpy.cut(cells, 4, effort="fast", neighbors_key="seven")
+    by_key = cells.uns["leastcut"]["cut_value"]
+    leastcut.scanpy.cut(cells, 4, effort="fast", obsp="seven_connectivities")
+    assert cells.uns["leastcut"]["cut_value"] == by_key
+    assert by_key == pytest.approx(leastcut.cut_value(own, cells.obs["leastcut"]))
 
 
 def test_cells_without_neighbours_join_a_cluster(cells):
     graph = cells.obsp["connectivities"].tolil()
     graph[5], graph[:, 5] = 0, 0
     cells.obsp["torn"] = graph.tocsr()
-    firstcut.scanpy.cut(cells, 3, effort="fast", obsp="torn")
-    assert cells.obs["firstcut"].notna().all()
+    leastcut.scanpy.cut(cells, 3, effort="fast", obsp="torn")
+    assert cells.obs["leastcut"].notna().all()
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_cells_without_neighbours_join_a_cluster(cells):
 )
 def test_bad_requests_change_nothing(cells, settings, error, words):
     with pytest.raises(error, match=words):
-        firstcut.scanpy.cut(cells, **settings)
-    assert "firstcut" not in cells.obs
-    assert "firstcut" not in cells.uns
+        leastcut.scanpy.cut(cells, **settings)
+    assert "leastcut" not in cells.obs
+    assert "leastcut" not in cells.uns
 
 
 def test_what_is_missing_is_said():
     with pytest.raises(KeyError, match=r"scanpy\.pp\.neighbors\(adata\) first"):
-        firstcut.scanpy.cut(anndata.AnnData(np.eye(5)))
-    with pytest.raises(TypeError, match=r"not an AnnData; for a graph call firstcut\.partition"):
-        firstcut.scanpy.cut(np.eye(5))
+        leastcut.scanpy.cut(anndata.AnnData(np.eye(5)))
+    with pytest.raises(TypeError, match=r"not an AnnData; for a graph call leastcut\.partition"):
+        leastcut.scanpy.cut(np.eye(5))

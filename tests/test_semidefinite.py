@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 from wide_spans import Rational, wide_problems
 
-import firstcut
-from firstcut.certification import semidefinite
-from firstcut.certification.dense_space import nearest_spectral
-from firstcut.certification.fixing import pairs_apart, pairs_together
-from firstcut.certification.grouped_space import GroupedSpace
-from firstcut.certification.multipliers import Multipliers
-from firstcut.certification.proven_floor import proven_floor
-from firstcut.certification.semidefinite import SemidefiniteBound
-from firstcut.cuts import as_problem
-from firstcut.kernels import stars
+import leastcut
+from leastcut.certification import semidefinite
+from leastcut.certification.dense_space import nearest_spectral
+from leastcut.certification.fixing import pairs_apart, pairs_together
+from leastcut.certification.grouped_space import GroupedSpace
+from leastcut.certification.multipliers import Multipliers
+from leastcut.certification.proven_floor import proven_floor
+from leastcut.certification.semidefinite import SemidefiniteBound
+from leastcut.cuts import as_problem
+from leastcut.kernels import stars
 
 ROUNDS = 6
 
@@ -58,9 +58,9 @@ def test_no_partition_is_below_and_no_round_lowers_it(S, data):
     c = data.draw(st.integers(1, len(S)))
     cut = some_cut(data, len(S))
     problem = as_problem(S, cut)
-    best = firstcut.exact_partition(S, c, cut).cut_value
+    best = leastcut.exact_partition(S, c, cut).cut_value
     bound = SemidefiniteBound(problem, c, value=best)
-    before = firstcut.lower_bound(S, c, cut) * (1 - 1e-9) - 1e-11
+    before = leastcut.lower_bound(S, c, cut) * (1 - 1e-9) - 1e-11
     for _ in range(ROUNDS):
         assert before <= bound.bound <= best
         before = bound.bound
@@ -202,7 +202,7 @@ def test_more_components_than_clusters_and_one_cluster_cost_nothing():
 
 def test_it_closes_the_gap_of_blobs():
     S = knn_graph(make_blobs(120, centers=5, cluster_std=2.0, random_state=1)[0])
-    found = firstcut.partition(S, 5, effort="thorough", random_state=0)
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0)
     bound = SemidefiniteBound(as_problem(S), 5, value=found.cut_value, labels=found.labels)
     assert bound.bound < 0.9 * found.cut_value
     assert improved(bound, 60).bound == pytest.approx(found.cut_value, rel=1e-3)
@@ -300,12 +300,12 @@ def grouped(monkeypatch):
 def test_groups_give_a_bound_too_and_more_of_them_a_better_one(grouped, cut):
     X = make_blobs(100, centers=4, cluster_std=2.5, random_state=0)[0]
     S = knn_graph(X)
-    found = firstcut.partition(S, 4, cut=cut, effort="thorough", random_state=0)
+    found = leastcut.partition(S, 4, cut=cut, effort="thorough", random_state=0)
     problem = as_problem(S, cut)
     bound = SemidefiniteBound(problem, 4, value=found.cut_value, labels=found.labels)
     assert isinstance(bound._space, GroupedSpace)
     few, start = bound._space.root.size, bound.bound
-    assert start == pytest.approx(firstcut.lower_bound(S, 4, cut))
+    assert start == pytest.approx(leastcut.lower_bound(S, 4, cut))
     before = start
     for _ in range(16):
         more = bound.improve()
@@ -322,7 +322,7 @@ def test_groups_give_a_bound_too_and_more_of_them_a_better_one(grouped, cut):
 def test_groups_become_nodes_in_the_end(grouped, monkeypatch):
     monkeypatch.setattr(semidefinite, "LARGEST_DENSE", 1000)
     S = knn_graph(make_blobs(120, centers=5, cluster_std=2.0, random_state=1)[0])
-    found = firstcut.partition(S, 5, effort="thorough", random_state=0)
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0)
     bound = SemidefiniteBound(as_problem(S), 5, value=found.cut_value, labels=found.labels)
     improved(bound, 80)
     assert bound.similarity.shape == S.shape
@@ -339,7 +339,7 @@ def test_groups_without_labels_and_with_a_deadline(grouped):
     bound = SemidefiniteBound(as_problem(S), 4)
     with pytest.raises(TimeoutError):
         bound.improve(deadline=-np.inf)
-    assert bound.bound <= firstcut.partition(S, 4, random_state=0).cut_value
+    assert bound.bound <= leastcut.partition(S, 4, random_state=0).cut_value
 
 
 @given(seed=st.integers(0, 999))

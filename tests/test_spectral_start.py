@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-import firstcut
-from firstcut.cuts import Problem, as_problem
-from firstcut.graph import as_graph
-from firstcut.partitioning import passes
-from firstcut.partitioning.coarsening import COARSENING_RULES
-from firstcut.partitioning.levels import Coarsening, build
-from firstcut.partitioning.spectral_start import (
+import leastcut
+from leastcut.cuts import Problem, as_problem
+from leastcut.graph import as_graph
+from leastcut.partitioning import passes
+from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.partitioning.levels import Coarsening, build
+from leastcut.partitioning.spectral_start import (
     rough_eigenvectors,
     rough_labels,
     rough_work,
     within_solvers_range,
 )
-from firstcut.relaxation.relax import relax_problem
+from leastcut.relaxation.relax import relax_problem
 
 
 def hierarchy(problem, smallest, rule="label_propagation", seed=0):
@@ -167,7 +167,7 @@ def test_affinities_at_the_ends_of_doubles_are_cut(cut, top):
     half = (i < n // 2) & (j >= n // 2)
     S = (half | half.T) * top
     with np.errstate(all="raise", under="ignore"):
-        found = firstcut.partition(S, 4, cut, effort="fast", random_state=0)
-    plain = firstcut.partition(S / top, 4, cut, effort="fast", random_state=0)
+        found = leastcut.partition(S, 4, cut, effort="fast", random_state=0)
+    plain = leastcut.partition(S / top, 4, cut, effort="fast", random_state=0)
     unit = top if cut == "ratio" else 1.0
     assert found.cut_value / unit <= plain.cut_value * (1 + 1e-9)

@@ -10,7 +10,7 @@ from conftest import graphs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import firstcut
+import leastcut
 
 EXAMPLE = np.array([[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], [0.8, 0.2, 0.5, 0]])
 
@@ -49,7 +49,7 @@ def losses(F: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 
 def relaxed(S: np.ndarray, c: int) -> np.ndarray:
-    return firstcut.relax(S, c, "ratio", random_state=0).eigenvectors
+    return leastcut.relax(S, c, "ratio", random_state=0).eigenvectors
 
 
 def test_the_papers_example():
@@ -57,7 +57,7 @@ def test_the_papers_example():
 
     The paper's text prints {1,2,3},{4} as the closest one; it is not.
     """
-    optimum = firstcut.exact_partition(EXAMPLE, 2, cut="ratio")
+    optimum = leastcut.exact_partition(EXAMPLE, 2, cut="ratio")
     assert optimum.cut_value == pytest.approx(1.3)
     assert np.array_equal(optimum.labels == optimum.labels[0], [True, False, False, True])
 
@@ -69,8 +69,8 @@ def test_the_papers_example():
     distance = {tuple(labels): losses(F, labels)[1] for labels in partitions(4, 2)}
     assert min(distance, key=distance.get) == (0, 0, 1, 0)
     assert distance[0, 0, 1, 0] < distance[0, 0, 0, 1]
-    found = firstcut.discretize(
-        firstcut.relax(EXAMPLE, 2, "ratio", random_state=0), "improved_rotation", random_state=0
+    found = leastcut.discretize(
+        leastcut.relax(EXAMPLE, 2, "ratio", random_state=0), "improved_rotation", random_state=0
     )
     assert found.loss == pytest.approx(distance[0, 0, 1, 0])
 
@@ -98,10 +98,10 @@ def test_theorem_1(S, c, seed):
     assert kmeans <= rotation + 1e-9
     assert rotation <= (1 + epsilon) * kmeans + 1e-9
     # the two losses are the ones that the discretizers report
-    given_labels = firstcut.Relaxation(
+    given_labels = leastcut.Relaxation(
         eigenvalues=np.zeros(c), eigenvectors=F, node_weights=np.ones(n)
     )
-    start = firstcut.discretize(given_labels, "improved_rotation", init=labels, max_iter=1)
+    start = leastcut.discretize(given_labels, "improved_rotation", init=labels, max_iter=1)
     assert start.loss <= rotation + 1e-9
 
 
@@ -134,7 +134,7 @@ def test_theorem_2(S, c):
         return np.sum((normal.T @ (G - F @ (left @ right))) ** 2)
 
     every = list(partitions(len(S), c))
-    optimum = min(every, key=lambda labels: firstcut.cut_value(S, labels, "ratio"))
+    optimum = min(every, key=lambda labels: leastcut.cut_value(S, labels, "ratio"))
     closest = min(every, key=lambda labels: losses(F, labels)[1])
     bound = largest / smallest * rho_squared(closest) + 2 * values[:c].sum() / smallest
     assert rho_squared(optimum) <= bound + 1e-9

@@ -17,9 +17,9 @@ import sklearn.cluster  # noqa: F401 (its OpenMP is counted from the start)
 from conftest import knn_graph
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import firstcut
-from firstcut import threads
-from firstcut.threads import count_threads, in_blocks, single_threaded
+import leastcut
+from leastcut import threads
+from leastcut.threads import count_threads, in_blocks, single_threaded
 
 N_THREADS = 8
 
@@ -70,16 +70,16 @@ def stop(_):
 
 def test_overlapping_calls_leave_blas_as_it_was():
     graph = knn_graph(np.random.default_rng(0).normal(size=(80, 2)), 8)
-    relaxation = firstcut.relax(graph, 4, random_state=0)
+    relaxation = leastcut.relax(graph, 4, random_state=0)
     tasks = [
-        lambda: firstcut.relax(graph, 4, random_state=0, solver="lanczos"),
-        lambda: firstcut.partition(graph, 4, random_state=0),
-        lambda: firstcut.partition(graph, 4, random_state=0, callback=stop),
-        lambda: firstcut.discretize(relaxation, "kmeans", random_state=0, init=3),
-        lambda: firstcut.discretize(relaxation, random_state=0),
-        lambda: firstcut.direct_cut(graph, 4, random_state=0),
-        lambda: firstcut.relax(graph, 4, random_state=0, solver="lanczos", max_iter=1),
-        lambda: firstcut.partition(graph, 3, lower_bound=True, random_state=0),
+        lambda: leastcut.relax(graph, 4, random_state=0, solver="lanczos"),
+        lambda: leastcut.partition(graph, 4, random_state=0),
+        lambda: leastcut.partition(graph, 4, random_state=0, callback=stop),
+        lambda: leastcut.discretize(relaxation, "kmeans", random_state=0, init=3),
+        lambda: leastcut.discretize(relaxation, random_state=0),
+        lambda: leastcut.direct_cut(graph, 4, random_state=0),
+        lambda: leastcut.relax(graph, 4, random_state=0, solver="lanczos", max_iter=1),
+        lambda: leastcut.partition(graph, 3, lower_bound=True, random_state=0),
     ]
     for _ in range(3):
         raised = at_once(tasks)
@@ -220,13 +220,13 @@ def test_names_are_loaded_by_one_thread_at_a_time():
         """
         import itertools, sys, threading, time
         from concurrent.futures import ThreadPoolExecutor
-        import firstcut
+        import leastcut
 
         importing = []
 
         class Note:
             def find_spec(name, path=None, target=None):
-                if name.startswith("firstcut."):
+                if name.startswith("leastcut."):
                     importing.append(threading.get_ident())
                     time.sleep(0.02)  # long enough for the others to begin, if they may
 
@@ -236,7 +236,7 @@ def test_names_are_loaded_by_one_thread_at_a_time():
 
         def load(name):
             begin.wait()
-            getattr(firstcut, name)
+            getattr(leastcut, name)
 
         with ThreadPoolExecutor(len(names)) as pool:
             list(pool.map(load, names))
@@ -252,10 +252,10 @@ def test_openmp_is_limited_in_the_call_that_loads_it():
     program = textwrap.dedent(
         """
         import sys
-        import firstcut
+        import leastcut
         from threadpoolctl import threadpool_info
 
-        relaxation = firstcut.relax([[0, 2, 0], [2, 0, 1], [0, 1, 0]], 2)
+        relaxation = leastcut.relax([[0, 2, 0], [2, 0, 1], [0, 1, 0]], 2)
         assert "sklearn" not in sys.modules
         inside = set()
 
@@ -264,7 +264,7 @@ def test_openmp_is_limited_in_the_call_that_loads_it():
                 inside.update(library["num_threads"] for library in threadpool_info())
 
         sys.setprofile(note)
-        firstcut.discretize(relaxation, "kmeans", random_state=0)
+        leastcut.discretize(relaxation, "kmeans", random_state=0)
         sys.setprofile(None)
         print(inside)
         """
@@ -314,8 +314,8 @@ def test_ctrl_c_ends_a_search_and_leaves_no_thread_behind():
         """
         import os, signal, threading
         import numpy as np
-        import firstcut.affinity.neighbors.tree as module
-        from firstcut.affinity.neighbors.index import NeighborIndex
+        import leastcut.affinity.neighbors.tree as module
+        from leastcut.affinity.neighbors.index import NeighborIndex
 
         X = np.random.default_rng(0).random((200_000, 2))
         index = NeighborIndex(X, 2)

@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from firstcut import SpectralClustering, node_weights
+from leastcut import SpectralClustering, node_weights
 
 AFFINITIES = ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf"]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstcut.affinity.neighbors import tree as tree_search
-from firstcut.affinity.neighbors.index import NeighborIndex
-from firstcut.affinity.neighbors.tree import TreeSearch
-from firstcut.kernels import tree as kernels
-from firstcut.kernels.tree import LANES, SAMPLED, grow, list_nearest
+from leastcut.affinity.neighbors import tree as tree_search
+from leastcut.affinity.neighbors.index import NeighborIndex
+from leastcut.affinity.neighbors.tree import TreeSearch
+from leastcut.kernels import tree as kernels
+from leastcut.kernels.tree import LANES, SAMPLED, grow, list_nearest
 
 KINDS = ["normal", "lattice", "one point", "half one point", "line", "far apart", "sawtooth"]
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_tree import KINDS, assert_lists, by_definition, cases, points_of, squared_distances
 
-from firstcut.affinity.neighbors.tree import TreeSearch
-from firstcut.kernels.sort_pairs import sort_pairs
-from firstcut.kernels.tree import LANES, list_nearest, list_within
+from leastcut.affinity.neighbors.tree import TreeSearch
+from leastcut.kernels.sort_pairs import sort_pairs
+from leastcut.kernels.tree import LANES, list_nearest, list_within
 
 
 def box_distance(box, query):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from firstcut.validation import check_number
+from leastcut.validation import check_number
 
 NUMBERS = [0, 2, 0.5, np.float32(0.5), np.int8(2), Fraction(1, 2), np.array(0.5)]
 NOT_NUMBERS = [

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
-import firstcut
-from firstcut.cuts import as_problem
-from firstcut.kernels import view_moves as kernels
-from firstcut.views.problem import Views, stacked
-from firstcut.views.state import ViewsState, refined
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels import view_moves as kernels
+from leastcut.views.problem import Views, stacked
+from leastcut.views.state import ViewsState, refined
 
 WEIGHTS = ("auto", "equal", "given")
 FAST = {"effort": "fast", "random_state": 0}
@@ -50,7 +50,7 @@ def weights_of(kind: str, n_views: int):
 
 def objective(views, labels, kind: str, cut="normalized", **options) -> tuple[float, np.ndarray]:
     """Return the objective from nothing but ``cut_value``, and the cuts."""
-    cuts = np.array([firstcut.cut_value(one, labels, cut, **options) for one in views])
+    cuts = np.array([leastcut.cut_value(one, labels, cut, **options) for one in views])
     weights = {"equal": np.ones(cuts.size), "given": weights_of("given", cuts.size)}
     return float(np.sum(np.sqrt(cuts) if kind == "auto" else weights[kind] * cuts)), cuts
 
@@ -66,7 +66,7 @@ def partitions(n: int, c: int):
 def digits_views() -> list[sp.csr_array]:
     images = load_digits().images[:500]
     features = images.reshape(500, -1), np.abs(np.fft.fft2(images)).reshape(500, -1)
-    return [firstcut.adaptive_neighbors_graph(one) for one in features]
+    return [leastcut.adaptive_neighbors_graph(one) for one in features]
 
 
 # -- laws
@@ -77,7 +77,7 @@ def digits_views() -> list[sp.csr_array]:
 )
 def test_cuts_are_those_of_every_view_and_the_history_never_rises(views, c, kind, cut):
     c = min(c, len(views[0]))
-    found = firstcut.partition_views(
+    found = leastcut.partition_views(
         views, c, weights_of(kind, len(views)), cut=cut, lower_bound=True, **FAST
     )
     value, cuts = objective(views, found.labels, kind, cut)
@@ -96,7 +96,7 @@ def test_cuts_are_those_of_every_view_and_the_history_never_rises(views, c, kind
 def test_no_partition_is_below_the_bounds(views, c, kind, is_ratio):
     c, cut = min(c, len(views[0])), "ratio" if is_ratio else "normalized"
     ignore = {"isolated": "ignore"}
-    found = firstcut.partition_views(
+    found = leastcut.partition_views(
         views, c, weights_of(kind, len(views)), cut=cut, lower_bound=True, **ignore, **FAST
     )
     finite = np.isfinite(found.weights)
@@ -113,7 +113,7 @@ def test_the_result_is_never_above_what_it_was_given(views, c, kind, seed):
     n = len(views[0])
     labels = np.random.default_rng(seed).permutation(np.arange(n) % c)
     start, _ = objective(views, labels, kind)
-    found = firstcut.partition_views(
+    found = leastcut.partition_views(
         views, c, weights_of(kind, len(views)), init=[labels, labels[::-1]], **FAST
     )
     assert found.objective <= min(start, objective(views, labels[::-1], kind)[0])
@@ -134,9 +134,9 @@ def test_what_lowers_the_weighted_sum_lowers_the_objective(views, c, seed):
 @pytest.mark.parametrize("kind", ["auto", "equal"])
 def test_no_view_by_itself_nor_their_mean_is_better(cut, kind):
     views = digits_views()
-    found = firstcut.partition_views(views, 10, kind, cut=cut, **FAST)
+    found = leastcut.partition_views(views, 10, kind, cut=cut, **FAST)
     for graph in (*views, (views[0] + views[1]) / 2):
-        alone = firstcut.partition(graph, 10, cut, **FAST)
+        alone = leastcut.partition(graph, 10, cut, **FAST)
         assert found.objective <= objective(views, alone.labels, kind, cut)[0] * (1 + 1e-12)
 
 
@@ -197,7 +197,7 @@ def test_compiled_equals_interpreted(views, c, rooted, seed):
             plain = getattr(kernels, name).py_func
             patch.setattr(kernels, name, plain)
             if name in ("measure_views", "settle_views"):
-                patch.setattr(f"firstcut.views.state.{name}", plain)
+                patch.setattr(f"leastcut.views.state.{name}", plain)
         assert np.array_equal(refined(own, start), compiled)
 
 
@@ -234,8 +234,8 @@ def test_the_sum_that_bounds_is_not_above_any_weighted_cut():
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 def test_one_view_is_partition(kind, cut):
     graph = digits_views()[0]
-    found = firstcut.partition_views([graph], 5, weights_of(kind, 1), cut=cut, **FAST)
-    alone = firstcut.partition(graph, 5, cut, **FAST)
+    found = leastcut.partition_views([graph], 5, weights_of(kind, 1), cut=cut, **FAST)
+    alone = leastcut.partition(graph, 5, cut, **FAST)
     assert np.array_equal(found.labels, alone.labels)
     assert found.cuts[0] == alone.cut_value
     assert found.view_bounds[0] == alone.lower_bound
@@ -243,16 +243,16 @@ def test_one_view_is_partition(kind, cut):
 
 def test_identical_views_are_one():
     graph = digits_views()[0]
-    found = firstcut.partition_views([graph, graph, graph], 5, **FAST)
-    alone = firstcut.partition(graph, 5, **FAST)
+    found = leastcut.partition_views([graph, graph, graph], 5, **FAST)
+    alone = leastcut.partition(graph, 5, **FAST)
     assert found.objective <= 3 * np.sqrt(alone.cut_value) * (1 + 1e-12)
     assert np.all(found.cuts == found.cuts[0])
 
 
 def test_the_normalized_cut_of_a_view_does_not_see_its_scale():
     one, other = digits_views()
-    found = firstcut.partition_views([one, other], 6, **FAST)
-    scaled = firstcut.partition_views([one, 2.0**20 * other], 6, **FAST)
+    found = leastcut.partition_views([one, other], 6, **FAST)
+    scaled = leastcut.partition_views([one, 2.0**20 * other], 6, **FAST)
     assert np.array_equal(found.labels, scaled.labels)
     np.testing.assert_allclose(scaled.cuts, found.cuts, rtol=1e-12)
 
@@ -265,12 +265,12 @@ def two_blocks(n: int, split: int, between: float) -> np.ndarray:
 
 def test_a_view_in_which_nothing_is_cut_weighs_infinitely_and_stays_uncut():
     uncut, cut = two_blocks(8, 4, 0.0), two_blocks(8, 4, 0.1)
-    found = firstcut.partition_views([uncut, cut], 2, lower_bound=True, **FAST)
+    found = leastcut.partition_views([uncut, cut], 2, lower_bound=True, **FAST)
     assert found.cuts[0] == 0.0
     assert found.weights[0] == np.inf
     assert found.objective == np.sqrt(found.cuts[1])
     assert np.isfinite(found.weighted_bound)
-    nothing = firstcut.partition_views([uncut, uncut], 2, lower_bound=True, **FAST)
+    nothing = leastcut.partition_views([uncut, uncut], 2, lower_bound=True, **FAST)
     assert (nothing.objective, nothing.lower_bound, nothing.gap) == (0.0, 0.0, 0.0)
     assert np.all(nothing.weights == np.inf)
 
@@ -278,17 +278,17 @@ def test_a_view_in_which_nothing_is_cut_weighs_infinitely_and_stays_uncut():
 def test_a_disconnected_view_does_not_decide_alone():
     # The first view falls apart at node 2, and both others say 4.
     views = [two_blocks(8, 2, 0.0), two_blocks(8, 4, 0.01), two_blocks(8, 4, 0.02)]
-    found = firstcut.partition_views(views, 2, **FAST)
+    found = leastcut.partition_views(views, 2, **FAST)
     best = min(objective(views, labels, "auto")[0] for labels in partitions(8, 2))
     assert found.objective == pytest.approx(best, rel=1e-12)
 
 
 def test_views_of_weight_zero_take_no_part():
     one, other = digits_views()
-    found = firstcut.partition_views([one, other], 5, [1.0, 0.0], **FAST)
-    alone = firstcut.partition(one, 5, **FAST)
+    found = leastcut.partition_views([one, other], 5, [1.0, 0.0], **FAST)
+    alone = leastcut.partition(one, 5, **FAST)
     assert np.array_equal(found.labels, alone.labels)
-    assert found.cuts[1] == firstcut.cut_value(other, alone.labels)
+    assert found.cuts[1] == leastcut.cut_value(other, alone.labels)
     assert found.objective == alone.cut_value
 
 
@@ -296,23 +296,23 @@ def test_nodes_without_edges_in_a_view_go_where_the_others_have_them():
     full, part = two_blocks(12, 6, 0.05), two_blocks(12, 6, 0.05)
     part[[2, 9]] = part[:, [2, 9]] = 0.0
     with pytest.raises(ValueError, match=r"graphs\[1\]: The normalized cut is undefined"):
-        firstcut.partition_views([full, part], 2)
-    found = firstcut.partition_views([full, part], 2, isolated="ignore", lower_bound=True, **FAST)
+        leastcut.partition_views([full, part], 2)
+    found = leastcut.partition_views([full, part], 2, isolated="ignore", lower_bound=True, **FAST)
     assert np.array_equal(found.labels, np.arange(12) >= 6)
-    assert found.cuts[1] == firstcut.cut_value(part, found.labels, isolated="ignore")
+    assert found.cuts[1] == leastcut.cut_value(part, found.labels, isolated="ignore")
     assert found.lower_bound <= found.objective
     both = [part, part]
-    found = firstcut.partition_views(both, 2, isolated="ignore", **FAST)
-    assert found.cuts[0] == firstcut.cut_value(part, found.labels, isolated="ignore")
+    found = leastcut.partition_views(both, 2, isolated="ignore", **FAST)
+    assert found.cuts[0] == leastcut.cut_value(part, found.labels, isolated="ignore")
     init = np.zeros(12, dtype=int)
     init[2] = 1
     with pytest.raises(ValueError, match="init has nodes with edges in 1 of its 2 clusters"):
-        firstcut.partition_views(both, 2, isolated="ignore", init=init)
+        leastcut.partition_views(both, 2, isolated="ignore", init=init)
 
 
 def test_a_graph_without_any_edges_has_a_partition():
     nothing = np.zeros((5, 5))
-    found = firstcut.partition_views([nothing, nothing], 3, isolated="ignore", lower_bound=True)
+    found = leastcut.partition_views([nothing, nothing], 3, isolated="ignore", lower_bound=True)
     assert np.unique(found.labels).size == 3
     assert found.objective == found.lower_bound == 0.0
 
@@ -320,7 +320,7 @@ def test_a_graph_without_any_edges_has_a_partition():
 @pytest.mark.parametrize("c", [1, 12])
 def test_one_cluster_and_as_many_as_nodes_are_proven(c):
     views = [two_blocks(12, 6, 0.05), two_blocks(12, 3, 0.2)]
-    found = firstcut.partition_views(views, c, lower_bound=True)
+    found = leastcut.partition_views(views, c, lower_bound=True)
     assert found.gap == 0.0
     assert found.objective == objective(views, found.labels, "auto")[0]
 
@@ -328,32 +328,32 @@ def test_one_cluster_and_as_many_as_nodes_are_proven(c):
 def test_directed_views_are_symmetrized_or_refused():
     one, other = two_blocks(8, 4, 0.1), np.triu(two_blocks(8, 4, 0.1))
     with pytest.raises(ValueError, match=r"graphs\[1\]: "):
-        firstcut.partition_views([one, other], 2)
-    found = firstcut.partition_views([one, other], 2, symmetrize="max", **FAST)
+        leastcut.partition_views([one, other], 2)
+    found = leastcut.partition_views([one, other], 2, symmetrize="max", **FAST)
     assert np.array_equal(found.labels, np.arange(8) >= 4)
 
 
 def test_views_of_different_nodes_are_refused_with_both_numbers():
     with pytest.raises(ValueError, match=r"graphs\[0\] has 8 nodes and graphs\[1\] has 9"):
-        firstcut.partition_views([two_blocks(8, 4, 0.1), two_blocks(9, 4, 0.1)], 2)
+        leastcut.partition_views([two_blocks(8, 4, 0.1), two_blocks(9, 4, 0.1)], 2)
     networkx = pytest.importorskip("networkx")
     path = networkx.path_graph(4)
     with pytest.raises(ValueError, match="have other names, or the same in another order"):
-        firstcut.partition_views([path, networkx.relabel_nodes(path, {0: 3, 3: 0})], 2)
-    assert firstcut.partition_views([path, path], 2).by_node()[0] == 0
+        leastcut.partition_views([path, networkx.relabel_nodes(path, {0: 3, 3: 0})], 2)
+    assert leastcut.partition_views([path, path], 2).by_node()[0] == 0
 
 
 def test_an_anchor_graph_is_refused():
-    graph = firstcut.anchor_graph(np.random.default_rng(0).normal(size=(40, 2)), 9, random_state=0)
+    graph = leastcut.anchor_graph(np.random.default_rng(0).normal(size=(40, 2)), 9, random_state=0)
     with pytest.raises(TypeError, match=r"graphs\[0\] is .* which stores no edges"):
-        firstcut.partition_views([graph], 2)
+        leastcut.partition_views([graph], 2)
 
 
 @pytest.mark.parametrize("scale", [1e-290, 1e290])
 def test_numbers_near_the_ends_of_doubles_are_cut_alike(scale):
     views = [two_blocks(9, 4, 0.1), two_blocks(9, 5, 0.3)]
-    found = firstcut.partition_views(views, 2, **FAST)
-    far = firstcut.partition_views([views[0] * scale, views[1]], 2, **FAST)
+    found = leastcut.partition_views(views, 2, **FAST)
+    far = leastcut.partition_views([views[0] * scale, views[1]], 2, **FAST)
     assert np.array_equal(found.labels, far.labels)
 
 
@@ -370,19 +370,19 @@ def test_a_node_that_holds_nearly_all_of_its_cluster_moves_if_that_helps():
 
 def test_a_seed_fixes_the_labels_on_any_number_of_threads():
     views = digits_views()
-    first = firstcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=1)
-    again = firstcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=2)
+    first = leastcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=1)
+    again = leastcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=2)
     assert np.array_equal(first.labels, again.labels)
     assert np.array_equal(first.history, again.history)
 
 
 @settings(max_examples=6)
-@given(st.integers(0, 999), st.sampled_from(["auto", "equal"]), st.sampled_from([*firstcut.CUTS]))
+@given(st.integers(0, 999), st.sampled_from(["auto", "equal"]), st.sampled_from([*leastcut.CUTS]))
 def test_more_effort_is_never_worse(seed, weights, cut):
     rng = np.random.default_rng(seed)
     views = [knn_graph(rng.normal(size=(40, 2)), 4) for _ in range(2)]
     found = [
-        firstcut.partition_views(views, 4, weights, cut=cut, effort=effort, random_state=seed)
+        leastcut.partition_views(views, 4, weights, cut=cut, effort=effort, random_state=seed)
         for effort in ("fast", "auto", "balanced")
     ]
     for less, more in itertools.pairwise(found):
@@ -395,7 +395,7 @@ def test_the_callers_arrays_stay_as_they_are():
     views = digits_views()
     before = [(one.data.copy(), one.indices.copy()) for one in views]
     init, weights = np.arange(500) % 4, np.array([1.0, 2.0])
-    firstcut.partition_views(views, 4, weights, init=init, **FAST)
+    leastcut.partition_views(views, 4, weights, init=init, **FAST)
     for (data, indices), one in zip(before, views, strict=True):
         assert np.array_equal(data, one.data)
         assert np.array_equal(indices, one.indices)
@@ -408,7 +408,7 @@ def test_sparse_stays_sparse():
     views = [ring(n).graph.matrix, knn_graph(np.random.default_rng(0).normal(size=(n, 2)))]
     tracemalloc.start()
     try:
-        firstcut.partition_views(views, 5, lower_bound=False, **FAST)
+        leastcut.partition_views(views, 5, lower_bound=False, **FAST)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -417,7 +417,7 @@ def test_sparse_stays_sparse():
 
 def test_a_callback_hears_the_objective_fall_and_can_stop():
     views, told = digits_views(), []
-    found = firstcut.partition_views(views, 6, callback=told.append, **FAST)
+    found = leastcut.partition_views(views, 6, callback=told.append, **FAST)
     values = [progress.cut_value for progress in told]
     assert values[-1] == found.objective
     assert all(one >= other for one, other in itertools.pairwise(values))
@@ -425,7 +425,7 @@ def test_a_callback_hears_the_objective_fall_and_can_stop():
     fractions = [progress.fraction for progress in told]
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
-    stopped = firstcut.partition_views(views, 6, callback=lambda _: True, **FAST)
+    stopped = leastcut.partition_views(views, 6, callback=lambda _: True, **FAST)
     assert not stopped.converged
     assert stopped.lower_bound is None
     assert np.unique(stopped.labels).size == 6
@@ -433,7 +433,7 @@ def test_a_callback_hears_the_objective_fall_and_can_stop():
 
 def test_a_time_limit_of_nothing_still_gives_a_partition():
     views = digits_views()
-    found = firstcut.partition_views(views, 6, time_limit=0.0, lower_bound=True, random_state=0)
+    found = leastcut.partition_views(views, 6, time_limit=0.0, lower_bound=True, random_state=0)
     assert np.unique(found.labels).size == 6
     assert not found.converged
     assert found.objective == objective(views, found.labels, "auto")[0]
@@ -442,7 +442,7 @@ def test_a_time_limit_of_nothing_still_gives_a_partition():
 def test_random_states_other_than_integers_move_on():
     views = digits_views()
     rng = np.random.default_rng(0)
-    firstcut.partition_views(views, 6, effort="fast", random_state=rng)
+    leastcut.partition_views(views, 6, effort="fast", random_state=rng)
     assert rng.integers(2**32) != np.random.default_rng(0).integers(2**32)
 
 
@@ -466,9 +466,9 @@ COLUMNS = {
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_groups_of_columns_are_views(kind):
     X, parts = iris_views()
-    model = firstcut.SpectralClustering(3, views=COLUMNS[kind], random_state=0).fit(X)
-    graphs_of = [firstcut.adaptive_neighbors_graph(part) for part in parts]
-    found = firstcut.partition_views(graphs_of, 3, effort="auto", random_state=0)
+    model = leastcut.SpectralClustering(3, views=COLUMNS[kind], random_state=0).fit(X)
+    graphs_of = [leastcut.adaptive_neighbors_graph(part) for part in parts]
+    found = leastcut.partition_views(graphs_of, 3, effort="auto", random_state=0)
     assert np.array_equal(model.labels_, found.labels)
     assert np.array_equal(model.view_cuts_, found.cuts)
     assert np.array_equal(model.view_weights_, found.weights)
@@ -481,11 +481,11 @@ def test_groups_of_columns_are_views(kind):
 
 def test_lists_of_samples_and_of_graphs_are_views():
     X, parts = iris_views()
-    columns = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    listed = firstcut.SpectralClustering(3, random_state=0).fit(parts)
-    graphs_of = [firstcut.adaptive_neighbors_graph(part) for part in parts]
-    given_graphs = firstcut.SpectralClustering(3, affinity="precomputed", random_state=0)
-    several = firstcut.SpectralClustering(3, affinity=["precomputed"] * 2, random_state=0)
+    columns = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    listed = leastcut.SpectralClustering(3, random_state=0).fit(parts)
+    graphs_of = [leastcut.adaptive_neighbors_graph(part) for part in parts]
+    given_graphs = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0)
+    several = leastcut.SpectralClustering(3, affinity=["precomputed"] * 2, random_state=0)
     for model, given_views in ((listed, parts), (given_graphs, graphs_of), (several, graphs_of)):
         model.fit(given_views)
         assert np.array_equal(model.labels_, columns.labels_)
@@ -504,7 +504,7 @@ def test_lists_of_samples_and_of_graphs_are_views():
 
 def test_edges_with_their_weights_are_one_graph_and_no_views():
     edges = np.array([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
-    model = firstcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+    model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
     model.fit((edges, np.array([2.0, 2.0, 1.0, 1.0, 2.0, 2.0])))
     assert not hasattr(model, "view_cuts_")
     model.fit([np.ones((4, 4)), np.ones((4, 4))])
@@ -515,10 +515,10 @@ def test_edges_with_their_weights_are_one_graph_and_no_views():
 
 def test_an_affinity_of_its_own_for_every_view(blobs):
     X, y = blobs
-    model = firstcut.SpectralClustering(
+    model = leastcut.SpectralClustering(
         3, affinity=["self_tuning", "rbf"], gamma=0.5, n_neighbors=6, random_state=0
     ).fit(X)
-    assert firstcut.clustering_accuracy(y, model.labels_) == 1.0
+    assert leastcut.clustering_accuracy(y, model.labels_) == 1.0
     assert sp.issparse(model.affinity_matrix_[0])
     assert not sp.issparse(model.affinity_matrix_[1])
     assert np.array_equal(model.predict(X), model.labels_)
@@ -533,20 +533,20 @@ def test_names_of_columns_select_from_data_frames(library):
     columns = {name: X[:, j] for j, name in enumerate(["a1", "a2", "b1", "b2"])}
     frame = frames.DataFrame({**columns, "species": ["iris"] * len(X)})
     named = [["a1", "a2"], slice("b1", "b2")]
-    expected = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    model = firstcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
+    expected = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    model = leastcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
     assert np.array_equal(model.labels_, expected.labels_)
     assert model.feature_names_in_.tolist() == [*columns, "species"]
     assert np.array_equal(model.predict(frame[:5]), expected.predict(X[:5]))
     if library == "pandas":
         named = [make_column_selector("^a"), make_column_selector("^b")]
-        model = firstcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
+        model = leastcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
         assert np.array_equal(model.labels_, expected.labels_)
 
 
 def test_new_samples_join_where_the_objective_grows_least():
     X, _ = iris_views()
-    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X[::2])
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X[::2])
     predicted = model.predict(X[1::2])
     assert np.array_equal(predicted, np.concatenate([model.predict(row[None]) for row in X[1::2]]))
     # Of one new sample the score is that of the best place for it, cluster by cluster.
@@ -563,7 +563,7 @@ def test_new_samples_join_where_the_objective_grows_least():
 
 def test_what_needs_one_graph_is_refused_with_the_remedy():
     X, _ = iris_views()
-    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
     with pytest.raises(ValueError, match="must_link has no place where there are several views"):
         model.fit(X, must_link=[(0, 1)])
     with pytest.raises(ValueError, match="A proof is of one graph"):
@@ -575,7 +575,7 @@ def test_what_needs_one_graph_is_refused_with_the_remedy():
 def test_a_picture_is_of_one_view():
     pytest.importorskip("matplotlib")
     X, _ = iris_views()
-    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
     with pytest.raises(ValueError, match="has 2 views, and a picture is of one graph; pass graph="):
         model.plot("sizes")
     assert model.plot("sizes", graph=model.affinity_matrix_[1]) is not None
@@ -583,8 +583,8 @@ def test_a_picture_is_of_one_view():
 
 def test_embeddings_of_views_stand_side_by_side():
     X, _ = iris_views()
-    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    alone = firstcut.SpectralClustering(3, random_state=0).fit(X[:, :2])
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    alone = leastcut.SpectralClustering(3, random_state=0).fit(X[:, :2])
     np.testing.assert_allclose(model.embedding_[:, :3], alone.embedding_)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-6)
     assert model.eigenvalues_.shape == (6,)
@@ -594,19 +594,19 @@ def test_embeddings_of_views_stand_side_by_side():
 def test_weights_of_samples_count_in_every_view():
     X, parts = iris_views()
     weights = np.linspace(1.0, 3.0, len(X))
-    model = firstcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
     model.fit(X, sample_weight=weights)
     for cut, part in zip(model.view_cuts_, parts, strict=True):
-        graph = firstcut.adaptive_neighbors_graph(part)
-        own = weights * firstcut.node_weights(graph)
-        assert cut == firstcut.cut_value(graph, model.labels_, own)
+        graph = leastcut.adaptive_neighbors_graph(part)
+        own = weights * leastcut.node_weights(graph)
+        assert cut == leastcut.cut_value(graph, model.labels_, own)
 
 
 def test_nodes_without_edges_in_a_view_are_told():
     graph = two_blocks(12, 6, 0.05)
     part = graph.copy()
     part[3] = part[:, 3] = 0.0
-    model = firstcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+    model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
     with pytest.warns(UserWarning, match="1 of 12 nodes has no edges in view 1"):
         model.fit([graph, part])
     assert np.array_equal(model.labels_, np.arange(12) >= 6)
@@ -619,20 +619,20 @@ def test_learned_weights_favour_the_view_that_is_cut_well():
     rng = np.random.default_rng(0)
     X, y = load_dataset("jaffe")
     noise = rng.normal(size=(len(X), 20))
-    views = [firstcut.adaptive_neighbors_graph(X), firstcut.adaptive_neighbors_graph(noise)]
-    found = firstcut.partition_views(views, 10, lower_bound=True, **FAST)
+    views = [leastcut.adaptive_neighbors_graph(X), leastcut.adaptive_neighbors_graph(noise)]
+    found = leastcut.partition_views(views, 10, lower_bound=True, **FAST)
     assert found.weights[0] > 3 * found.weights[1]
-    assert firstcut.normalized_mutual_info(y, found.labels) > 0.9
+    assert leastcut.normalized_mutual_info(y, found.labels) > 0.9
     assert found.lower_bound <= found.objective
 
 
 def test_a_graph_is_checked_once_for_every_view(monkeypatch):
-    from firstcut import graph as home
+    from leastcut import graph as home
 
     counted, check = [], home.check_graph
     monkeypatch.setattr(home, "check_graph", lambda *args: counted.append(1) or check(*args))
     S = knn_graph(np.random.default_rng(0).normal(size=(60, 2)))
-    firstcut.partition_views([S, S, S], 3, **FAST)
+    leastcut.partition_views([S, S, S], 3, **FAST)
     assert len(counted) == 3
 
 
@@ -652,8 +652,8 @@ def test_given_node_weights_make_the_sum_one_graph(graph, c):
     weights = np.linspace(1, 2, len(graph))
     other = graph * np.linspace(0.5, 1.5, len(graph))[:, None]
     other = (other + other.T) / 2
-    found = firstcut.partition_views([graph, other], c, "equal", cut=weights, **FAST)
-    alone = firstcut.partition(graph + other, c, weights, **FAST)
+    found = leastcut.partition_views([graph, other], c, "equal", cut=weights, **FAST)
+    alone = leastcut.partition(graph + other, c, weights, **FAST)
     assert found.objective <= alone.cut_value * (1 + 1e-9)
 
 
@@ -682,5 +682,5 @@ def test_binary_patterns_do_not_change_with_the_light():
 
 def test_eigenvectors_of_views_find_groups_that_nothing_can_miss(blobs):
     X, y = blobs
-    graphs_of = [firstcut.adaptive_neighbors_graph(X), firstcut.nearest_neighbors_graph(X)]
-    assert firstcut.clustering_accuracy(y, amgl(graphs_of, 3)) == 1.0
+    graphs_of = [leastcut.adaptive_neighbors_graph(X), leastcut.nearest_neighbors_graph(X)]
+    assert leastcut.clustering_accuracy(y, amgl(graphs_of, 3)) == 1.0

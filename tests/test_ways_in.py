@@ -20,9 +20,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 
-import firstcut
-from firstcut.graph import Graph, as_graph
-from firstcut.graph_inputs import as_matrix, is_foreign
+import leastcut
+from leastcut.graph import Graph, as_graph
+from leastcut.graph_inputs import as_matrix, is_foreign
 
 nx = pytest.importorskip("networkx")
 igraph = pytest.importorskip("igraph")
@@ -148,35 +148,35 @@ def test_labels_keep_the_order_of_nodes(S, seed):
     order = np.random.default_rng(seed).permutation(len(S))
     names = [f"n{i}" for i in order]
     graph = networkx_of(S[order][:, order], names)
-    found = firstcut.partition(graph, 2, "ratio", effort="fast", random_state=0)
+    found = leastcut.partition(graph, 2, "ratio", effort="fast", random_state=0)
     assert found.nodes == tuple(graph)
     assert found.by_node() == {node: found.labels[i] for i, node in enumerate(graph)}
     labels = [found.by_node()[f"n{i}"] for i in range(len(S))]
-    assert firstcut.cut_value(S, labels, "ratio") == pytest.approx(found.cut_value, abs=1e-12)
+    assert leastcut.cut_value(S, labels, "ratio") == pytest.approx(found.cut_value, abs=1e-12)
 
 
 def test_every_verb_that_returns_a_partition_names_its_nodes():
     graph = nx.relabel_nodes(nx.path_graph(6), dict(enumerate("abcdef")))
     labels = [0, 0, 0, 1, 1, 1]
     for found in (
-        firstcut.partition(graph, 2, random_state=0),
-        firstcut.partition(graph, 2, must_link=[(0, 1)], random_state=0),
-        firstcut.refine(graph, labels),
-        firstcut.certify(graph, labels, random_state=0),
-        firstcut.certify(graph, labels, cannot_link=[(0, 5)], random_state=0),
-        firstcut.exact_partition(graph, 2),
+        leastcut.partition(graph, 2, random_state=0),
+        leastcut.partition(graph, 2, must_link=[(0, 1)], random_state=0),
+        leastcut.refine(graph, labels),
+        leastcut.certify(graph, labels, random_state=0),
+        leastcut.certify(graph, labels, cannot_link=[(0, 5)], random_state=0),
+        leastcut.exact_partition(graph, 2),
     ):
         assert found.by_node() == dict.fromkeys("abc", 0) | dict.fromkeys("def", 1)
-    assert firstcut.relax(graph, 2).n_nodes == firstcut.node_weights(graph).size == 6
+    assert leastcut.relax(graph, 2).n_nodes == leastcut.node_weights(graph).size == 6
 
 
 def test_without_names_there_is_no_answer_by_name():
     with pytest.raises(ValueError, match=r"no names of nodes.*labels\[i\]"):
-        firstcut.partition(PATH, 2, random_state=0).by_node()
+        leastcut.partition(PATH, 2, random_state=0).by_node()
     twice = igraph.Graph([(0, 1), (1, 2)])
     twice.vs["name"] = ["a", "b", "a"]
     with pytest.raises(ValueError, match="1 nodes share the name of another, such as 'a'"):
-        firstcut.refine(twice, [0, 0, 1]).by_node()
+        leastcut.refine(twice, [0, 0, 1]).by_node()
 
 
 def test_parallel_edges_add_up_and_self_loops_count_once():
@@ -217,10 +217,10 @@ def test_matrices_are_not_of_another_library():
 def test_no_library_is_imported_to_recognise_a_graph():
     code = textwrap.dedent(
         """
-        import sys, firstcut
+        import sys, leastcut
         S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-        firstcut.cut_value(S, [0, 0, 1, 1])
-        firstcut.cut_value(([[0, 1], [1, 0]], None), [0, 1])
+        leastcut.cut_value(S, [0, 0, 1, 1])
+        leastcut.cut_value(([[0, 1], [1, 0]], None), [0, 1])
         others = ["networkx", "igraph", "pandas", "polars", "anndata", "torch", "sklearn"]
         print([name for name in others if name in sys.modules])
         """
@@ -308,13 +308,13 @@ WRONG = {
 def test_what_is_wrong_is_named_with_its_remedy(kind):
     graph, message = WRONG[kind]
     with pytest.raises((TypeError, ValueError), match=message):
-        firstcut.cut_value(graph, [0, 1])
+        leastcut.cut_value(graph, [0, 1])
 
 
 def test_an_anndata_without_neighbours_says_what_to_run():
     anndata = pytest.importorskip("anndata")
     with pytest.raises(ValueError, match=r"no 'connectivities'.*scanpy\.pp\.neighbors"):
-        firstcut.partition(anndata.AnnData(np.ones((4, 2))), 2)
+        leastcut.partition(anndata.AnnData(np.ones((4, 2))), 2)
 
 
 # -- directed graphs
@@ -354,7 +354,7 @@ def test_a_directed_graph_is_refused_or_made_symmetric(door):
 
 def test_an_error_names_the_nodes_of_a_directed_graph():
     with pytest.raises(ValueError, match=r"directed: entries \('a', 'b'\) and \('b', 'a'\)"):
-        firstcut.partition(nx.DiGraph([("a", "b")]), 2)
+        leastcut.partition(nx.DiGraph([("a", "b")]), 2)
     # Both directions alike: there is nothing to decide.
     assert same(as_graph(nx.DiGraph(nx.path_graph(4))), as_graph(nx.path_graph(4)))
 
@@ -379,14 +379,14 @@ CALLS = {
     "operator": lambda f, S, **k: f(S, **k).toarray(),
     "compare": lambda f, S, **k: [one.cut_value for one in f(S, 2, random_state=0, **k).compared],
     "discretize": lambda f, S, **k: (
-        f(firstcut.relax((DIRECTED + DIRECTED.T) / 2, 2), graph=S, random_state=0, **k).cut_value
+        f(leastcut.relax((DIRECTED + DIRECTED.T) / 2, 2), graph=S, random_state=0, **k).cut_value
     ),
 }
 
 
 @pytest.mark.parametrize("verb", CALLS)
 def test_every_verb_symmetrizes(verb):
-    function, call = getattr(firstcut, verb), CALLS[verb]
+    function, call = getattr(leastcut, verb), CALLS[verb]
     with pytest.raises(ValueError, match="symmetrize='mean'"):
         call(function, DIRECTED)
     ours = call(function, DIRECTED, symmetrize="mean")
@@ -395,26 +395,26 @@ def test_every_verb_symmetrizes(verb):
 
 def test_no_verb_is_forgotten():
     for name in PUBLIC:
-        function = getattr(firstcut, name)
+        function = getattr(leastcut, name)
         if inspect.isfunction(function) and "graph" in inspect.signature(function).parameters:
             assert name in CALLS
 
 
 def test_a_graph_of_anchors_is_cut_as_it_is_or_refused_by_name():
-    graph = firstcut.anchor_graph([[0.0], [0.1], [5.0], [5.1]], 4, 1, random_state=0)
+    graph = leastcut.anchor_graph([[0.0], [0.1], [5.0], [5.1]], 4, 1, random_state=0)
     S = graph.to_sparse()
     takes = ("partition", "refine", "cut_value", "relax", "lower_bound")
     for verb, call in CALLS.items():
-        function = getattr(firstcut, verb)
+        function = getattr(leastcut, verb)
         if verb in takes:
             np.testing.assert_allclose(call(function, graph), call(function, S), atol=1e-12)
         else:
             with pytest.raises(TypeError, match=r"stores no edges.*graph\.to_sparse"):
                 call(function, graph)
     with pytest.raises(TypeError, match="stores no edges"):
-        firstcut.cut_path(graph, [2], affinity="precomputed")
+        leastcut.cut_path(graph, [2], affinity="precomputed")
     with pytest.raises(TypeError, match="stores no edges"):
-        firstcut.plot.affinity([0, 0, 1, 1], graph)
+        leastcut.plot.affinity([0, 0, 1, 1], graph)
 
 
 @pytest.mark.filterwarnings("error")
@@ -422,14 +422,14 @@ def test_a_path_symmetrizes():
     mean, larger = (DIRECTED + DIRECTED.T) / 2, np.maximum(DIRECTED, DIRECTED.T)
     for how, matrix in (("mean", mean), ("max", larger)):
         paths = [
-            firstcut.cut_path(S, [2], affinity="precomputed", random_state=0, symmetrize=how)
+            leastcut.cut_path(S, [2], affinity="precomputed", random_state=0, symmetrize=how)
             for S in (DIRECTED, directed_doors()["networkx"], matrix)
         ]
         assert paths[0][2].cut_value == paths[1][2].cut_value == paths[2][2].cut_value
     with pytest.raises(ValueError, match="symmetrize='sum' is not known"):
-        firstcut.cut_path(DIRECTED, [2], affinity="precomputed", symmetrize="sum")
+        leastcut.cut_path(DIRECTED, [2], affinity="precomputed", symmetrize="sum")
     with pytest.raises(ValueError, match="symmetrize='max' has no place"):
-        firstcut.cut_path(DIRECTED, [2], symmetrize="max")
+        leastcut.cut_path(DIRECTED, [2], symmetrize="max")
 
 
 # -- nodes without edges
@@ -452,13 +452,13 @@ def test_isolated_nodes_leave_the_cut_of_the_others_as_it_is(drawn, data):
     S, wider, nodes = drawn
     k = data.draw(st.integers(1, len(S)))
     with pytest.raises(ValueError, match="isolated='ignore'"):
-        firstcut.partition(wider, k)
-    alone = firstcut.partition(S, k, lower_bound=True, random_state=0)
-    found = firstcut.partition(wider, k, isolated="ignore", lower_bound=True, random_state=0)
+        leastcut.partition(wider, k)
+    alone = leastcut.partition(S, k, lower_bound=True, random_state=0)
+    found = leastcut.partition(wider, k, isolated="ignore", lower_bound=True, random_state=0)
     assert np.array_equal(np.unique(found.labels), np.arange(k))
     together = found.labels[nodes][:, None] == found.labels[nodes]
     assert np.array_equal(together, alone.labels[:, None] == alone.labels)
-    assert found.cut_value == firstcut.cut_value(wider, found.labels, isolated="ignore")
+    assert found.cut_value == leastcut.cut_value(wider, found.labels, isolated="ignore")
     assert found.cut_value == pytest.approx(alone.cut_value, rel=1e-12)
     assert found.lower_bound == pytest.approx(alone.lower_bound, rel=1e-9, abs=1e-12)
     assert found.lower_bound <= found.cut_value
@@ -468,7 +468,7 @@ def test_isolated_nodes_leave_the_cut_of_the_others_as_it_is(drawn, data):
 def test_isolated_nodes_are_clusters_where_the_others_are_too_few(drawn, data):
     S, wider, nodes = drawn
     k = data.draw(st.integers(len(S), len(wider)))
-    found = firstcut.partition(wider, k, isolated="ignore", random_state=0)
+    found = leastcut.partition(wider, k, isolated="ignore", random_state=0)
     assert np.array_equal(np.unique(found.labels), np.arange(k))
     if k == len(wider):
         assert np.unique(found.labels[nodes]).size == len(S)
@@ -478,15 +478,15 @@ def test_isolated_nodes_are_clusters_where_the_others_are_too_few(drawn, data):
 def test_refining_leaves_isolated_nodes_where_they_are(drawn, data):
     _, wider, nodes = drawn
     labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(wider))))[: len(wider)]
-    before = firstcut.cut_value(wider, labels, isolated="ignore")
-    found = firstcut.refine(wider, labels, isolated="ignore")
+    before = leastcut.cut_value(wider, labels, isolated="ignore")
+    found = leastcut.refine(wider, labels, isolated="ignore")
     again = np.unique(labels, return_inverse=True)[1]
     others = np.setdiff1d(np.arange(len(wider)), nodes)
     assert found.cut_value <= before
     assert np.array_equal(found.labels[others], again[others])
     assert np.array_equal(np.unique(found.labels), np.unique(again))
     assert np.array_equal(np.unique(found.labels[nodes]), np.unique(again[nodes]))
-    assert found.cut_value == firstcut.cut_value(wider, found.labels, isolated="ignore")
+    assert found.cut_value == leastcut.cut_value(wider, found.labels, isolated="ignore")
 
 
 @given(drawn=with_isolated(max_nodes=6), data=st.data())
@@ -494,8 +494,8 @@ def test_what_is_certified_is_the_optimum_of_the_others(drawn, data):
     S, wider, nodes = drawn
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(wider))))[: len(wider)]
     k = np.unique(labels[nodes]).size
-    best = firstcut.exact_partition(S, k).cut_value
-    found = firstcut.certify(wider, labels, isolated="ignore", random_state=0)
+    best = leastcut.exact_partition(S, k).cut_value
+    found = leastcut.certify(wider, labels, isolated="ignore", random_state=0)
     assert np.unique(found.labels).size == np.unique(labels).size
     assert np.unique(found.labels[nodes]).size == k
     assert found.cut_value == pytest.approx(best, rel=1e-6, abs=1e-12)
@@ -520,7 +520,7 @@ def test_links_hold_with_isolated_nodes_too(drawn, data):
         and all(labels[i] != labels[j] for i, j in cannot)
     ]
     try:
-        found = firstcut.partition(wider, k, isolated="ignore", random_state=0, **links)
+        found = leastcut.partition(wider, k, isolated="ignore", random_state=0, **links)
     except ValueError:
         assert not allowed
         return
@@ -528,15 +528,15 @@ def test_links_hold_with_isolated_nodes_too(drawn, data):
     assert np.array_equal(np.unique(labels), np.arange(k))
     assert all(labels[i] == labels[j] for i, j in must)
     assert all(labels[i] != labels[j] for i, j in cannot)
-    assert found.cut_value == firstcut.cut_value(wider, labels, isolated="ignore")
+    assert found.cut_value == leastcut.cut_value(wider, labels, isolated="ignore")
     assert found.lower_bound is None or found.lower_bound <= found.cut_value
-    proven = firstcut.certify(wider, labels, isolated="ignore", random_state=0, **links)
+    proven = leastcut.certify(wider, labels, isolated="ignore", random_state=0, **links)
     assert proven.lower_bound <= proven.cut_value <= found.cut_value * (1 + 1e-12)
     assert all(proven.labels[i] == proven.labels[j] for i, j in must)
     assert all(proven.labels[i] != proven.labels[j] for i, j in cannot)
     # Begun with what it found, it finds nothing worse.
     if np.unique(labels[nodes]).size == k:
-        again = firstcut.partition(
+        again = leastcut.partition(
             wider, k, init=labels, isolated="ignore", effort="fast", random_state=1, **links
         )
         assert again.cut_value <= found.cut_value * (1 + 1e-12)
@@ -546,19 +546,19 @@ def test_an_isolated_node_without_a_place_takes_part_in_the_cut():
     wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
     # The cut of the others alone is between nodes 1 and 2, and node 4 is apart from both sides.
     links = {"cannot_link": [(0, 4), (3, 4), (4, 5)]}
-    found = firstcut.partition(
+    found = leastcut.partition(
         wider, 2, isolated="ignore", lower_bound="tight", random_state=0, **links
     )
     labels = found.labels
     assert labels[0] == labels[3] == labels[5] != labels[4]
-    assert found.cut_value == firstcut.cut_value(wider, labels, isolated="ignore")
+    assert found.cut_value == leastcut.cut_value(wider, labels, isolated="ignore")
     assert 0.0 <= found.lower_bound <= found.cut_value
     init = [0, 1, 1, 0, 1, 0]
-    again = firstcut.partition(
+    again = leastcut.partition(
         wider, 2, init=init, isolated="ignore", effort="fast", random_state=0, **links
     )
-    assert again.cut_value <= firstcut.cut_value(wider, init, isolated="ignore")
-    proven = firstcut.certify(wider, init, isolated="ignore", random_state=0, **links)
+    assert again.cut_value <= leastcut.cut_value(wider, init, isolated="ignore")
+    proven = leastcut.certify(wider, init, isolated="ignore", random_state=0, **links)
     assert proven.lower_bound <= proven.cut_value
     assert proven.labels[0] == proven.labels[3] == proven.labels[5] != proven.labels[4]
 
@@ -566,36 +566,36 @@ def test_an_isolated_node_without_a_place_takes_part_in_the_cut():
 def test_a_start_needs_the_clusters_of_the_result():
     wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
     with pytest.raises(ValueError, match="init has nodes with edges in 2 of its 3 clusters, and 3"):
-        firstcut.partition(wider, 3, isolated="ignore", init=[0, 0, 1, 1, 2, 2])
+        leastcut.partition(wider, 3, isolated="ignore", init=[0, 0, 1, 1, 2, 2])
     init = [0, 0, 1, 1, 0, 1]
-    value = firstcut.cut_value(wider, init, isolated="ignore")
-    found = firstcut.partition(wider, 2, isolated="ignore", init=init, random_state=0)
+    value = leastcut.cut_value(wider, init, isolated="ignore")
+    found = leastcut.partition(wider, 2, isolated="ignore", init=init, random_state=0)
     assert found.cut_value <= value
 
 
 def test_a_graph_without_any_edge():
     nothing = np.zeros((4, 4))
-    found = firstcut.partition(nothing, 3, isolated="ignore", lower_bound="tight")
+    found = leastcut.partition(nothing, 3, isolated="ignore", lower_bound="tight")
     assert np.unique(found.labels).size == 3
     assert found.cut_value == 0.0
-    assert firstcut.refine(nothing, [0, 1, 1, 0], isolated="ignore").labels.tolist() == [0, 1, 1, 0]
-    assert firstcut.certify(nothing, [0, 1, 1, 0], isolated="ignore").gap == 0.0
-    assert firstcut.partition(nothing, "auto", isolated="ignore").labels.tolist() == [0] * 4
+    assert leastcut.refine(nothing, [0, 1, 1, 0], isolated="ignore").labels.tolist() == [0, 1, 1, 0]
+    assert leastcut.certify(nothing, [0, 1, 1, 0], isolated="ignore").gap == 0.0
+    assert leastcut.partition(nothing, "auto", isolated="ignore").labels.tolist() == [0] * 4
 
 
 def test_other_cuts_weigh_isolated_nodes_as_they_always_did():
     wider = sp.block_diag([PATH, np.zeros((1, 1))], format="csr")
     for cut in ("ratio", np.arange(1.0, 6.0)):
-        ours = firstcut.partition(wider, 2, cut, isolated="ignore", random_state=0)
-        assert np.array_equal(ours.labels, firstcut.partition(wider, 2, cut, random_state=0).labels)
+        ours = leastcut.partition(wider, 2, cut, isolated="ignore", random_state=0)
+        assert np.array_equal(ours.labels, leastcut.partition(wider, 2, cut, random_state=0).labels)
 
 
 def test_the_estimator_cuts_isolated_nodes_alike():
     X, _ = make_blobs(60, centers=3, random_state=0)
     wider = sp.block_diag([knn_graph(X, 6), np.zeros((3, 3))], format="csr")
     with pytest.warns(UserWarning, match="no edges"):
-        model = firstcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(wider)
-    ours = firstcut.partition(wider, 3, isolated="ignore", effort="auto", random_state=0)
+        model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(wider)
+    ours = leastcut.partition(wider, 3, isolated="ignore", effort="auto", random_state=0)
     assert np.array_equal(ours.labels, model.labels_)
     assert ours.cut_value == model.cut_value_
 
@@ -609,29 +609,29 @@ def test_the_estimator_cuts_isolated_nodes_alike():
 def test_auto_is_the_number_that_the_estimator_takes(cut, centers):
     X, _ = make_blobs(120, centers=centers, cluster_std=0.5, random_state=centers)
     S = knn_graph(X, 8)
-    model = firstcut.SpectralClustering("auto", affinity="precomputed", cut=cut, random_state=0)
-    found = firstcut.partition(S, "auto", cut, random_state=0)
+    model = leastcut.SpectralClustering("auto", affinity="precomputed", cut=cut, random_state=0)
+    found = leastcut.partition(S, "auto", cut, random_state=0)
     k = model.fit(S).n_clusters_
     assert found.labels.max() + 1 == k
-    assert np.array_equal(found.labels, firstcut.partition(S, k, cut, random_state=0).labels)
+    assert np.array_equal(found.labels, leastcut.partition(S, k, cut, random_state=0).labels)
 
 
 def test_auto_warns_of_weak_evidence_and_keeps_to_links():
     X, _ = make_blobs(90, centers=4, cluster_std=2.0, random_state=1)
     S = knn_graph(X, 8)
     with pytest.warns(UserWarning, match=r"evidence for n_clusters=.* is weak.*cut_path") as told:
-        firstcut.partition(S, "auto", random_state=0)
+        leastcut.partition(S, "auto", random_state=0)
     assert told[0].filename == __file__
     X, _ = make_blobs(90, centers=3, cluster_std=0.3, random_state=1)
     S = knn_graph(X, 6)
-    found = firstcut.partition(S, "auto", cannot_link=[(0, 1)], random_state=0)
+    found = leastcut.partition(S, "auto", cannot_link=[(0, 1)], random_state=0)
     assert found.labels[0] != found.labels[1]
-    found = firstcut.partition(S, "auto", lower_bound="tight", time_limit=60, random_state=0)
+    found = leastcut.partition(S, "auto", lower_bound="tight", time_limit=60, random_state=0)
     assert found.gap == 0.0
     with pytest.raises(ValueError, match="init and n_clusters='auto'"):
-        firstcut.partition(S, "auto", init=np.arange(90) % 3)
+        leastcut.partition(S, "auto", init=np.arange(90) % 3)
     with pytest.raises(ValueError, match="keep 4 nodes all apart"):
-        firstcut.partition(S, "auto", cannot_link=list(itertools.combinations(range(4), 2)))
+        leastcut.partition(S, "auto", cannot_link=list(itertools.combinations(range(4), 2)))
 
 
 # -- distances that were meant to be affinities
@@ -646,7 +646,7 @@ POINTS = load_iris().data[::2]
 def test_distances_warn_in_every_form(metric, form):
     D = form(pairwise_distances(POINTS, metric=metric))
     with pytest.warns(UserWarning, match="looks like distances.*exp") as told:
-        firstcut.cut_value(D, np.arange(len(POINTS)) % 2)
+        leastcut.cut_value(D, np.arange(len(POINTS)) % 2)
     assert len(told) == 1
     assert told[0].filename == __file__
 
@@ -656,25 +656,25 @@ def test_distances_of_neighbours_warn_too():
     D = kneighbors_graph(X, 8, mode="distance")
     for graph in (D, nx.from_scipy_sparse_array(D.maximum(D.T))):
         with pytest.warns(UserWarning, match="looks like distances"):
-            firstcut.node_weights(graph, symmetrize="max")
+            leastcut.node_weights(graph, symmetrize="max")
 
 
 def test_distances_warn_once_in_every_verb():
     D = pairwise_distances(POINTS[:12])
     labels = np.arange(12) % 2
-    relaxation = firstcut.relax(np.exp(-D), 2)
+    relaxation = leastcut.relax(np.exp(-D), 2)
     for call in (
-        lambda: firstcut.partition(D, 2, effort="fast", random_state=0),
-        lambda: firstcut.refine(D, labels),
-        lambda: firstcut.certify(D, labels, random_state=0),
-        lambda: firstcut.exact_partition(D, 2),
-        lambda: firstcut.direct_cut(D, 2, random_state=0),
-        lambda: firstcut.relax(D, 2),
-        lambda: firstcut.lower_bound(D, 2),
-        lambda: firstcut.node_weights(D),
-        lambda: firstcut.operator(D),
-        lambda: firstcut.discretize(relaxation, graph=D, random_state=0),
-        lambda: firstcut.cut_path(D, [2], affinity="precomputed", random_state=0),
+        lambda: leastcut.partition(D, 2, effort="fast", random_state=0),
+        lambda: leastcut.refine(D, labels),
+        lambda: leastcut.certify(D, labels, random_state=0),
+        lambda: leastcut.exact_partition(D, 2),
+        lambda: leastcut.direct_cut(D, 2, random_state=0),
+        lambda: leastcut.relax(D, 2),
+        lambda: leastcut.lower_bound(D, 2),
+        lambda: leastcut.node_weights(D),
+        lambda: leastcut.operator(D),
+        lambda: leastcut.discretize(relaxation, graph=D, random_state=0),
+        lambda: leastcut.cut_path(D, [2], affinity="precomputed", random_state=0),
     ):
         with pytest.warns(UserWarning, match="looks like distances") as told:
             call()
@@ -682,9 +682,9 @@ def test_distances_warn_once_in_every_verb():
 
 
 AFFINITIES = {
-    "adaptive": firstcut.adaptive_neighbors_graph(POINTS),
-    "nearest": firstcut.nearest_neighbors_graph(POINTS, 5),
-    "self-tuning": firstcut.self_tuning_graph(POINTS),
+    "adaptive": leastcut.adaptive_neighbors_graph(POINTS),
+    "nearest": leastcut.nearest_neighbors_graph(POINTS, 5),
+    "self-tuning": leastcut.self_tuning_graph(POINTS),
     "neighbours": knn_graph(POINTS, 5),
     "rbf": np.exp(-(pairwise_distances(POINTS) ** 2)) - np.eye(len(POINTS)),
     "inverse": 1 / (1 + pairwise_distances(POINTS)) - np.eye(len(POINTS)),
@@ -698,4 +698,4 @@ AFFINITIES = {
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", AFFINITIES)
 def test_affinities_do_not_warn(kind):
-    assert firstcut.node_weights(AFFINITIES[kind], "ratio").min() == 1.0
+    assert leastcut.node_weights(AFFINITIES[kind], "ratio").min() == 1.0

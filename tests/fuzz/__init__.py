@@ -1,4 +1,4 @@
-"""A fuzz programme: random structured cases, every law of firstcut held on each of them.
+"""A fuzz programme: random structured cases, every law of leastcut held on each of them.
 
 ``make fuzz MINUTES=10`` runs it. A case is a pure function of two integers (``cases``), the laws
 stand in one dict (``laws``), what they are compared with is exact arithmetic (``exact``), and what

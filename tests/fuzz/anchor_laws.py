@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import firstcut
+import leastcut
 from fuzz.cases import PointsCase
 from fuzz.outcome import close, only_if, require, shown
 
@@ -19,7 +19,7 @@ UNITS = 2**22
 
 VALUE_SLACK = Fraction(1, 10**12)
 FALL_SLACK = 1.0 + 1e-11
-GRAPH = "graph = firstcut.anchor_graph(X, **options)"
+GRAPH = "graph = leastcut.anchor_graph(X, **options)"
 
 
 def value_is_exact(case: PointsCase) -> None:
@@ -27,7 +27,7 @@ def value_is_exact(case: PointsCase) -> None:
     graph = built(case)
     labels = labels_of(case, graph)
     true = exact_value(graph, labels)
-    got = firstcut.cut_value(graph, labels)
+    got = leastcut.cut_value(graph, labels)
     require(close(got, true, VALUE_SLACK, 2 * case.n), f"{got!r}, and truly {shown(true)}", GRAPH)
     found = cut(case, graph)
     true = exact_value(graph, found.labels)
@@ -103,7 +103,7 @@ def refinement_never_hurts(case: PointsCase) -> None:
     """`refine` on an anchor graph reports the exact value of its labels, never a larger one."""
     graph = built(case)
     labels = labels_of(case, graph)
-    found = firstcut.refine(graph, labels)
+    found = leastcut.refine(graph, labels)
     before, after = exact_value(graph, labels), exact_value(graph, found.labels)
     require(after <= before * (1 + VALUE_SLACK), f"{shown(before)} became {shown(after)}", GRAPH)
     require(
@@ -111,7 +111,7 @@ def refinement_never_hurts(case: PointsCase) -> None:
         f"{found.cut_value!r} is reported for labels of {shown(after)}",
         GRAPH,
     )
-    again = firstcut.refine(graph, found.labels)
+    again = leastcut.refine(graph, found.labels)
     require(np.array_equal(again.labels, found.labels), "refined labels are refined further", GRAPH)
 
 
@@ -133,7 +133,7 @@ class Sliced:
         return self._array[rows]
 
 
-def built(case: PointsCase, X: Any = None, **changes: Any) -> firstcut.AnchorGraph:
+def built(case: PointsCase, X: Any = None, **changes: Any) -> leastcut.AnchorGraph:
     """Return the anchor graph of a case."""
     only_if(case.n >= 4)
     n_anchors = 3 + case.number % (case.n - 3)
@@ -145,10 +145,10 @@ def built(case: PointsCase, X: Any = None, **changes: Any) -> firstcut.AnchorGra
         "n_jobs": 1,
         **changes,
     }
-    return firstcut.anchor_graph(case.X if X is None else X, **options)
+    return leastcut.anchor_graph(case.X if X is None else X, **options)
 
 
-def clusters_of(case: PointsCase, graph: firstcut.AnchorGraph) -> int:
+def clusters_of(case: PointsCase, graph: leastcut.AnchorGraph) -> int:
     """Return a number of clusters that the graph can have."""
     nearest = np.concatenate(
         [graph.store.load(number).anchors[:, 0] for number in range(len(graph.store.sizes))]
@@ -156,7 +156,7 @@ def clusters_of(case: PointsCase, graph: firstcut.AnchorGraph) -> int:
     return min(case.n_clusters, np.unique(nearest).size)
 
 
-def labels_of(case: PointsCase, graph: firstcut.AnchorGraph) -> np.ndarray:
+def labels_of(case: PointsCase, graph: leastcut.AnchorGraph) -> np.ndarray:
     """Return random labels, every cluster among them."""
     count = clusters_of(case, graph)
     labels = np.random.default_rng([case.seed % 2**32, case.number]).integers(count, size=case.n)
@@ -164,14 +164,14 @@ def labels_of(case: PointsCase, graph: firstcut.AnchorGraph) -> np.ndarray:
     return labels
 
 
-def cut(case: PointsCase, graph: firstcut.AnchorGraph, **options: Any) -> firstcut.Partition:
+def cut(case: PointsCase, graph: leastcut.AnchorGraph, **options: Any) -> leastcut.Partition:
     """Cut the graph of a case, quickly unless another effort is asked for."""
     seed = case.settings["random_state"]
     options = {"effort": "fast", "random_state": seed, "lower_bound": False, **options}
-    return firstcut.partition(graph, clusters_of(case, graph), **options)
+    return leastcut.partition(graph, clusters_of(case, graph), **options)
 
 
-def exact_value(graph: firstcut.AnchorGraph, labels: np.ndarray) -> Fraction:
+def exact_value(graph: leastcut.AnchorGraph, labels: np.ndarray) -> Fraction:
     """Return the cut value in rational arithmetic, from the edges Z Λ⁻¹ Zᵀ themselves."""
     Z = [[0] * graph.n_anchors for _ in labels]
     row = 0
@@ -205,7 +205,7 @@ def exact_value(graph: firstcut.AnchorGraph, labels: np.ndarray) -> Fraction:
     return sum((b / size for b, size in zip(boundary, sizes, strict=True)), Fraction(0))
 
 
-def require_equal(graph: firstcut.AnchorGraph, other: firstcut.AnchorGraph, message: str) -> None:
+def require_equal(graph: leastcut.AnchorGraph, other: leastcut.AnchorGraph, message: str) -> None:
     """Raise unless every number of two graphs is the same."""
     require(graph.store.sizes == other.store.sizes, message, GRAPH)
     pairs = [(graph.anchors, other.anchors), (graph.masses, other.masses)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import firstcut
+import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED, partitions
 from fuzz.outcome import RELATIVE, SMALLEST, only_if, require, shown
@@ -145,7 +145,7 @@ def _wide(case: GraphCase) -> GraphCase:
 def _cut(matrix: Any, case: GraphCase, cut: Any, balance: Any, must: list, **options: Any) -> Any:
     """Return a balanced partition, or the error by which the balance is refused."""
     try:
-        return firstcut.partition(
+        return leastcut.partition(
             matrix, case.n_clusters, cut, balance=balance, must_link=must or None, effort="fast",
             random_state=0, **options,
         )  # fmt: skip
@@ -188,4 +188,4 @@ def _code(cut: str, balance: Any, must: list, *more: str) -> str:
     options = [f"balance={balance}", "effort='fast'", "random_state=0", *more]
     if must:
         options.append(f"must_link={must}")
-    return f"firstcut.partition(S, n_clusters, {cut}, {', '.join(options)})"
+    return f"leastcut.partition(S, n_clusters, {cut}, {', '.join(options)})"

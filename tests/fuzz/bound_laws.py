@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_DECIMAL, MOST_ENUMERATED, frame_sum, node_weights
 from fuzz.outcome import at_most, close, only_if, require, shown
@@ -30,21 +30,21 @@ FULL = 1e-280, 1e150
 N_FRAMES = 3
 """Partitions along the widest gaps between weights whose indicators bound the eigenvalues."""
 
-BOUND = "firstcut.lower_bound(S, n_clusters, cut, random_state=0)"
-FOUND = "firstcut.partition(S, n_clusters, cut, lower_bound=True, **settings)"
+BOUND = "leastcut.lower_bound(S, n_clusters, cut, random_state=0)"
+FOUND = "leastcut.partition(S, n_clusters, cut, lower_bound=True, **settings)"
 
 
 def value_is_exact(case: GraphCase) -> None:
     """`cut_value` is the value in rational arithmetic, to 1e-12 of it."""
     only_if(case.i.size <= MOST_EDGES)
     got, true = (
-        firstcut.cut_value(case.matrix, case.labels, case.cut),
+        leastcut.cut_value(case.matrix, case.labels, case.cut),
         case.exact.value(case.labels),
     )
     require(
         close(got, true, VALUE_SLACK, 2 * case.n_clusters),
         f"cut_value is {got!r}, and truly {shown(true)}",
-        "firstcut.cut_value(S, labels, cut)",
+        "leastcut.cut_value(S, labels, cut)",
     )
 
 
@@ -113,7 +113,7 @@ def every_solver_bounds(case: GraphCase) -> None:
         require(
             bound >= 0 and at_most(bound, least),
             f"{solver}'s bound is {bound!r}, above {shown(least)}",
-            f"firstcut.relax(S, n_clusters, cut, solver={solver!r}, random_state=0).lower_bound",
+            f"leastcut.relax(S, n_clusters, cut, solver={solver!r}, random_state=0).lower_bound",
         )
 
 
@@ -126,7 +126,7 @@ def eigenpairs_are_right(case: GraphCase) -> None:
     for solver, relaxation in case.relaxations.items():
         if not relaxation.converged:
             continue
-        code = f"firstcut.relax(S, n_clusters, cut, solver={solver!r}, random_state=0)"
+        code = f"leastcut.relax(S, n_clusters, cut, solver={solver!r}, random_state=0)"
         tolerance = 1e-5 if solver == "lobpcg" else 1e-8
         vectors, values = relaxation.eigenvectors, relaxation.eigenvalues / scale
         error = np.abs(vectors.T @ vectors - np.eye(case.n_clusters)).max()
@@ -141,9 +141,9 @@ def eigenpairs_are_right(case: GraphCase) -> None:
 def exact_is_optimal(case: GraphCase) -> None:
     """`exact_partition` is the optimum that plain enumeration finds, and bounds it (≤ 7 nodes)."""
     only_if(case.n <= MOST_ENUMERATED)
-    code = "firstcut.exact_partition(S, n_clusters, cut)"
+    code = "leastcut.exact_partition(S, n_clusters, cut)"
     best, optimum = (
-        firstcut.exact_partition(case.matrix, case.n_clusters, case.cut),
+        leastcut.exact_partition(case.matrix, case.n_clusters, case.cut),
         case.exact.optimum,
     )
     value = case.exact.value(best.labels)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from fuzz.exact import Exact
 from fuzz.shapes import CLOUDS, SHAPES
 
@@ -65,13 +65,13 @@ class GraphCase:
 
     @cached_property
     def kept(self) -> dict[str, np.ndarray]:
-        """Copies of the arrays that are passed to firstcut, made before they are."""
+        """Copies of the arrays that are passed to leastcut, made before they are."""
         arrays = {"labels": self.labels, "cut": self.cut}
         return {name: array.copy() for name, array in arrays.items() if not isinstance(array, str)}
 
     @cached_property
     def matrix(self) -> sp.csr_array:
-        """The affinities, symmetric to the last bit: what is passed to firstcut."""
+        """The affinities, symmetric to the last bit: what is passed to leastcut."""
         off = self.i != self.j
         rows = np.concatenate([self.i, self.j[off]])
         columns = np.concatenate([self.j, self.i[off]])
@@ -86,22 +86,22 @@ class GraphCase:
     @cached_property
     def bound(self) -> float:
         """What ``lower_bound`` returns."""
-        return firstcut.lower_bound(self.matrix, self.n_clusters, self.cut, random_state=0)
+        return leastcut.lower_bound(self.matrix, self.n_clusters, self.cut, random_state=0)
 
     @cached_property
-    def relaxations(self) -> dict[str, firstcut.Relaxation]:
+    def relaxations(self) -> dict[str, leastcut.Relaxation]:
         """What ``relax`` returns, by solver."""
         return {
-            solver: firstcut.relax(
+            solver: leastcut.relax(
                 self.matrix, self.n_clusters, self.cut, solver=solver, random_state=0
             )
             for solver in SOLVERS
         }
 
     @cached_property
-    def found(self) -> firstcut.Partition:
+    def found(self) -> leastcut.Partition:
         """What ``partition`` returns under the settings, with its bound."""
-        return firstcut.partition(
+        return leastcut.partition(
             self.matrix, self.n_clusters, self.cut, lower_bound=True, **self.search
         )
 
@@ -161,10 +161,10 @@ class PointsCase:
         """X as it is passed."""
         return sp.csr_array(self.X) if self.sparse else self.X
 
-    def estimator(self, **changes: Any) -> firstcut.SpectralClustering:
+    def estimator(self, **changes: Any) -> leastcut.SpectralClustering:
         """Return the estimator, not fitted."""
         options = {"affinity": self.affinity, "n_neighbors": self.n_neighbors, **self.settings}
-        return firstcut.SpectralClustering(self.n_clusters, **{**options, **changes})
+        return leastcut.SpectralClustering(self.n_clusters, **{**options, **changes})
 
 
 Case = GraphCase | PointsCase

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import firstcut
-from firstcut.certification.prices import PriceBound
-from firstcut.certification.semidefinite import SemidefiniteBound
-from firstcut.cuts import as_problem
+import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
 from fuzz.outcome import at_most, only_if, require, shown
+from leastcut.certification.prices import PriceBound
+from leastcut.certification.semidefinite import SemidefiniteBound
+from leastcut.cuts import as_problem
 
 MOST_CERTIFIED = 300
 """Nodes up to which a certificate is tried: a round takes longer than a law may, beyond."""
@@ -23,8 +23,8 @@ ROUNDS = 5
 def certificate_is_below_cuts(case: GraphCase) -> None:
     """The bound of `certify` is not above any cut known, and its labels are never worse."""
     only_if(case.n <= MOST_CERTIFIED)
-    call = f"firstcut.certify(S, labels, cut, time_limit={SECONDS}, random_state=0)"
-    proven = firstcut.certify(
+    call = f"leastcut.certify(S, labels, cut, time_limit={SECONDS}, random_state=0)"
+    proven = leastcut.certify(
         case.matrix, case.labels, case.cut, time_limit=SECONDS, random_state=0
     )
     given, found = case.exact.value(case.labels), case.exact.value(case.found.labels)

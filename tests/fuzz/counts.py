@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import firstcut
+import leastcut
 from fuzz.laws import texts
 
 ROOT = Path(__file__).parents[2]
@@ -23,10 +23,10 @@ Tally = dict[str, Counter[str]]
 
 
 def state() -> dict[str, str]:
-    """Return the version of firstcut and the commit that it is of, marked where files differ."""
+    """Return the version of leastcut and the commit that it is of, marked where files differ."""
     asked = ["git", "describe", "--always", "--dirty=+", "--abbrev=10", "--exclude=*"]
     told = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
-    return {"version": firstcut.__version__, "commit": told.stdout.strip() or "unknown"}
+    return {"version": leastcut.__version__, "commit": told.stdout.strip() or "unknown"}
 
 
 def read() -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def table(entries: list[dict[str, Any]]) -> str:
     lines.append("")
     for entry in entries:
         lines.append(
-            f"- firstcut {entry['version']}, commit `{entry['commit']}`: {entry['cases']:,} cases "
+            f"- leastcut {entry['version']}, commit `{entry['commit']}`: {entry['cases']:,} cases "
             f"in {entry['minutes']:,.0f} minutes"
         )
     return "\n".join(lines) + "\n"

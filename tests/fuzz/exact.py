@@ -1,5 +1,5 @@
 """What laws compare with: cut values in rational arithmetic, optima by enumeration, eigenvalues
-to hundreds of digits. Slow and obvious on purpose; nothing here comes from firstcut.
+to hundreds of digits. Slow and obvious on purpose; nothing here comes from leastcut.
 """
 
 from __future__ import annotations

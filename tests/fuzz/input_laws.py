@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from fuzz.bound_laws import VALUE_SLACK
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
@@ -73,26 +73,26 @@ WRONG_SETTINGS = (
 )
 
 WRONG_CALLS = (
-    *(f"firstcut.cut_value({graph}, labels, 'ratio')" for graph in WRONG_GRAPHS),
-    *(f"firstcut.refine({graph}, labels, 'ratio')" for graph in WRONG_GRAPHS),
-    *(f"firstcut.partition({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
-    *(f"firstcut.lower_bound({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
-    *(f"firstcut.exact_partition({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
-    *(f"firstcut.direct_cut({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
-    *(f"firstcut.cut_value(S, labels, {cut})" for cut in WRONG_CUTS),
-    *(f"firstcut.relax(S, n_clusters, {cut})" for cut in WRONG_CUTS),
-    *(f"firstcut.partition(S, n_clusters, {cut})" for cut in WRONG_CUTS),
-    *(f"firstcut.cut_value(S, {labels}, cut)" for labels in WRONG_LABELS),
-    *(f"firstcut.refine(S, {labels}, cut)" for labels in WRONG_LABELS),
-    *(f"firstcut.partition(S, {count}, cut)" for count in WRONG_COUNTS),
-    *(f"firstcut.relax(S, {count}, cut)" for count in WRONG_COUNTS),
-    *(f"firstcut.exact_partition(S, {count}, cut)" for count in WRONG_COUNTS),
-    *(f"firstcut.direct_cut(S, {count}, cut)" for count in WRONG_COUNTS),
-    *(f"firstcut.partition(S, n_clusters, cut, {setting})" for setting in WRONG_SETTINGS),
-    *(f"firstcut.relax(S, n_clusters, cut, tol={tol})" for tol in ("'x'", "-1", "np.nan")),
-    "firstcut.relax(S, n_clusters, cut, solver='best')",
-    "firstcut.discretize(S)",
-    "firstcut.cut_path(S, 5)",
+    *(f"leastcut.cut_value({graph}, labels, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"leastcut.refine({graph}, labels, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"leastcut.partition({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"leastcut.lower_bound({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"leastcut.exact_partition({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"leastcut.direct_cut({graph}, n_clusters, 'ratio')" for graph in WRONG_GRAPHS),
+    *(f"leastcut.cut_value(S, labels, {cut})" for cut in WRONG_CUTS),
+    *(f"leastcut.relax(S, n_clusters, {cut})" for cut in WRONG_CUTS),
+    *(f"leastcut.partition(S, n_clusters, {cut})" for cut in WRONG_CUTS),
+    *(f"leastcut.cut_value(S, {labels}, cut)" for labels in WRONG_LABELS),
+    *(f"leastcut.refine(S, {labels}, cut)" for labels in WRONG_LABELS),
+    *(f"leastcut.partition(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"leastcut.relax(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"leastcut.exact_partition(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"leastcut.direct_cut(S, {count}, cut)" for count in WRONG_COUNTS),
+    *(f"leastcut.partition(S, n_clusters, cut, {setting})" for setting in WRONG_SETTINGS),
+    *(f"leastcut.relax(S, n_clusters, cut, tol={tol})" for tol in ("'x'", "-1", "np.nan")),
+    "leastcut.relax(S, n_clusters, cut, solver='best')",
+    "leastcut.discretize(S)",
+    "leastcut.cut_path(S, 5)",
 )
 """Calls that must be refused, whatever the case."""
 
@@ -120,7 +120,7 @@ def formats_do_not_matter(case: GraphCase) -> None:
     """Dense, sparse and list formats, split entries and narrower types give the same value."""
     only_if(case.n <= 40)
     matrix = case.matrix
-    true = firstcut.cut_value(matrix, case.labels, case.cut)
+    true = leastcut.cut_value(matrix, case.labels, case.cut)
     forms = {"toarray()": matrix.toarray(), "tocsc()": matrix.tocsc(), "tocoo()": matrix.tocoo()}
     forms["toarray().tolist()"] = matrix.toarray().tolist()
     halves = matrix.tocoo()
@@ -132,15 +132,15 @@ def formats_do_not_matter(case: GraphCase) -> None:
         forms["astype(int8)"] = matrix.astype(np.int8)
         twice = np.full(rows.size, 130, dtype=np.uint8)
         split = sp.coo_array((twice, (rows, columns)), shape=matrix.shape)
-        got = firstcut.cut_value(split, case.labels, "ratio")
-        wide = firstcut.cut_value(split.astype(float), case.labels, "ratio")
+        got = leastcut.cut_value(split, case.labels, "ratio")
+        wide = leastcut.cut_value(split.astype(float), case.labels, "ratio")
         require(got == wide, f"uint8 entries given twice give {got!r}, as floats {wide!r}")
     for name, form in forms.items():
-        got = firstcut.cut_value(form, case.labels, case.cut)
+        got = leastcut.cut_value(form, case.labels, case.cut)
         require(
             abs(got - true) <= 1e-12 * true,
             f"{got!r}, and as CSR {true!r}",
-            f"firstcut.cut_value(S.{name}, labels, cut)",
+            f"leastcut.cut_value(S.{name}, labels, cut)",
         )
 
 
@@ -149,17 +149,17 @@ def refusals_agree(case: GraphCase) -> None:
     only_if(case.n <= 40)
     S, c, cut, labels = case.matrix, case.n_clusters, case.cut, case.labels
     calls = {
-        "cut_value(S, labels, cut)": lambda: firstcut.cut_value(S, labels, cut),
-        "refine(S, labels, cut)": lambda: firstcut.refine(S, labels, cut),
-        "lower_bound(S, n_clusters, cut)": lambda: firstcut.lower_bound(S, c, cut),
-        "relax(S, n_clusters, cut)": lambda: firstcut.relax(S, c, cut),
-        "direct_cut(S, n_clusters, cut)": lambda: firstcut.direct_cut(S, c, cut, n_init=1),
-        "partition(S, n_clusters, cut, effort='fast')": lambda: firstcut.partition(
+        "cut_value(S, labels, cut)": lambda: leastcut.cut_value(S, labels, cut),
+        "refine(S, labels, cut)": lambda: leastcut.refine(S, labels, cut),
+        "lower_bound(S, n_clusters, cut)": lambda: leastcut.lower_bound(S, c, cut),
+        "relax(S, n_clusters, cut)": lambda: leastcut.relax(S, c, cut),
+        "direct_cut(S, n_clusters, cut)": lambda: leastcut.direct_cut(S, c, cut, n_init=1),
+        "partition(S, n_clusters, cut, effort='fast')": lambda: leastcut.partition(
             S, c, cut, effort="fast"
         ),
     }
     if case.n <= MOST_ENUMERATED:
-        calls["exact_partition(S, n_clusters, cut)"] = lambda: firstcut.exact_partition(S, c, cut)
+        calls["exact_partition(S, n_clusters, cut)"] = lambda: leastcut.exact_partition(S, c, cut)
     refused = {}
     for name, call in calls.items():
         try:
@@ -175,7 +175,7 @@ def refusals_agree(case: GraphCase) -> None:
         not refused,
         f"{', '.join(refused)} refused: {next(iter(refused.values()), '')} "
         f"But {', '.join(accepted)} did not.",
-        "\n".join(f"firstcut.{name}" for name in [*refused, *accepted]),
+        "\n".join(f"leastcut.{name}" for name in [*refused, *accepted]),
     )
 
 
@@ -184,7 +184,7 @@ def wrong_input_is_refused(case: GraphCase) -> None:
     # The calls are the same whatever the case, so that one in ten is enough.
     only_if(case.n <= MOST_ENUMERATED and case.number % 10 == 0)
     names = {
-        "np": np, "firstcut": firstcut, "S": case.matrix.toarray(), "n": case.n,
+        "np": np, "leastcut": leastcut, "S": case.matrix.toarray(), "n": case.n,
         "n_clusters": case.n_clusters, "cut": case.cut, "labels": case.labels,
     }  # fmt: skip
     answered = []
@@ -219,15 +219,15 @@ def _check_same(
     """Check the value of labels, and the optimum, of a case told in other words."""
     factor = Fraction(2) ** power
     true = case.exact.value(case.labels) * factor
-    got = firstcut.cut_value(matrix, labels, cut)
+    got = leastcut.cut_value(matrix, labels, cut)
     require(
         close(got, true, VALUE_SLACK, 2 * case.n_clusters), f"{got!r} {words}, not {shown(true)}"
     )
     if case.n <= MOST_ENUMERATED:
-        best = firstcut.exact_partition(matrix, case.n_clusters, cut)
+        best = leastcut.exact_partition(matrix, case.n_clusters, cut)
         true = case.exact.optimum * factor
         require(
             close(best.cut_value, true, VALUE_SLACK, 2 * case.n_clusters),
             f"an optimum of {best.cut_value!r} {words}, not {shown(true)}",
-            "firstcut.exact_partition(S, n_clusters, cut)",
+            "leastcut.exact_partition(S, n_clusters, cut)",
         )

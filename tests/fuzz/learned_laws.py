@@ -10,15 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-import firstcut
+import leastcut
 from fuzz.cases import GraphCase, PointsCase
 from fuzz.outcome import only_if, require
 
 MOST_SAMPLES = 60
 """Samples up to which graphs are learned."""
 
-LEARNED = "firstcut.learned_graph(X, n_clusters, n_neighbors, solver=solver, random_state=0)"
-PLACED = "firstcut.partition(S, n_clusters, isolated='ignore', effort='fast', random_state=0)"
+LEARNED = "leastcut.learned_graph(X, n_clusters, n_neighbors, solver=solver, random_state=0)"
+PLACED = "leastcut.partition(S, n_clusters, isolated='ignore', effort='fast', random_state=0)"
 
 
 def learned_graph_is_right(case: PointsCase) -> None:
@@ -59,11 +59,11 @@ def learned_graph_is_the_same_again(case: PointsCase) -> None:
     require(difference <= 1e-9, f"graphs differ by {difference!r}", LEARNED)
 
 
-def _learned(case: PointsCase, X: np.ndarray, **options: Any) -> firstcut.LearnedGraph:
+def _learned(case: PointsCase, X: np.ndarray, **options: Any) -> leastcut.LearnedGraph:
     only_if(3 <= case.n <= MOST_SAMPLES)
     few = min(case.n_neighbors, case.n - 2)
     solver = ("multilevel", "spectral")[case.number % 2]
-    return firstcut.learned_graph(X, case.n_clusters, few, solver=solver, random_state=0, **options)
+    return leastcut.learned_graph(X, case.n_clusters, few, solver=solver, random_state=0, **options)
 
 
 def isolated_nodes_join_their_neighbors(case: GraphCase) -> None:
@@ -86,12 +86,12 @@ def isolated_nodes_join_their_neighbors(case: GraphCase) -> None:
     only_if(core >= case.n_clusters and core < case.n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = firstcut.partition(
+        found = leastcut.partition(
             S, case.n_clusters, isolated="ignore", effort="fast", random_state=0
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        other = firstcut.partition(
+        other = leastcut.partition(
             bare, case.n_clusters, isolated="ignore", effort="fast", random_state=0
         )
     require(

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
-from firstcut.graph import as_graph
-from firstcut.validation import check_samples
+import leastcut
 from fuzz.cases import GraphCase
 from fuzz.outcome import only_if, require
+from leastcut.graph import as_graph
+from leastcut.validation import check_samples
 
 MOST_NODES = 12
 """Nodes of a matrix, at most: every entry is read in Python."""
@@ -179,6 +179,7 @@ def _whole(array: Any) -> list[int]:
 def _plain(array: Any, ndim: int) -> list[Any]:
     _need(isinstance(array, np.ndarray) and array.ndim == ndim)
     _need(array.dtype == bool or isinstance(array.dtype.type(0), np.integer | np.floating))
+    _need(array.dtype.isnative and array.dtype != np.float16)
     return array.tolist()
 
 
@@ -239,26 +240,26 @@ def _labels(n: int) -> np.ndarray:
 
 
 def _fit(affinity: str, **options: int) -> Call:
-    return lambda S, n: firstcut.SpectralClustering(1, affinity=affinity, **options).fit(S)
+    return lambda S, n: leastcut.SpectralClustering(1, affinity=affinity, **options).fit(S)
 
 
 def _predict(S: Any, n: int) -> object:
-    model = firstcut.SpectralClustering(1, affinity="rbf", random_state=0)
+    model = leastcut.SpectralClustering(1, affinity="rbf", random_state=0)
     return model.fit(np.arange(4.0 * n).reshape(4, n)).predict(S)
 
 
 CALLS: list[tuple[str, Call]] = [
-    ("cut_value", lambda S, n: firstcut.cut_value(S, _labels(n), "ratio")),
-    ("refine", lambda S, n: firstcut.refine(S, _labels(n), "ratio")),
-    ("partition", lambda S, n: firstcut.partition(S, 1, "ratio", symmetrize="max")),
-    ("lower_bound", lambda S, n: firstcut.lower_bound(S, 1, "ratio")),
-    ("relax", lambda S, n: firstcut.relax(S, 1, "ratio")),
-    ("certify", lambda S, n: firstcut.certify(S, _labels(n), "ratio")),
-    ("partition_views", lambda S, n: firstcut.partition_views([np.eye(n), S], 1, cut="ratio")),
-    ("constrained_rank_graph", lambda S, n: firstcut.constrained_rank_graph(S, 1)),
-    ("nearest_neighbors_graph", lambda S, n: firstcut.nearest_neighbors_graph(S, n_neighbors=1)),
-    ("cut_path", lambda S, n: firstcut.cut_path(S, [1], affinity="precomputed")),
-    ("cut_path of samples", lambda S, n: firstcut.cut_path(S, [1], n_neighbors=1)),
+    ("cut_value", lambda S, n: leastcut.cut_value(S, _labels(n), "ratio")),
+    ("refine", lambda S, n: leastcut.refine(S, _labels(n), "ratio")),
+    ("partition", lambda S, n: leastcut.partition(S, 1, "ratio", symmetrize="max")),
+    ("lower_bound", lambda S, n: leastcut.lower_bound(S, 1, "ratio")),
+    ("relax", lambda S, n: leastcut.relax(S, 1, "ratio")),
+    ("certify", lambda S, n: leastcut.certify(S, _labels(n), "ratio")),
+    ("partition_views", lambda S, n: leastcut.partition_views([np.eye(n), S], 1, cut="ratio")),
+    ("constrained_rank_graph", lambda S, n: leastcut.constrained_rank_graph(S, 1)),
+    ("nearest_neighbors_graph", lambda S, n: leastcut.nearest_neighbors_graph(S, n_neighbors=1)),
+    ("cut_path", lambda S, n: leastcut.cut_path(S, [1], affinity="precomputed")),
+    ("cut_path of samples", lambda S, n: leastcut.cut_path(S, [1], n_neighbors=1)),
     ("fit, of samples", _fit("nearest_neighbors", n_neighbors=1)),
     ("fit, rbf", _fit("rbf")),
     ("fit, precomputed", _fit("precomputed")),

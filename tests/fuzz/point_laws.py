@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from fuzz.cases import GraphCase, PointsCase
 from fuzz.outcome import at_most, close, only_if, require, shown
 
 BUILDERS = {
-    "adaptive_neighbors": firstcut.adaptive_neighbors_graph,
-    "nearest_neighbors": firstcut.nearest_neighbors_graph,
-    "self_tuning": firstcut.self_tuning_graph,
+    "adaptive_neighbors": leastcut.adaptive_neighbors_graph,
+    "nearest_neighbors": leastcut.nearest_neighbors_graph,
+    "self_tuning": leastcut.self_tuning_graph,
 }
 """The affinities whose graph does not change with the unit of the samples, up to a factor."""
 
-FIT = "model = firstcut.SpectralClustering(n_clusters, **options).fit(X)"
+FIT = "model = leastcut.SpectralClustering(n_clusters, **options).fit(X)"
 
 
 def fit_is_a_cut(case: PointsCase) -> None:
@@ -49,11 +49,11 @@ def fit_bound_is_below_cut(case: PointsCase) -> None:
     value = graph.exact.value(model.labels_)
     bound = model.lower_bound_
     require(bound >= 0 and at_most(bound, value), f"{bound!r} above {shown(value)}", FIT)
-    bound = firstcut.lower_bound(model.affinity_matrix_, case.n_clusters, graph.cut, random_state=0)
+    bound = leastcut.lower_bound(model.affinity_matrix_, case.n_clusters, graph.cut, random_state=0)
     require(
         at_most(bound, value),
         f"{bound!r} above {shown(value)}",
-        f"{FIT}\nfirstcut.lower_bound(model.affinity_matrix_, n_clusters, cut)",
+        f"{FIT}\nleastcut.lower_bound(model.affinity_matrix_, n_clusters, cut)",
     )
 
 
@@ -101,7 +101,7 @@ def units_of_samples_do_not_matter(case: PointsCase) -> None:
         options["scale_neighbor"] = min(few, 3)
     builder = BUILDERS[case.affinity]
     one, two = builder(case.X, **options), builder(scaled, **options)
-    code = f"firstcut.{builder.__name__}(X, **{options}), same of X * 2.0**{case.exponent}"
+    code = f"leastcut.{builder.__name__}(X, **{options}), same of X * 2.0**{case.exponent}"
     difference = abs(one - two).max() if one.nnz or two.nnz else 0.0
     require(one.nnz == two.nnz and difference <= 1e-9, f"graphs differ by {difference!r}", code)
     whole = predicted(fitted(case, X=case.X), case.X)
@@ -120,21 +120,21 @@ def fit_is_the_same_again(case: PointsCase) -> None:
     require(np.array_equal(X, before), "X was changed", FIT)
 
 
-def fitted(case: PointsCase, X: Any = None, **changes: Any) -> firstcut.SpectralClustering:
+def fitted(case: PointsCase, X: Any = None, **changes: Any) -> leastcut.SpectralClustering:
     """Return the fitted estimator; what it warns of is for its user."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return case.estimator(**changes).fit(case.samples if X is None else X)
 
 
-def predicted(model: firstcut.SpectralClustering, X: Any) -> np.ndarray:
+def predicted(model: leastcut.SpectralClustering, X: Any) -> np.ndarray:
     """Return the labels of samples as a user would get them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return np.asarray(model.predict(X))
 
 
-def as_graph_case(case: PointsCase, model: firstcut.SpectralClustering) -> GraphCase:
+def as_graph_case(case: PointsCase, model: leastcut.SpectralClustering) -> GraphCase:
     """Return the graph of a fit as a case of its own."""
     graph = sp.coo_array(model.affinity_matrix_)
     i, j = graph.coords

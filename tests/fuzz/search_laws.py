@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-import firstcut
+import leastcut
 from fuzz.bound_laws import FOUND, VALUE_SLACK
 from fuzz.cases import MOST_NODES, GraphCase
 from fuzz.exact import MOST_ENUMERATED
@@ -36,8 +36,8 @@ def has_all_clusters(case: GraphCase) -> None:
     given = case.settings["init"] and np.array_equal(labels, case.labels)
     require(given or _is_numbered(labels), f"labels {labels[:20].tolist()} are not numbered", FOUND)
     if case.n <= MOST_ENUMERATED:
-        labels = firstcut.exact_partition(case.matrix, case.n_clusters, case.cut).labels
-        code = "firstcut.exact_partition(S, n_clusters, cut).labels"
+        labels = leastcut.exact_partition(case.matrix, case.n_clusters, case.cut).labels
+        code = "leastcut.exact_partition(S, n_clusters, cut).labels"
         _check_clusters(labels, case, code)
         require(_is_numbered(labels), f"labels {labels.tolist()} are not numbered", code)
 
@@ -46,20 +46,20 @@ def discretizers_have_all_clusters(case: GraphCase) -> None:
     """Every discretizer, and `direct_cut`, returns c clusters and the value of its labels."""
     only_if(case.n <= DISCRETIZED_NODES)
     # One of them in turn: all of them take as long as all other laws.
-    method = [*firstcut.DISCRETIZERS, "direct_cut"][case.number % (len(firstcut.DISCRETIZERS) + 1)]
+    method = [*leastcut.DISCRETIZERS, "direct_cut"][case.number % (len(leastcut.DISCRETIZERS) + 1)]
     S, c, cut = case.matrix, case.n_clusters, case.cut
     if method == "direct_cut":
-        code = "firstcut.direct_cut(S, n_clusters, cut, n_init=2, random_state=0)"
-        found = firstcut.direct_cut(S, c, cut, n_init=2, random_state=0)
+        code = "leastcut.direct_cut(S, n_clusters, cut, n_init=2, random_state=0)"
+        found = leastcut.direct_cut(S, c, cut, n_init=2, random_state=0)
     else:
         options = {} if method == "cluster_qr" else {"n_init": 2}
         code = (
-            "relaxation = firstcut.relax(S, n_clusters, cut, random_state=0)\n"
-            f"firstcut.discretize(relaxation, {method!r}, graph=S, cut=cut, random_state=0, "
+            "relaxation = leastcut.relax(S, n_clusters, cut, random_state=0)\n"
+            f"leastcut.discretize(relaxation, {method!r}, graph=S, cut=cut, random_state=0, "
             f"**{options})"
         )
-        found = firstcut.discretize(
-            firstcut.relax(S, c, cut, random_state=0),
+        found = leastcut.discretize(
+            leastcut.relax(S, c, cut, random_state=0),
             method, graph=S, cut=cut, random_state=0, **options,
         )  # fmt: skip
     _check_clusters(found.labels, case, code)
@@ -78,7 +78,7 @@ def effort_never_hurts(case: GraphCase) -> None:
     for effort, most in MOST_NODES.items():
         if case.n <= most:
             search = {**case.search, "effort": effort}
-            found = firstcut.partition(case.matrix, case.n_clusters, case.cut, **search)
+            found = leastcut.partition(case.matrix, case.n_clusters, case.cut, **search)
             values[effort] = case.exact.value(found.labels)
     only_if(len(values) > 1)
     steps = list(values.items())
@@ -86,27 +86,27 @@ def effort_never_hurts(case: GraphCase) -> None:
         require(
             after <= before * (1 + VALUE_SLACK),
             f"{more} gives {shown(after)}, {less} {shown(before)}",
-            f"firstcut.partition(S, n_clusters, cut, **{{**settings, 'effort': {more!r}}})",
+            f"leastcut.partition(S, n_clusters, cut, **{{**settings, 'effort': {more!r}}})",
         )
 
 
 def init_is_never_lost(case: GraphCase) -> None:
     """`partition` is never worse than the partition it was given."""
     search = {**case.search, "effort": "fast", "init": case.labels}
-    found = firstcut.partition(case.matrix, case.n_clusters, case.cut, **search)
+    found = leastcut.partition(case.matrix, case.n_clusters, case.cut, **search)
     before, after = case.exact.value(case.labels), case.exact.value(found.labels)
     require(
         after <= before * (1 + VALUE_SLACK),
         f"{shown(after)} from an init of {shown(before)}",
-        "firstcut.partition(S, n_clusters, cut, init=labels, effort='fast', random_state=0)",
+        "leastcut.partition(S, n_clusters, cut, init=labels, effort='fast', random_state=0)",
     )
 
 
 def refinement_ends_at_an_optimum(case: GraphCase) -> None:
     """`refine` is never worse than its start, and no single move then lowers the value."""
     only_if(case.n * case.n_clusters * case.i.size <= MOST_MOVES)
-    code = "firstcut.refine(S, labels, cut)"
-    found = firstcut.refine(case.matrix, case.labels, case.cut)
+    code = "leastcut.refine(S, labels, cut)"
+    found = leastcut.refine(case.matrix, case.labels, case.cut)
     before, after = case.exact.value(case.labels), case.exact.value(found.labels)
     require(after <= before * (1 + VALUE_SLACK), f"{shown(after)} from {shown(before)}", code)
     _check_clusters(found.labels, case, code)
@@ -121,7 +121,7 @@ def refinement_ends_at_an_optimum(case: GraphCase) -> None:
 def seed_fixes_the_answer(case: GraphCase) -> None:
     """The same seed gives the same labels again."""
     only_if(case.n <= 300)
-    again = firstcut.partition(case.matrix, case.n_clusters, case.cut, **case.search)
+    again = leastcut.partition(case.matrix, case.n_clusters, case.cut, **case.search)
     require(np.array_equal(again.labels, case.found.labels), "other labels, same seed", FOUND)
 
 
@@ -130,7 +130,7 @@ def threads_do_not_matter(case: GraphCase) -> None:
     only_if(case.matrix.nnz >= THREADED_EDGES)
     search = {**case.search, "effort": "balanced"}
     one, two = (
-        firstcut.partition(case.matrix, case.n_clusters, case.cut, n_jobs=n_jobs, **search)
+        leastcut.partition(case.matrix, case.n_clusters, case.cut, n_jobs=n_jobs, **search)
         for n_jobs in (1, 2)
     )
     require(np.array_equal(one.labels, two.labels), "other labels with n_jobs=2", FOUND)
@@ -141,7 +141,7 @@ def time_limit_is_kept(case: GraphCase) -> None:
     only_if(case.n >= TIMED_NODES)
     limit, passed = case.settings["time_limit"], []
     began, busy = time.monotonic(), time.process_time()
-    firstcut.partition(
+    leastcut.partition(
         case.matrix, case.n_clusters, case.cut, effort="thorough", random_state=0,
         time_limit=limit, lower_bound=True, callback=lambda at: passed.append(at.seconds),
     )  # fmt: skip
@@ -153,7 +153,7 @@ def time_limit_is_kept(case: GraphCase) -> None:
     require(
         seconds <= most,
         f"{seconds:.1f} s with a limit of {limit} s and a first pass of {passed[:1]} s",
-        f"firstcut.partition(S, n_clusters, cut, effort='thorough', random_state=0, "
+        f"leastcut.partition(S, n_clusters, cut, effort='thorough', random_state=0, "
         f"time_limit={limit}, lower_bound=True)",
     )
 

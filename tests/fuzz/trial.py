@@ -105,8 +105,8 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _told(error: Exception) -> str:
-    """Return an error with the last place in firstcut that it came through."""
+    """Return an error with the last place in leastcut that it came through."""
     frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if "firstcut" in frame.filename] or frames
+    inside = [frame for frame in frames if "leastcut" in frame.filename] or frames
     where = f"{inside[-1].filename.rsplit('/', 1)[-1]}:{inside[-1].lineno}" if inside else "?"
     return f"{type(error).__name__} at {where}: {str(error)[:300]}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import firstcut
+import leastcut
 from fuzz.bound_laws import VALUE_SLACK
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED, partitions
@@ -22,7 +22,7 @@ MOST_NODES = 40
 SLACK = 1e-9
 """Relative rounding of an objective, which is a sum of roots."""
 
-FOUND = "firstcut.partition_views(views, n_clusters, weights, cut=cut, effort='fast')"
+FOUND = "leastcut.partition_views(views, n_clusters, weights, cut=cut, effort='fast')"
 
 
 def objective_is_exact(case: GraphCase) -> None:
@@ -87,7 +87,7 @@ def views_are_cut_alike_again(case: GraphCase) -> None:
     order = np.random.default_rng(case.number).permutation(case.n)
     views = [sp.csr_array(view.matrix[order][:, order]) for view in _views(case)]
     cut = case.cut if isinstance(case.cut, str) else case.cut[order]
-    found = firstcut.partition_views(
+    found = leastcut.partition_views(
         views, case.n_clusters, _weights(case), cut=cut, init=one.labels[order], effort="fast",
         random_state=0, isolated="ignore",
     )  # fmt: skip
@@ -127,7 +127,7 @@ def _objective(case: GraphCase, cuts: list[Fraction]) -> float:
     return float(sum(Fraction(w) * value for w, value in zip(own, cuts, strict=True)))
 
 
-def _found(case: GraphCase, **options: Any) -> firstcut.PartitionOfViews:
+def _found(case: GraphCase, **options: Any) -> leastcut.PartitionOfViews:
     views = [view.matrix for view in _views(case)]
     chosen = {"effort": "fast", "random_state": 0, "isolated": "ignore", **options}
-    return firstcut.partition_views(views, case.n_clusters, _weights(case), cut=case.cut, **chosen)
+    return leastcut.partition_views(views, case.n_clusters, _weights(case), cut=case.cut, **chosen)

@@ -1,4 +1,4 @@
-"""Cases as Python code that needs nothing but firstcut, and as JSON that any version reads."""
+"""Cases as Python code that needs nothing but leastcut, and as JSON that any version reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_WRITTEN = 400
 def as_code(case: Case, law: str, message: str, code: str) -> str:
     """Return a script that shows how a case breaks a law."""
     lines = [f"# {law}: {line}" for line in message.splitlines() or [""]]
-    lines += ["import numpy as np", "import scipy.sparse", "import firstcut", ""]
+    lines += ["import numpy as np", "import scipy.sparse", "import leastcut", ""]
     if size(case) > MOST_WRITTEN:
         lines += [
             "# in the folder tests",

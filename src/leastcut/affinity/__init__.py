@@ -1,0 +1,60 @@
+"""From samples to a graph: a file per affinity, with its graph and its rows for new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from leastcut.affinity.adaptive_neighbors import ADAPTIVE_NEIGHBORS
+from leastcut.affinity.affinity import Affinity
+from leastcut.affinity.nearest_neighbors import NEAREST_NEIGHBORS
+from leastcut.affinity.pairwise_kernels import pairwise_kernel
+from leastcut.affinity.precomputed import PRECOMPUTED
+from leastcut.affinity.precomputed_neighbors import PRECOMPUTED_NEIGHBORS
+from leastcut.affinity.self_tuning import SELF_TUNING
+from leastcut.validation import check_choice
+
+AFFINITIES: dict[str, Affinity] = {
+    "adaptive_neighbors": ADAPTIVE_NEIGHBORS,
+    "nearest_neighbors": NEAREST_NEIGHBORS,
+    "self_tuning": SELF_TUNING,
+    "additive_chi2": pairwise_kernel("additive_chi2"),
+    "chi2": pairwise_kernel("chi2", "gamma"),
+    "linear": pairwise_kernel("linear"),
+    "poly": pairwise_kernel("poly", "gamma", "degree", "coef0"),
+    "polynomial": pairwise_kernel("polynomial", "gamma", "degree", "coef0"),
+    "rbf": pairwise_kernel("rbf", "gamma"),
+    "laplacian": pairwise_kernel("laplacian", "gamma"),
+    "sigmoid": pairwise_kernel("sigmoid", "gamma", "coef0"),
+    "cosine": pairwise_kernel("cosine"),
+    "precomputed": PRECOMPUTED,
+    "precomputed_nearest_neighbors": PRECOMPUTED_NEIGHBORS,
+}
+"""The named affinities; ``AFFINITIES[name](X, ...)`` is the graph of X."""
+
+
+def affinity_of(affinity: str | Callable[..., Any]) -> Affinity:
+    """Return the affinity of a name, or that of a function of two samples.
+
+    Parameters
+    ----------
+    affinity : str or callable
+        A name in :data:`AFFINITIES`, or a function that takes two samples (and parameters) and
+        returns a number.
+
+    Returns
+    -------
+    Affinity
+
+    Examples
+    --------
+    >>> from leastcut.affinity import affinity_of
+    >>> affinity_of("rbf").parameters
+    {'gamma': 1.0}
+    >>> affinity_of(lambda x, y: min(x[0], y[0]))([[1.0], [2.0]])
+    array([[1., 1.],
+           [1., 2.]])
+    """
+    if callable(affinity):
+        return pairwise_kernel(affinity)
+    return AFFINITIES[check_choice("affinity", affinity, AFFINITIES)]

@@ -1,0 +1,235 @@
+"""Neighbours by angle: unit rows, whose squared Euclidean distances are 2 (1 − cos).
+
+Under "correlation" rows are centred first, each by its own mean. A row of zeros (under
+"correlation", a constant row) has no direction. Such rows count as equal to one another and at
+right angles to all others, cos = 0, which scikit-learn's distance of 1 says, too; here they get an
+axis of their own. Directions that rounding alone tells apart are equal, and right angles are right.
+Sparse samples are compared in ``pairs``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.memory import LITTLE_MEMORY, check_memory
+from leastcut.validation import is_on_gpu, warn_caller
+
+Angle = Literal["cosine", "correlation"]
+"""The metrics of directions."""
+
+BLOCK = 2**20
+"""Coordinates that are made unit rows at once, in double precision."""
+
+NOTHING = 2.0**-200
+"""Coordinates of unit rows below this are 0: no angle tells, and their squares could vanish."""
+
+ROUNDING = 4
+"""Units in the last place that a coordinate of a unit row may be wrong by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Samples as unit rows, and which of them have no direction.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, n_features), or a tensor on a GPU
+        Unit rows; zeros where there is no direction. There is one more column where those have an
+        axis of their own.
+    is_lost : ndarray of shape (n,)
+        Whether a row has no direction.
+    """
+
+    points: Any
+    is_lost: np.ndarray
+
+    def with_axis(self) -> Directions:
+        """Return them with one more coordinate, which is 1 in the rows without a direction."""
+        points, lost = self.points, self.is_lost
+        if is_on_gpu(points):
+            import torch
+
+            own = torch.as_tensor(lost, device=points.device).to(points.dtype)
+            return Directions(torch.cat([points, own[:, None]], dim=1), lost)
+        return Directions(np.hstack([points, lost[:, None].astype(points.dtype)]), lost)
+
+
+@dataclass(frozen=True, eq=False)
+class Angles:
+    """The directions of samples, and how new ones and distances are read beside them.
+
+    Attributes
+    ----------
+    metric : {"cosine", "correlation"}
+    n_samples : int
+    lost : ndarray
+        The samples without a direction.
+    unit_error : float
+        What a unit row may be wrong by.
+    points : ndarray, or a tensor on a GPU
+        The unit rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leastcut.affinity.neighbors.index import NeighborIndex
+    >>> index = NeighborIndex(np.array([[1.0, 0.0], [0.0, 3.0]]), metric="cosine")
+    >>> index.nearest(np.array([[0.0, 9.0]]), 2)
+    (array([[1, 0]], dtype=int32), array([[0., 2.]]))
+    """
+
+    metric: Angle
+    n_samples: int
+    lost: np.ndarray
+    unit_error: float
+    points: Any
+
+    @classmethod
+    def of(cls, X: Any, metric: Angle, *, warn: bool) -> Angles:
+        """Return the directions of samples, with a warning of those without one if asked for."""
+        rows = directions(X, metric)
+        lost = np.flatnonzero(rows.is_lost)
+        if warn:
+            warn_of_lost(lost, X.shape[0], metric)
+        points = rows.with_axis().points if lost.size else rows.points
+        kind = np.float32 if str(points.dtype).endswith("float32") else np.float64
+        return cls(metric, X.shape[0], lost, ROUNDING * float(np.finfo(kind).eps), points)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The index keeps the points, and they need not be kept twice.
+        return {**self.__dict__, "points": None}
+
+    def of_new(self, X: Any) -> Directions:
+        """Return the directions of new samples."""
+        rows = directions(X.toarray() if sp.issparse(X) else X, self.metric)
+        return rows.with_axis() if self.lost.size else rows
+
+    def settle(self, squared: np.ndarray) -> None:
+        """Let directions that only rounding tells apart be equal, and right angles be right."""
+        settle(squared, self.unit_error**2, self.unit_error)
+
+    def settle_lists(self, indptr: np.ndarray, indices: np.ndarray, squared: np.ndarray) -> None:
+        """Settle the lists of the samples themselves, in place.
+
+        All others with a direction are equally far from a sample without one, and rounding would
+        choose among them: they come by index, after the others of its kind. Lists that go on beyond
+        a number have all of them already.
+        """
+        self.settle(squared)
+        if self.lost.size == 0:
+            return
+        counts = np.diff(indptr)[self.lost]
+        others = self._first_others(int(counts.max()))
+        for sample, count in zip(self.lost.tolist(), counts.tolist(), strict=True):
+            if count + 1 < self.n_samples:
+                kind = self.lost[: count + 1]
+                kind = kind[kind != sample][:count]
+                place = slice(indptr[sample], indptr[sample + 1])
+                indices[place] = np.concatenate([kind, others])[:count]
+                squared[place] = np.where(np.arange(count) < kind.size, 0.0, 2.0)
+
+    def _first_others(self, count: int) -> np.ndarray:
+        """Return the first samples that have a direction, ``count`` of them if there are."""
+        return np.setdiff1d(np.arange(min(self.n_samples, count + self.lost.size)), self.lost)
+
+    def settled(
+        self, rows: Directions, found: np.ndarray, squared: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest samples of new ones, those without a direction answered by rule.
+
+        The nearest of those are the others of their kind, and then all by index.
+        """
+        self.settle(squared)
+        count, lost = found.shape[1], self.lost
+        found[rows.is_lost] = np.concatenate([lost, self._first_others(count)])[:count]
+        squared[rows.is_lost] = np.where(np.arange(count) < lost.size, 0.0, 2.0)
+        return found, squared
+
+
+def directions(X: Any, metric: Angle) -> Directions:
+    """Return every sample divided by its length, centred first under "correlation".
+
+    Lengths are taken in double precision, after division by a power of two: they neither overflow
+    nor vanish. The result is in the precision of X; X is not changed.
+    """
+    if is_on_gpu(X):
+        return _directions_on_gpu(X, metric)
+    X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
+    n, n_features = X.shape
+    if X.nbytes > LITTLE_MEMORY:
+        check_memory(
+            X.nbytes,
+            f"metric={metric!r} of {n} samples, which are copied as unit rows,",
+            "Pass X as float32, or cut a sample of the data and predict the rest.",
+        )
+    units, lost = np.empty((n, n_features), dtype=X.dtype), np.empty(n, dtype=bool)
+    step = max(1, BLOCK // n_features)
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        block = X[rows].astype(np.float64)
+        # A constant row is told by its extremes: its mean may be off by rounding.
+        low, high = block.min(axis=1), block.max(axis=1)
+        lost[rows] = low == high if metric == "correlation" else (low == 0) & (high == 0)
+        block = np.ldexp(block, -np.frexp(np.maximum(-low, high))[1][:, None])
+        if metric == "correlation":
+            block -= block.mean(axis=1, keepdims=True)
+            block[lost[rows]] = 0.0
+        length = np.sqrt(np.einsum("ij,ij->i", block, block))
+        length[lost[rows]] = 1.0
+        units[rows] = _without_dust(block / length[:, None])
+    return Directions(units, lost)
+
+
+def _without_dust(units: np.ndarray) -> np.ndarray:
+    units[np.abs(units) < NOTHING] = 0.0
+    return units
+
+
+def _directions_on_gpu(X: Any, metric: Angle) -> Directions:
+    """Return the unit rows of a tensor, where it lies, block by block as on the processor."""
+    import torch
+
+    X = torch.as_tensor(X)
+    units = torch.empty_like(X)
+    lost = np.empty(X.shape[0], dtype=bool)
+    step = max(1, 16 * BLOCK // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        block = X[rows].to(torch.float64)
+        low, high = block.aminmax(dim=1)
+        gone = low == high if metric == "correlation" else (low == 0) & (high == 0)
+        lost[rows] = gone.cpu().numpy()
+        exponent = torch.frexp(torch.maximum(-low, high)).exponent
+        # In two steps: a single power of two of this size may not be a number.
+        half = exponent // 2
+        block = torch.ldexp(torch.ldexp(block, -half[:, None]), (half - exponent)[:, None])
+        if metric == "correlation":
+            block -= block.mean(dim=1, keepdim=True)
+            block[gone] = 0.0
+        length = torch.linalg.vector_norm(block, dim=1)
+        length[gone] = 1.0
+        block /= length[:, None]
+        block[block.abs() < NOTHING] = 0.0
+        units[rows] = block.to(X.dtype)
+    return Directions(units, lost)
+
+
+def settle(squared: np.ndarray, equal: float, right: float) -> None:
+    """Set squared distances of unit rows up to ``equal`` to 0, and within ``right`` of 2 to 2."""
+    squared[squared <= equal] = 0.0
+    squared[np.abs(squared - 2.0) <= right] = 2.0
+
+
+def warn_of_lost(lost: np.ndarray, n: int, metric: str) -> None:
+    """Warn of samples that have no direction."""
+    if lost.size:
+        what = "all zeros" if metric == "cosine" else "constant"
+        warn_caller(
+            f"metric={metric!r}: {lost.size} of {n} samples {'is' if lost.size == 1 else 'are'} "
+            f"{what} and so without a direction (the first is {lost[0]}). They count as equal to "
+            "one another and at right angles to all others; drop them if they mean nothing."
+        )

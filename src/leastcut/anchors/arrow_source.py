@@ -1,0 +1,301 @@
+"""Samples in tables of Arrow, in memory or in Parquet files: streamed batch by batch.
+
+Parquet has no way to a row but through the rows before it in its group. Reads that follow one
+another, as those of blocks do, go on where the one before ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leastcut.anchors.source_rows import checked_rows, float_type, take_by_reading
+from leastcut.optional_packages import needed_for
+from leastcut.validation import check_sample_table
+
+BATCH_BYTES = 2**23
+"""Bytes of a batch, as rows of numbers."""
+
+BATCHES = 6
+"""Batches that are in memory at once, counting what they are unpacked from."""
+
+PAGE_BYTES = 2**21
+"""Bytes of a page of a Parquet file and of its dictionary, as they are usually written."""
+
+UNPACKED = 2
+"""Times that a page is in memory: as it is stored, and unpacked."""
+
+BATCH_ROWS = 2**10, 2**16
+"""Rows of a batch at least and at most."""
+
+BUFFER_BYTES = 2**16
+"""Bytes of a file that are read at once, for every column."""
+
+SHOWN = 5
+"""Columns that an error lists."""
+
+
+class Group(NamedTuple):
+    """Rows that are read from their first on.
+
+    Attributes
+    ----------
+    n_rows : int
+    batches : callable
+        Returns them in batches of so many rows.
+    open_bytes : int
+        Memory that is in use while they are read, batches aside.
+    """
+
+    n_rows: int
+    batches: Callable[[int], Iterator[Any]]
+    open_bytes: int = 0
+
+
+class Column(NamedTuple):
+    """A column of numbers: its name, and how many features it holds."""
+
+    name: str
+    width: int
+
+
+def of_parquet(path: Path) -> ArrowSource:
+    """Return the samples of a Parquet file, or of all in a folder, in the order of their paths."""
+    with needed_for("Parquet files", "pyarrow", "cli"):
+        import pyarrow.dataset as dataset
+
+    if path.is_dir():
+        files = sorted(str(file) for file in path.rglob("*.parquet"))
+        if not files:
+            raise ValueError(f"X={str(path)!r} is a folder without Parquet files (*.parquet).")
+        return _of_dataset(dataset.dataset(files, format="parquet"))
+    return _of_dataset(dataset.dataset(str(path), format="parquet"))
+
+
+def of_arrow(X: Any) -> ArrowSource:
+    """Return samples in an object of pyarrow: Table, RecordBatch, Dataset or ParquetFile."""
+    if hasattr(X, "get_fragments"):
+        return _of_dataset(X)
+    if hasattr(X, "iter_batches"):  # a ParquetFile, which reads as it was opened to
+        columns = columns_of(X.schema_arrow)
+        groups = _groups_of_file(lambda: X, range(X.metadata.num_row_groups), X.metadata, columns)
+        whole = [X.metadata.row_group(i).total_byte_size for i in range(len(groups))]
+        return ArrowSource(
+            X.schema_arrow,
+            [
+                group._replace(open_bytes=UNPACKED * size)
+                for group, size in zip(groups, whole, strict=True)
+            ],
+        )
+    if hasattr(X, "to_batches") and hasattr(X, "num_rows"):  # a Table
+        whole_table = Group(X.num_rows, lambda rows: iter(X.to_batches(max_chunksize=rows)))
+        return ArrowSource(X.schema, [whole_table])
+    if hasattr(X, "num_rows") and hasattr(X, "schema"):  # a RecordBatch
+        return ArrowSource(X.schema, [Group(X.num_rows, lambda _: iter([X]))])
+    raise TypeError(
+        f"X is a {type(X).__name__} of pyarrow; pass a Table, a Dataset or a ParquetFile."
+    )
+
+
+def _of_dataset(X: Any) -> ArrowSource:
+    """Return the samples of a dataset, whose Parquet files are read page by page.
+
+    Its own way to batches reads whole groups of rows at once.
+    """
+    columns = columns_of(X.schema)
+    names = [column.name for column in columns]
+    groups = []
+    for fragment in X.get_fragments():
+        if hasattr(fragment, "row_groups"):
+            import pyarrow.parquet as parquet
+
+            def opened(fragment: Any = fragment) -> Any:
+                return parquet.ParquetFile(
+                    fragment.open(), buffer_size=BUFFER_BYTES, pre_buffer=False
+                )
+
+            numbers = [group.id for group in fragment.row_groups]
+            groups += _groups_of_file(opened, numbers, fragment.metadata, columns)
+        else:
+
+            def batches(rows: int, fragment: Any = fragment) -> Iterator[Any]:
+                settings = {"batch_readahead": 0, "fragment_readahead": 0, "use_threads": False}
+                return iter(fragment.to_batches(X.schema, names, batch_size=rows, **settings))
+
+            groups.append(Group(fragment.count_rows(), batches))
+    return ArrowSource(X.schema, groups)
+
+
+def _groups_of_file(
+    opened: Callable[[], Any], numbers: Iterable[int], metadata: Any, columns: Sequence[Column]
+) -> list[Group]:
+    """Return the groups of rows of a Parquet file."""
+    names = [column.name for column in columns]
+    chunks = {
+        metadata.schema.column(place).path.partition(".")[0]: place
+        for place in range(metadata.num_columns)
+    }
+    missing = [name for name in names if name not in chunks]
+    if missing:
+        raise ValueError(f"X has files without the column {missing[0]!r}, which others have.")
+    groups = []
+    for number in numbers:
+        group = metadata.row_group(number)
+        # Of every column a page and its dictionary are unpacked, or all of it if that is less.
+        sizes = [group.column(chunks[name]).total_uncompressed_size for name in names]
+        open_bytes = UNPACKED * sum(min(size, PAGE_BYTES) for size in sizes)
+
+        def batches(rows: int, number: int = number) -> Iterator[Any]:
+            found = opened().iter_batches(
+                rows, row_groups=[number], columns=names, use_threads=False
+            )
+            return iter(found)
+
+        groups.append(Group(group.num_rows, batches, open_bytes))
+    return groups
+
+
+class ArrowSource:
+    """Groups of rows, one after another."""
+
+    is_stream = True
+
+    def __init__(self, schema: Any, groups: Sequence[Group]) -> None:
+        self._columns = columns_of(schema)
+        sizes = [group.n_rows for group in groups]
+        n_features = sum(column.width for column in self._columns)
+        self.shape = (sum(sizes), n_features)
+        types = {_number_type(schema.field(column.name).type) for column in self._columns}
+        self.dtype = types.pop() if len(types) == 1 else np.dtype(np.float64)
+        check_sample_table(self.shape, self.dtype)
+        self._groups, self._ends = groups, np.cumsum(sizes)
+        least, most = BATCH_ROWS
+        row_bytes = n_features * self.dtype.itemsize
+        self._batch_rows = max(least, min(most, BATCH_BYTES // row_bytes))
+        # One reader for all threads, where the last read ended: group, batches, first row, batch.
+        self._lock = threading.Lock()
+        self._group, self._first = -1, 0
+        self._batches: Iterator[Any] = iter(())
+        self._batch: Any = None
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Return rows."""
+        found = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
+        row = start
+        with self._lock:
+            while row < stop:
+                self._go_to(row)
+                last = min(stop, self._first + self._batch.num_rows)
+                part = self._batch.slice(row - self._first, last - row)
+                self._fill(found[row - start : last - start], part, row)
+                row = last
+        return checked_rows(found, start)
+
+    def take(self, start: int, rows: np.ndarray) -> np.ndarray:
+        """Return single rows, by reading what lies between them."""
+        return take_by_reading(self, start, rows)
+
+    def reading_bytes(self, rows: int) -> int:
+        """Return the memory that a read takes: rows, batches, and what is unpacked of columns."""
+        row_bytes = self.shape[1] * self.dtype.itemsize
+        buffers = BUFFER_BYTES * len(self._columns)
+        opened = max(group.open_bytes for group in self._groups)
+        return (rows + BATCHES * self._batch_rows) * row_bytes + buffers + opened
+
+    def done(self) -> None:
+        """Let go of what is open, and of what Arrow has freed but not given back."""
+        import pyarrow as arrow
+
+        with self._lock:
+            self._group, self._batch, self._batches = -1, None, iter(())
+            arrow.default_memory_pool().release_unused()
+
+    def _go_to(self, row: int) -> None:
+        """Make the batch of a row the present one."""
+        group = int(np.searchsorted(self._ends, row, side="right"))
+        if group != self._group or row < self._first:
+            self._batch, self._group = None, group
+            self._batches = self._groups[group].batches(self._batch_rows)
+            self._first = int(self._ends[group]) - self._groups[group].n_rows
+        while self._batch is None or row >= self._first + self._batch.num_rows:
+            if self._batch is not None:
+                self._first += self._batch.num_rows
+            try:
+                self._batch = next(self._batches)
+            except BaseException as error:
+                # What was read on the way is of no use to the next who reads.
+                self._group, self._batch = -1, None
+                if isinstance(error, StopIteration):
+                    raise ValueError(
+                        f"X ended before row {row} of {self.shape[0]}: its files were changed "
+                        "while they were read."
+                    ) from None
+                raise
+
+    def _fill(self, found: np.ndarray, batch: Any, start: int) -> None:
+        """Write the columns of a batch side by side."""
+        place = 0
+        for column in self._columns:
+            values = batch.column(batch.schema.get_field_index(column.name))
+            if values.null_count:
+                row = start + int(np.argmax(np.asarray(values.is_null())))
+                raise ValueError(
+                    f"X has missing entries; the first is in row {row}, column {column.name!r}. "
+                    "Drop those samples or fill the values in."
+                )
+            if hasattr(values, "flatten") and hasattr(values.type, "list_size"):
+                inner = values.flatten()
+                if inner.null_count:
+                    raise ValueError(
+                        f"X has missing entries in the lists of column {column.name!r}, behind "
+                        f"row {start}. Drop those samples or fill the values in."
+                    )
+                numbers = _numbers(inner).reshape(len(values), column.width)
+                found[:, place : place + column.width] = numbers
+            else:
+                found[:, place] = _numbers(values)
+            place += column.width
+
+
+def columns_of(schema: Any) -> list[Column]:
+    """Return the columns of numbers, if there are no others; an index that pandas kept is none."""
+    kept = (schema.pandas_metadata or {}).get("index_columns", [])
+    names = [name for name in schema.names if name not in kept]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"X has more than one column {name!r}; rename them.")
+    columns = [Column(name, getattr(schema.field(name).type, "list_size", 1)) for name in names]
+    words = [name for name in names if not _holds_numbers(schema.field(name).type)]
+    if words:
+        raise ValueError(
+            f"X has columns that hold no numbers: {', '.join(map(repr, words[:SHOWN]))}. Leave "
+            "them out, as with pyarrow.dataset.dataset(path, schema=...) that has the others only."
+        )
+    return columns
+
+
+def _holds_numbers(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    inner = kind.value_type if types.is_fixed_size_list(kind) else kind
+    told = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(inner) for is_kind in told)
+
+
+def _number_type(kind: Any) -> np.dtype[Any]:
+    import pyarrow.types as types
+
+    inner = kind.value_type if types.is_fixed_size_list(kind) else kind
+    return float_type(np.dtype(np.float64 if types.is_decimal(inner) else inner.to_pandas_dtype()))
+
+
+def _numbers(values: Any) -> np.ndarray:
+    import pyarrow.types as types
+
+    if types.is_decimal(values.type):
+        values = values.cast("float64")
+    return np.asarray(values.to_numpy(zero_copy_only=False))

@@ -1,0 +1,257 @@
+"""The nearest anchors of points, and the weights of their ties.
+
+1. Few features: a k-d tree of the anchors, exactly.
+2. Many features: one matrix product in single precision per block proposes a few more anchors than
+   are needed, and differences of coordinates decide.
+3. Many features and many anchors: anchors lie in cells, and points of a cell are compared with the
+   anchors of the cells nearest to it, as in 2.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from leastcut.affinity.neighbors.searching import TREE_FEATURES
+from leastcut.affinity.neighbors.tree import TreeSearch
+from leastcut.anchors.blocks import UNIT, Block
+from leastcut.kernels.anchor_ties import (
+    LANES,
+    add_to_centres,
+    nearest_by_products,
+    settle_distances,
+    weigh_ties,
+)
+from leastcut.threads import in_blocks, single_threaded
+
+SPARE = 2
+"""Anchors that products propose beyond those needed: single precision may swap the last."""
+
+PRODUCTS = 2**21
+"""Products that are held at once by a thread: 8 MiB, which stay in a cache of the processor."""
+
+FEWEST_ROWS = 64
+"""Points that are compared with anchors at once, at least: fewer make slow products."""
+
+MOST_ROWS = 2**14
+"""Points that are compared with anchors at once, at most: they take memory."""
+
+MANY_ANCHORS = 8192
+"""From so many anchors on, points of many features look for them in cells."""
+
+SEEN_CELLS = 24
+"""Cells whose anchors the points of a cell are compared with: its own and those nearest to it."""
+
+CELL_ROUNDS = 5
+"""Rounds of k-means by which cells are found: more hardly change which anchors a point sees."""
+
+FRAMED, MOST = 256, 0.9
+"""Anchors that the frame of products is measured by, and the part of them that it is made for."""
+
+FAR = 2.0**40
+"""What lies farther than this from all anchors, in units of their spread, is brought here."""
+
+
+def tile_rows(n_anchors: int, n_features: int) -> int:
+    """Return how many points are compared with anchors at once, from the first of a block on."""
+    if n_features <= TREE_FEATURES or is_in_cells(n_anchors, n_features):
+        return MOST_ROWS
+    return max(FEWEST_ROWS, min(MOST_ROWS, PRODUCTS // n_anchors))
+
+
+def is_in_cells(n_anchors: int, n_features: int) -> bool:
+    """Whether so many anchors are looked for in cells."""
+    return n_features > TREE_FEATURES and n_anchors >= MANY_ANCHORS
+
+
+class NearestAnchors:
+    """Anchors that points are tied to.
+
+    Parameters
+    ----------
+    anchors : float32 or float64 ndarray of shape (p, n_features)
+    n_neighbors : int
+        Anchors that a point is tied to, K, below p; with a single anchor it is 1.
+    n_threads : int
+        Threads; ties do not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from leastcut.anchors.nearest import NearestAnchors
+    >>> nearest = NearestAnchors(np.array([[0.0], [2.0], [3.0], [9.0]]), 2, n_threads=1)
+    >>> nearest.block(np.array([[1.0], [2.5]]))
+    Block(anchors=array([[0, 1],
+           [1, 2]], dtype=int32), weights=array([[0.5, 0.5],
+           [0.5, 0.5]], dtype=float32))
+    """
+
+    def __init__(self, anchors: np.ndarray, n_neighbors: int, n_threads: int) -> None:
+        self.anchors, self.n_neighbors, self.n_threads = anchors, n_neighbors, n_threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The anchors are enough: what else there is is made again when it is asked for.
+        names = ("anchors", "n_neighbors", "n_threads")
+        return {name: self.__dict__[name] for name in names}
+
+    def block(self, points: np.ndarray) -> Block:
+        """Return points with their ties to the nearest anchors."""
+        n, p = points.shape[0], self.anchors.shape[0]
+        if p == 1:
+            return Block(np.zeros((n, 1), np.int32), np.ones((n, 1), np.float32))
+        listed = np.empty((n, self.n_neighbors), dtype=np.int32)
+        weights = np.empty((n, self.n_neighbors), dtype=np.float32)
+        search = self._search
+
+        def tie(start: int, stop: int) -> None:
+            found, squared = search.nearest(self._scaled(points[start:stop]))
+            listed[start:stop] = found[:, : self.n_neighbors]
+            weigh_ties(squared, UNIT, weights[start:stop])
+
+        with single_threaded():
+            in_blocks(tie, n, search.most_rows, self.n_threads)
+        return Block(listed, weights)
+
+    def nearest_one(self, points: np.ndarray) -> np.ndarray:
+        """Return the number of the nearest anchor of every point, as a column of int32."""
+        found = np.empty((points.shape[0], 1), dtype=np.int32)
+        search = self._search
+
+        def ask(start: int, stop: int) -> None:
+            found[start:stop] = search.candidates(self._scaled(points[start:stop]), 1)
+
+        with single_threaded():
+            in_blocks(ask, points.shape[0], search.most_rows, self.n_threads)
+        return found
+
+    @cached_property
+    def _search(self) -> Any:
+        p, n_features = self.anchors.shape
+        scaled, count = self._scaled(self.anchors), min(self.n_neighbors + 1, p)
+        if n_features <= TREE_FEATURES:
+            return _Tree(scaled, count)
+        if p < MANY_ANCHORS:
+            return _Products(scaled, count)
+        return _Cells(scaled, count)
+
+    @cached_property
+    def _frame(self) -> tuple[np.ndarray, int]:
+        return frame_of(self.anchors)
+
+    def _scaled(self, points: np.ndarray) -> np.ndarray:
+        middle, exponent = self._frame
+        with np.errstate(over="ignore"):
+            moved = np.ldexp(points.astype(self.anchors.dtype, copy=False) - middle, -exponent)
+            return np.asarray(np.clip(moved, -FAR, FAR, out=moved))
+
+
+def frame_of(anchors: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the middle of anchors, and the power of two that brings their spread to 1.
+
+    Both are those of most anchors: products in single precision would not tell these apart in units
+    of a few that are far away, as single wrong values among the samples make them.
+    """
+    some = 0.5 * anchors[:: -(-anchors.shape[0] // FRAMED)]  # the sum of two may overflow
+    middle = np.median(some, axis=0).astype(anchors.dtype)
+    spreads = np.sort(np.abs(some - middle).max(axis=1))
+    spread = spreads[int(MOST * (spreads.size - 1))] or spreads[-1]
+    return middle * 2, int(np.frexp(float(spread))[1]) + 1
+
+
+class _Tree:
+    """A k-d tree of anchors."""
+
+    most_rows = MOST_ROWS
+
+    def __init__(self, anchors: np.ndarray, count: int) -> None:
+        self._tree, self._count = TreeSearch(anchors, 1), count
+
+    def nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest anchors of points, and the squared distances."""
+        return self._tree.nearest(points, self._count)
+
+    def candidates(self, points: np.ndarray, count: int) -> np.ndarray:
+        """Return the nearest anchors alone."""
+        return self._tree.nearest(points, count)[0]
+
+
+class _Products:
+    """Anchors that are multiplied with points."""
+
+    def __init__(self, anchors: np.ndarray, count: int) -> None:
+        self._anchors, self._count = anchors, count
+        # Column by column, as the product reads them.
+        self._factor = np.asfortranarray(anchors.T.astype(np.float32))
+        self._halves = (0.5 * np.square(anchors, dtype=np.float64).sum(axis=1)).astype(np.float32)
+        self.most_rows = tile_rows(anchors.shape[0], anchors.shape[1])
+
+    def nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest anchors of points, and the squared distances."""
+        listed = self.candidates(points, min(self._count + SPARE, self._anchors.shape[0]))
+        squared = np.empty(listed.shape)
+        settle_distances(points, self._anchors, listed, squared, np.empty(LANES))
+        return listed, squared
+
+    def candidates(self, points: np.ndarray, count: int) -> np.ndarray:
+        """Return the nearest anchors as products see them."""
+        listed = np.empty((points.shape[0], count), dtype=np.int32)
+        products = points.astype(np.float32, copy=False) @ self._factor
+        nearest_by_products(products, self._halves, listed, np.empty(count, dtype=np.float32))
+        return listed
+
+
+class _Cells:
+    """Anchors in cells, each with the anchors of the cells around it."""
+
+    most_rows = MOST_ROWS
+
+    def __init__(self, anchors: np.ndarray, count: int) -> None:
+        n_cells = round(np.sqrt(anchors.shape[0]))
+        centres = _means_of_cells(anchors, anchors[:: anchors.shape[0] // n_cells])
+        self._centres = _Products(centres, 1)
+        cell = self._centres.candidates(anchors, 1)[:, 0]
+        around = self._centres.candidates(centres, min(SEEN_CELLS, centres.shape[0]))
+        self._seen = [np.flatnonzero(np.isin(cell, near)).astype(np.int32) for near in around]
+        # A cell that sees too few anchors sees them all.
+        every = np.arange(anchors.shape[0], dtype=np.int32)
+        self._seen = [seen if seen.size > count + SPARE else every for seen in self._seen]
+        self._inside = [_Products(anchors[seen], count) for seen in self._seen]
+        self._count = count
+
+    def nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest anchors of points, and the squared distances."""
+        listed = np.empty((points.shape[0], self._count), dtype=np.int32)
+        squared = np.empty(listed.shape)
+        for cell, rows in self._by_cell(points):
+            found, distances = self._inside[cell].nearest(points[rows])
+            listed[rows] = self._seen[cell][found[:, : self._count]]
+            squared[rows] = distances[:, : self._count]
+        return listed, squared
+
+    def candidates(self, points: np.ndarray, count: int) -> np.ndarray:
+        """Return the nearest anchors as products see them."""
+        listed = np.empty((points.shape[0], count), dtype=np.int32)
+        for cell, rows in self._by_cell(points):
+            listed[rows] = self._seen[cell][self._inside[cell].candidates(points[rows], count)]
+        return listed
+
+    def _by_cell(self, points: np.ndarray) -> Any:
+        cells = self._centres.candidates(points, 1)[:, 0]
+        order = np.argsort(cells, kind="stable")
+        ends = np.flatnonzero(np.diff(cells[order])) + 1
+        for rows in np.split(order, ends):
+            yield cells[rows[0]], rows
+
+
+def _means_of_cells(anchors: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return centres of cells after some rounds of k-means; an empty one stays where it is."""
+    for _ in range(CELL_ROUNDS):
+        cell = _Products(centres, 1).candidates(anchors, 1)
+        sums, counts = np.zeros(centres.shape), np.zeros(centres.shape[0], dtype=np.int64)
+        add_to_centres(anchors, cell, sums, counts)
+        used = counts > 0
+        centres = centres.copy()
+        centres[used] = sums[used] / counts[used, None]
+    return centres

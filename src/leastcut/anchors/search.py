@@ -1,0 +1,356 @@
+"""The search for the smallest cut of an anchor graph, whoever holds its points.
+
+1. A start: the anchors' own graph is cut, and points follow their anchors; or points are cut in
+   groups, those of one nearest anchor, and follow their group.
+2. Exact moves of all points, until none makes the cut smaller.
+3. From the second start on, what was found is recombined with the best so far, unless it is the
+   same: points that are together in both, and have one nearest anchor, become one node. The cut
+   of this graph is exactly that of its points, and the search on it begins with both, so that it
+   ends at or below the better of them; moves follow.
+
+An effort is a list of starts, and each begins with the whole list of the one before it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from leastcut.anchors.contraction import (
+    MOST_PRODUCTS,
+    anchor_problem,
+    contracted,
+    follow,
+    groups_of_crew,
+    label_groups,
+    labels_of_keys,
+    products_of,
+)
+from leastcut.anchors.crew import Crew
+from leastcut.anchors.descent import descend
+from leastcut.anchors.table import Table, table_of_crew
+from leastcut.cuts import Problem
+from leastcut.partitioning.efforts import Progress
+from leastcut.partitioning.search import partition_problem
+
+
+class Start(NamedTuple):
+    """How a search begins: of anchors or of points in groups, cut with some effort and seed."""
+
+    stage: str
+    of: str
+    effort: str
+    seed: int
+
+
+STARTS: dict[str, tuple[Start, ...]] = {
+    "fast": (Start("fast", "anchors", "fast", 0),),
+    "auto": (Start("auto", "points", "fast", 0),),
+    "balanced": (
+        Start("balanced", "anchors", "balanced", 1),
+        Start("balanced", "points", "balanced", 1),
+    ),
+    "thorough": tuple(
+        Start("thorough", of, "thorough", seed) for seed in (2, 3) for of in ("anchors", "points")
+    ),
+}
+"""What every effort adds to the one before it."""
+
+
+class Checkpoint(Protocol):
+    """Where a search leaves how far it is, so that it can go on from there."""
+
+    def load(self) -> tuple[dict[str, Any], dict[str, list[np.ndarray]]] | None:
+        """Return facts and, by name, arrays of every block, or None if there are none."""
+
+    def save(self, facts: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
+        """Keep them in place of those before."""
+
+
+class Found(NamedTuple):
+    """Labels as the crew keeps them, their value, and the rounds of moves that it took."""
+
+    kept: list[Any]
+    value: float
+    n_rounds: int
+
+
+def starts_of(effort: str) -> list[Start]:
+    """Return the starts of an effort, in order."""
+    names = list(STARTS)
+    return [start for name in names[: names.index(effort) + 1] for start in STARTS[name]]
+
+
+def cut_crew(
+    crew: Crew,
+    masses: np.ndarray,
+    n_clusters: int,
+    *,
+    effort: str = "balanced",
+    seed: int = 0,
+    given: Sequence[list[Any]] = (),
+    deadline: float = math.inf,
+    listener: Callable[[Progress], bool] | None = None,
+    checkpoint: Checkpoint | None = None,
+    began: float | None = None,
+    on_interrupt: str = "raise",
+    of_anchors: Callable[[], Problem] | None = None,
+) -> Found:
+    """Cut the points of a crew into clusters with the smallest cut that can be found.
+
+    Parameters
+    ----------
+    crew : Crew
+    masses : ndarray of shape (p,)
+        The masses Λ of its anchors.
+    n_clusters : int
+        1 at least, and at most as many as anchors have points.
+    effort : str
+        A name in :data:`STARTS`.
+    seed : int
+    given : sequence of lists
+        Labels that take part, as the crew keeps them, each into ``n_clusters`` clusters.
+    deadline : float
+        On the monotonic clock; the first start and a round of moves are made all the same.
+    listener : callable, optional
+        Told a :class:`leastcut.Progress` after every round; ends the search by returning True.
+    checkpoint : Checkpoint, optional
+        Where the search leaves how far it is, after every round.
+    began : float, optional
+        When the search began, on the monotonic clock.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does: raise, or return the best so far once there is one.
+    of_anchors : callable, optional
+        Returns the anchors' own graph, where somebody has it already or wants it later.
+
+    Returns
+    -------
+    Found
+    """
+    own = cache(lambda: anchor_problem(crew, masses)) if of_anchors is None else of_anchors
+    search = _Search(crew, masses, n_clusters, seed, deadline, listener, checkpoint, began, own)
+    return search.run([*given, *starts_of(effort)], on_interrupt)
+
+
+def refine_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Found:
+    """Move points until no single move makes the cut smaller."""
+    table = table_of_crew(crew, masses, kept, n_clusters)
+    found = descend(crew, kept, table)
+    return Found(found.kept, found.table.value, found.n_rounds)
+
+
+def value_of_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> float:
+    """Return the value of the cut of labels that are kept beside the blocks."""
+    return table_of_crew(crew, masses, kept, n_clusters).value
+
+
+class _State(NamedTuple):
+    """How far a search is: all that its rest depends on.
+
+    Attributes
+    ----------
+    number : int
+        The step, as an index of those given and the starts after them.
+    phase : {"start", "moves", "recombine", "last moves"}
+        What comes next in it.
+    best, current : list or None
+        Labels as the crew keeps them: the best of the steps before, and those of this one.
+    """
+
+    number: int = 0
+    phase: str = "start"
+    best: list[Any] | None = None
+    current: list[Any] | None = None
+
+
+class _Search:
+    """One search, step by step."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        masses: np.ndarray,
+        n_clusters: int,
+        seed: int,
+        deadline: float,
+        listener: Callable[[Progress], bool] | None,
+        checkpoint: Checkpoint | None,
+        began: float | None,
+        of_anchors: Callable[[], Problem],
+    ) -> None:
+        self._crew, self._masses, self._n_clusters, self._seed = crew, masses, n_clusters, seed
+        self._deadline, self._listener, self._checkpoint = deadline, listener, checkpoint
+        self._began = time.monotonic() if began is None else began
+        self._of_anchors = of_anchors
+        self._value, self._n_rounds = math.inf, 0
+        self._is_over = False
+
+    def run(self, steps: Sequence[Start | list[Any]], on_interrupt: str) -> Found:
+        """Take one step after another, from where an earlier search was ended."""
+        state = self._resumed()
+        try:
+            while state.number < len(steps) and not (self._is_over and state.best is not None):
+                state = self._next(state, steps)
+                self._save(state)
+                self._is_over |= time.monotonic() >= self._deadline
+        except KeyboardInterrupt:
+            # What a step had begun with is a partition as well.
+            if on_interrupt == "raise" or (state.best is None and state.current is None):
+                raise
+        kept = state.best if state.best is not None else state.current
+        assert kept is not None  # there is a step, and the first is always taken
+        table = table_of_crew(self._crew, self._masses, kept, self._n_clusters)
+        return Found(kept, table.value, max(1, self._n_rounds))
+
+    def _next(self, state: _State, steps: Sequence[Start | list[Any]]) -> _State:
+        """Return the state after the phase that comes next."""
+        step, current = steps[state.number], state.current
+        if state.phase == "start":
+            current = self._begun(step) if isinstance(step, Start) else list(step)
+            if current is None:  # a start that would take too long
+                return state._replace(number=state.number + 1)
+            return state._replace(phase="moves", current=current)
+        assert current is not None  # whatever comes after the start has something to go on with
+        if state.phase == "recombine":
+            effort = step.effort if isinstance(step, Start) else "fast"
+            return state._replace(phase="last moves", current=self._recombined(state, effort))
+        current, table = self._descended(state, current, steps)
+        if state.phase == "moves" and state.best is not None:
+            if self._are_alike(state.best, table):
+                return _State(state.number + 1, "start", state.best, None)
+            return state._replace(phase="recombine", current=current)
+        self._value = table.value
+        return _State(state.number + 1, "start", current, None)
+
+    # -- what the phases do
+
+    def _begun(self, start: Start) -> list[Any] | None:
+        """Cut anchors, or points in groups, and let points follow."""
+        crew, c = self._crew, self._n_clusters
+        if start.of == "anchors":
+            used = np.flatnonzero(self._masses > 0)
+            found = self._cut(self._of_anchors(), start.effort, start.seed, ())
+            label_of_anchor = np.zeros(self._masses.size, dtype=np.int32)
+            label_of_anchor[used] = found
+            kept, _ = crew.run("leastcut-start", follow, None, label_of_anchor, c)
+            if table_of_crew(crew, self._masses, kept, c).sizes.min() > 0:
+                return kept
+            # An anchor that no point follows was a cluster by itself: groups always have points.
+            return self._from_groups(None, start.effort, start.seed, at_any_cost=True)
+        return self._from_groups(None, start.effort, start.seed)
+
+    def _recombined(self, state: _State, effort: str) -> list[Any]:
+        """Cut points in groups that are together in both, at or below the better of them."""
+        pairs = list(zip(state.best or [], state.current or [], strict=True))
+        found = self._from_groups(pairs, effort, state.number)
+        tables = [
+            (table_of_crew(self._crew, self._masses, kept, self._n_clusters).value, number, kept)
+            for number, kept in enumerate((state.best, state.current, found))
+            if kept is not None
+        ]
+        return list(min(tables)[2])
+
+    def _are_alike(self, best: list[Any], table: Table) -> bool:
+        """Whether the clusters of a table are those of the best so far, in whatever order."""
+        known = table_of_crew(self._crew, self._masses, best, self._n_clusters)
+        return {column.tobytes() for column in known.weights.T} == {
+            column.tobytes() for column in table.weights.T
+        }
+
+    def _from_groups(
+        self, pairs: list[Any] | None, effort: str, seed: int, at_any_cost: bool = False
+    ) -> list[Any] | None:
+        """Cut points in groups; return None where these are too few, or it would take too long."""
+        crew, masses, c = self._crew, self._masses, self._n_clusters
+        groups = groups_of_crew(crew, masses, pairs, c)
+        if not at_any_cost and (groups.keys.size < c or products_of(groups) > MOST_PRODUCTS):
+            return None
+        if groups.keys.size < c:
+            raise ValueError(
+                f"n_clusters={c} is more than the {groups.keys.size} anchors that any point is "
+                "nearest to; pass fewer, or more n_anchors to anchor_graph."
+            )
+        problem = contracted(groups, masses)
+        given = labels_of_keys(groups.keys, 0 if pairs is None else 2, c)
+        labels = self._cut(problem, effort, seed, given)
+        return crew.run("leastcut-groups", label_groups, pairs, groups.keys, labels, c)[0]
+
+    def _cut(
+        self, problem: Problem, effort: str, seed: int, given: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        left = self._deadline - time.monotonic()
+        limit = None if math.isinf(left) else max(0.0, left)
+        arguments = problem, self._n_clusters, effort, self._seed + seed, given, limit
+        found: np.ndarray = self._crew.once(
+            "leastcut-start", cut_small, *arguments, self._crew.n_threads
+        )
+        return found
+
+    def _descended(
+        self, state: _State, current: list[Any], steps: Sequence[Start | list[Any]]
+    ) -> tuple[list[Any], Table]:
+        def go_on(kept: list[Any], table: Table) -> bool:
+            self._n_rounds += 1
+            self._save(state._replace(current=kept))
+            if self._listener is not None:
+                step = steps[state.number]
+                stage = step.stage if isinstance(step, Start) else "fast"
+                value = min(self._value, table.value)
+                done = state.number / len(steps)
+                seconds = time.monotonic() - self._began
+                self._is_over |= self._listener(Progress(stage, done, value, seconds))
+            self._is_over |= time.monotonic() >= self._deadline
+            return not self._is_over
+
+        table = table_of_crew(self._crew, self._masses, current, self._n_clusters)
+        found = descend(self._crew, current, table, go_on=go_on)
+        return found.kept, found.table
+
+    # -- where it is left
+
+    def _save(self, state: _State) -> None:
+        # What comes after a search was stopped is not what it would have come to.
+        if self._checkpoint is None or self._is_over:
+            return
+        facts = {"number": state.number, "phase": state.phase, "n_rounds": self._n_rounds}
+        arrays = {"best": state.best, "current": state.current}
+        self._checkpoint.save(facts, {k: v for k, v in arrays.items() if v is not None})
+
+    def _resumed(self) -> _State:
+        found = None if self._checkpoint is None else self._checkpoint.load()
+        if found is None:
+            return _State()
+        facts, arrays = found
+        self._n_rounds = int(facts["n_rounds"])
+        best, current = arrays.get("best"), arrays.get("current")
+        if best is not None:
+            self._value = table_of_crew(self._crew, self._masses, best, self._n_clusters).value
+        return _State(int(facts["number"]), str(facts["phase"]), best, current)
+
+
+def cut_small(
+    problem: Problem,
+    n_clusters: int,
+    effort: str,
+    seed: int,
+    given: Sequence[np.ndarray],
+    time_limit: float | None,
+    n_threads: int,
+) -> np.ndarray:
+    """Return labels of a graph of the size of the anchors."""
+    found = partition_problem(
+        problem,
+        n_clusters,
+        effort=effort,
+        given=given,
+        time_limit=time_limit,
+        lower_bound=False,
+        random_state=seed,
+        n_jobs=n_threads,
+    )
+    return np.asarray(found.labels)

@@ -1,0 +1,108 @@
+"""``leastcut info``: versions, threads, folders, the device, and which optional parts there are.
+
+It asks the rooms themselves where they keep compiled code and what they search on, for which there
+are no public names.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from leastcut.cli.records import write_record
+from leastcut.cli.showing import show, show_table
+from leastcut.optional_packages import install_command
+
+NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+"""Packages that are always there."""
+
+PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "cli": ("these commands", ("typer", "rich", "pyarrow", "pillow")),
+    "plot": ("pictures", ("matplotlib",)),
+    "report": ("reports", ("matplotlib", "jinja2")),
+    "image": ("superpixels", ("scikit-image",)),
+    "amg": ("a further eigensolver", ("pyamg",)),
+    "gpu": ("neighbours on a GPU", ("torch",)),
+    "paper": ("the paper, reproduced", ("matplotlib", "jinja2", "pandas", "tqdm")),
+}
+"""The optional parts: what they are for, and the packages that they need."""
+
+
+def run(json: bool) -> int:
+    """Show what there is and return the exit status."""
+    found = information()
+    if json:
+        write_record(found)
+        return 0
+    own, *others = (f"{name} {number}" for name, number in found["versions"].items())
+    show(f"{own}, {found['python']} on {found['platform']}")
+    show(", ".join(others))
+    show(f"Threads: {found['threads']} cores may be used")
+    show(f"Compiled code is kept in: {found['code_cache']}")
+    show(f"Datasets are kept in: {found['data_cache']}")
+    show(f"Device: {found['device']}")
+    show("")
+    rows = []
+    for name, part in found["parts"].items():
+        missing = [package for package, number in part["packages"].items() if number is None]
+        there = [f"{package} {number}" for package, number in part["packages"].items() if number]
+        state = "installed" if not missing else f"missing: {', '.join(missing)}"
+        rows.append([name, part["for"], state, part["install"] if missing else ", ".join(there)])
+    show_table(["part", "for", "state", "packages, or how to install them"], rows, words=4)
+    return 0
+
+
+def information() -> dict[str, Any]:
+    """Return all of it."""
+    import leastcut
+    from leastcut.paper.data.datasets import cache_folder
+    from leastcut.threads import available_cores
+
+    return {
+        "versions": {
+            "leastcut": leastcut.__version__,
+            **{name: _version(name) for name in NEEDED},
+        },
+        "python": f"Python {platform.python_version()}",
+        "platform": platform.platform(),
+        "threads": available_cores(),
+        "code_cache": _code_cache(),
+        "data_cache": str(cache_folder()),
+        "device": _device(),
+        "parts": {
+            name: {
+                "for": purpose,
+                "packages": {package: _version(package) for package in packages},
+                "install": install_command(name),
+            }
+            for name, (purpose, packages) in PARTS.items()
+        },
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _code_cache() -> str:
+    """Return the folders of compiled code, in the order in which they are tried."""
+    from leastcut.kernels.code_cache import CodeCache
+
+    # a function of that package stands for its kernels, which are kept together
+    return " or ".join(map(str, CodeCache(CodeCache.load_overload).folders))
+
+
+def _device() -> str:
+    """Return what neighbours of many points are searched on."""
+    from leastcut.affinity.neighbors.devices import missing_gpu
+
+    # PyTorch takes seconds to say the same
+    if shutil.which("nvidia-smi") is None:
+        return "CPU. There is no driver of CUDA: nvidia-smi is not found."
+    missing = missing_gpu()
+    return "a GPU of CUDA, for searches that take long" if missing is None else f"CPU. {missing}"

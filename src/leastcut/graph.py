@@ -1,0 +1,287 @@
+"""The graph: a symmetric matrix of non-negative affinities, checked once and carried on.
+
+:func:`as_graph` checks and converts what a user passed; the reasons why a graph is refused stand in
+:func:`leastcut.validation.check_graph`. It costs O(edges) for a matrix and nothing for a
+:class:`Graph`, which is trusted. The caller's matrix is never changed; it is shared, not copied,
+when it already is what is needed (float64 CSR, sorted, no duplicates, no stored zeros).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.short_reprs import one_line
+from leastcut.threads import in_blocks
+from leastcut.validation import (
+    average_rounding,
+    canonical_csr,
+    check_graph,
+    check_symmetrize,
+    index_type,
+)
+
+ROWS = 2**15
+"""Rows of a graph that a thread works on at once."""
+
+BUCKET = 2**12
+"""Rows, at least, that the entries of a transpose are gathered for at once: they stay in cache."""
+
+MOST_PARTS = 256
+"""Buckets, about, at most: memory is slow to write to at too many places in turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A weighted undirected graph, known to be valid: symmetric, finite, positive where stored.
+
+    It holds the arrays that compiled kernels read. What else is asked of it is made from them when
+    it is first asked for, and kept.
+
+    Attributes
+    ----------
+    indptr, indices, weights : ndarray
+        The affinities S in CSR form: the neighbours of node i are
+        ``indices[indptr[i]:indptr[i + 1]]``, with these weights. Columns are sorted in the graph
+        that a user passed, and in any order in one made by contraction.
+    names : tuple or None
+        The names of the nodes, in their order, where the graph that was passed has names. Graphs
+        that are made of this one have none.
+    idle : csr_array of shape (n, n) or None
+        The stored entries of weight 0 that join a node without edges to others, in both directions,
+        where the graph that was passed has any: its neighbours, though nothing flows between them.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    names: tuple[Any, ...] | None = None
+    idle: sp.csr_array | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n."""
+        return int(self.indptr.shape[0]) - 1
+
+    @property
+    def n_stored(self) -> int:
+        """Number of stored entries: every edge twice, every self-loop once."""
+        return int(self.indptr[-1])
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The affinities S as a sparse array; it shares the memory of the graph."""
+        n = self.n_nodes
+        # From its arrays as they are: nothing is copied, so nobody may change the matrix in place.
+        return sp.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """The row sums d = S·1, self-loops included once."""
+        return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    @property
+    def outward(self) -> np.ndarray:
+        """The weight of every node's edges to others, summed: no self-loop is subtracted."""
+        rows = self.rows
+        outward = np.where(rows == self.indices, 0.0, self.weights)
+        return np.bincount(rows, outward, minlength=self.n_nodes)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of every stored entry, as ``indices`` is its column; made afresh every time."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+
+    @property
+    def connected(self) -> np.ndarray:
+        """The nodes that have edges, self-loops counted; the others are isolated."""
+        return np.flatnonzero(self.degrees > 0)
+
+    @cached_property
+    def components(self) -> tuple[int, np.ndarray]:
+        """How many connected components there are, and the component of every node."""
+        count, component = sp.csgraph.connected_components(self.matrix, directed=False)
+        # Labels 0..count-1, as int32; self-loops make no difference.
+        return int(count), component
+
+    def symmetrised(self) -> Graph:
+        """Return the graph with sorted columns and S_ij equal to S_ji to the last bit.
+
+        Contraction adds the same weights up in different orders, and rounds them differently.
+        """
+        matrix = average_rounding(canonical_csr(self.matrix))
+        return Graph(matrix.indptr, matrix.indices, matrix.data)
+
+    def restrict(self, nodes: np.ndarray) -> Graph:
+        """Return the graph between some of the nodes, in the order given."""
+        inside = sp.csr_array(self.matrix[nodes][:, nodes])
+        # Choosing columns leaves them in the order chosen.
+        inside.sort_indices()
+        return Graph(inside.indptr, inside.indices, inside.data)
+
+    def __repr__(self) -> str:
+        return one_line(self, n_nodes=self.n_nodes, n_stored=self.n_stored)
+
+
+class FactoredGraph:
+    """A graph whose edges are not stored: some verbs ask it for the answer, all others refuse it.
+
+    Those that do are ``cut_value`` (``value_of``), ``refine`` (``refined``), ``partition``
+    (``cut_into``), ``relax`` (``relaxed``) and ``lower_bound`` (``bounded``).
+    """
+
+
+def is_factored(graph: object) -> bool:
+    """Say whether a graph stores no edges, so that only some verbs take it."""
+    return isinstance(graph, FactoredGraph)
+
+
+def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
+    """Check an affinity matrix, or a graph of another library, and return it as a :class:`Graph`.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix or array, array-like of shape (n, n), or graph of a library
+        Symmetric, finite, non-negative affinities; self-loops allowed. The libraries are those of
+        :mod:`leastcut.graph_inputs`.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> from leastcut.graph import as_graph
+    >>> as_graph([[0.0, 2.0], [2.0, 1.0]]).degrees
+    array([2., 3.])
+    >>> as_graph([[0, 2], [1, 0]], symmetrize="max").weights
+    array([2., 2.])
+    """
+    symmetrize = check_symmetrize(symmetrize)
+    if isinstance(graph, Graph):
+        return graph
+    if is_factored(graph):
+        raise TypeError(
+            f"{graph!r} stores no edges, and this needs them. partition, refine, cut_value, relax "
+            "and lower_bound take it as it is; for anything else pass graph.to_sparse(), if it is "
+            "small enough for its edges to be stored."
+        )
+    names, is_directed = None, False
+    if not (isinstance(graph, np.ndarray) or sp.issparse(graph)):
+        from leastcut.graph_inputs import as_matrix, is_foreign  # which few calls need
+
+        if is_foreign(graph):
+            graph, names, is_directed = as_matrix(graph)
+    matrix = check_graph(graph, symmetrize, names, is_directed)
+    return Graph(matrix.indptr, matrix.indices, matrix.data, names, _idle(graph, matrix))
+
+
+def _idle(given: Any, matrix: sp.csr_array) -> sp.csr_array | None:
+    """Return which nodes stored zeros join to nodes without edges, or None where there are none.
+
+    ``matrix`` is made of ``given`` and has no zeros. Most graphs store none, which takes no time.
+    """
+    if not sp.issparse(given) or given.nnz == matrix.nnz:
+        return None
+    isolated = np.diff(matrix.indptr) == 0
+    if not isolated.any():
+        return None
+    rows, columns = sp.coo_array(given).coords
+    joined = (isolated[rows] | isolated[columns]) & (rows != columns)
+    return joined_pairs(rows[joined], columns[joined], matrix.shape[0]) if joined.any() else None
+
+
+def joined_pairs(rows: np.ndarray, columns: np.ndarray, n_nodes: int) -> sp.csr_array:
+    """Return the pattern of pairs of nodes, each once in both directions."""
+    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    pattern = sp.coo_array((np.ones(2 * rows.size), both), shape=(n_nodes, n_nodes)).tocsr()
+    pattern.data[:] = 1.0
+    return pattern
+
+
+def symmetric_graph(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    loops: np.ndarray | None = None,
+    *,
+    larger: bool = False,
+    n_threads: int = 1,
+) -> sp.csr_array:
+    """Return (S + Sᵀ) / 2 for the weights S of lists, or the larger of both directions.
+
+    Parameters
+    ----------
+    indptr : int64 ndarray of shape (n + 1,)
+        The neighbours listed for node i are ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : integer ndarray of shape (n_listed,)
+        Those nodes, none twice in a list. They are sorted in place.
+    weights : float64 ndarray of shape (n_listed,)
+        A weight for each, none negative; zeros are not stored. They are sorted in place.
+    loops : float64 ndarray of shape (n,), optional
+        Positive weights of nodes to themselves, if lists do not hold the node itself.
+    larger : bool, default=False
+        Whether the larger of S_ij and S_ji is taken instead of their mean.
+    n_threads : int, default=1
+        Threads; the graph does not depend on it.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric to the last bit, sorted and without stored zeros.
+    """
+    from leastcut.kernels.assemble import MEASURE, MERGE, SCATTER, SORT, assemble
+
+    n, n_listed = indptr.size - 1, weights.size
+    # Both directions of every edge and a self-loop per node must fit.
+    index = index_type(2 * n_listed + n)
+    lists = indptr, indices.astype(index, copy=False), weights, np.empty(n, dtype=np.int64)
+    own = np.empty(0) if loops is None else loops
+    # Chunks of rows to read from, and buckets of 2^shift rows to write to.
+    rows = max(ROWS, -(-n // MOST_PARTS))
+    shift = max((BUCKET - 1).bit_length(), (n // MOST_PARTS).bit_length())
+    places = np.zeros((-(-n // rows), ((n - 1) >> shift) + 1), dtype=np.int64)
+    nothing = np.empty(0, dtype=index), np.empty(0)
+    buckets: tuple[np.ndarray, ...] = places, nothing[0], *nothing
+    found_indptr = np.zeros(n + 1, dtype=np.int64)
+    found = found_indptr, *nothing
+
+    def of_rows(step: int) -> None:
+        def of_chunk(start: int, stop: int) -> None:
+            scratch = places[0, :0], *nothing
+            part = step, start // rows, start, stop, shift
+            assemble(*part, lists, buckets, found, own, larger, scratch)
+
+        in_blocks(of_chunk, n, rows, n_threads)
+
+    def of_buckets(step: int) -> None:
+        def of_bucket(start: int, stop: int) -> None:
+            bucket = start >> shift
+            size = places[-1, bucket] - (places[-1, bucket - 1] if bucket else 0)
+            ends = np.empty(stop - start, dtype=np.int64)
+            scratch = ends, np.empty(size, dtype=index), np.empty(size)
+            assemble(step, bucket, start, stop, shift, lists, buckets, found, own, larger, scratch)
+
+        in_blocks(of_bucket, n, 1 << shift, n_threads)
+
+    # 1. Rows of S by column, without zeros; and how many entries go from each chunk to each bucket.
+    of_rows(SORT)
+    # 2. Entries to the bucket of the node they point to: bucket by bucket, chunk after chunk.
+    ends = np.cumsum(places.T).reshape(places.T.shape).T
+    size = ends[-1, -1]
+    places[:] = ends - places
+    buckets = places, np.empty(size, dtype=index), np.empty(size, dtype=index), np.empty(size)
+    of_rows(SCATTER)
+    # 3. In every bucket the rows of the transpose, merged with those of S.
+    of_buckets(MEASURE)
+    np.cumsum(found_indptr, out=found_indptr)
+    found = found_indptr, np.empty(found_indptr[-1], dtype=index), np.empty(found_indptr[-1])
+    of_buckets(MERGE)
+    return sp.csr_array((found[2], found[1], found_indptr.astype(index)), shape=(n, n))

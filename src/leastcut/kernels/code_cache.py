@@ -1,0 +1,261 @@
+"""Compiled kernels on disk, which cost a recompilation at worst.
+
+Numba's own cache runs whatever its folder holds: a truncated file there fails every call until
+somebody deletes it, a full disk does too, a kernel keeps the old code of another one that is
+compiled into it, and a file that another user has planted is unpickled, that is, executed. Here
+
+- a file is named after what it is for (kernel, argument types, CPU) and begins with a digest of
+  what it was compiled from and one of its content. A file of another origin is replaced, a damaged
+  one is compiled again with one warning;
+- a folder is used only if nobody but the user, or root, can write to it or replace it. Otherwise
+  kernels are compiled in memory, with one warning.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import stat
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+
+from leastcut.kernels.compile_time import CompileTime
+
+DIGEST_SIZE = 16
+"""Bytes of a digest: no two contents share one by chance."""
+
+_compile_time = CompileTime()
+
+_warned: set[str] = set()
+"""The kinds of warnings that this process has issued; each is issued once."""
+
+
+class CodeCache(_Cache):
+    """The compiled code of one kernel, in one file per signature and CPU."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._enabled = True
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders that are tried in turn."""
+        source = Path(self._function.__code__.co_filename).absolute().parent
+        name = f"{source.name}_{_digest(str(source).encode()).hex()}"
+        if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+            return [Path(chosen).absolute() / name]
+        return [source / "__pycache__", *(root / "leastcut" / name for root in _user_caches())]
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is tried first."""
+        return str(self.folders[0])
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature, or None if it must be compiled."""
+        compiled = None
+        if self._enabled:
+            target_context.refresh()
+            # Whatever pickle and LLVM may raise: compiling is always possible.
+            try:
+                data = self._read(sig, target_context.codegen().magic_tuple())
+                if data is not None:
+                    compiled = CompileResult._rebuild(target_context, *pickle.loads(data))
+            except Exception as error:
+                _warn_once(
+                    "damaged",
+                    f"Compiled code of leastcut in {self._places} could not be read ({error!r}). "
+                    "It is compiled again, which takes seconds, and replaced. If this warning "
+                    "comes back, delete that folder or set NUMBA_CACHE_DIR to another one.",
+                )
+        if compiled is None:
+            _compile_time.begin()
+        return compiled
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compiled code for a signature, if a folder allows it."""
+        _compile_time.end()
+        if not self._enabled or data.lifted or data.library.has_dynamic_globals:
+            return
+        try:
+            self._write(sig, data.codegen.magic_tuple(), dumps(data._reduce()))
+        except OSError as error:
+            # On Windows a file that another process is reading cannot be replaced, nor need it be.
+            if not (os.name == "nt" and isinstance(error, PermissionError)):
+                _warn_once(
+                    "not kept",
+                    f"Compiled code of leastcut could not be kept in {self._places} ({error!r}): "
+                    "every process compiles it again, which takes seconds. Free some space there, "
+                    "or set NUMBA_CACHE_DIR to a folder that belongs to you and that nobody else "
+                    "can write to.",
+                )
+
+    def enable(self) -> None:
+        """Read and write files from now on."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Read and write no files from now on."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Delete the files, which Numba asks for before it recompiles everything."""
+        for folder in filter(is_private, self.folders):
+            for path in folder.glob(f"{self._base}.*.nbc"):
+                path.unlink(missing_ok=True)
+
+    @property
+    def _places(self) -> str:
+        return " or ".join(map(str, self.folders))
+
+    @property
+    def _base(self) -> str:
+        code = self._function.__code__
+        name = re.sub(r"\W", "_", self._function.__qualname__)
+        module = Path(code.co_filename).stem
+        return f"{module}.{name}-{code.co_firstlineno}.{sys.implementation.cache_tag}"
+
+    def _name(self, sig: Any, target: Any) -> str:
+        """Return the name of the file for a signature and a CPU."""
+        arguments, _ = normalize_signature(sig)
+        made_for = _digest(repr(arguments).encode(), repr(target).encode()).hex()
+        return f"{self._base}.{made_for}.nbc"
+
+    def _origin(self) -> bytes:
+        """Return a digest of all that takes part in compiling."""
+        # All kernels beside this one: one is compiled into another that calls it.
+        sources = _sources(Path(self._function.__code__.co_filename).parent)
+        versions = sys.version, np.__version__, numba.__version__, llvmlite.__version__
+        # The variables of a function defined inside another stand in no source.
+        bound = [cell.cell_contents for cell in self._function.__closure__ or ()]
+        return _digest(sources, repr((versions, self._function.__code__.co_code, bound)).encode())
+
+    def _read(self, sig: Any, target: Any) -> bytes | None:
+        """Return what was written, or None if there is nothing or it has another origin.
+
+        Raises ValueError if the file is damaged.
+        """
+        name, origin = self._name(sig, target), self._origin()
+        for folder in self.folders:
+            if not is_private(folder):
+                continue
+            try:
+                content = (folder / name).read_bytes()
+            except OSError:
+                continue  # there is none, or `_write` will report what is wrong
+            made_from, digest = content[:DIGEST_SIZE], content[DIGEST_SIZE : 2 * DIGEST_SIZE]
+            data = content[2 * DIGEST_SIZE :]
+            if digest != _digest(made_from, name.encode(), data):
+                raise ValueError(f"{name} is damaged")
+            if made_from == origin:
+                return data
+        return None
+
+    def _write(self, sig: Any, target: Any, data: bytes) -> None:
+        """Write a file atomically into the first folder that allows it.
+
+        Raises OSError if none does.
+        """
+        name, origin, errors = self._name(sig, target), self._origin(), []
+        for folder in self.folders:
+            unfinished = folder / f"{name}.{os.urandom(8).hex()}.tmp"
+            try:
+                folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+                if not is_private(folder):
+                    raise PermissionError(f"others can write to {folder}, or to a folder above it")
+                try:
+                    unfinished.write_bytes(origin + _digest(origin, name.encode(), data) + data)
+                    os.replace(unfinished, folder / name)
+                    return
+                finally:
+                    unfinished.unlink(missing_ok=True)
+            except OSError as error:
+                errors.append(error)
+        raise errors[0]
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether nobody but the user and root can change what a folder holds.
+
+    It must belong to one of them and be writable by nobody else, and so must every folder above it
+    (in those with the sticky bit, such as /tmp, others cannot rename what is not theirs). Windows
+    has no such bits; there the user's own profile is private by default.
+    """
+    if os.name == "nt":
+        return True
+    try:
+        real = folder.resolve(strict=True)
+        return _is_owned(real.stat(), sticky=False) and all(
+            _is_owned(parent.stat(), sticky=True) for parent in real.parents
+        )
+    except OSError:
+        return False
+
+
+def _is_owned(status: os.stat_result, *, sticky: bool) -> bool:
+    mode = status.st_mode
+    if status.st_uid not in (0, os.geteuid()):
+        return False
+    if sticky and mode & stat.S_ISVTX:
+        return True
+    return not mode & stat.S_IWOTH and not (mode & stat.S_IWGRP and _has_others(status.st_gid))
+
+
+@cache
+def _has_others(group: int) -> bool:
+    """Return whether a group is more than the private group that many systems give each user."""
+    import grp
+    import pwd
+
+    try:
+        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return True
+    is_private_group = user.pw_gid == group and user.pw_name == found.gr_name
+    return not is_private_group or not set(found.gr_mem) <= {user.pw_name}
+
+
+def _user_caches() -> list[Path]:
+    """Return the user's folder for files that can be made again, or nothing if it has none."""
+    if sys.platform == "win32":
+        folder = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
+    elif sys.platform == "darwin":
+        folder = os.path.expanduser("~/Library/Caches")
+    else:
+        folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    # Without a home "~" stays as it is, which would be a folder of the working directory.
+    return [Path(folder)] if os.path.isabs(folder) else []
+
+
+def _warn_once(kind: str, message: str) -> None:
+    if kind not in _warned:
+        _warned.add(kind)
+        warnings.warn(message, UserWarning, stacklevel=2)
+
+
+@cache
+def _sources(folder: Path) -> bytes:
+    return _digest(*(path.read_bytes() for path in sorted(folder.glob("*.py"))))
+
+
+def _digest(*parts: bytes) -> bytes:
+    made = blake2b(digest_size=DIGEST_SIZE)
+    for part in parts:
+        # With its length, so that no bytes can pass from one part to the next.
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()

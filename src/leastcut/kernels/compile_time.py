@@ -1,0 +1,66 @@
+"""Says, once, that compiling takes a while, to who would else wonder what is going on.
+
+A first fit compiles some 25 kernels, one after the other. Nothing is said of one that a call of
+another kind needs, and nothing where the code is on disk. The line is no warning, as nothing is
+wrong, and a library has no business on anybody's standard output. So it goes
+
+- to the logger "leastcut", as INFO, where that is listened to;
+- else to the standard error, if a person looks at it (a terminal, a notebook) or has asked to be
+  told (``verbose``, a progress bar). Programs and logs get nothing.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+MOMENT = 1.0
+"""Seconds of compiling after which it is said: what is sooner done is not worth a line."""
+
+FIRST_CALL_SECONDS = 10
+"""What a first call compiles for, about: see "compiling" in ``benchmarks/results/startup.json``."""
+
+LINE = (
+    f"leastcut: compiling, once; the first call takes about {FIRST_CALL_SECONDS} s longer, and "
+    "later ones find the code on disk."
+)
+"""What is said."""
+
+
+class CompileTime:
+    """Adds up the time that Numba compiles, and says so when it has become long.
+
+    Numba compiles one kernel at a time, and inside of one those that it calls.
+    """
+
+    def __init__(self) -> None:
+        self._spent, self._began, self._depth = 0.0, 0.0, 0
+        self._is_said = False
+
+    def begin(self) -> None:
+        """Note that a kernel is going to be compiled."""
+        now = monotonic()
+        if self._depth == 0:
+            self._began = now
+        self._depth += 1
+        if not self._is_said and self._spent + now - self._began > MOMENT:
+            self._is_said = True
+            say_compiling()
+
+    def end(self) -> None:
+        """Note that a kernel was compiled."""
+        self._depth = max(0, self._depth - 1)
+        if self._depth == 0:
+            self._spent += monotonic() - self._began
+
+
+def say_compiling() -> None:
+    """Say that compiling takes a while."""
+    import logging
+
+    from leastcut.progress import error_stream, is_watched, say_line, somebody_looks
+
+    logger = logging.getLogger("leastcut")
+    if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
+        logger.info(LINE)
+    elif somebody_looks(error_stream()) or is_watched():
+        say_line(LINE)

@@ -1,0 +1,287 @@
+"""Exact vertex moves: the state of a partition, the best move of a node, and settling a queue.
+
+The state is ``labels`` and, for every cluster k, ``boundary[k]`` (weight of the edges that leave
+it), ``cluster_weights[k]`` = b(C_k), ``count[k]`` (nodes) and ``ratio[k]``, the boundary divided by
+b(C_k), whose sum is the cut value. With e the weight of all of node i's edges and s_k that of those
+into cluster k, taking i out of a and putting it into k changes the value by
+
+    (2 s_a − e + ratio_a b_i) / (b(C_a) − b_i)  +  (e − 2 s_k − ratio_k b_i) / (b(C_k) + b_i).
+
+Self-loops never cross, so every kernel skips them. ``bounds`` holds the largest ratio and the
+largest and smallest cluster weight, which tell in O(1) whether a cluster that i has no edge to
+could be worth looking at. In ``scratch``, ``link`` is c zeros and is left zero, and ``touched``
+holds c integers.
+
+``apart`` is None, or a graph in CSR form without weights, whose edges join nodes that must be in
+different clusters. They are in the state given, and so they stay. ``limits`` is None, or what
+every cluster must weigh at least and may weigh at most, which holds in the state given and so goes
+on to hold. A kernel that is compiled for None has no trace of either.
+
+Rounding. Sums of non-negative terms are right to a few units in the last place; only differences
+can lose more. b(C_a) − b_i does where node i holds nearly all of its cluster, and no other
+difference matters: s_k is at most the boundary of k, so what rounding does to the second term is a
+part of the ratio that k has, and so with the first as long as b(C_a) − b_i keeps its digits. Such a
+node, of which a cluster can have one, is left where it is, and so is one whose weight times a ratio
+could overflow: ``State.finish`` moves them.
+"""
+
+from __future__ import annotations
+
+from leastcut.kernels import kernel
+
+TOLERANCE = 1e-12
+"""A move must gain more than this fraction of the two clusters' terms: rounding cannot cycle."""
+
+HEAVY = 1.0 - 2.0**-20
+"""A node with more than this part of its cluster's weight is heavy: to take its weight away would
+cost 20 of 53 bits, and more would show in the ninth digit of a cut value."""
+
+LARGEST = 2.0**1000
+"""Products above this are not formed, as they could overflow."""
+
+
+@kernel
+def measure(problem, state, offset=0.0):
+    """Fill the state from its labels, and return the cut value.
+
+    Every cluster weighs ``offset`` besides its nodes. O(edges). The value is infinite when a
+    cluster is empty.
+    """
+    indptr, indices, weights, node_weights = problem
+    labels, boundary, cluster_weights, count, ratio, bounds = state
+    n_clusters = boundary.shape[0]
+    boundary[:] = 0.0
+    cluster_weights[:] = offset
+    count[:] = 0
+    for i in range(labels.shape[0]):
+        a = labels[i]
+        crossing = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            if labels[indices[p]] != a:
+                crossing += weights[p]
+        boundary[a] += crossing
+        cluster_weights[a] += node_weights[i]
+        count[a] += 1
+    value = 0.0
+    bounds[0] = 0.0
+    bounds[1] = 0.0
+    bounds[2] = cluster_weights[0]
+    for k in range(n_clusters):
+        if count[k] == 0:
+            ratio[k] = 0.0
+            value += float("inf")
+            continue
+        ratio[k] = boundary[k] / cluster_weights[k]
+        value += ratio[k]
+        bounds[0] = max(bounds[0], ratio[k])
+        bounds[1] = max(bounds[1], cluster_weights[k])
+        bounds[2] = min(bounds[2], cluster_weights[k])
+    return value
+
+
+@kernel
+def best_move(i, problem, state, scratch, apart=None, limits=None):
+    """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
+
+    ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
+    there is no move to make: i is alone in its cluster or too heavy to tell, or all its edges stay
+    inside and no other cluster can gain from it, or every cluster holds a node that i must be apart
+    from, or its own would be too light without it, or none has room. Clusters that i has no edge to
+    are looked at only where a move there could lower the value. Changes nothing; O(deg(i)), with
+    its pairs, and O(deg(i) + c) when ``bounds`` cannot rule them out.
+    """
+    indptr, indices, weights, node_weights = problem
+    labels, _, cluster_weights, count, ratio, bounds = state
+    link, touched = scratch
+    a = labels[i]
+    # The last of a cluster stays, as an empty cluster has no value.
+    # A heavy one does too, as what it would leave behind cannot be told by a difference.
+    weight = node_weights[i]
+    if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
+        return 0.0, -1, 0.0, 0.0, 0.0
+    if limits is not None and cluster_weights[a] - weight < limits[0][a]:
+        return 0.0, -1, 0.0, 0.0, 0.0
+    # Where i may not go, ``link`` says that k has been met, and so k is never listed nor tried.
+    if apart is not None:
+        for p in range(apart[0][i], apart[0][i + 1]):
+            link[labels[apart[1][p]]] = float("inf")
+    # e is total, s_a is own, and s_k is link[k] for the clusters listed in touched.
+    n_touched = 0
+    total = 0.0
+    own = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        j = indices[p]
+        if j == i:
+            continue
+        k = labels[j]
+        total += weights[p]
+        if k == a:
+            own += weights[p]
+            continue
+        # Weights are positive, so 0 means that k has not been met yet.
+        if link[k] == 0.0:
+            touched[n_touched] = k
+            n_touched += 1
+        link[k] += weights[p]
+
+    # The second term of the change, for every cluster that i has an edge to.
+    rest = cluster_weights[a] - weight
+    best = -1
+    best_join = 0.0
+    best_link = 0.0
+    for q in range(n_touched):
+        k = touched[q]
+        if limits is not None and cluster_weights[k] + weight > limits[1][k]:
+            continue
+        join = (total - 2.0 * link[k] - ratio[k] * weight) / (cluster_weights[k] + weight)
+        if best < 0 or join < best_join:
+            best = k
+            best_join = join
+            best_link = link[k]
+    # The first term of the change. It is the same for all k, so the best move has the least second.
+    leave = (2.0 * own - total + ratio[a] * weight) / rest
+
+    # For a cluster without such an edge, ``far`` is no more than the second term can be.
+    # There s_k = 0, which leaves (e − ratio_k b_i) / (b(C_k) + b_i). The largest ratio makes the
+    # numerator least; then the largest weight makes it small if positive, the smallest if negative.
+    far = total - bounds[0] * weight
+    far /= (bounds[1] if far > 0.0 else bounds[2]) + weight
+    # Only where such a cluster could improve the cut, and more than those with an edge.
+    if leave + far < 0.0 and (best < 0 or far < best_join):
+        for k in range(cluster_weights.shape[0]):
+            if limits is not None and cluster_weights[k] + weight > limits[1][k]:
+                continue
+            # The own cluster a has no link either, and so has to be named.
+            if k != a and link[k] == 0.0:
+                join = (total - ratio[k] * weight) / (cluster_weights[k] + weight)
+                if best < 0 or join < best_join:
+                    best = k
+                    best_join = join
+                    best_link = 0.0
+    for q in range(n_touched):
+        link[touched[q]] = 0.0
+    if apart is not None:
+        for p in range(apart[0][i], apart[0][i + 1]):
+            link[labels[apart[1][p]]] = 0.0
+    return leave + best_join, best, total, own, best_link
+
+
+@kernel
+def ties(i, k, problem, labels):
+    """Return e, s_a and s_k of node i: the weight of its edges, of those inside, of those into k.
+
+    O(deg(i)).
+    """
+    indptr, indices, weights, _ = problem
+    a = labels[i]
+    total = 0.0
+    own = 0.0
+    into = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        j = indices[p]
+        if j != i:
+            total += weights[p]
+            if labels[j] == a:
+                own += weights[p]
+            elif labels[j] == k:
+                into += weights[p]
+    return total, own, into
+
+
+@kernel
+def apply_move(i, k, total, own, into, node_weights, state):
+    """Move node i to cluster k, given e, s_a and s_k, and update the state. O(1)."""
+    labels, boundary, cluster_weights, count, ratio, bounds = state
+    a = labels[i]
+    labels[i] = k
+    # Edges of i to other clusters no longer leave a, those into a now do; for k the reverse.
+    # Rounding must not make a boundary negative, which would look like a gain.
+    boundary[a] = max(boundary[a] - (total - own) + own, 0.0)
+    boundary[k] = max(boundary[k] + (total - into) - into, 0.0)
+    cluster_weights[a] -= node_weights[i]
+    cluster_weights[k] += node_weights[i]
+    count[a] -= 1
+    count[k] += 1
+    ratio[a] = boundary[a] / cluster_weights[a]
+    ratio[k] = boundary[k] / cluster_weights[k]
+    # The bounds only ever widen: what they rule out stays ruled out, until the next measure.
+    bounds[0] = max(bounds[0], max(ratio[a], ratio[k]))
+    bounds[1] = max(bounds[1], cluster_weights[k])
+    bounds[2] = min(bounds[2], cluster_weights[a])
+
+
+@kernel
+def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=None, limits=None):
+    """Make improving moves until the queue is empty; return (decrease, moves, edges visited).
+
+    ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
+    the nodes in it. A node that moves brings its neighbours back, and those that it stood in the
+    way of. Changes the state; leaves ``queued`` zero. Every move lowers the cut value and no
+    cluster is emptied. Stops early after ``max_visits`` nodes.
+    """
+    indptr, indices, _, node_weights = problem
+    labels, _, _, _, ratio, _ = state
+    n = labels.shape[0]
+    # From ``head`` on, around the end, the next ``n_queued`` places hold every queued node once, so
+    # n places are enough. It holds at the head of the loop.
+    head = 0
+    decrease = 0.0
+    moves = 0
+    edges = 0
+    visits = 0
+    while n_queued > 0:
+        i = queue[head]
+        head += 1
+        if head == n:
+            head = 0
+        n_queued -= 1
+        queued[i] = 0
+        # Out of visits: the rest is taken out only to leave ``queued`` zero.
+        if visits >= max_visits:
+            continue
+        visits += 1
+        edges += indptr[i + 1] - indptr[i]
+        change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
+        # In this form it also refuses a change that is not a number.
+        if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
+            continue
+        apply_move(i, k, total, own, into, node_weights, state)
+        decrease -= change
+        moves += 1
+        # The neighbours' moves are worth something else now, and so (through the two ratios) are
+        # those of other nodes, which the next call has to find: queueing all would cost O(n) a
+        # move.
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if queued[j] == 0 and j != i:
+                queued[j] = 1
+                # Behind the last, around the end.
+                tail = head + n_queued
+                if tail >= n:
+                    tail -= n
+                queue[tail] = j
+                n_queued += 1
+        if apart is not None:
+            for p in range(apart[0][i], apart[0][i + 1]):
+                j = apart[1][p]
+                if queued[j] == 0:
+                    queued[j] = 1
+                    tail = head + n_queued
+                    if tail >= n:
+                        tail -= n
+                    queue[tail] = j
+                    n_queued += 1
+    return decrease, moves, edges
+
+
+@kernel
+def border(indptr, indices, labels, on_border):
+    """Set on_border[i] to 1 where node i has a neighbour in another cluster, else 0. O(edges)."""
+    for i in range(labels.shape[0]):
+        a = labels[i]
+        found = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            if labels[indices[p]] != a:
+                found = 1
+                break
+        on_border[i] = found
