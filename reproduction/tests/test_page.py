@@ -8,30 +8,23 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paper_records import as_printed, measured_on_wine
 
-import leastcut
-from leastcut.page_design.numbers import number_text
-from leastcut.page_design.palette import PALETTE
-from leastcut.paper.data import printed
-from leastcut.paper.report.drawing import save, svg_panels
-from leastcut.paper.report.figures import FIGURES
-from leastcut.paper.report.formats import MARKS, escaped
-from leastcut.paper.report.html_page import write_html
-from leastcut.paper.report.markdown_page import write_markdown
-from leastcut.paper.report.page_contents import contents
+from reproduction.data import printed
+from reproduction.report.contents import contents
+from reproduction.report.drawing import PALETTE, inline_panels, save
+from reproduction.report.figures import FIGURES
+from reproduction.report.formats import MARKS, escaped, number_text
+from reproduction.report.pages import write_html, write_markdown
+from reproduction.tests.helpers import ROOT, as_printed, measured_on_wine
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-TEMPLATES = tuple(
-    Path(leastcut.__file__).parent / room / "templates" for room in ("page_design", "paper/report")
-)
+TEMPLATES = ROOT / "reproduction" / "report" / "templates"
 COLOR = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
 TELEPHONE = 390
 
@@ -42,9 +35,14 @@ def records():
 
 
 @pytest.fixture(scope="module")
-def html(records, tmp_path_factory):
+def content(records):
+    return contents(records)
+
+
+@pytest.fixture(scope="module")
+def html(records, content, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_html(records, path)
+    write_html(records, path, content)
     return path.read_text(encoding="utf-8")
 
 
@@ -76,26 +74,21 @@ def test_text_and_lines_stand_out_from_what_is_behind_them(scheme):
     assert contrast(color["rule"], color["page"]) >= 3.0
 
 
-def test_the_palette_is_the_only_place_with_colours(records):
+def test_the_palette_is_the_only_place_with_colors(records, tmp_path):
     colors = [color for pair in PALETTE.values() for color in pair]
     assert len(colors) == len(set(colors))
-    for path in (path for folder in TEMPLATES for path in folder.iterdir()):
+    for path in TEMPLATES.iterdir():
         assert not COLOR.findall(path.read_text(encoding="utf-8")), path.name
     light = {light for light, _ in PALETTE.values()}
     for figure in FIGURES.values():
-        for _, svg in svg_panels(figure, records):
-            assert set(COLOR.findall(svg)) <= light
-
-
-def test_inside_the_page_figures_have_its_colours_and_alone_their_own(records, html, tmp_path):
-    for drawing in re.findall(r"<svg.*?</svg>", html, re.DOTALL):
-        assert not COLOR.findall(drawing)
-        assert set(re.findall(r"var\(--(\w+)\)", drawing)) <= set(PALETTE)
-    for figure in FIGURES.values():
-        (alone,) = (p for p in save(figure, records, tmp_path) if p.suffix == ".svg")
-        # the first thing drawn is a background of its own, so that any page may hold it
-        first = re.search(r"<path[^>]*>", alone.read_text(encoding="utf-8"))
-        assert f"fill: {PALETTE['page'][0]}" in first[0]
+        (path,) = (path for path in save(figure, records, tmp_path) if path.suffix == ".svg")
+        svg = path.read_text(encoding="utf-8")
+        assert set(COLOR.findall(svg)) <= light
+        # a file has a background of its own, so that any page may show it
+        assert f"fill: {PALETTE['page'][0]}" in re.search(r"<path[^>]*>", svg)[0]
+        for inline in inline_panels(figure, records):
+            assert not COLOR.findall(inline)
+            assert set(re.findall(r"var\(--(\w+)\)", inline)) <= set(PALETTE)
 
 
 # -- structure
@@ -147,21 +140,22 @@ def test_the_page_is_well_formed_and_says_what_its_parts_are(html):
     assert {link.removeprefix("#") for link in links} <= set(ids)
 
 
-def test_every_flaw_is_said_once_and_linked_from_where_else_it_shows(records, html, tmp_path):
-    found = contents(records)
+def test_every_flaw_is_said_once_and_linked_from_where_else_it_shows(
+    records, content, html, tmp_path
+):
     page = tmp_path / "page.md"
-    write_markdown(records, page, tmp_path)
+    write_markdown(records, page, tmp_path, content)
     markdown = page.read_text(encoding="utf-8")
     text = re.sub(r"<[^>]*>", "", html)
     plain = text.replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
     plain = plain.replace("&#34;", '"').replace("&amp;", "&")
-    flaws = [flaw for item in found.items for flaw in item.flaws]
+    flaws = [flaw for item in content.items for flaw in item.flaws]
     assert flaws
     for flaw in flaws:
         assert plain.count(flaw.text) == 1
         assert markdown.count(escaped(flaw.text)) == 1
         assert html.count(f'data-flaw="{flaw.name}"') == 1
-    for item in found.items:
+    for item in content.items:
         for flaw in item.see:
             assert flaw in flaws
             link = f"#flaw-{flaw.name.replace(' ', '-')}"
@@ -170,22 +164,20 @@ def test_every_flaw_is_said_once_and_linked_from_where_else_it_shows(records, ht
             assert f"]({link})" in markdown
 
 
-def test_the_first_screen_has_the_summary_and_every_tally(records, html):
-    found = contents(records)
+def test_the_first_screen_has_the_summary_and_every_tally(content, html):
     start = html[html.index('<section id="summary">') :]
     summary = start[: start.index("</section>")]
-    assert len(re.findall(r"<li>", summary[: summary.index("</ol>")])) == len(found.summary)
+    assert len(re.findall(r"<li>", summary[: summary.index("</ol>")])) == len(content.summary)
     cells = re.findall(r"<td><b>(\d+)</b> of (\d+)", summary)
-    wanted = [(str(tally.same + tally.near), str(tally.of)) for tally in found.tallies]
+    wanted = [(str(tally.same + tally.near), str(tally.of)) for tally in content.tallies]
     assert sorted(cells) == sorted(wanted)
 
 
-def test_every_difference_is_on_the_page_under_its_reason(records, html):
-    found = contents(records)
-    assert html.count("<details>") == len(found.reasons)
+def test_every_difference_is_on_the_page_under_its_reason(content, html):
+    assert html.count("<details>") == len(content.reasons)
     lists = re.findall(r"<details>.*?</details>", html, re.DOTALL)
     assert [part.count('<th scope="row">') for part in lists] == [
-        len(reason.places) for reason in found.reasons
+        len(reason.places) for reason in content.reasons
     ]
 
 

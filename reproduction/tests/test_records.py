@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pytest
 
-from leastcut.paper.runs.records import Store, environment, key_of
+from reproduction.runs.records import Store, environment, key_of
+from reproduction.tests.helpers import ROOT
 
 
 def record(seed=0, dataset="wine", **more):
@@ -82,7 +83,7 @@ def test_the_same_run_counts_once(tmp_path):
 
 WRITER = """
 import sys
-from leastcut.paper.runs.records import Store, key_of
+from reproduction.runs.records import Store, key_of
 store = Store(sys.argv[1])
 known = store.keys()
 for seed in range(100_000):
@@ -99,7 +100,10 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path):
     told: list[int] = []
     for _ in range(6):
         child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(tmp_path)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert child.stdout is not None
         told.append(int(child.stdout.readline()))  # it is at work
@@ -135,7 +139,7 @@ def test_a_record_of_many_runs_is_read_whole(tmp_path):
     ("more", "told"),
     [
         ({"partitions": ["ab"]}, "'partitions' has the length 1"),
-        ({"partitions": ["ab", 3]}, "'partitions' is not made of texts"),
+        ({"partitions": ["ab", 3]}, "'partitions' does not hold strings"),
         ({"partitions": "abcd"}, "'partitions' is not of type list"),
         ({"nmis": [0.7]}, "'nmis' has the shape"),
     ],

@@ -10,35 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastcut.paper.data import printed
-from leastcut.paper.report import reasons as why
-from leastcut.paper.report.claims import claims
-from leastcut.paper.report.evidence import evidence
-from leastcut.paper.report.findings import checks, stable_datasets
-from leastcut.paper.report.flaws_measured import flaws_measured, iterations_needed
-from leastcut.paper.report.flaws_of_the_paper import FLAWS
-from leastcut.paper.report.flaws_of_the_theory import flaws_of_the_theory
-from leastcut.paper.report.page_contents import ORDER, all_flaws, contents
-from leastcut.paper.report.reasons import reasons
-from leastcut.paper.report.summary import UNEXPLAINED, summary
-from leastcut.paper.report.tables import TABLES
-from leastcut.paper.report.tables.by_method import NOT_PRINTED
-from leastcut.paper.report.tallies import places, tallies
-from leastcut.paper.report.traces import (
+from reproduction.data import printed
+from reproduction.report import reasons as why
+from reproduction.report.contents import ORDER, all_flaws, contents
+from reproduction.report.evidence import (
     NOT_FOUND,
     OTHER_METHOD,
     OTHER_VALUE,
     PAIR_ALONE,
     SAME_METHOD,
+    evidence,
     traces,
 )
-from leastcut.paper.runs.experiments import (
+from reproduction.report.findings import checks, claims, iterations_needed, stable_datasets
+from reproduction.report.flaws import FLAWS, flaws_of_the_theory
+from reproduction.report.flaws_measured import flaws_measured
+from reproduction.report.reasons import reasons
+from reproduction.report.summary import UNEXPLAINED, summary, tallies
+from reproduction.report.table import places
+from reproduction.report.tables import NOT_PRINTED, TABLES
+from reproduction.runs.experiments import (
     EVIDENCE,
-    EXPERIMENTS,
-    Scope,
-    cells,
 )
-from leastcut.paper.runs.methods import (
+from reproduction.runs.methods import (
     DIRECT,
     FIRST_ORDER,
     IMPROVED,
@@ -52,8 +46,7 @@ from leastcut.paper.runs.methods import (
     sign_choices,
     single_starts,
 )
-from leastcut.paper.runs.records import Store
-from leastcut.paper.runs.running import run
+from reproduction.tests.helpers import measured_on_wine
 
 KM = (0.0154, 0.7135, 0.4195)
 KM_NORM = (0.0402, 0.7303, 0.4214)
@@ -395,15 +388,9 @@ def test_iterations_are_counted_until_the_loss_falls_no_more():
     assert not [f for f in flaws_measured([soon]) if f.name == "ten iterations"]
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """A small run of every experiment on WINE."""
-    store = Store(tmp_path_factory.mktemp("records"))
-    small = {"n_single": 3, "n_many": 2, "n_signs": 4, "n_searched": 4}
-    scope = Scope(("wine",), n_seeds=2, n_batches=1, batch=5, time_limit=2.0, **small)
-    done = run(cells(EXPERIMENTS, scope), store, progress=False)
-    assert not done.failed
-    return list(store)
+@pytest.fixture
+def measured():
+    return measured_on_wine()
 
 
 def test_every_flaw_is_told_once_and_linked_elsewhere(measured):

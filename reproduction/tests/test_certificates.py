@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
-from leastcut.paper.data import printed
-from leastcut.paper.report.certified import PROVEN, certificates, gap, unreachable
-from leastcut.paper.report.findings import checks
-from leastcut.paper.report.page_contents import contents
-from leastcut.paper.report.reasons import UNREACHABLE, reasons
-from leastcut.paper.report.settings import settings
-from leastcut.paper.report.tables import TABLES
-from leastcut.paper.runs import small_graphs
-from leastcut.paper.runs.certificates import certificate, rounded_down
-from leastcut.paper.runs.experiments import TINY, Scope, cells
-from leastcut.paper.runs.methods import CERTIFIED, FIRST_ORDER
-from leastcut.paper.runs.protocol import Problem, problem
-from leastcut.paper.runs.records import Store
-from leastcut.paper.runs.running import run
+from reproduction.data import printed
+from reproduction.report.certified import PROVEN, certificates, gap, unreachable
+from reproduction.report.contents import contents
+from reproduction.report.findings import checks
+from reproduction.report.reasons import UNREACHABLE, reasons
+from reproduction.report.summary import settings
+from reproduction.report.tables import TABLES
+from reproduction.runs import small_graphs
+from reproduction.runs.experiments import TINY, Scope, cells
+from reproduction.runs.measure import certificate, rounded_down
+from reproduction.runs.methods import CERTIFIED, FIRST_ORDER
+from reproduction.runs.protocol import Problem, problem
+from reproduction.tests.helpers import load_dataset
 
 NOTHING_PRINTED_BELOW = "No cut value that the paper prints is below the certified bound"
 NOTHING_BELOW = "No cut on record, of any method and seed, is below the certified bound"
@@ -62,18 +60,20 @@ def test_every_cell_of_the_two_tables_is_certified():
     assert len(listed) == 32
 
 
-def test_more_time_is_another_record_and_the_smallest_gap_is_shown(tmp_path):
-    store = Store(tmp_path)
-    short = cells(("certificates",), Scope(("iris",), time_limit=0.0))
-    longer = cells(("certificates",), Scope(("iris",), time_limit=2.0))
-    assert run(short, store, progress=False).finished == 2
-    summary = run([*short, *longer], store, progress=False)
-    assert (summary.finished, summary.resumed, summary.failed) == (2, 2, [])
-    records = list(store)
-    for chosen in certificates(records):
-        rivals = [gap(r) for r in records if r["cut"] == chosen["cut"]]
-        assert len(rivals) == 2
-        assert gap(chosen) == min(rivals)
+def test_more_time_is_another_record_and_the_smallest_gap_is_shown():
+    keys = [
+        {cell.key for cell in cells(("certificates",), Scope(("iris",), time_limit=limit))}
+        for limit in (0.0, 2.0)
+    ]
+    assert [len(some) for some in keys] == [2, 2]
+    assert keys[0].isdisjoint(keys[1])
+    limits = [{"parameters": {**CERTIFIED.parameters, "time_limit": limit}} for limit in (0.0, 2.0)]
+    records = [
+        proof(cut=cut, bound=0.0113 * (1.0 - gap), **limit)
+        for cut, gaps in (("ratio", (0.3, 0.1)), ("normalized", (0.0, 0.2)))
+        for limit, gap in zip(limits, gaps, strict=True)
+    ]
+    assert certificates(records) == [records[1], records[2]]
     assert any("at most 0 or 2 seconds" in text for _, text in settings(records))
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
-from leastcut.cuts import indicator
-from leastcut.paper.data import printed
-from leastcut.paper.report.flaws_of_the_paper import FLAWS
-from leastcut.paper.runs import implication, small_graphs
-from leastcut.paper.runs.protocol import Problem
-from leastcut.paper.runs.repeated import any_labels
-from leastcut.paper.runs.theorems import corollary, first_theorem, gradient_term, second_theorem
+from reproduction.data import printed
+from reproduction.report.flaws import FLAWS
+from reproduction.runs import small_graphs
+from reproduction.runs.labeling import any_labels
+from reproduction.runs.protocol import Problem
+from reproduction.runs.small_graphs import indicator
+from reproduction.runs.theorems import corollary, first_theorem, gradient_term, second_theorem
+from reproduction.tests.helpers import connected_graphs
 
 
 @pytest.mark.parametrize("n_nodes", [3, 5, 7])
@@ -109,7 +109,7 @@ def test_the_theorems_hold_where_everything_is_known(cut):
         assert measured["rho2_best"] <= measured["trivial"]
 
 
-@given(graphs(min_nodes=5, max_nodes=9, connected=True), st.integers(2, 4), st.integers(0, 99))
+@given(connected_graphs(5, 9), st.integers(2, 4), st.integers(0, 99))
 def test_what_is_said_of_the_gradient_holds_for_every_partition(graph, c, seed):
     """The cut is Σλ + ⟨Δ, ∇⟩ + ⟨Δ, A Δ⟩, and the middle term is at most λ_c ‖Δ‖², never above 0."""
     labels = any_labels(len(graph), c, seed)
@@ -127,7 +127,7 @@ def test_what_is_said_of_the_gradient_holds_for_every_partition(graph, c, seed):
             assert found["inner"] == pytest.approx(expected, abs=1e-9)
 
 
-@given(graphs(min_nodes=6, max_nodes=9, connected=True), st.integers(2, 4))
+@given(connected_graphs(6, 9), st.integers(2, 4))
 def test_the_corollary_is_never_broken(graph, c):
     relaxation = leastcut.relax(graph, c, "ratio", random_state=0)
     problem = Problem("small", "ratio", graph, relaxation, np.zeros(len(graph), dtype=int), 0.0)
@@ -139,18 +139,18 @@ def test_the_corollary_is_never_broken(graph, c):
 
 @pytest.mark.parametrize(("n_nodes", "c", "expected"), [(4, 2, 7), (5, 3, 25), (6, 3, 90)])
 def test_every_partition_is_there_once(n_nodes, c, expected):
-    rows = implication.partitions(n_nodes, c)
+    rows = small_graphs.partitions(n_nodes, c)
     assert len(rows) == len({tuple(row) for row in rows}) == expected  # Stirling's numbers
     assert {len(set(row)) for row in rows.tolist()} == {c}
 
 
 def test_the_terms_of_all_partitions_are_those_of_each():
     (graph,) = small_graphs.random_graphs(1, 6, seed=4)
-    rows = implication.partitions(6, 3)
+    rows = small_graphs.partitions(6, 3)
     goals = np.array([indicator(row, np.ones(6)) for row in rows])
     relaxation = leastcut.relax(graph, 3, "ratio", random_state=0)
     problem = Problem("small", "ratio", graph, relaxation, np.zeros(6, dtype=int), 0.0)
-    for row, cut, distance, inner in zip(rows, *implication.terms(graph, goals), strict=True):
+    for row, cut, distance, inner in zip(rows, *small_graphs.terms(graph, goals), strict=True):
         found = gradient_term(problem, row, row)
         assert cut == pytest.approx(leastcut.cut_value(graph, row, "ratio"))
         assert distance**2 == pytest.approx(found["distance"], abs=1e-9)
@@ -158,8 +158,8 @@ def test_the_terms_of_all_partitions_are_those_of_each():
 
 
 def test_with_two_clusters_no_pair_is_both_nearer_and_of_a_smaller_term():
-    found = implication.implied(7, 2, 10, seed=0)
+    found = small_graphs.implied(7, 2, 10, seed=0)
     assert found["both_pairs"] == 0
-    three = implication.implied(7, 3, 10, seed=0)
+    three = small_graphs.implied(7, 3, 10, seed=0)
     assert 0 < three["fails"] < three["pairs"]
     assert three["near_pairs"] < three["pairs"]

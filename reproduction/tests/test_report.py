@@ -5,21 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
 from pathlib import Path
 
 import pytest
-from paper_records import Texts, as_printed, measured_on_wine
 
-import leastcut
-from leastcut.paper.data import printed
-from leastcut.paper.report.figures import FIGURES
-from leastcut.paper.report.formats import FORMATS
-from leastcut.paper.report.html_page import write_html
-from leastcut.paper.report.markdown_page import write_markdown
-from leastcut.paper.report.page_contents import ORDER, contents
-from leastcut.paper.report.table import Entry, Section, Table
-from leastcut.paper.report.tables import TABLES
-from leastcut.paper.runs.methods import METHODS, PARTITION
+from reproduction.__main__ import main
+from reproduction.data import printed
+from reproduction.report.contents import ORDER, contents
+from reproduction.report.figures import FIGURES
+from reproduction.report.formats import FORMATS
+from reproduction.report.pages import write_html, write_markdown
+from reproduction.report.table import Entry, Section, Table
+from reproduction.report.tables import TABLES
+from reproduction.runs.methods import METHODS, PARTITION
+from reproduction.tests.helpers import ROOT, Texts, as_printed, measured_on_wine
 
 
 @pytest.fixture
@@ -171,14 +171,6 @@ def test_the_papers_tables_have_its_numbers():
     assert TABLES["seconds"]([]).heading == TABLES["seconds"]([]).title
 
 
-def test_a_table_is_found_by_the_papers_number_in_the_tree():
-    folder = Path(leastcut.__file__).parent / "paper" / "report" / "tables"
-    for position, number in enumerate(("I", "II", "III", "IV", "V"), start=1):
-        (file,) = folder.glob(f"table_{position}_*.py")
-        assert f"Table {number} of the paper" in file.read_text(encoding="utf-8").splitlines()[0]
-        assert TABLES[file.stem.split("_")[2]]([]).number == f"Table {number}"
-
-
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_records_has_no_rows(name, form):
@@ -265,4 +257,15 @@ def test_the_markdown_page_has_its_tables_and_figures_beside_it(measured, tmp_pa
         assert (folder / f"{name}.svg").exists()
         assert (folder / f"{name}.png").exists()
     assert "export LEASTCUT_DATA=" in text
-    assert f"leastcut paper report --out {folder} --markdown {page}" in text
+    assert f"python -m reproduction report --out {folder} --markdown {page}" in text
+
+
+@pytest.mark.slow
+def test_the_committed_page_is_what_its_records_render(tmp_path, monkeypatch):
+    folder, page = Path("docs", "results"), Path("docs", "results.md")
+    shutil.copytree(ROOT / folder / "records", tmp_path / folder / "records")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "--out", str(folder), "--markdown", str(page)]) == 0
+    for path in (page, *folder.glob("*.csv")):
+        text = path.read_text(encoding="utf-8")
+        assert text == (ROOT / path).read_text(encoding="utf-8"), path

@@ -6,7 +6,6 @@ import io
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -16,11 +15,11 @@ import numpy as np
 import pytest
 
 import leastcut
-from leastcut.paper.data import printed
-from leastcut.paper.report.figures import FIGURES
-from leastcut.paper.report.tables import TABLES
-from leastcut.paper.runs import measure, progress, repeated
-from leastcut.paper.runs.experiments import (
+from reproduction.data import printed
+from reproduction.report.figures import FIGURES
+from reproduction.report.tables import TABLES
+from reproduction.runs import labeling, measure, progress
+from reproduction.runs.experiments import (
     EXPERIMENTS,
     EXPERIMENTS_OF_FIGURE,
     EXPERIMENTS_OF_TABLE,
@@ -29,33 +28,30 @@ from leastcut.paper.runs.experiments import (
     Scope,
     cells,
 )
-from leastcut.paper.runs.labellers import hash_of
-from leastcut.paper.runs.methods import FIXED, columns
-from leastcut.paper.runs.protocol import problem
-from leastcut.paper.runs.records import Store, key_of
-from leastcut.paper.runs.repeated import (
+from reproduction.runs.labeling import (
     any_labels,
     for_many_seeds,
     for_many_signs,
+    hash_of,
     options_of,
     signs,
 )
-from leastcut.paper.runs.running import run
+from reproduction.runs.methods import FIXED, columns
+from reproduction.runs.protocol import problem
+from reproduction.runs.records import Store, key_of
+from reproduction.runs.running import run
+from reproduction.tests.helpers import COMMAND, ROOT
 
 SMALL = Scope(("wine",), n_seeds=1, n_batches=1, batch=3, n_searched=20)
 
 
-def stripped(store):
-    """Records without what may differ between two runs."""
+def stripped(records):
+    """Return records by their keys, without fields that differ between runs."""
+    environment = ("seconds", "environment", "versions", "machine")
     return {
-        record_key(record): {k: v for k, v in record.items() if k not in ("seconds", "machine")}
-        for record in store
+        key_of(record): {k: v for k, v in record.items() if k not in environment}
+        for record in records
     }
-
-
-def record_key(record):
-    names = ("experiment", "dataset", "cut", "method", "parameters", "seed")
-    return tuple(str(record[name]) for name in names)
 
 
 def test_every_table_and_figure_names_experiments_that_there_are():
@@ -147,14 +143,18 @@ def test_other_signs_are_eigenvectors_of_other_signs():
         assert partition == hash_of(alone.labels)
 
 
-def test_any_number_of_processes_gives_the_same_records(tmp_path):
+def test_any_number_of_processes_gives_the_same_records(tmp_path, monkeypatch):
+    """Only the parent writes: workers do not even know the folder."""
     wanted = cells(("objective", "random", "motivation"), SMALL)
     one = run(wanted, Store(tmp_path / "one"), n_jobs=1, progress=False)
+    written = []
+    monkeypatch.setattr(Store, "append", lambda _, record: written.append(record))
     two = run(wanted, Store(tmp_path / "two"), n_jobs=2, progress=False)
     assert one.finished == two.finished == len(wanted)
     assert not one.failed
     assert not two.failed
-    assert stripped(Store(tmp_path / "one")) == stripped(Store(tmp_path / "two"))
+    assert stripped(Store(tmp_path / "one")) == stripped(written)
+    assert not list((tmp_path / "two").rglob("*.jsonl"))
 
 
 def test_what_is_recorded_is_not_run_again(tmp_path, monkeypatch):
@@ -165,7 +165,7 @@ def test_what_is_recorded_is_not_run_again(tmp_path, monkeypatch):
     def fail(*_):
         raise AssertionError("run again")
 
-    monkeypatch.setattr("leastcut.paper.runs.workers.measure", fail)
+    monkeypatch.setattr("reproduction.runs.running.measure", fail)
     again = run(wanted, Store(tmp_path), progress=False)
     assert (again.finished, again.resumed, again.failed) == (0, len(wanted), [])
 
@@ -181,7 +181,7 @@ def test_missing_datasets_are_left_out_and_named(tmp_path, monkeypatch):
 
 
 def test_one_bad_cell_does_not_cost_the_others(tmp_path, monkeypatch):
-    monkeypatch.setitem(measure.LABELLERS, "kmeans", lambda *_, **__: 1 / 0)
+    monkeypatch.setitem(measure.LABELERS, "kmeans", lambda *_, **__: 1 / 0)
     wanted = cells(("objective",), SMALL)
     summary = run(wanted, Store(tmp_path), progress=False)
     assert len(summary.failed) == 2
@@ -190,9 +190,10 @@ def test_one_bad_cell_does_not_cost_the_others(tmp_path, monkeypatch):
 
 
 def start(folder, *more):
-    command = ["paper", "run", "--table", "objective", "--datasets", "wine", "--seeds", "40"]
+    command = ["run", "--table", "objective", "--datasets", "wine", "--seeds", "40"]
     return subprocess.Popen(
-        [sys.executable, "-m", "leastcut.cli", *command, *more, "--out", str(folder)],
+        [*COMMAND, *command, *more, "--out", str(folder)],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -208,7 +209,7 @@ def wait_for_records(folder, child, count):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_ctrl_c_ends_cleanly_and_keeps_what_is_finished(tmp_path, jobs):
     child = start(tmp_path, "--jobs", jobs)
     wait_for_records(tmp_path, child, 5)
@@ -218,20 +219,6 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_is_finished(tmp_path, jobs):
     assert "the same command continues" in error
     assert "Traceback" not in error
     assert len(list(Store(tmp_path))) >= 5
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_killed_and_continued(tmp_path, jobs):
-    child = start(tmp_path, "--jobs", jobs)
-    wait_for_records(tmp_path, child, 5)
-    os.kill(child.pid, signal.SIGKILL)
-    child.communicate(timeout=60)  # ends when the last worker has closed its end of the pipes
-    before = Store(tmp_path).keys()
-    wanted = cells(("objective",), SMALL)
-    left = sum(cell.key not in before for cell in wanted)
-    summary = run(wanted, Store(tmp_path), progress=False)
-    assert (summary.finished, summary.resumed) == (left, len(wanted) - left)
-    assert before | {cell.key for cell in wanted} <= Store(tmp_path).keys()
 
 
 def workers_of(pid):
@@ -259,44 +246,52 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no
 
 
 @needs_proc
+@pytest.mark.slow
 def test_a_killed_worker_is_told_and_the_same_command_continues(tmp_path):
     child = start(tmp_path, "--jobs", "2")
     wait_for_records(tmp_path, child, 5)
     os.kill(workers_of(child.pid)[0], signal.SIGKILL)
     _, error = child.communicate(timeout=120)
     assert child.returncode == 1
-    assert "A worker was killed before its work was done" in error
+    assert "A worker was killed before it finished" in error
     assert "run again to continue" in error
     assert "Traceback" not in error
-    before = Store(tmp_path).keys()
-    assert len(before) >= 5
+    assert len(Store(tmp_path).keys()) >= 5
+    continues(tmp_path)
+
+
+def continues(folder):
+    """Run the cells of one seed that a killed run has left; the records that it made must stay."""
+    before = Store(folder).keys()
     wanted = cells(("objective",), SMALL)
-    summary = run(wanted, Store(tmp_path), progress=False)
-    assert summary.resumed == sum(cell.key in before for cell in wanted)
-    assert before | {cell.key for cell in wanted} == Store(tmp_path).keys()
+    left = sum(cell.key not in before for cell in wanted)
+    summary = run(wanted, Store(folder), progress=False)
+    assert (summary.finished, summary.resumed) == (left, len(wanted) - left)
+    assert before | {cell.key for cell in wanted} == Store(folder).keys()
+
+
+@pytest.mark.slow
+def test_killed_and_continued(tmp_path):
+    child = start(tmp_path, "--jobs", "1")
+    wait_for_records(tmp_path, child, 5)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate(timeout=60)
+    continues(tmp_path)
 
 
 @needs_proc
-def test_no_worker_outlives_its_parent(tmp_path):
+@pytest.mark.slow
+def test_killed_with_workers_and_continued(tmp_path):
+    """No worker outlives its parent."""
     child = start(tmp_path, "--jobs", "2")
     wait_for_records(tmp_path, child, 5)
     workers = workers_of(child.pid)
     assert len(workers) == 2
     os.kill(child.pid, signal.SIGKILL)
-    child.communicate(timeout=120)
+    child.communicate(timeout=120)  # ends when the last worker has closed its end of the pipes
     while any(map(is_running, workers)):
         time.sleep(0.05)
-
-
-def test_only_the_parent_writes(tmp_path, monkeypatch):
-    """Workers hand their records back: the folder they could write to is not even told to them."""
-    wanted = cells(("datasets", "convergence"), SMALL)
-    written = []
-    monkeypatch.setattr(Store, "append", lambda _, record: written.append(key_of(record)))
-    summary = run(wanted, Store(tmp_path), n_jobs=2, progress=False)
-    assert sorted(written) == sorted(cell.key for cell in wanted)
-    assert summary.finished == len(wanted)
-    assert not list(tmp_path.rglob("*.jsonl"))
+    continues(tmp_path)
 
 
 class Terminal(io.StringIO):
@@ -341,20 +336,11 @@ def test_what_cells_are_expected_to_cost_is_known_for_all():
     assert all(progress.cost(cell) > 0 for cell in cells(EXPERIMENTS, Scope()))
 
 
-RECORDS = Path(__file__).parents[1] / "docs" / "results"
-
-
-@pytest.mark.skipif(not RECORDS.exists(), reason="the documentation is not here")
-def test_the_records_of_the_documentation_are_those_of_a_full_run():
-    """A changed name or parameter would leave them unread, and hours to be run again."""
-    assert Store(RECORDS).keys() == {cell.key for cell in cells(EXPERIMENTS, Scope())}
-
-
 def test_of_many_signs_the_first_are_kept_and_those_at_the_printed_value(monkeypatch):
     shared = problem("wine", "normalized", None)
     parameters = {"judge": "loss", "signs": 8}
     every = for_many_signs(shared, "unscaled_rotation", parameters, 0)
-    monkeypatch.setattr(repeated, "N_KEPT", 2)
+    monkeypatch.setattr(labeling, "N_KEPT", 2)
     found = for_many_signs(shared, "unscaled_rotation", parameters, 0)
     assert found["tried"] == every["tried"] == 8
     paper = printed.value("objective", "wine", "normalized", "SR")
