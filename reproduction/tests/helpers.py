@@ -1,4 +1,4 @@
-"""What the tests of the reproduction share: datasets, graphs, records, commands, pages."""
+"""Shared helpers of the tests: datasets, graphs, records, commands, pages."""
 
 from __future__ import annotations
 

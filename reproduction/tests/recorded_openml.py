@@ -1,4 +1,4 @@
-"""OpenML without a network: its answers in the form in which it gives them, made up here.
+"""Synthetic answers of OpenML, for tests without a network.
 
 The network is replaced below ``urllib``: everything that asks for a page goes through the same
 code as always, up to the line that would open a connection.
@@ -20,7 +20,7 @@ import numpy as np
 
 
 def answers(data_id: int, X: np.ndarray, y: np.ndarray) -> dict[str, bytes]:
-    """What OpenML says of a dataset, page by page, and its ARFF file last."""
+    """Return the pages of OpenML on a dataset, followed by its ARFF file."""
     classes = sorted({str(label) for label in y})
     lines = ["@RELATION data"]
     lines += [f"@ATTRIBUTE f{i} REAL" for i in range(X.shape[1])]
@@ -60,7 +60,7 @@ def answers(data_id: int, X: np.ndarray, y: np.ndarray) -> dict[str, bytes]:
 
 
 class Recorded(urllib.request.BaseHandler):
-    """Answers from memory, and counts what it is asked for; what it does not know is status 412."""
+    """Answers requests from memory and records them; an unknown page is status 412."""
 
     handler_order = 1  # before those that would open a connection
 

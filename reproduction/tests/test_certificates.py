@@ -1,4 +1,4 @@
-"""Certificates of the reproduction: never above the optimum, and what they prove is told."""
+"""Certificates: bounds are at most the optimum, and the report counts their proofs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPTIMAL = "Our cut of the datasets is proven optimal by its certificate"
 def test_a_bound_is_rounded_down_and_by_little(bound):
     found = rounded_down(bound)
     assert bound * (1.0 - 1e-8) <= found <= bound
-    # records round what they are given to the same digits, which changes nothing any more
+    # rounding in the record does not change it
     assert float(f"{found:.9g}") == found
 
 
@@ -121,7 +121,7 @@ def test_what_is_proven_is_counted_and_not_assumed():
         0,
         1,
     )
-    # a cut of ours without a certificate is not proven, and where there is none nothing is said
+    # a cut without a certificate is not proven; without any certificate there is no check
     cut = {"experiment": "objective", "method": "partition", "parameters": {"effort": "balanced"}}
     assert outcome([*records, {**proof("glass"), **cut}], OPTIMAL) == (1, 3)
     assert not any("certificate" in check.text for check in checks([{**proof("glass"), **cut}]))

@@ -59,7 +59,7 @@ BAD_FILES = {
 
 @pytest.fixture(autouse=True)
 def silent(monkeypatch):
-    """On a slow machine a run tells how far it is; what is counted here is what went wrong."""
+    """Disable progress lines, which a slow machine shows, as the tests count lines of errors."""
     monkeypatch.setattr("reproduction.runs.progress.LINE_SECONDS", 1e9)
 
 
@@ -95,7 +95,7 @@ def test_one_bad_file_costs_its_dataset_and_no_other(data, tmp_path, capsys, how
     assert line.startswith("reproduction: Left out yale: ")
     assert str(data / name) in line
     assert datasets_in(tmp_path / "out") == ["glass", "wine"]
-    # mended, the same command runs what was left out and nothing else
+    # with a good file, the same command runs what was left out
     (data / name).unlink()
     np.savez(data / "yale.npz", **YALE)
     assert run(*what, data=data, out=tmp_path / "out") == 0
@@ -145,7 +145,7 @@ def recorded(tmp_path_factory):
     return folder
 
 
-# FILE is a file, FOLDER an empty folder, NOWHERE a place where nothing can be made
+# FILE is a file, FOLDER an empty folder, NOWHERE a path that cannot be created
 BAD_COMMANDS = [
     "",
     "nothing",
@@ -210,7 +210,7 @@ EMPTY_COMMANDS = [
     [*((bad, 2) for bad in BAD_COMMANDS), *((empty, 1) for empty in EMPTY_COMMANDS)],
 )
 def test_a_command_without_an_outcome_is_one_line(command, status, recorded, tmp_path, capsys):
-    """Status 2 where the command is wrong, 1 where there is nothing to show."""
+    """Status 2 for a wrong command, 1 for a command without records."""
     out = tmp_path / "out"
     shutil.copytree(recorded, out)
     (tmp_path / "file").write_text("mine")
@@ -271,7 +271,7 @@ def test_a_line_that_is_no_record_costs_its_dataset_and_no_other(data, tmp_path,
     assert told.startswith("1 run, 0 on record before")
     (line,) = error.splitlines()
     assert line.startswith(f"reproduction: Left out glass: Line 1 of {path} is not a record")
-    assert path.read_bytes() == BAD_LINES[how] + b"\n"  # it may be all there is of something
+    assert path.read_bytes() == BAD_LINES[how] + b"\n"  # the file is unchanged
     assert [p.name for p in (out / "records").iterdir() if p != path] == ["wine.jsonl"]
     for command in (["table", "datasets"], ["figure", "closest"], ["report"]):
         assert main([*command, "--out", str(out)]) == 2
@@ -408,7 +408,7 @@ def test_on_a_full_disk_what_is_finished_is_kept_and_the_same_command_continues(
         assert line.startswith("reproduction: A record could not be written to")
         assert "run again to continue" in line
         assert "Traceback" not in ended.stderr
-        # nothing half-written is left
+        # no incomplete line is left
         store = Store(out)
         assert store.damaged() == {}
         assert all(path.read_bytes()[-1:] in (b"\n", b"") for path in store.folder.iterdir())
@@ -487,7 +487,11 @@ def test_killed_in_the_middle_with_a_bad_file_the_same_command_continues(data, t
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
 @pytest.mark.parametrize(
     "command",
-    [["run", "--table", "datasets", "--datasets", "wine"], ["table", "datasets"], ["report"]],
+    [
+        ["run", "--table", "datasets", "--datasets", "wine"],
+        pytest.param(["table", "datasets"], marks=pytest.mark.slow),
+        pytest.param(["report"], marks=pytest.mark.slow),
+    ],
 )
 def test_ctrl_c_before_the_first_run_is_one_line_and_status_130(tmp_path, command):
     """The command waits for a file that never ends, and is interrupted there."""
@@ -536,7 +540,7 @@ NAMES = st.text(LETTERS, min_size=1, max_size=12)
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES)
 def test_whatever_a_dataset_is_called_its_row_is_a_row(tmp_path, capsys, name):
-    assume(name not in dataset_labels())  # the paper's own have its numbers beside them
+    assume(name not in dataset_labels())  # these rows have the paper's numbers too
     record = {**RECORD, "dataset": name}
     (tmp_path / "records").mkdir(exist_ok=True)
     (tmp_path / "records" / "all.jsonl").write_text(json.dumps(record) + "\n")

@@ -1,4 +1,4 @@
-"""Datasets are found by name in any form people have them, and are what the paper says."""
+"""Datasets are found by name in every format, and have the shape in the paper."""
 
 from __future__ import annotations
 

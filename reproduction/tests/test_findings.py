@@ -1,4 +1,4 @@
-"""What the report says is counted: a reason, trace or flaw is there if and only if its evidence is.
+"""The report is counted: a reason, trace or flaw is there if and only if its evidence is.
 
 The paper prints for WINE, Ratio Cut: KM 0.0154 with accuracy 0.7135 and NMI 0.4195, KM-norm 0.0402
 with 0.7303 and 0.4214, first order 0.0154 with 0.7303 and 0.4214, SR 0.0419 with 0.6910 and 0.4016.
@@ -222,7 +222,7 @@ def test_numbers_that_do_not_belong_together_are_told_with_the_partition_they_be
     assert "WINE, Ratio Cut, first order: 0.7303 and 0.4214 at 0.0154" in flaw.text
     alone = [flaw.name for flaw in flaws_measured(records[:1])]
     assert "crossed" not in alone
-    # under the other cut it is said so
+    # a partition under the other cut is named as such
     crossed = [records[0], one(KMEANS_NORM, *KM_NORM, cut="normalized")]
     assert reason_of(crossed, "accuracy")[1].startswith("KM-norm under the normalized cut")
 
@@ -289,7 +289,7 @@ def test_a_method_of_the_paper_that_it_does_not_print_says_so():
     ratio, normalized = TABLES["objective"](records).sections
     assert ratio.heads == ("KM", "DNC" + NOT_PRINTED)
     assert normalized.heads == ("KM", "DNC")
-    # a dataset that the paper does not have is no reason to say it of every column
+    # a dataset that is not in the paper does not mark the columns
     other = [{**record, "dataset": "iris"} for record in records]
     assert TABLES["objective"](other).sections[0].heads == ("KM", "DNC")
 

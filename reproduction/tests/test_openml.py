@@ -1,4 +1,4 @@
-"""Downloads from OpenML: asked for as scikit-learn documents it, kept only when they are whole."""
+"""Downloads from OpenML: by scikit-learn, and kept only if they pass the checks."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ SPOILED = {
 @pytest.mark.parametrize("page", [*PAGES, FILE])
 @pytest.mark.parametrize("how", SPOILED)
 def test_a_damaged_answer_is_an_error_and_is_not_kept(kept, page, how):
-    """Whichever of the four pages it is; asked again when it is whole, all is well."""
+    """Any of the four pages may be damaged; the next download succeeds."""
 
     def spoil(path, content):
         return SPOILED[how](path, content) if path == page else content

@@ -1,4 +1,4 @@
-"""How the pages look: colours that can be told apart, text that can be read, on any screen."""
+"""The pages: distinct colors, legible text, and a layout for screens of any width."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def html(records, content, tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
-# -- colours
+# -- colors
 
 
 def luminance(color):
-    """As WCAG 2 defines it, of a colour as #rrggbb."""
+    """Return the luminance of a color #rrggbb as WCAG 2 defines it."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -201,7 +201,7 @@ def test_ranges_over_the_seeds_are_in_the_cells(html):
     assert ranges
     for text in ranges:
         assert re.fullmatch(rf"{NUMBER}–{NUMBER}", text), text
-    assert 'title="' not in html  # nothing is told to those alone who have a pointer
+    assert 'title="' not in html  # no information is for users of a pointer only
 
 
 @given(st.floats(-1e307, 1e307))
@@ -257,7 +257,7 @@ document.body.append(out);
 def rendered(html, folder, widths):
     """What a browser shows of a page on screens of some widths."""
     frames = "".join(f'<iframe width="{width}" height="900"></iframe>' for width in widths)
-    # in the page's own words, as a frame from a file could not be looked into
+    # written by a script, as the content of a frame from a file is not accessible
     source = json.dumps(html).replace("</", "<\\/")
     code = (
         f"const source = {source}; for (const frame of document.querySelectorAll('iframe')) "

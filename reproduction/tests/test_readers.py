@@ -1,4 +1,4 @@
-"""Whatever a file of a dataset holds, it is read rightly or refused in one line that names it."""
+"""Files of datasets are read correctly, or refused in one line that names the file."""
 
 from __future__ import annotations
 

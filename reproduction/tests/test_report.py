@@ -1,4 +1,4 @@
-"""Tables hold what the records say, and the pages show it."""
+"""Tables and pages show the content of the records."""
 
 from __future__ import annotations
 

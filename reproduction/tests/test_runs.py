@@ -128,7 +128,7 @@ def test_runs_that_share_a_record_are_those_that_have_their_own():
 
 
 def test_other_signs_are_eigenvectors_of_other_signs():
-    """What is run for a choice of signs is what the method gives for eigenvectors that have it."""
+    """A run for a choice of signs is that of the method on eigenvectors with these signs."""
     shared = problem("wine", "ratio", None)
     found = for_many_signs(shared, "unscaled_rotation", {"judge": "loss", "signs": 8}, 0)
     assert found["choices"] == 8
@@ -306,7 +306,7 @@ def test_a_log_gets_lines_and_not_many(monkeypatch):
     for cell in wanted:
         quick.advance(cell)
     quick.close()
-    assert silent.getvalue() == ""  # it was done before there was anything to tell
+    assert silent.getvalue() == ""  # it ended before the first update
     monkeypatch.setattr(progress, "LINE_SECONDS", 1e-9)
     told = progress.Progress(wanted, log)
     for cell in wanted:

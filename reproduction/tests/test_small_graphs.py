@@ -1,4 +1,4 @@
-"""What is enumerated on small graphs is right, and so is what is said against the paper."""
+"""Enumeration on small graphs, and statements about the paper, are correct."""
 
 from __future__ import annotations
 
