@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from math import log10
 from statistics import median
@@ -36,7 +36,7 @@ from reproduction.runs.methods import (
     Column,
 )
 from reproduction.runs.records import Record
-from reproduction.runs.small_graphs import PRINTED_CLOSEST
+from reproduction.runs.small_graphs import PRINTED_CLOSEST, set_text
 
 # -- Figure 1 of the paper: how often the closest discrete solution is not the best one
 
@@ -272,18 +272,6 @@ def _draw_all(axes: Any, record: Record, near: int, best: int) -> None:
     axes.set_xlabel("squared distance to the relaxed optimum")
     axes.set_ylabel("ratio cut")
     axes.set_title("all seven bipartitions")
-
-
-def set_text(part: Sequence[int]) -> str:
-    """Return a bipartition as text.
-
-    >>> set_text((0, 0, 1, 0))
-    '{1,2,4} | {3}'
-    """
-    sides = [
-        ",".join(str(i + 1) for i, entry in enumerate(part) if entry == side) for side in (0, 1)
-    ]
-    return f"{{{sides[0]}}} | {{{sides[1]}}}"
 
 
 MOTIVATION = Figure(

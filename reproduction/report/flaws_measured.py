@@ -39,7 +39,7 @@ from reproduction.runs.methods import (
     searched_starts,
 )
 from reproduction.runs.records import Record
-from reproduction.runs.small_graphs import PRINTED_CLOSEST
+from reproduction.runs.small_graphs import PRINTED_CLOSEST, set_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,21 +62,12 @@ def _example(known: _Known) -> Flaw | None:
                 "example",
                 ("motivation",),
                 "In its 4-node example the paper says that the closest discrete solution is "
-                f"{_in_braces(PRINTED_CLOSEST)}. It is {_in_braces(closest)}, at a squared "
+                f"{set_text(PRINTED_CLOSEST)}. It is {set_text(closest)}, at a squared "
                 f"distance of {nearest:.3f}; the printed one is at {record['distances'][told]:.3f} "
                 f"and number {place + 1} of all {len(parts)}, the nearest first. That the closest "
                 "is not the optimum remains true.",
             )
     return None
-
-
-def _in_braces(part: tuple[int, ...]) -> str:
-    """Return a bipartition as text with nodes counted from 1, as {1,2} | {3}."""
-    sides = (
-        ",".join(str(node + 1) for node, entry in enumerate(part) if entry == side)
-        for side in (0, 1)
-    )
-    return " | ".join(f"{{{side}}}" for side in sides)
 
 
 def _cut_off(known: _Known) -> Flaw | None:

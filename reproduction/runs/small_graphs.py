@@ -13,7 +13,7 @@ needs three clusters: with two, ⟨Δ, ∇⟩ = −λ₂ ‖Δ‖², so equal di
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -56,6 +56,18 @@ def bipartitions(n_nodes: int) -> np.ndarray:
     codes = np.arange(1, 2 ** (n_nodes - 1))  # bit i is the part of node i + 1
     others = (codes[:, None] >> np.arange(n_nodes - 1)) & 1
     return np.hstack([np.zeros((codes.size, 1), dtype=np.int64), others])
+
+
+def set_text(part: Sequence[int]) -> str:
+    """Return a bipartition as text, with nodes counted from 1.
+
+    >>> set_text((0, 0, 1, 0))
+    '{1,2,4} | {3}'
+    """
+    sides = [
+        ",".join(str(i + 1) for i, entry in enumerate(part) if entry == side) for side in (0, 1)
+    ]
+    return f"{{{sides[0]}}} | {{{sides[1]}}}"
 
 
 def random_graphs(n_graphs: int, n_nodes: int, seed: int) -> np.ndarray:
