@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leastcut.anchors.nearest import NearestAnchors
 from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
 
 UNIT = 2.0**-22
@@ -239,7 +240,7 @@ def test_nearest_anchors_by_products_then_by_differences(m, p, k, d, seed, coars
         points, anchors = np.round(points), np.round(anchors)
     halves, products = 0.5 * (anchors**2).sum(axis=1), points @ anchors.T
     listed = both(
-        anchor_ties.nearest_by_products, products, halves, np.full((m, k), 77), np.empty(k)
+        anchor_ties.nearest_by_products, products, halves, np.full((m, k), 77), np.empty((m, k))
     )[2]
     keys = halves - products
     expected = np.argsort(keys, axis=1, kind="stable")[:, :k]
@@ -292,3 +293,19 @@ def test_points_are_added_to_their_nearest_centre(m, p, d, seed):
     assert np.array_equal(done[3], np.arange(p) + np.bincount(nearest[:, 0], minlength=p))
     for j in range(p):
         assert np.allclose(done[2][j], 1 + points[nearest[:, 0] == j].sum(axis=0))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.sampled_from([9, 40, 200]), st.integers(0, 9))
+def test_nearest_anchors_are_those_of_all_differences_however_near_they_are(seed, d, digits):
+    """Tight groups far apart: their anchors differ by less than the rounding of products."""
+    rng = np.random.default_rng(seed)
+    centres, tight = rng.normal(size=(4, d)), 10.0**-digits
+    anchors, points = (
+        centres[rng.integers(4, size=m)] + tight * rng.normal(size=(m, d)) for m in (30, 20)
+    )
+    nearest = NearestAnchors(anchors, 5, n_threads=1)
+    listed, squared = nearest._search.nearest(nearest._scaled(points))
+    exact = ((nearest._scaled(points)[:, None] - nearest._scaled(anchors)) ** 2).sum(axis=2)
+    assert np.allclose(squared[:, :6], np.sort(exact, axis=1)[:, :6], rtol=1e-9)
+    assert np.allclose(np.take_along_axis(exact, listed, axis=1), squared, rtol=1e-9)

@@ -55,7 +55,8 @@ def test_it_is_the_sum_with_the_transpose_to_the_last_bit(given_lists, larger, d
     expected = by_scipy(indptr, indices, weights, loops, larger)
     n_threads = data.draw(st.sampled_from([1, 2, 5]))
     with pytest.MonkeyPatch.context() as patch:
-        # Chunks and buckets of a few rows, so that there are many.
+        # By SciPy or by kernels; chunks and buckets of a few rows, so that there are many.
+        patch.setattr(graphs, "FEW_LISTED", data.draw(st.sampled_from([0, 2**16])))
         patch.setattr(graphs, "ROWS", data.draw(st.sampled_from([1, 7, 2**15])))
         patch.setattr(graphs, "BUCKET", data.draw(st.sampled_from([1, 8, 2**12])))
         patch.setattr(graphs, "MOST_PARTS", data.draw(st.sampled_from([1, 3, 256])))
@@ -73,9 +74,10 @@ def test_it_is_the_sum_with_the_transpose_to_the_last_bit(given_lists, larger, d
 def test_compiled_equals_interpreted(given_lists, larger):
     indptr, indices, weights, loops = given_lists
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphs, "FEW_LISTED", 0)
         patch.setattr(graphs, "BUCKET", 4)
         compiled = symmetric_graph(indptr, indices.copy(), weights.copy(), loops, larger=larger)
-        for name in ("assemble", "_sort", "_scatter", "_transpose", "_merge", "sort_pairs"):
+        for name in ("sort_lists", "fill_buckets", "merge_bucket", "sort_pairs"):
             patch.setattr(kernels, name, getattr(kernels, name).py_func)
         interpreted = symmetric_graph(indptr, indices, weights, loops, larger=larger)
     assert_same(compiled, interpreted)
@@ -112,6 +114,7 @@ def test_graphs_do_not_depend_on_threads_or_precision_of_what_is_exact(name):
     build = leastcut.AFFINITIES[name]
     whole = build(X.astype(np.float64), n_jobs=1)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphs, "FEW_LISTED", 0)
         patch.setattr(graphs, "ROWS", 300)
         patch.setattr(graphs, "BUCKET", 64)
         patch.setattr(graphs, "MOST_PARTS", 32)

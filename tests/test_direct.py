@@ -66,6 +66,11 @@ def test_the_smallest_affinities_there_are(largest, cut):
     assert found.cut_value == pytest.approx(float(exact), rel=1e-12)
 
 
+def test_node_weights_of_any_span_give_no_warning():
+    found = leastcut.direct_cut(np.diag([1e150, 1e-150]), 2, np.array([1e-125, 1e135]))
+    assert found.cut_value == 0.0
+
+
 def test_same_seed_same_labels_and_more_starts_are_never_worse():
     graph = leastcut.adaptive_neighbors_graph(load_wine().data)
     values = []

@@ -116,7 +116,9 @@ def test_the_result_is_never_above_what_it_was_given(views, c, kind, seed):
     found = leastcut.partition_views(
         views, c, weights_of(kind, len(views)), init=[labels, labels[::-1]], **FAST
     )
-    assert found.objective <= min(start, objective(views, labels[::-1], kind)[0])
+    # By one function: sums in another order differ in the last digit.
+    value, _ = objective(views, found.labels, kind)
+    assert value <= min(start, objective(views, labels[::-1], kind)[0])
 
 
 @given(several(), st.integers(2, 3), st.integers(0, 2**32 - 1))

@@ -110,9 +110,8 @@ def anchor_graph(
 
     Notes
     -----
-    Nearest anchors are found exactly, but for products in single precision that propose some more
-    than are needed; from 8,192 anchors and 9 features on points look for them among those around
-    their own cell, and miss a few.
+    Nearest anchors are found exactly. Only from 8,192 anchors and 9 features on, points look for
+    them among those around their own cell, and miss a few.
 
     A folder is for one process at a time. Files are checked when they are first read: a damaged one
     is an error. No file in it is unpickled or run. A temporary folder lies where Python's

@@ -2,7 +2,8 @@
 
 1. Few features: a k-d tree of the anchors, exactly.
 2. Many features: one matrix product in single precision per block proposes a few more anchors than
-   are needed, and differences of coordinates decide.
+   are needed, and differences of coordinates decide. Where rounding may have left out a nearer
+   anchor, products in double precision propose them again.
 3. Many features and many anchors: anchors lie in cells, and points of a cell are compared with the
    anchors of the cells nearest to it, as in 2.
 """
@@ -28,6 +29,12 @@ from leastcut.threads import in_blocks, single_threaded
 
 SPARE = 2
 """Anchors that products propose beyond those needed: single precision may swap the last."""
+
+HALF_UNIT = 2.0**-24
+"""Relative error of one rounding in single precision, at most."""
+
+FURTHER_ROUNDINGS = 8
+"""Roundings of a key besides those of a sum over the features: of points, anchors and norms."""
 
 PRODUCTS = 2**21
 """Products that are held at once by a thread: 8 MiB, which stay in a cache of the processor."""
@@ -178,28 +185,66 @@ class _Tree:
 
 
 class _Products:
-    """Anchors that are multiplied with points."""
+    """Anchors that are multiplied with points.
+
+    The key of anchor a for point x is |a|²/2 − xᵀa, computed in single precision with an error of
+    at most e (|x| |a| + |a|²/2) ≤ e (|x|²/2 + |a|²), where e = HALF_UNIT · (d + FURTHER_ROUNDINGS).
+    """
 
     def __init__(self, anchors: np.ndarray, count: int) -> None:
         self._anchors, self._count = anchors, count
         # Column by column, as the product reads them.
         self._factor = np.asfortranarray(anchors.T.astype(np.float32))
-        self._halves = (0.5 * np.square(anchors, dtype=np.float64).sum(axis=1)).astype(np.float32)
+        halves = 0.5 * np.square(anchors, dtype=np.float64).sum(axis=1)
+        self._error = HALF_UNIT * (anchors.shape[1] + FURTHER_ROUNDINGS)
+        self._halves = halves.astype(np.float32)
+        self._least_halves = ((1.0 - 2.0 * self._error) * halves).astype(np.float32)
         self.most_rows = tile_rows(anchors.shape[0], anchors.shape[1])
 
     def nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest anchors of points, and the squared distances."""
-        listed = self.candidates(points, min(self._count + SPARE, self._anchors.shape[0]))
-        squared = np.empty(listed.shape)
-        settle_distances(points, self._anchors, listed, squared, np.empty(LANES))
+        p, count = self._anchors.shape[0], self._count
+        # 1. Propose anchors by lower bounds of their keys, and compute their distances.
+        listed, keys = self._smallest(points, min(count + SPARE, p), self._least_halves)
+        squared = self._settle(points, listed)
+        if listed.shape[1] == p:
+            return listed, squared
+        # 2. An anchor that was not proposed has a larger bound than all that were. Where that does
+        #    not rule out that it is nearer than one of those wanted, propose again.
+        norms = np.einsum("ij,ij->i", points, points, dtype=np.float64)
+        bounds = keys[:, -1] - 0.5 * self._error * norms
+        doubtful = np.flatnonzero(bounds <= 0.5 * (squared[:, count - 1] - norms))
+        if doubtful.size:
+            again = self._smallest_in_double(points[doubtful], listed.shape[1])
+            squared[doubtful] = self._settle(points[doubtful], again)
+            listed[doubtful] = again
         return listed, squared
 
     def candidates(self, points: np.ndarray, count: int) -> np.ndarray:
         """Return the nearest anchors as products see them."""
+        return self._smallest(points, count, self._halves)[0]
+
+    def _smallest(
+        self, points: np.ndarray, count: int, halves: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the anchors with the smallest keys, and these."""
         listed = np.empty((points.shape[0], count), dtype=np.int32)
+        keys = np.empty(listed.shape, dtype=np.float32)
         products = points.astype(np.float32, copy=False) @ self._factor
-        nearest_by_products(products, self._halves, listed, np.empty(count, dtype=np.float32))
-        return listed
+        nearest_by_products(products, halves, listed, keys)
+        return listed, keys
+
+    def _smallest_in_double(self, points: np.ndarray, count: int) -> np.ndarray:
+        """Return the anchors with the smallest keys in double precision."""
+        anchors = self._anchors.astype(np.float64, copy=False)
+        keys = 0.5 * np.square(anchors).sum(axis=1) - points.astype(np.float64) @ anchors.T
+        return np.argsort(keys, axis=1, kind="stable")[:, :count].astype(np.int32)
+
+    def _settle(self, points: np.ndarray, listed: np.ndarray) -> np.ndarray:
+        """Return squared distances to listed anchors, and sort these by them."""
+        squared = np.empty(listed.shape)
+        settle_distances(points, self._anchors, listed, squared, np.empty(LANES))
+        return squared
 
 
 class _Cells:

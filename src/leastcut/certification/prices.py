@@ -91,7 +91,10 @@ class PriceBound:
         self._value = float(np.sum(boundaries / weights))
         # In units in which clusters weigh 1 and cost 1 on average.
         heavy, cost = float(weights.mean()), self._value / n_clusters
-        self._open = 1.0 / ORDINARY < min(heavy, heavy * cost) < ORDINARY
+        # Prices of a cluster that rounding hides beside the others say nothing.
+        self._open = float(weights.min()) > EPSILON * heavy and (
+            1.0 / ORDINARY < min(heavy, heavy * cost) < ORDINARY
+        )
         if not self._open:
             return
         self._nodes = problem.node_weights / heavy

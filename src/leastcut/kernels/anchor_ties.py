@@ -20,27 +20,27 @@ def nearest_by_products(products, halves, listed, keys):
     """List, for every row of products, the anchors with the smallest h_j − xᵀa_j, ties by number.
 
     In: products (m, p) of points and anchors, halves (p,) half the squared norms of anchors.
-    Overwritten: listed (m, k) and keys (k,). Keys are half the squared distances less |x|²/2, which
-    is the same for all anchors. O(m p).
+    Overwritten: listed (m, k) and keys (m, k). Keys are half the squared distances less |x|²/2,
+    which is the same for all anchors. O(m p).
     """
     m, p = products.shape
     k = listed.shape[1]
     for i in range(m):
         for q in range(k):
-            keys[q] = np.inf
+            keys[i, q] = np.inf
             listed[i, q] = 0
-        worst = keys[k - 1]
+        worst = keys[i, k - 1]
         for j in range(p):
             key = halves[j] - products[i, j]
             if key < worst:
                 q = k - 1
-                while q > 0 and keys[q - 1] > key:
-                    keys[q] = keys[q - 1]
+                while q > 0 and keys[i, q - 1] > key:
+                    keys[i, q] = keys[i, q - 1]
                     listed[i, q] = listed[i, q - 1]
                     q -= 1
-                keys[q] = key
+                keys[i, q] = key
                 listed[i, q] = j
-                worst = keys[k - 1]
+                worst = keys[i, k - 1]
 
 
 @kernel

@@ -1,15 +1,13 @@
 """From lists of neighbours to a symmetric graph: each row of S merged with that of its transpose.
 
 Entries of S are brought to the nodes they point to in two stages, so that writing stays in the
-cache: first into buckets of 2^shift nodes, then, bucket by bucket, to their rows. ``assemble`` does
-one of four steps for a chunk of rows or a bucket, which several threads may share; the graph is the
-same however many they are. Its arrays travel as
+cache: first into buckets of 2^shift nodes, then, bucket by bucket, to their rows. A kernel takes
+one chunk of rows or one bucket, once all of these have been through the kernel before. Several
+threads may share them, and the graph is the same however many there are. Arrays travel as
 
 - ``lists``: indptr, indices, weights of S, and ``ends``, where rows end once zeros are dropped;
 - ``buckets``: ``places`` (n_chunks, n_buckets), and the row, column and weight of every entry;
-- ``graph``: indptr, indices, weights of the result;
-- ``loops``: a positive weight for every node to itself, which lists then do not hold; or nothing;
-- ``scratch``: for a bucket, as many places as nodes, and as many indices and weights as entries.
+- ``graph``: indptr, indices, weights of the result.
 """
 
 from __future__ import annotations
@@ -17,36 +15,14 @@ from __future__ import annotations
 from leastcut.kernels import kernel
 from leastcut.kernels.sort_pairs import sort_pairs
 
-SORT, SCATTER, MEASURE, MERGE = range(4)
-"""The steps, in their order."""
-
 
 @kernel
-def assemble(step, which, start, stop, shift, lists, buckets, graph, loops, larger, scratch):
-    """Do one step for the rows start..stop-1: chunk or bucket number ``which``.
+def sort_lists(chunk, start, stop, shift, lists, places):
+    """Drop zeros from the rows start..stop-1 of a chunk and sort them by column, in place.
 
-    - SORT drops zeros from the rows of a chunk and sorts them by column, in place; fills ``ends``
-      and adds to ``places[which]``, zero before, how many entries go to every bucket.
-    - SCATTER fills the buckets from a chunk. ``places[which]`` must be where its entries begin in
-      every bucket, chunk after chunk, and becomes where they end.
-    - MEASURE sets ``indptr[i + 1]`` of ``graph`` to the length of row i, for a bucket.
-    - MERGE fills the rows of a bucket, sorted: (S_ij + S_ji) / 2, or the larger if ``larger``.
-
-    Each takes all chunks, or all buckets, to have been through the step before. O(entries).
+    Fills ``ends`` and adds to ``places[chunk]`` how many entries go to every bucket. O(entries).
     """
-    if step == SORT:
-        _sort(which, start, stop, shift, lists, buckets)
-    elif step == SCATTER:
-        _scatter(which, start, stop, shift, lists, buckets)
-    else:
-        _transpose(which, start, stop, buckets, scratch)
-        _merge(step == MERGE, start, stop, lists, graph, loops, larger, scratch)
-
-
-@kernel
-def _sort(chunk, start, stop, shift, lists, buckets):
     indptr, indices, weights, ends = lists
-    places = buckets[0]
     for i in range(start, stop):
         end = indptr[i]
         for p in range(indptr[i], indptr[i + 1]):
@@ -60,7 +36,12 @@ def _sort(chunk, start, stop, shift, lists, buckets):
 
 
 @kernel
-def _scatter(chunk, start, stop, shift, lists, buckets):
+def fill_buckets(chunk, start, stop, shift, lists, buckets):
+    """Fill the buckets from the rows start..stop-1 of a chunk. O(entries).
+
+    ``places[chunk]`` must be where its entries begin in every bucket, chunk after chunk; it becomes
+    where they end.
+    """
     indptr, indices, weights, ends = lists
     places, rows, columns, bucket_weights = buckets
     for i in range(start, stop):
@@ -74,36 +55,38 @@ def _scatter(chunk, start, stop, shift, lists, buckets):
 
 
 @kernel
-def _transpose(bucket, start, stop, buckets, scratch):
-    """Fill ``scratch`` with the rows start..stop-1 of the transpose, and where they end."""
-    places, rows, columns, bucket_weights = buckets
-    ends, sources, weights = scratch
-    last = places.shape[0] - 1
-    begin = places[last, bucket - 1] if bucket > 0 else 0
-    end = places[last, bucket]
-    # 1. Count, and from that where every row begins.
-    ends[: stop - start] = 0
-    for p in range(begin, end):
-        ends[columns[p] - start] += 1
-    before = 0
-    for j in range(stop - start):
-        count = ends[j]
-        ends[j] = before
-        before += count
-    # 2. In the order of the rows of S, so that those of the transpose come sorted.
-    for p in range(begin, end):
-        q = ends[columns[p] - start]
-        ends[columns[p] - start] = q + 1
-        sources[q] = rows[p]
-        weights[q] = bucket_weights[p]
+def merge_bucket(fill, bucket, start, stop, lists, buckets, graph, loops, larger, scratch):
+    """Merge the rows start..stop-1, those of a bucket, with the same rows of the transpose.
 
-
-@kernel
-def _merge(fill, start, stop, lists, graph, loops, larger, scratch):
+    If ``fill``, fills the rows of ``graph``, sorted: (S_ij + S_ji) / 2, or the larger of both if
+    ``larger``. Otherwise sets ``indptr[i + 1]`` to the length of row i. ``loops``: for every node a
+    positive weight to itself, which lists then do not hold; or nothing. Scratch: as many places as
+    rows, and as many indices and weights as entries of the bucket. O(entries).
+    """
     indptr, indices, weights, ends = lists
+    places, rows, columns, bucket_weights = buckets
     graph_indptr, graph_indices, graph_weights = graph
     transposed_ends, sources, transposed_weights = scratch
     n = ends.shape[0]
+    # 1. Where every row of the transpose begins.
+    last = places.shape[0] - 1
+    begin = places[last, bucket - 1] if bucket > 0 else 0
+    end = places[last, bucket]
+    transposed_ends[: stop - start] = 0
+    for p in range(begin, end):
+        transposed_ends[columns[p] - start] += 1
+    before = 0
+    for i in range(stop - start):
+        count = transposed_ends[i]
+        transposed_ends[i] = before
+        before += count
+    # 2. The transpose, in the order of the rows of S, so that its rows come sorted.
+    for p in range(begin, end):
+        q = transposed_ends[columns[p] - start]
+        transposed_ends[columns[p] - start] = q + 1
+        sources[q] = rows[p]
+        transposed_weights[q] = bucket_weights[p]
+    # 3. Both merged.
     q = 0
     for i in range(start, stop):
         p = indptr[i]

@@ -72,7 +72,8 @@ def grow(tree, top, bottom, node, n_points, sample):
             # 3. The smaller half along the longest side to the left, ties by number.
             if v < n_leaves:
                 middle = ((n_blocks * (2 * j + 1)) >> (level + 1)) * LANES
-                _select(blocks, numbers, axis, start, middle, stop, sample)
+                # As an int, or Numba compiles it for the literal 0 as well.
+                _select(blocks, numbers, int(axis), start, middle, stop, sample)
 
 
 @kernel

@@ -222,7 +222,8 @@ class State:
     def climb(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
         """Run one chain of moves from each seed; return by how much the value fell."""
         n = self.problem.n_nodes
-        keys, (nodes, trail, origin) = np.empty(n), np.empty((3, n), dtype=np.int32)
+        keys, (nodes, trail) = np.empty(n), np.empty((2, n), dtype=np.int32)
+        origin = np.empty(n, dtype=np.int64)
         chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, origin
         decrease, edges = climb(
             self.arrays,

@@ -71,7 +71,7 @@ def heavy_edges(
     order = nearby_at_random(n, LARGE_NODES, rng)
     leader, size = np.empty((2, n), dtype=np.int32)
     # One division per node here, instead of two per edge in the kernel.
-    inverse = 1.0 / problem.node_weights
+    inverse = 1.0 / np.maximum(problem.node_weights, np.finfo(np.float64).tiny)
     gather(
         problem.arrays, inverse, parts, order, most_nodes, max_weight, (leader, size, np.empty(n))
     )
