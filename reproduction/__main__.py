@@ -94,8 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, OSError, ImportError, MemoryError) as error:
         if is_debugged:
             traceback.print_exc()
-        missing = isinstance(error, ModuleNotFoundError)
-        _log(f"{error or type(error).__name__}{f'; {INSTALL} installs it.' if missing else ''}")
+        message = str(error) or type(error).__name__
+        if isinstance(error, ModuleNotFoundError):
+            message += f"; {INSTALL} installs it."
+        _log(message)
         _discard_output()
         return ERROR
 
