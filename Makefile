@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu fuzz lint bench pages docs package
+.PHONY: help demo paper test test-slow test-gpu fuzz lint bench pages docs package
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -17,9 +17,16 @@ help:  ## list the targets
 demo: .venv/.plot  ## set up, then compare every method on real data (tables and a picture)
 	$(BIN)/python examples/compare_methods.py
 
+paper: .venv/.paper  ## set up, then reproduce the paper in small into out/paper, with a report
+	$(BIN)/python -m reproduction run --quick --out out/paper
+	$(BIN)/python -m reproduction report --out out/paper
+
 # One thread of BLAS for every worker: more of them would wait for each other.
-test: .venv/.test  ## set up, then run the tests
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
+test: .venv/.test  ## set up, then run the tests, but for the slow ones
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto -m "not slow"
+
+test-slow: .venv/.test  ## set up, then run the slow tests
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto -m slow
 
 test-gpu:  ## run the tests that need a GPU with the PYTHON=python3 that has PyTorch, and record them
 	PYTHONPATH=src $(PYTHON) -m tests.gpu_record
@@ -37,7 +44,7 @@ bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benc
 	$(BIN)/python -m benchmarks
 
 pages: .venv/.docs  ## write docs/results.md from the records beside it, and sources, names and figures into the other pages
-	$(BIN)/leastcut paper report --out docs/results --markdown docs/results.md
+	$(BIN)/python -m reproduction report --out docs/results --markdown docs/results.md
 	$(BIN)/python docs/from_the_source.py
 	for picture in docs/draw_*.py; do $(BIN)/python $$picture || exit 1; done
 

@@ -13,7 +13,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from leastcut.paper.runs.records import environment
+from reproduction.runs.records import environment
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))

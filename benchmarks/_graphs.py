@@ -1,6 +1,6 @@
 """Graphs that the partition benchmarks run on; those that need files are left out without them.
 
-The paper's datasets are those that ``leastcut.datasets`` finds. The 70,000 images of
+The paper's datasets are those that ``reproduction.datasets`` finds. The 70,000 images of
 Fashion-MNIST come from the Debian package ``dataset-fashion-mnist``; their neighbours take minutes,
 so the graph is kept in LEASTCUT_CACHE (default ~/.cache/leastcut).
 """
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 import leastcut
+from reproduction import datasets
 
 IMAGES = Path("/usr/share/datasets/fashion-mnist")
 PAPER_CLUSTERS = {
@@ -29,7 +30,7 @@ def paper_graphs(names: list[str] | None = None) -> Iterator[tuple[str, sp.csr_a
     """Yield the paper's graphs, by its own protocol, with their numbers of clusters."""
     for name in names or PAPER_CLUSTERS:
         try:
-            X = leastcut.datasets.load(name, download=False).X
+            X = datasets.load(name, download=False).X
         except FileNotFoundError:
             continue
         graph = leastcut.adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)

@@ -1,10 +1,10 @@
 """Certificates: what is proven of the best cuts known, and how long that takes.
 
 The paper's sets of up to 2,310 samples, if they are at hand, some of scikit-learn's, and small
-graphs; both cuts. ``leastcut paper run --table certificates`` has the paper's larger sets too. The
-start is a thorough search, whose time is not counted. LEASTCUT_SECONDS is the limit for each, 120
-by default. Every row has the gap of Σλ and that of the certificate, the seconds until the gap was
-first below 5%, 1%, 0.1% and 1e-6, and the course of bound and value.
+graphs; both cuts. ``python -m reproduction run --table certificates`` has the paper's larger sets
+too. The start is a thorough search, whose time is not counted. LEASTCUT_SECONDS is the limit for
+each, 120 by default. Every row has the gap of Σλ and that of the certificate, the seconds until the
+gap was first below 5%, 1%, 0.1% and 1e-6, and the course of bound and value.
 """
 
 from __future__ import annotations

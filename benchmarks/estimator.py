@@ -24,6 +24,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 import leastcut
+import reproduction.datasets
 
 IMPORTS = {"leastcut": "leastcut", "scikit-learn": "sklearn.cluster"}
 
@@ -71,7 +72,7 @@ def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         return {name: found[name] for name in ("wine", "moons")}
     for name in ("usps", "fashion"):
         with suppress(FileNotFoundError):
-            loaded = leastcut.datasets.load(name, download=False)
+            loaded = reproduction.datasets.load(name, download=False)
             found[name] = (loaded.X / loaded.X.max(), loaded.y)
     return found
 

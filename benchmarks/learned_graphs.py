@@ -25,7 +25,7 @@ from sklearn.preprocessing import scale
 
 import leastcut
 from benchmarks._published_can import published_can
-from leastcut import datasets
+from reproduction import datasets
 
 SETS = ("coil20", "umist", "usps", "jaffe", "yale", "orl", "msra", "glass", "segment")
 BUNDLED = ("digits", "iris", "wine", "breast_cancer")

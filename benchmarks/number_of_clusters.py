@@ -35,6 +35,7 @@ from leastcut.cuts import as_problem
 from leastcut.partitioning.auto_number import ROUGH
 from leastcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
 from leastcut.relaxation.relax import relax_problem
+from reproduction import datasets
 
 MOST = 20
 """Numbers from 1, or from 2 for peers that know no other, to this one are considered."""
@@ -212,7 +213,7 @@ def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
         return found[:1]
     for name, number in PAPER_CLUSTERS.items():
         try:
-            X = leastcut.datasets.load(name, download=False).X
+            X = datasets.load(name, download=False).X
         except FileNotFoundError:
             continue
         # Forty people of ten photographs each are more clusters than are asked for here.

@@ -23,6 +23,7 @@ from sklearn.cluster import KMeans
 
 import leastcut
 from benchmarks._image_views import VIEWS
+from reproduction import datasets
 
 SETS: dict[str, tuple[str, str, str]] = {
     "digits": ("pixels", "Fourier", "Zernike"),
@@ -46,7 +47,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows = {}
     for name in QUICK if quick else SETS:
         try:
-            found = leastcut.datasets.load(name, download=False)
+            found = datasets.load(name, download=False)
         except FileNotFoundError:
             print(f"{name} is not at hand", flush=True)
             continue

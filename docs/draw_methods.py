@@ -1,7 +1,7 @@
 """Draw how far methods are above the smallest cut, and renew the table of ``choosing.md``.
 
-Reads the tables that ``leastcut paper report`` writes into ``docs/results``. The figure goes to
-``docs/choosing.svg``, and the table behind ``<!-- methods -->`` into ``choosing.md``.
+Reads the tables that ``python -m reproduction report`` writes into ``docs/results``. Writes the
+figure ``docs/choosing.svg``, and the table behind ``<!-- methods -->`` in ``choosing.md``.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "What callbacks hear": ("Progress", "ProofProgress", "PathProgress"),
     "Names to choose from": ("AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS"),
-    "Modules": ("dask", "datasets", "plot", "scanpy"),
+    "Modules": ("dask", "plot", "scanpy"),
 }
 """Headings, and the public names under each; those that a version does not have are left out."""
 

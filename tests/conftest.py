@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from leastcut import datasets
 from leastcut.cuts import Problem
 from leastcut.graph import Graph
+from reproduction import datasets
 
 settings.register_profile("leastcut", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("leastcut")

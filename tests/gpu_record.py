@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from leastcut.affinity.neighbors.devices import missing_gpu
-from leastcut.paper.runs.records import environment
+from reproduction.runs.records import environment
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "gpu_tests.json"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from fractions import Fraction
-from importlib.resources import files
 from itertools import product
 from math import factorial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import graphs, load_dataset
+from conftest import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_spans import SMALLEST, Rational, wide_problems
@@ -168,16 +166,6 @@ def test_the_papers_example():
     best = leastcut.exact_partition(PAPER_EXAMPLE, 2, cut="ratio")
     assert best.labels.tolist() == [0, 1, 1, 0]
     assert best.cut_value == pytest.approx(1.3)
-
-
-@pytest.mark.parametrize("n", [11, 12, 13, 14, 15])
-@pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_the_papers_enumerated_optima(n, cut):
-    X, _ = load_dataset("usps")
-    S = leastcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
-    printed = json.loads(files("leastcut.paper.data").joinpath("printed.json").read_text())
-    value = leastcut.exact_partition(S, 2, cut).cut_value
-    assert round(value, 4) == printed["tiny_objective"][f"n={n}"][cut]["OPT"]
 
 
 @pytest.mark.parametrize("c", [1, 2, 3])

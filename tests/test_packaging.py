@@ -21,10 +21,10 @@ RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "torch": "pytorch"}
 """Packages whose names differ there."""
 
-NOT_FOR_USERS = {"docs", "bench", "test"}
-"""Extras for those who work on the package."""
+NOT_FOR_USERS = {"docs", "bench", "test", "paper"}
+"""Extras for work in the repository."""
 
-SUFFIXES = {".py", ".pyi", ".typed", ".html", ".css", ".md", ".json", ".js", ".svg"}
+SUFFIXES = {".py", ".pyi", ".typed", ".html", ".css"}
 """Kinds of files that a package may have: no data, no caches."""
 
 
@@ -65,6 +65,13 @@ def test_the_wheel_has_the_package_and_nothing_else(built):
     assert package == sources()
     assert "leastcut/py.typed" in package
     assert {Path(name).suffix for name in package} <= SUFFIXES
+
+
+def test_the_reproduction_of_the_paper_is_in_the_repository_only(built):
+    in_wheel, in_archive, _ = built
+    assert (ROOT / "reproduction" / "__main__.py").exists()
+    assert not any("reproduction" in name for name in (*in_wheel, *in_archive))
+    assert not any("paper" in name for name in (*in_wheel, *in_archive))
 
 
 def test_the_source_archive_builds_the_same_and_has_no_records(built):

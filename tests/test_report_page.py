@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from dataclasses import replace
 from html import unescape
+from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
-from test_paper_page import CHROMIUM, COLOR, TELEPHONE, Outline
 
 import leastcut
-from leastcut.page_design.palette import PALETTE
+from leastcut.page_design.numbers import number_text
+from leastcut.page_design.palette import PALETTE, luminance
 from leastcut.plot.clusters import clusters_of
 from leastcut.report.contents import sentences
 from leastcut.report.drawings import COLORS
@@ -25,6 +30,34 @@ from leastcut.report.page import Answer, report_html
 pytest.importorskip("jinja2")
 
 COMMAND = "leastcut cluster 'a & b.csv' -k 3 --report out.html"
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+TEMPLATES = Path(leastcut.__file__).parent / "report" / "templates"
+COLOR = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
+TELEPHONE = 390
+VOID = {"meta", "br", "hr", "img", "input", "link", "source"}
+
+
+class Outline(HTMLParser):
+    """The tags of a page with their attributes, all opened and closed in order."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.open = [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes), tuple(self.open)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes), tuple(self.open)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +108,63 @@ def cells_of(html, name):
     return [
         [text_of(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows
     ]
+
+
+# -- colors and numbers
+
+
+def contrast(one, other):
+    """The contrast of two colors as WCAG 2 defines it."""
+    parts = ([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)] for color in (one, other))
+    low, high = sorted(luminance(*part) for part in parts)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("screen", [0, 1], ids=["light", "dark"])
+def test_text_and_lines_stand_out_from_what_is_behind_them(screen):
+    color = {name: pair[screen] for name, pair in PALETTE.items()}
+    for text in ("ink", "soft", "blue", "orange", "teal"):
+        assert contrast(color[text], color["page"]) >= 4.5, text
+    assert contrast(color["ink"], color["near"]) >= 4.5
+    assert contrast(color["rule"], color["page"]) >= 3.0
+
+
+def test_the_palette_is_the_only_place_with_colors():
+    colors = [color for pair in PALETTE.values() for color in pair]
+    assert len(colors) == len(set(colors))
+    for path in TEMPLATES.iterdir():
+        assert not COLOR.findall(path.read_text(encoding="utf-8")), path.name
+
+
+NUMBER = r"−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,6})?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
+
+
+@given(st.floats(-1e307, 1e307))
+def test_a_number_of_any_size_is_short_and_near_itself(value):
+    text = number_text(value)
+    assert re.fullmatch(NUMBER, text)
+    assert len(text.lstrip("−")) <= 13
+    digits, _, tens = text.replace("−", "-").replace(",", "").partition(" × 10")
+    exponent = tens.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or "0"
+    # half a unit of the third digit, or of the third decimal
+    assert float(f"{digits}e{exponent}") == pytest.approx(value, rel=0.00501, abs=0.000501)
+    assert number_text(-value).lstrip("−") == text.lstrip("−")
+
+
+def test_every_class_of_the_page_has_rules(html):
+    style = html[html.index("<style>") : html.index("</style>")]
+    classes = {
+        name
+        for _, attributes, inside in Outline(html).tags
+        if "svg" not in inside
+        for name in attributes.get("class", "").split()
+    }
+    assert classes
+    for name in classes:
+        assert re.search(rf"\.{name}\b", style), name
+    # and the page has every class that a rule is for
+    for name in set(re.findall(r"\.([a-z]+)\b(?=[^{}]*{)", style)):
+        assert name in classes, name
 
 
 # -- structure

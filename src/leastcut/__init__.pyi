@@ -1,5 +1,4 @@
 from . import dask as dask
-from . import datasets as datasets
 from . import plot as plot
 from . import scanpy as scanpy
 from .affinity import AFFINITIES as AFFINITIES

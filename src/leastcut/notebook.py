@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 MOST_BARS = 20
-"""Clusters, classes or eigenvalues that are shown one by one."""
+"""Clusters or eigenvalues that are shown one by one."""
 
 MOST_ROWS = 40
 """Rows of a table that are shown."""
@@ -132,18 +132,6 @@ def relaxation_html(relaxation: Any) -> str:
     title = f"{_count(relaxation.n_clusters, 'eigenpair')} of {nodes}"
     names = [f"λ{number}" for number in range(1, values.size + 1)]
     return _page("Relaxation", title, _facts(facts), _bars("", "eigenvalue", names, values))
-
-
-def dataset_html(data: Any) -> str:
-    """Return a dataset: its shape, the range of its numbers, and the sizes of its classes."""
-    n_samples, n_features = data.X.shape
-    facts = {"features": f"{n_features:,}"}
-    if data.X.size:
-        facts["values"] = f"{_number(data.X.min())} to {_number(data.X.max())}"
-    names, sizes = _sizes(data.y)
-    title = f"{data.name}: {_count(n_samples, 'sample')} in {_count(len(sizes), 'class', 'es')}"
-    bars = _bars("class", "samples", names, sizes)
-    return _page("Dataset", title, _facts(facts), bars)
 
 
 def columns_html(columns: Any) -> str:
@@ -265,5 +253,5 @@ def _percent(part: float) -> str:
     return f"{100.0 * part:.1f}%" if math.isfinite(part) else "–"
 
 
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

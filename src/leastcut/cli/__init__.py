@@ -1,4 +1,4 @@
-"""The command line: ``leastcut cluster``, ``compare``, ``cut``, ``certify``, ``info``, ``paper``.
+"""The command line: ``leastcut cluster``, ``compare``, ``cut``, ``certify`` and ``info``.
 
 Commands import what they need when they run, so that ``--help`` and a mistyped name are answered
 at once. Parsing and working are apart: typer makes of the arguments a call, which is then made
@@ -32,11 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     """Parse the arguments and do what they ask for."""
-    # the paper's commands have a parser of their own, and do without typer
-    if given[:1] == ["paper"]:
-        from leastcut.cli.paper import paper
-
-        return paper(given[1:])
     from leastcut.optional_packages import needed_for
 
     with needed_for("These commands", "typer", "cli"):

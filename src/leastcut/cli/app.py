@@ -395,17 +395,3 @@ def info(json: Json = False) -> Work:
     from leastcut.cli.information import run
 
     return partial(run, json)
-
-
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    }
-)
-def paper(context: typer.Context) -> Work:
-    """Reproduce the paper's tables and figures."""
-    from leastcut.cli.paper import paper as run
-
-    return partial(run, context.args)

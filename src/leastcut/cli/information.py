@@ -25,7 +25,6 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "image": ("superpixels", ("scikit-image",)),
     "amg": ("a further eigensolver", ("pyamg",)),
     "gpu": ("neighbours on a GPU", ("torch",)),
-    "paper": ("the paper, reproduced", ("matplotlib", "jinja2", "pandas", "tqdm")),
 }
 """The optional parts: what they are for, and the packages that they need."""
 
@@ -41,7 +40,6 @@ def run(json: bool) -> int:
     show(", ".join(others))
     show(f"Threads: {found['threads']} cores may be used")
     show(f"Compiled code is kept in: {found['code_cache']}")
-    show(f"Datasets are kept in: {found['data_cache']}")
     show(f"Device: {found['device']}")
     show("")
     rows = []
@@ -57,7 +55,6 @@ def run(json: bool) -> int:
 def information() -> dict[str, Any]:
     """Return all of it."""
     import leastcut
-    from leastcut.paper.data.datasets import cache_folder
     from leastcut.threads import available_cores
 
     return {
@@ -69,7 +66,6 @@ def information() -> dict[str, Any]:
         "platform": platform.platform(),
         "threads": available_cores(),
         "code_cache": _code_cache(),
-        "data_cache": str(cache_folder()),
         "device": _device(),
         "parts": {
             name: {

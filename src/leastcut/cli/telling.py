@@ -1,7 +1,7 @@
 """What the command line says of its work: lines on the standard error, and the exit status.
 
 - 0: done.
-- 1: nothing came of it: nothing to run, no records for what is asked for, or runs that failed.
+- 1: the output was closed before everything was written to it.
 - 2: what a user can mend: an unknown name, a file that cannot be read or written.
 - 130: Ctrl-C.
 """
@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-NOTHING = 1
-"""The status where nothing came of it."""
+CLOSED = 1
+"""The status if the output was closed by its reader."""
 
 MENDABLE = 2
 """The status of what a user can mend."""
@@ -69,12 +69,6 @@ def noted(notes: list[str]) -> Iterator[Callable[[str], None]]:
         yield note
 
 
-def nothing(what: str) -> int:
-    """Say that nothing came of it, and return the status for that."""
-    tell(what)
-    return NOTHING
-
-
 def guarded(work: Callable[[], int], debug: bool = False) -> int:
     """Do some work and return its status; what goes wrong is told in a line.
 
@@ -92,7 +86,7 @@ def guarded(work: Callable[[], int], debug: bool = False) -> int:
         sys.stdout.flush()  # a disk that is full is noticed here, where it can be told
     except BrokenPipeError:
         _let_go_of_output()
-        return NOTHING
+        return CLOSED
     except Exception as error:
         # mostly what a user can mend: told in a line, without the trace
         if debug:

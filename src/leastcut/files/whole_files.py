@@ -44,9 +44,3 @@ def written_whole(path: Path) -> Iterator[Path]:
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    with written_whole(path) as file:
-        file.write_text(text, encoding="utf-8")

@@ -1,11 +1,8 @@
-"""How pages and pictures look: colours, letters, numbers as text, and the sheet of styles.
+"""The style of figures and of the report: colors, numbers as text, and SVG inside a page.
 
-==============  ==========================================================================
-``palette``     colours by name, for light and dark, and those of clusters, with their signs
-``numbers``     numbers of any size as short text
-``figures``     how figures on a page are set, and SVG that stands inside a page
-``templating``  templates of pages, with the sheet of styles that they share
-==============  ==========================================================================
-
-The paper's page and the report of an answer both take their looks from here.
+===========  ===============================================================================
+``palette``  colors by name, for light and dark screens, and colors and markers of clusters
+``numbers``  numbers of any size as short text
+``figures``  the style of figures on a page, and SVG inside a page
+===========  ===============================================================================
 """

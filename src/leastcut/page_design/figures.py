@@ -64,9 +64,7 @@ NOT_IN_A_PAGE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOT
 """What a drawing has to say about itself as a file, and its rules, which are the page's."""
 
 
-def inline_svg(
-    svg: str, name: str, title: str, palette: Mapping[str, tuple[str, str]] = PALETTE
-) -> str:
+def inline_svg(svg: str, name: str, title: str, palette: Mapping[str, tuple[str, str]]) -> str:
     """Return SVG to stand inside a page, in the page's colours.
 
     Parameters
@@ -77,7 +75,7 @@ def inline_svg(
         No other drawing of the page has it.
     title : str
         What is to be seen, for who does not see it.
-    palette : mapping of str to pairs of str, default=PALETTE
+    palette : mapping of str to pairs of str
         The colours that change with the page, as the page's rules call them.
 
     Returns

@@ -11,13 +11,11 @@ PALETTE = {
     "blue": ("#1c5fa8", "#82b7f2"),
     "orange": ("#ad480e", "#f2a46c"),
     "teal": ("#19706c", "#62c4bc"),
-    "same": ("#e0f1ee", "#14352f"),
     "near": ("#f1f3f5", "#212930"),
     "better": ("#dbe9fb", "#17324f"),
-    "worse": ("#fde7d5", "#4a2b12"),
 }
-"""The colours of pages and figures by name: on a light screen, and on a dark one. Verdicts are
-backgrounds. Blue, orange and teal are told apart by the colour-blind, and differ in shape too."""
+"""The colors of pages and figures by name, for light and dark screens. Blue, orange and teal can be
+distinguished with color blindness, and have different markers too."""
 
 CLUSTER_COLORS = {
     "cluster-0": ("#333fa4", "#2776bd"),
@@ -35,11 +33,8 @@ CLUSTER_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 """The signs of clusters, in turn: one more than there are colours, so that cluster 7 differs from
 cluster 0 in its sign, and 56 clusters differ from one another."""
 
-LIGHT = {name: light for name, (light, _) in PALETTE.items()}
-"""The colours in which figures are drawn; a page puts its own in their place."""
-
-PAGE, INK, SOFT, RULE = (LIGHT[name] for name in ("page", "ink", "soft", "rule"))
-BLUE, ORANGE, TEAL = (LIGHT[name] for name in ("blue", "orange", "teal"))
+INK, SOFT = (PALETTE[name][0] for name in ("ink", "soft"))
+BLUE, ORANGE, TEAL = (PALETTE[name][0] for name in ("blue", "orange", "teal"))
 
 
 def luminance(red: float, green: float, blue: float) -> float:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from leastcut.page_design.templating import template
+from leastcut.optional_packages import needed_for
 from leastcut.plot.clusters import clusters_of
 from leastcut.report import drawings
 from leastcut.report.answer import Answer
 from leastcut.report.contents import cluster_rows, method_rows, sentences, settings
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 __all__ = ["Answer", "report_html"]
 
@@ -37,7 +40,7 @@ def report_html(answer: Answer) -> str:
     >>> "4 nodes in 2 clusters: each of 2 nodes." in page
     True
     """
-    page = template("leastcut.report", "report.html", drawings.EXTRA)
+    page = _template()
     clusters = clusters_of(answer.found, answer.graph, answer.cut)
     names = answer.names if answer.names is not None else clusters.node_names
     clusters = replace(clusters, node_names=names)
@@ -63,3 +66,19 @@ def report_html(answer: Answer) -> str:
         "settings": settings(answer, clusters),
     }
     return page.render(**parts)
+
+
+def _template() -> Template:
+    """Return the template of the page, which escapes HTML and raises for unknown names."""
+    with needed_for("Pages", "jinja2", drawings.EXTRA):
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("leastcut.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("report.html")

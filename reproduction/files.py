@@ -1,0 +1,32 @@
+"""Write files completely or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Return a context with a temporary file that replaces ``path`` when the block ends.
+
+    A terminal or a pipe cannot be replaced, and is written to directly.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    # in the same folder, as a file cannot be moved to another disk in one step
+    with TemporaryDirectory(dir=target.parent, prefix=f".{target.stem}.") as folder:
+        part = Path(folder) / target.name
+        yield part
+        os.replace(part, target)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8, completely or not at all."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")

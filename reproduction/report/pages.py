@@ -1,0 +1,186 @@
+"""The two pages with all tables and figures: one HTML file, and Markdown with files next to it.
+
+Their layout is in ``templates``. Needs jinja2.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from reproduction.datasets import ENVIRONMENT
+from reproduction.files import write_text
+from reproduction.report.contents import Contents, contents
+from reproduction.report.drawing import PALETTE, inline_panels, save
+from reproduction.report.formats import (
+    FORMATS,
+    MARKS,
+    escaped,
+    markdown,
+    shown,
+    shown_paper,
+    shown_range,
+)
+from reproduction.report.summary import ABBREVIATIONS, REFERENCE
+from reproduction.report.table import Entry, Table
+from reproduction.runs.records import Record
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+ENDINGS = {"csv": "csv", "latex": "tex"}
+"""The formats of the tables in files, and the suffixes of these."""
+
+
+def _template(name: str) -> Template:
+    """Return a template that escapes HTML and raises for unknown names."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(name)
+
+
+@dataclass(frozen=True)
+class ShownEntry:
+    """The texts of an entry on the page.
+
+    ``verdict`` determines color and mark; ``seeds`` is the range over the seeds if they differ;
+    ``change`` is ours relative to the paper's for the verdicts "better" and "worse".
+    """
+
+    ours: str
+    is_best: bool
+    verdict: str
+    seeds: str
+    paper: str
+    change: str
+
+
+@dataclass(frozen=True)
+class ShownBlock:
+    """The texts of a section of a table on the page."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, list[ShownEntry]]]
+
+
+def write_html(records: list[Record], path: Path, content: Contents | None = None) -> None:
+    """Write the HTML page, which needs no other file.
+
+    Parameters
+    ----------
+    records : list of records
+    path : Path
+        The page; its folder is created if it does not exist.
+    content : Contents, optional
+        The contents of the records, if they are known.
+    """
+    page = _template("page.html")
+    content = content or contents(records)
+    html = page.render(
+        reference=REFERENCE,
+        abbreviations=ABBREVIATIONS,
+        palette=PALETTE,
+        marks=MARKS,
+        page=content,
+        blocks={item.table.name: _blocks(item.table) for item in content.items if item.table},
+        drawings={
+            item.figure.name: inline_panels(item.figure, records)
+            for item in content.items
+            if item.figure
+        },
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, html)
+
+
+def _blocks(table: Table) -> list[ShownBlock]:
+    """Return the sections of a table with rows."""
+    return [
+        ShownBlock(
+            section.title,
+            section.heads,
+            [
+                (
+                    label,
+                    [
+                        _entry(table, entry, best)
+                        for entry, best in zip(row, table.best_of(section, row), strict=True)
+                    ],
+                )
+                for label, row in section.rows
+            ],
+        )
+        for section in table.sections
+        if section.rows
+    ]
+
+
+def _entry(table: Table, entry: Entry, best: bool) -> ShownEntry:
+    verdict = entry.verdict(larger_is_better=table.best == "large")
+    change = ""
+    if verdict in ("better", "worse") and entry.difference is not None:
+        change = f"{entry.difference:+.0%}".replace("-", "−")
+    return ShownEntry(
+        shown(entry, table.digits),
+        best,
+        verdict,
+        shown_range(entry, table.digits),
+        shown_paper(entry, table.digits),
+        change,
+    )
+
+
+def write_markdown(
+    records: list[Record], path: Path, folder: Path, content: Contents | None = None
+) -> None:
+    """Write the Markdown page, and its tables and figures next to the records.
+
+    Parameters
+    ----------
+    records : list of records
+    path : Path
+        The page.
+    folder : Path
+        The folder of the records, also for tables (CSV, LaTeX) and figures (PNG, SVG).
+    content : Contents, optional
+        The contents of the records, if they are known.
+    """
+    page = _template("page.md")
+    content = content or contents(records)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for item in content.items:
+        if item.figure is not None:
+            save(item.figure, records, folder)
+        if item.table is not None:
+            for kind, ending in ENDINGS.items():
+                text = FORMATS[kind](item.table) + "\n"
+                write_text(folder / f"{item.table.name}.{ending}", text)
+    text = page.render(
+        reference=REFERENCE,
+        abbreviations=ABBREVIATIONS,
+        page=content,
+        marks=MARKS,
+        markdown=markdown,
+        escaped=escaped,
+        # from the page to the files, with / on every system
+        beside=quote(Path(os.path.relpath(folder, path.parent)).as_posix()),
+        environment=ENVIRONMENT,
+        # quoted for a shell
+        folder=shlex.quote(str(folder)),
+        path=shlex.quote(str(path)),
+    )
+    write_text(path, text)

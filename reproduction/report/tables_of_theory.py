@@ -1,0 +1,233 @@
+"""Tables of proofs: certified bounds, and the paper's theorems and gradient term, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reproduction.data import printed
+from reproduction.report.certified import (
+    PROVEN,
+    certificates,
+    gap,
+    is_proven,
+    values_printed,
+)
+from reproduction.report.formats import number_text
+from reproduction.report.selection import in_order, select, theorem_records
+from reproduction.report.table import Entry, Row, Section, Table
+from reproduction.runs.experiments import IMPLICATION
+from reproduction.runs.methods import RELAXED, Column
+from reproduction.runs.records import Record
+
+DIGITS = 6
+"""Decimals of certificates, as the cuts of MSRA and SEGMENT are a few thousandths."""
+
+
+def certified(records: list[Record]) -> Table:
+    """Return OPT_r, the certified bound and the cut of leastcut for every certificate."""
+    heads = (
+        RELAXED.label,
+        "certified bound",
+        "our cut",
+        "gap",
+        "optimal",
+        "smallest printed",
+        "seconds",
+    )
+    listed = certificates(records)
+    sections = tuple(
+        Section(title, heads, tuple(_proof(record) for record in listed if record["cut"] == cut))
+        for cut, title in printed.CUT_TITLES.items()
+    )
+    notes = (
+        "No labels on the same graph have a cut value below the certified bound, whatever method "
+        "makes them. The gap is how far our cut may be above the optimum, as a part of it; below "
+        f"{PROVEN:.4%} our cut is proven to be the optimum. Seconds are those of the proof.",
+    )
+    return Table(
+        "certificates",
+        "How small the cut can be, proven",
+        sections,
+        short="Certificates",
+        notes=notes,
+        digits=DIGITS,
+    )
+
+
+def _proof(record: Record) -> Row:
+    numbers = tuple(Entry((float(record[name]),)) for name in ("relaxed", "bound", "value"))
+    seconds = float(record["seconds"])
+    values = [value for _, _, value in values_printed(record)]
+    return printed.row_label(record["dataset"]), (
+        *numbers,
+        Entry((gap(record),), text=f"{gap(record):.4%}"),
+        Entry(text="proven" if is_proven(record) else "open"),
+        Entry(text=f"{min(values):.{printed.DIGITS}f}" if values else None),
+        Entry((seconds,), text=number_text(seconds)),
+    )
+
+
+def theorem1(records: list[Record]) -> Table:
+    """Return the losses of k-means and rotation, and both limits of their ratio."""
+    heads = (
+        "J_km",
+        "J_ISR",
+        "J_ISR / J_km",
+        "our limit",
+        "the paper's limit",
+        "largest singular value",
+    )
+    fields = ("j_kmeans", "j_isr", "value", "our_limit", "limit", "sigma")
+    sections = []
+    for method, of in (("kmeans", "k-means"), ("improved_rotation", "improved rotation")):
+        listed = select(records, "theorems", Column("", "theorem 1", {"labels": method}))
+        rows = tuple(
+            (
+                printed.row_label(record["dataset"]),
+                tuple(Entry((float(record[name]),)) for name in fields),
+            )
+            for record in in_order(listed)
+        )
+        sections.append(Section(f"Partition by {of}", heads, rows))
+    notes = (
+        "Theorem 1 says that the ratio lies between 1 and (1 + √ε)², which is at most 4; 1 + ε is "
+        "a limit too, and at most 2. Ratio Cut; the best of 10 starts by the method's own loss.",
+    )
+    return Table("theorem1", "Theorem 1, measured", tuple(sections), short="Theorem 1", notes=notes)
+
+
+def corollary1(records: list[Record]) -> Table:
+    """Return the number of pairs of partitions that meet the condition of Corollary 1."""
+    heads = ("partitions", "pairs", "condition met", "met, our limit", "broken", "order swapped")
+    names = ("different", "pairs", "met", "met_ours", "broken", "swapped")
+    rows = tuple(
+        (
+            printed.row_label(record["dataset"]),
+            tuple(Entry((float(record[name]),), text=f"{record[name]:,}") for name in names),
+        )
+        for record in in_order(theorem_records(records, "corollary 1"))
+    )
+    notes = (
+        "Different partitions by single starts of k-means and ISR, Ratio Cut, in ordered pairs. "
+        "The condition is that J_km of the first, times the limit of Theorem 1 for it, is at most "
+        "J_km of the second; broken would be a larger J_ISR of the first. Swapped are pairs of "
+        "which the first has the smaller J_km and the larger J_ISR.",
+    )
+    section = Section(printed.CUT_TITLES["ratio"], heads, rows)
+    title = "Corollary 1, counted"
+    return Table("corollary1", title, (section,), short="Corollary 1", notes=notes)
+
+
+def theorem2(records: list[Record]) -> Table:
+    """Return both sides of the inequality of Theorem 2, and the trivial limit."""
+    heads = ("ρ²(Δ*)", "ρ²(Δ†)", "λmax/λmin", "O(1)", "right side", "right / left", "2c")
+    fields = ("rho2_best", "rho2_closest", "ratio", "constant", "limit", "value", "trivial")
+    sections = _by_cut(theorem_records(records, "theorem 2"), heads, fields)
+    notes = (
+        "Theorem 2 says ρ²(Δ*) ≤ (λmax/λmin) ρ²(Δ†) + O(1), and its proof that the O(1) is "
+        "2 Σλ/λmin. For every partition ρ²(Δ) ≤ 2c. The optimum G* is stood in for by the best "
+        "partition known (partition), the closest G† by the best of 10 starts of ISR.",
+    )
+    return Table("theorem2", "Theorem 2, measured", sections, short="Theorem 2", notes=notes)
+
+
+def _by_cut(
+    listed: list[Record], heads: Iterable[str], fields: Iterable[str]
+) -> tuple[Section, ...]:
+    """Return a block per cut with a row per record and a column per field.
+
+    The numbers range over many orders of magnitude, and are shown with significant digits.
+    """
+    return tuple(
+        Section(
+            title,
+            tuple(heads),
+            tuple(
+                (
+                    printed.row_label(record["dataset"]),
+                    tuple(
+                        Entry((float(record[name]),), text=number_text(float(record[name])))
+                        for name in fields
+                    ),
+                )
+                for record in in_order(record for record in listed if record["cut"] == cut)
+            ),
+        )
+        for cut, title in printed.CUT_TITLES.items()
+    )
+
+
+HEADS = {
+    "lambda_c": "λc",
+    "distance": "distance²",
+    "inner": "gradient term",
+    "share": "its share",
+    "second": "second order",
+    "distance_best": "distance², best",
+    "inner_best": "gradient term, best",
+    "share_best": "its share, best",
+    "second_best": "second order, best",
+}
+"""The fields of a record of the gradient term, and the heads of their columns."""
+
+
+def gradient(records: list[Record]) -> Table:
+    """Return the gradient term of the closest and of the best partition of every cell."""
+    sections = _by_cut(theorem_records(records, "gradient"), HEADS.values(), HEADS)
+    notes = (
+        "The cut value is OPT_r + the gradient term ⟨Δ, ∇⟩ + the second order ⟨Δ, A Δ⟩, of which "
+        "the paper's criterion keeps the former. Its share is |⟨Δ, ∇⟩| / (λc ‖Δ‖²), at most 1. For "
+        "the closest partition (the best of 10 starts of ISR) and the best known (partition).",
+    )
+    title = "The gradient term, measured"
+    return Table("gradient", title, sections, short="Gradient term", notes=notes)
+
+
+def implication(records: list[Record]) -> Table:
+    """Return how often the smaller gradient term has the larger cut, on random graphs."""
+    heads = (
+        "graphs",
+        "pairs",
+        "fails",
+        "pairs, nearest tenth",
+        "fails, nearest tenth",
+        "pairs, both smaller",
+        "fails, both smaller",
+    )
+    rows = tuple(
+        (f"{_n_nodes(record)} nodes", _counts(record))
+        for record in sorted(select(records, IMPLICATION), key=_n_nodes)
+    )
+    notes = (
+        "Every pair of partitions of a random graph (complete, weights uniform on [0, 1], Ratio "
+        "Cut) whose distances ‖Δ‖ differ by less than 1%, and whose gradient terms differ; it "
+        "fails where the smaller term has the larger cut. The same among the tenth of the "
+        "partitions that is nearest to the relaxed optimum; and there, pairs in which distance "
+        "and term are both smaller.",
+    )
+    return Table(
+        "implication",
+        "Does a smaller gradient term mean a smaller cut?",
+        (Section("Three clusters", heads, rows),),
+        short="The gradient's promise",
+        notes=notes,
+    )
+
+
+def _n_nodes(record: Record) -> int:
+    """Return the number of nodes of the random graphs of a record, as in "random:5"."""
+    return printed.split_name(record["dataset"])[1] or 0
+
+
+def _counts(record: Record) -> tuple[Entry, ...]:
+    entries = [
+        Entry((float(record["parameters"]["graphs"]),), text=str(record["parameters"]["graphs"]))
+    ]
+    for prefix in ("", "near_", "both_"):
+        pairs, fails = int(record[f"{prefix}pairs"]), int(record[f"{prefix}fails"])
+        share = fails / max(pairs, 1)
+        entries += [
+            Entry((float(pairs),), text=f"{pairs:,}"),
+            Entry((share,), text=f"{share:.1%}"),
+        ]
+    return tuple(entries)
