@@ -257,7 +257,8 @@ def failing_test(file: str, work: Path) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:randomly"]
     command += ["-k", LEFT_OUT, "-o", f"faulthandler_timeout={SECONDS_PER_TEST}"]
     command += ["-o", "faulthandler_exit_on_timeout=true"]
-    command += [f"tests/test_{name}.py" for name in TESTS[home].split()]
+    for name in TESTS[home].split():
+        command += map(str, (work / "tests").glob(f"*/test_{name}.py"))
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return None

@@ -42,7 +42,7 @@ def main() -> int:
 
     outcomes = Outcomes()
     files = [
-        str(ROOT / "tests" / name)
+        str(ROOT / "tests" / "integration" / name)
         for name in ("test_gpu.py", "test_gpu_search.py", "test_anchor_gpu.py")
     ]
     status = int(pytest.main(["-q", *files], plugins=[outcomes]))

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from reproduction import datasets
@@ -20,9 +19,6 @@ from reproduction.runs.experiments import EXPERIMENTS, Scope, cells
 from reproduction.runs.methods import METHODS, OPTIMUM, RELAXED
 from reproduction.runs.records import Store
 from reproduction.runs.running import run
-
-settings.register_profile("reproduction", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("reproduction")
 
 ROOT = Path(__file__).parents[2]
 """The root of the repository, in which commands run."""

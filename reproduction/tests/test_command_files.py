@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+from conftest import draws
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -321,7 +322,7 @@ EACH = one_of_each()
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_changed_field_is_read_or_refused(tmp_path, capsys, data):
     """Every table of records in which one field is missing or anything else; never a traceback."""
@@ -537,7 +538,7 @@ LETTERS = st.characters() | st.sampled_from("|`<>*_[]\\&~$#\n\r:1ab")
 NAMES = st.text(LETTERS, min_size=1, max_size=12)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES)
 def test_whatever_a_dataset_is_called_its_row_is_a_row(tmp_path, capsys, name):
     assume(name not in dataset_labels())  # these rows have the paper's numbers too

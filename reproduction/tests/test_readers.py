@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from conftest import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -188,7 +189,7 @@ def test_a_pickle_is_never_run(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from([".npz", ".csv"]),  # SciPy's reader of .mat files may crash
     place=st.integers(0, 10**6),

@@ -1,0 +1,149 @@
+"""Shared by the tests: how thorough they are, the paper's datasets, and random graphs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, assume, settings
+from hypothesis import strategies as st
+
+from leastcut.cuts import Problem
+from leastcut.graph import Graph
+from reproduction import datasets
+
+ROOT = Path(__file__).parent
+HERE = ROOT / "tests"
+
+THOROUGH = os.environ.get("LEASTCUT_TESTS") == "all"
+"""Whether properties are tried at all their draws: ``make test-all`` and CI say so."""
+
+
+def draws(count: int) -> int:
+    """Return how many examples a property is tried on: ``count``, or a fraction in quick runs."""
+    return count if THOROUGH else max(min(count, 5), count // 8)
+
+
+settings.register_profile(
+    "leastcut",
+    deadline=None,
+    max_examples=draws(40),
+    derandomize=True,
+    suppress_health_check=[HealthCheck.differing_executors],
+)
+settings.load_profile("leastcut")
+
+# A shell that starts a command in the background has it ignore SIGINT, and children inherit that.
+# With a handler of its own here, they start with the default.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+PAPER_DATASETS = ["jaffe", "umist", "orl", "yale", "coil20", "msra"]
+PAPER_DATASETS += ["wine", "glass", "segment", "usps", "fashion"]
+
+LEAST_HELD = 3
+"""Draws in which the premise of a property must hold, or its test fails."""
+
+_held: dict[str, int] = {}
+"""How often each premise of the test that is running has held."""
+
+
+def premise(holds: object, name: str = "") -> None:
+    """Reject a draw unless the premise of a property holds, and count those in which it does."""
+    key = name or "the premise"
+    _held.setdefault(key, 0)
+    assume(holds)
+    _held[key] += 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, Any, Any]:
+    """Fail a property test whose premises held too rarely."""
+    _held.clear()
+    outcome = yield
+    for name, count in _held.items():
+        assert count >= LEAST_HELD, f"{name} held in {count} draws only"
+    return outcome
+
+
+def pytest_runtest_teardown() -> None:
+    """Close what a test, or an example in a docstring, has left open to pyplot."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all but a few, evenly spread, of the parameter sets of a ``sampled`` test."""
+    sampled: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            sampled.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for some in sampled.values():
+        count = some[0].get_closest_marker("sampled").args[0]
+        kept = {len(some) * (2 * place + 1) // (2 * count) for place in range(count)}
+        for number, item in enumerate(some):
+            if number not in kept:
+                item.add_marker("slow")
+
+
+def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return X (scaled as the paper's protocol says) and y, or skip where the file is not."""
+    try:
+        found = datasets.load(name, download=False)
+    except FileNotFoundError:
+        pytest.skip(f"the paper's dataset {name!r} is not here; point LEASTCUT_DATA at its folder")
+    return found.X / found.X.max(), found.y
+
+
+@st.composite
+def graphs(draw, min_nodes: int = 2, max_nodes: int = 12, connected: bool = False):
+    """Draw a random symmetric graph without isolated nodes, as a dense array."""
+    n = draw(st.integers(min_nodes, max_nodes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    density = draw(st.sampled_from([0.2, 0.5, 1.0]))
+    weights = rng.random((n, n)) * (rng.random((n, n)) < density)
+    loops = draw(st.booleans())
+    weights = np.triu(weights, 0 if loops else 1)
+    if connected:
+        path = np.arange(n - 1)
+        weights[path, path + 1] += 0.05
+    else:
+        lonely = np.flatnonzero(~((weights + weights.T) > 0).any(axis=1))
+        weights[lonely, lonely] = 0.5
+    return np.triu(weights, 1).T + weights
+
+
+@pytest.fixture
+def blobs() -> tuple[np.ndarray, np.ndarray]:
+    """90 samples in the plane in three groups that nothing can miss, and their groups."""
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.7, random_state=0)
+
+
+def points_graph(n: int = 500, seed: int = 0) -> sp.csr_array:
+    """The neighbours of normally distributed points in the plane: one blob, no best partition."""
+    return knn_graph(np.random.default_rng(seed).normal(size=(n, 2)))
+
+
+def knn_graph(X: np.ndarray, n_neighbors: int = 10) -> sp.csr_array:
+    """A symmetric binary k-NN graph built by scikit-learn, as a user would bring one."""
+    from sklearn.neighbors import kneighbors_graph
+
+    directed = sp.csr_array(kneighbors_graph(X, n_neighbors))
+    return sp.csr_array(directed.maximum(directed.T))
+
+
+def ring(n):
+    """A ring with chords, each node with ten neighbours."""
+    near = np.concatenate([np.arange(-5, 0), np.arange(1, 6)])
+    indices = np.sort((np.arange(n)[:, None] + near) % n, axis=1).astype(np.int32)
+    graph = Graph(np.arange(0, 10 * n + 1, 10), indices.reshape(-1), np.ones(10 * n))
+    return Problem(graph, np.ones(n))

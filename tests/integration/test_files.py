@@ -1,0 +1,572 @@
+"""Files as other programs write them come back as they were; what is wrong is pointed at."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from conftest import draws, graphs, knn_graph
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+
+from leastcut.files import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
+from leastcut.files.label_files import read_labels
+from leastcut.files.loaded import Wanted
+from leastcut.files.reading import read
+
+IRIS = load_iris()
+IRIS_NAMES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
+SPECIES = IRIS.target_names[IRIS.target]
+GRAPH = knn_graph(IRIS.data)
+WITH_FILES = settings(
+    max_examples=draws(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def written(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def iris_csv(delimiter=",", header=True, species=True):
+    lines = [delimiter.join([*IRIS_NAMES, "species"][: 5 if species else 4])] if header else []
+    for row, name in zip(IRIS.data, SPECIES, strict=True):
+        lines.append(delimiter.join([*map(str, row), name][: 5 if species else 4]))
+    return "\n".join(lines) + "\n"
+
+
+# -- tables
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|", " "])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_tables_of_any_delimiter_with_a_header_or_without(tmp_path, delimiter, header, suffix):
+    path = written(tmp_path, f"iris{suffix}", iris_csv(delimiter, header))
+    loaded = read(path, Wanted(label_column="species" if header else "5"))
+    assert loaded.kind == "points"
+    np.testing.assert_array_equal(loaded.data, IRIS.data)
+    np.testing.assert_array_equal(loaded.classes, SPECIES)
+    assert loaded.columns == (IRIS_NAMES if header else ("1", "2", "3", "4"))
+    assert list(loaded.names) == list(range(1, 151))
+    # the last column may be named from the end, and the first format is told by its contents too
+    again = read(written(tmp_path, "iris.txt", iris_csv(delimiter, header)), Wanted(None, "-1"))
+    np.testing.assert_array_equal(again.data, IRIS.data)
+
+
+@WITH_FILES
+@given(
+    st.lists(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([",", "\t", ";"]),
+    st.booleans(),
+)
+def test_numbers_come_back_to_the_last_bit(tmp_path, rows, delimiter, header):
+    lines = [delimiter.join(map(repr, row)) for row in rows]
+    text = "\n".join([*(["a" + delimiter + "b" + delimiter + "c"] if header else []), *lines])
+    wanted = Wanted(kind="points", header=header)
+    loaded = read(written(tmp_path, "x.csv", text), wanted)
+    np.testing.assert_array_equal(loaded.data, np.array(rows))
+
+
+def test_what_pandas_writes(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(IRIS.data, columns=IRIS_NAMES)
+    frame.to_csv(tmp_path / "index.csv")
+    loaded = read(tmp_path / "index.csv")
+    np.testing.assert_array_equal(loaded.data, IRIS.data)
+    assert list(loaded.names) == [str(i) for i in range(150)]
+    assert "counts the rows" in loaded.notes[0]
+    frame.index = [f"flower {i}, white" for i in range(150)]
+    frame.to_csv(tmp_path / "named.csv")
+    assert read(tmp_path / "named.csv").names[7] == "flower 7, white"
+    pandas.DataFrame(IRIS.data).to_csv(tmp_path / "counted.csv", index=False)
+    np.testing.assert_array_equal(read(tmp_path / "counted.csv").data, IRIS.data)
+    frame.to_csv(tmp_path / "packed.csv.gz", index=False)
+    np.testing.assert_array_equal(read(tmp_path / "packed.csv.gz").data, IRIS.data)
+    frame.to_csv(tmp_path / "comma.csv", sep=";", decimal=",", index=False)
+    np.testing.assert_array_equal(read(tmp_path / "comma.csv").data, IRIS.data)
+
+
+def test_what_numpy_r_and_spreadsheets_write(tmp_path):
+    np.savetxt(tmp_path / "a.csv", IRIS.data, delimiter=",", header="made by numpy")
+    np.testing.assert_array_equal(read(tmp_path / "a.csv").data, IRIS.data)
+    # R leaves out the name of the column of row names
+    rows = [f'"r{i}" {row[0]} {row[1]}' for i, row in enumerate(IRIS.data)]
+    loaded = read(written(tmp_path, "r.txt", "\n".join(['"x" "y"', *rows])))
+    np.testing.assert_array_equal(loaded.data, IRIS.data[:, :2])
+    assert loaded.names[3] == "r3"
+    # a mark at the beginning, other ends of lines, a delimiter too many, empty lines
+    text = "\ufeffx,y,\r\n1,2,\r\n\r\n3,4,\r\n\r\n"
+    np.testing.assert_array_equal(read(written(tmp_path, "s.csv", text)).data, [[1, 2], [3, 4]])
+
+
+def test_a_column_of_numbers_that_may_be_classes_is_noted(tmp_path):
+    text = "a,b,target\n0.5,1,0\n0.25,3,1\n9,8,1\n"
+    loaded = read(written(tmp_path, "x.csv", text))
+    assert loaded.data.shape == (3, 3)
+    assert "--label-column target" in loaded.notes[0]
+    assert read(tmp_path / "x.csv", Wanted(label_column="TARGET")).notes == ()
+
+
+def test_columns_can_be_left_out_and_name_the_rows(tmp_path):
+    path = written(tmp_path, "x.csv", "x,city,why,y\n1,Rome,a,2\n3,Oslo,b,4\n5,Rome,a,6\n")
+    loaded = read(path, Wanted(name_column="city", without=("why",)))
+    np.testing.assert_array_equal(loaded.data, [[1, 2], [3, 4], [5, 6]])
+    assert loaded.names == ["Rome", "Oslo", "Rome"]
+
+
+BAD_TABLES = {
+    "x,y\n1,2\n3,abc\n4,5\n": "x.csv, line 3, column 'y': 'abc' is not a finite number",
+    "x,y\n1,2\n3,inf\n4,5\n": "x.csv, line 3, column 'y': 'inf' is not a finite number",
+    "x,y\n1,2\n\n3,\n4,NA\n": "line 4, column 'y': the value is missing ('')",
+    "x,y\n1,2\n3,4,5\n": "x.csv, line 3 has 3 fields where there are 2 columns: '3,4,5'",
+    "x,y\n1,2\n3\n": "x.csv, line 3 has 1 fields where there are 2 columns: '3'",
+    "x,kind\n1,a\n2,b\n3,a\n": "column 'kind' ('a', 'b', ...) holds words, and points are numbers",
+    "x,y\n": "has a line of column names and no rows",
+    "# nothing\n": "holds no rows",
+    "   \n": "is empty",
+    "\n1,2\n3,4\n5,x\n": "x.csv, line 4, column '2': 'x' is not a finite number",
+}
+
+
+@pytest.mark.parametrize("text", BAD_TABLES)
+def test_what_is_wrong_in_a_table_is_pointed_at(tmp_path, text):
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+        read(written(tmp_path, "x.csv", text))
+    assert BAD_TABLES[text] in str(raised.value)
+    assert str(tmp_path / "x.csv") in str(raised.value)
+
+
+def test_missing_values_are_counted_and_their_columns_named(tmp_path):
+    path = written(tmp_path, "x.csv", "x,y,z\n1,?,3\n4,5,6\n7,,nan\n8,9,1\n")
+    with pytest.raises(ValueError, match=r"3 in all are missing, in 'y', 'z'\..*--drop y --drop z"):
+        read(path)
+    np.testing.assert_array_equal(read(path, Wanted(without=("y", "z"))).data.ravel(), [1, 4, 7, 8])
+
+
+def test_columns_that_are_not_there_are_told_with_those_that_are(tmp_path):
+    path = written(tmp_path, "x.csv", "x,y\n1,2\n")
+    for wanted in (Wanted(label_column="k"), Wanted(name_column="k"), Wanted(without=("k",))):
+        with pytest.raises(ValueError, match="no column 'k'; it has 'x', 'y'"):
+            read(path, wanted)
+    with pytest.raises(ValueError, match="no class in column 'y', as 1 of 2"):
+        read(written(tmp_path, "y.csv", "x,y\n1,a\n2,\n"), Wanted(label_column="y"))
+    with pytest.raises(ValueError, match="no columns of numbers left"):
+        read(path, Wanted(without=("x", "y")))
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    with pytest.raises(ValueError, match="line 2 has a byte 0xe9"):
+        read(written(tmp_path, "x.csv", "a,b\n1,é\n".encode("latin-1")))
+    with pytest.raises(ValueError, match="not text"):
+        read(written(tmp_path, "x.csv", b"a\0,b\n1,2\n"))
+    with pytest.raises(ValueError, match="cannot be unpacked"):
+        read(written(tmp_path, "x.csv.gz", gzip.compress(iris_csv().encode())[:200]))
+
+
+# -- graphs
+
+
+def edge_lines(S, names=None, both=False):
+    found = sp.coo_array(S if both else sp.triu(S))
+    names = range(S.shape[0]) if names is None else names
+    return [
+        f"{names[i]} {names[j]} {float(w)!r}"
+        for i, j, w in zip(found.row, found.col, found.data, strict=True)
+    ]
+
+
+@WITH_FILES
+@given(graphs(), st.booleans(), st.booleans(), st.sampled_from([" ", "\t", ",", ";"]))
+def test_a_graph_comes_back_from_its_edges(tmp_path, S, named, both, delimiter):
+    names = [f"node{i}" for i in range(S.shape[0])] if named else list(range(S.shape[0]))
+    lines = [line.replace(" ", delimiter) for line in edge_lines(S, names, both)]
+    text = "\n".join(["# a comment", "% another", "", *lines]) + "\n"
+    loaded = read(written(tmp_path, "g.edges", text))
+    order = [loaded.names.index(name) for name in names]
+    np.testing.assert_array_equal(loaded.data.toarray()[np.ix_(order, order)], S)
+    assert loaded.kind == "graph"
+    if not named:
+        assert loaded.names == names
+
+
+def test_edges_without_weights_packed_and_with_any_numbers(tmp_path):
+    text = "10 7\n7 2000000000000\n10 7\n"
+    path = written(tmp_path, "g.txt.gz", gzip.compress(text.encode()))
+    loaded = read(path)
+    assert loaded.names == [7, 10, 2000000000000]
+    np.testing.assert_array_equal(loaded.data.toarray(), [[0, 2, 1], [2, 0, 0], [1, 0, 0]])
+    assert "--as points" in loaded.notes[0]
+    assert "listed more than once" in loaded.notes[1]
+    assert read(path, Wanted(kind="points")).data.shape == (3, 2)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_what_networkx_writes(tmp_path, weighted):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.karate_club_graph()
+    if not weighted:
+        for _, _, data in graph.edges(data=True):
+            data.clear()
+    expected = networkx.to_scipy_sparse_array(graph, nodelist=range(34)).toarray()
+    networkx.write_edgelist(graph, tmp_path / "a.edgelist")
+    networkx.write_weighted_edgelist(graph, tmp_path / "b.edgelist.gz")
+    for name in ("a.edgelist", "b.edgelist.gz"):
+        loaded = read(tmp_path / name)
+        assert loaded.names == list(range(34))
+        if weighted or name.startswith("a"):
+            np.testing.assert_array_equal(loaded.data.toarray(), expected)
+
+
+@pytest.mark.parametrize("header", ["source,target,weight", "Source,Target", "from,to,w"])
+def test_a_table_of_edges_is_known_by_its_header(tmp_path, header):
+    weight = ",2" if header.count(",") == 2 else ""
+    path = written(tmp_path, "g.csv", f"{header}\na,b{weight}\nb,c{weight}\n")
+    loaded = read(path)
+    assert (loaded.kind, loaded.names) == ("graph", ["a", "b", "c"])
+    assert loaded.data.sum() == (8 if weight else 4)
+    assert "--as points" in loaded.notes[0]
+    assert read(path, Wanted(kind="graph")).notes == ()
+
+
+def test_directions_that_differ_are_an_error_unless_they_are_asked_for(tmp_path):
+    path = written(tmp_path, "g.edges", "a b 2\nb a 1\nb c 1\n")
+    with pytest.raises(ValueError, match=r"from a to b has weight 2, and the one back 1.*max"):
+        read(path)
+    found = read(path, Wanted(directed=True)).data.toarray()
+    np.testing.assert_array_equal(found, [[0, 2, 0], [1, 0, 1], [0, 0, 0]])
+    loaded = read(written(tmp_path, "h.edges", "a b\nb a\nb c\n"))
+    assert loaded.data.sum() == 4
+    assert "1 edges are listed in both directions and 1 in one" in loaded.notes[0]
+
+
+BAD_EDGES = {
+    "1 2 0.5\n2 3 x\n": "g.edges, line 2: the weight 'x' is not a finite number",
+    "1 2 0.5\n2 3\n": "g.edges, line 2: '2 3' has 2 fields",
+    "1 2 0.5\n\n2 3 -4\n": "g.edges, line 3: the weight -4 is not a finite number of at least 0",
+    "1 2 0.5\n2 3 nan\n": "line 2: the weight",
+    "1\n2\n": "g.edges, line 1: '1' has 1 fields",
+    "# 1 2\n": "holds no edges",
+    "ann bob best friends\n": "line 1: the weight 'best' is not a finite number",
+}
+
+
+@pytest.mark.parametrize("text", BAD_EDGES)
+def test_what_is_wrong_in_a_list_of_edges_is_pointed_at(tmp_path, text):
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+        read(written(tmp_path, "g.edges", text))
+    assert BAD_EDGES[text] in str(raised.value)
+
+
+def metis_text(S, weighted):
+    S = sp.csr_array(S)
+    lines = [f"{S.shape[0]} {S.nnz // 2}" + (" 1" if weighted else ""), "% a comment"]
+    for i in range(S.shape[0]):
+        span = slice(S.indptr[i], S.indptr[i + 1])
+        pairs = zip(S.indices[span] + 1, S.data[span], strict=True)
+        lines.append(" ".join(f"{j} {float(w)!r}" if weighted else f"{j}" for j, w in pairs))
+    return "\n".join(lines) + "\n"
+
+
+@WITH_FILES
+@given(graphs(), st.booleans(), st.sampled_from(["g.graph", "g.metis", "g.txt"]))
+def test_a_graph_comes_back_from_metis(tmp_path, S, weighted, name):
+    S = S - np.diag(np.diag(S))
+    if not weighted:
+        S = (S > 0).astype(float)
+    if name == "g.txt" and not S.any():
+        return
+    loaded = read(written(tmp_path, name, metis_text(S, weighted)))
+    np.testing.assert_array_equal(loaded.data.toarray(), S)
+    assert list(loaded.names) == list(range(1, S.shape[0] + 1))
+
+
+def test_weights_of_nodes_are_left_out_of_metis_graphs_and_noted(tmp_path):
+    loaded = read(written(tmp_path, "g.graph", "2 1 011\n7 2 0.5\n8 1 0.5\n"))
+    np.testing.assert_array_equal(loaded.data.toarray(), [[0, 0.5], [0.5, 0]])
+    assert "left out" in loaded.notes[0]
+
+
+BAD_METIS = {
+    "3 2\n2\n1 3\n": "ends after 2 of them, at line 3",
+    "3 2\n2\n1 3\n2\n1\n": "announces 3 nodes and has 4 lines",
+    "3 2\n2\n1 4\n2\n": "g.graph, line 3: '4' is not a node; they are counted from 1 to 3",
+    "3 2\n2\n1 x\n2\n": "g.graph, line 3: 'x' is not a node",
+    "3 5\n2\n1 3\n2\n": "announces 5 edges, so 10 neighbours in all, and lists 4",
+    "3 2\n2 3\n1\n2\n": "g.graph, line 2: the edge from node 1 to 3 has weight 1, and 0 from its",
+    "3 2 1\n2 1\n1 1 3\n2 1\n": "line 3: there are 3 numbers",
+    "3 2 1\n2 1\n1 1 3 x\n2 x\n": "line 3: the weight 'x'",
+    "words\n": "is not how a METIS graph begins",
+}
+
+
+@pytest.mark.parametrize("text", BAD_METIS)
+def test_what_is_wrong_in_a_metis_graph_is_pointed_at(tmp_path, text):
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+        read(written(tmp_path, "g.graph", text))
+    assert BAD_METIS[text] in str(raised.value)
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+def test_matrix_market(tmp_path, symmetry):
+    scipy.io.mmwrite(tmp_path / "g.mtx", sp.coo_matrix(GRAPH), symmetry=symmetry)
+    scipy.io.mmwrite(tmp_path / "d.mtx", GRAPH.toarray(), symmetry=symmetry)
+    for name in ("g.mtx", "d.mtx"):
+        loaded = read(tmp_path / name)
+        assert (loaded.kind, loaded.names[0]) == ("graph", 1)
+        assert abs(loaded.data - GRAPH).max() == 0
+    X = load_digits().data[:50]
+    for matrix in (sp.coo_matrix(X), X):
+        scipy.io.mmwrite(tmp_path / "x.mtx", matrix)
+        points = read(tmp_path / "x.mtx")
+        assert points.kind == "points"
+        found = points.data.toarray() if sp.issparse(points.data) else points.data
+        np.testing.assert_array_equal(found, X)
+
+
+@WITH_FILES
+@given(graphs(), st.sampled_from(["real", "pattern", "integer"]))
+def test_a_graph_comes_back_from_matrix_market_as_scipy_reads_it(tmp_path, S, field):
+    S = S if field == "real" else np.ceil(S)
+    path = tmp_path / "g.mtx"
+    scipy.io.mmwrite(path, sp.coo_matrix(S), field=field, precision=17)
+    np.testing.assert_array_equal(read(path).data.toarray(), scipy.io.mmread(path).toarray())
+
+
+MARKET = "%%MatrixMarket matrix coordinate real general\n"
+BAD_MARKETS = {
+    "1 x\n": "line 1: '1 x' is not how a Matrix Market file begins",
+    MARKET + "% only\n": "line 2: '' is not the size of a matrix",
+    MARKET + "2 x 1\n": "line 2: '2 x 1' is not the size of a matrix",
+    MARKET + "2 2 2\n1 2 1\n": "announces 2 entries and has 1; it may be cut short",
+    MARKET + "2 2 1\n1 3 1\n": "line 3: '1 3 1' is not in a matrix of 2 rows and 2 columns",
+    MARKET + "2 2 1\n1 2 x\n": "line 3: '1 2 x' is not an entry, which has 3 numbers",
+    MARKET.replace("real", "complex"): "is not read here",
+    MARKET.replace("general", "symmetric") + "2 3 0\n": "cannot be symmetric",
+}
+
+
+@pytest.mark.parametrize("text", BAD_MARKETS)
+def test_what_is_wrong_in_a_matrix_market_file_is_pointed_at(tmp_path, text):
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+        read(written(tmp_path, "g.mtx", text))
+    assert BAD_MARKETS[text] in str(raised.value)
+
+
+# -- arrays
+
+
+def test_arrays_of_numpy(tmp_path):
+    np.save(tmp_path / "x.npy", IRIS.data.astype(np.float32))
+    np.savez(tmp_path / "xy.npz", X=IRIS.data, y=SPECIES)
+    sp.save_npz(tmp_path / "s.npz", GRAPH)
+    sp.save_npz(tmp_path / "t.npz", sp.csr_array(load_digits().data[:50]))
+    assert read(tmp_path / "x.npy").data.dtype == np.float32
+    loaded = read(tmp_path / "xy.npz")
+    np.testing.assert_array_equal(loaded.data, IRIS.data)
+    np.testing.assert_array_equal(loaded.classes, SPECIES)
+    assert abs(read(tmp_path / "s.npz").data - GRAPH).max() == 0
+    assert read(tmp_path / "s.npz").kind == "graph"
+    assert read(tmp_path / "t.npz").kind == "points"
+    np.save(tmp_path / "s.npy", GRAPH.toarray())
+    assert read(tmp_path / "s.npy").kind == "points"
+    assert read(tmp_path / "s.npy", Wanted(kind="graph")).kind == "graph"
+    with pytest.raises(ValueError, match="150 rows and 4 columns, which is no graph"):
+        read(tmp_path / "x.npy", Wanted(kind="graph"))
+    # columns go by number, and whole numbers are classes
+    np.save(tmp_path / "with.npy", np.column_stack([IRIS.data, IRIS.target]))
+    np.testing.assert_array_equal(
+        read(tmp_path / "with.npy", Wanted(label_column="-1")).classes, IRIS.target
+    )
+
+
+def test_arrays_of_matlab(tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"fea": IRIS.data, "gnd": IRIS.target[:, None] + 1})
+    scipy.io.savemat(tmp_path / "b.mat", {"X": IRIS.data.T, "Y": IRIS.target})
+    for name in ("a.mat", "b.mat"):
+        loaded = read(tmp_path / name)
+        np.testing.assert_array_equal(loaded.data, IRIS.data)
+        assert len(np.unique(loaded.classes)) == 3
+    scipy.io.savemat(tmp_path / "g.mat", {"Problem": {"A": sp.csc_matrix(GRAPH), "name": "iris"}})
+    loaded = read(tmp_path / "g.mat")
+    assert loaded.kind == "graph"
+    assert abs(loaded.data - GRAPH).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"X": np.array([[1.0, np.nan]])}, "first is in row 1, column 2"),
+        ({"X": np.array([[1j]])}, "complex numbers"),
+        ({"X": np.array([["a"]])}, "entries of type"),
+        ({"X": IRIS.data, "y": IRIS.target[:9]}, "150 rows in 'X' and 9 classes in 'y'"),
+        ({"one": IRIS.data, "two": IRIS.data}, "must hold the points as X"),
+        ({"one": np.zeros((2, 2, 2))}, "holds 'one' (2, 2, 2)"),
+    ],
+)
+def test_what_is_wrong_in_arrays_is_told(tmp_path, arrays, words):
+    np.savez(tmp_path / "x.npz", **arrays)
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
+        read(tmp_path / "x.npz")
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.mat", "x.parquet", "x.png"])
+def test_damaged_files_of_any_kind_are_one_line(tmp_path, name):
+    contents = [b"damaged", b"PK\x03\x04 but not quite", b"\x89PNG\r\n\x1a\n", b"PAR1PAR1"]
+    for content in contents[:1] if name == "x.mat" else contents:
+        with pytest.raises(ValueError, match=r"^[^\n]*cannot be read as[^\n]*$"):
+            read(written(tmp_path, name, content))
+
+
+def test_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(IRIS.data.copy(), columns=IRIS_NAMES)
+    frame["species"] = SPECIES
+    frame.to_parquet(tmp_path / "x.parquet")
+    loaded = read(tmp_path / "x.parquet", Wanted(label_column="species"))
+    np.testing.assert_array_equal(loaded.data, IRIS.data)
+    np.testing.assert_array_equal(loaded.classes, SPECIES)
+    assert loaded.columns == IRIS_NAMES
+    with pytest.raises(ValueError, match="'species' holds no numbers"):
+        read(tmp_path / "x.parquet")
+    frame.index = [f"f{i}" for i in range(150)]
+    frame.to_parquet(tmp_path / "named.parquet")
+    assert read(tmp_path / "named.parquet", Wanted(without=("species",))).names[2] == "f2"
+    frame.loc["f3", "sepal_width"] = np.nan
+    frame.to_parquet(tmp_path / "hole.parquet")
+    with pytest.raises(ValueError, match="row 4, column 'sepal_width': the value is missing"):
+        read(tmp_path / "hole.parquet", Wanted(without=("species",)))
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.jpg", "x.bmp", "picture"])
+def test_pictures(tmp_path, name):
+    image = pytest.importorskip("PIL.Image")
+    colours = np.zeros((4, 6, 3), dtype=np.uint8)
+    colours[:, 3:] = 200, 10, 30
+    buffer = io.BytesIO()
+    kinds = {"x.jpg": "JPEG", "x.bmp": "BMP"}
+    image.fromarray(colours).save(buffer, kinds.get(name, "PNG"))
+    loaded = read(written(tmp_path, name, buffer.getvalue()))
+    assert (loaded.kind, loaded.data.shape, loaded.n_items) == ("image", (4, 6, 3), 24)
+    image.fromarray(colours[:, :, 0]).save(tmp_path / "grey.png")
+    assert read(tmp_path / "grey.png").data.shape == (4, 6)
+
+
+# -- which format it is
+
+
+def test_every_suffix_has_a_reader():
+    assert set(SUFFIXES.values()) <= {*FORMATS, SNIFFED}
+    assert set(FORMATS) <= set(SUFFIXES.values())
+    assert not set(ELSEWHERE) & set(SUFFIXES)
+
+
+def test_standard_input_and_files_without_an_end_are_told_by_their_contents(tmp_path, monkeypatch):
+    contents = {
+        "points": iris_csv(species=False).encode(),
+        "graph": "\n".join(edge_lines(GRAPH)).encode(),
+    }
+    for array, kind in ((IRIS.data, "points"),):
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        contents[f"{kind} in an array"] = buffer.getvalue()
+    buffer = io.BytesIO()
+    scipy.io.mmwrite(buffer, sp.coo_matrix(GRAPH))
+    contents["graph in a matrix"] = buffer.getvalue()
+    contents["graph of METIS"] = metis_text((GRAPH > 0).astype(float), False).encode()
+    for name, content in contents.items():
+        for packed in (content, gzip.compress(content)):
+            standard = io.TextIOWrapper(io.BytesIO(packed))
+            monkeypatch.setattr("sys.stdin", standard)
+            loaded = read("-")
+            assert loaded.kind == name.split()[0], name
+            assert loaded.n_items == 150
+            assert read(written(tmp_path, "nameless", packed)).kind == loaded.kind
+
+
+def test_what_is_not_read_here_is_told_with_what_to_do(tmp_path):
+    for suffix, remedy in ELSEWHERE.items():
+        with pytest.raises(ValueError, match=r"not read here") as raised:
+            read(written(tmp_path, f"x{suffix}", "1"))
+        assert remedy in str(raised.value)
+    with pytest.raises(ValueError, match="--format"):
+        read(written(tmp_path, "x.xyz", "1"))
+    written(tmp_path, "iris.csv", "1,2\n")
+    with pytest.raises(FileNotFoundError, match=r"no file .*iris.cvs; there is .*iris.csv"):
+        read(tmp_path / "iris.cvs")
+    with pytest.raises(ValueError, match="is a folder"):
+        read(tmp_path)
+    np.testing.assert_array_equal(read(tmp_path / "x.xyz", format="csv").data, [[1]])
+    with pytest.raises(ValueError, match="--format='pdf' is not known; choose one of 'csv'"):
+        read(tmp_path / "x.xyz", format="pdf")
+    with pytest.raises(ValueError, match="--as='tree' is not known"):
+        read(tmp_path / "x.xyz", Wanted(kind="tree"))
+
+
+def test_a_square_table_is_a_graph_where_that_is_asked_for(tmp_path):
+    path = written(tmp_path, "s.csv", ",a,b,c\na,0,1,2\nb,1,0,0\nc,2,0,0\n")
+    loaded = read(path, Wanted(kind="graph"))
+    assert (loaded.kind, list(loaded.names)) == ("graph", ["a", "b", "c"])
+    np.testing.assert_array_equal(loaded.data, [[0, 1, 2], [1, 0, 0], [2, 0, 0]])
+    path = written(tmp_path, "t.csv", "a,b,c\n0,1,2\n1,0,0\n2,0,0\n")
+    assert list(read(path, Wanted(kind="graph")).names) == ["a", "b", "c"]
+
+
+def test_reading_changes_no_file(tmp_path):
+    path = written(tmp_path, "x.csv", iris_csv())
+    before = path.stat().st_mtime_ns
+    read(path, Wanted(label_column="species"))
+    assert path.stat().st_mtime_ns == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+FIELDS = st.sampled_from(
+    ["1", "2", "0.5", "-3", "1e400", "a", "b c", '"', "", "nan", "#", "%", "{"]
+)
+LINES = st.lists(st.lists(FIELDS, max_size=4), max_size=6)
+TEXTS = st.text(max_size=40) | st.builds(
+    lambda rows, mark, end: end.join(mark.join(row) for row in rows),
+    LINES,
+    st.sampled_from([",", " ", "\t", ";"]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+
+
+def refusal_of(attempt) -> str | None:
+    """What the error says that something ends in; None where it is done."""
+    try:
+        attempt()
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@settings(max_examples=draws(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, st.sampled_from(["csv", "tsv", "edges", "metis", "mtx", "txt", "npy", "npz"]))
+def test_whatever_a_file_holds_it_is_read_or_refused_in_a_line(tmp_path, text, suffix):
+    if suffix == "txt":
+        path = written(tmp_path, "x.txt", text.encode("utf-8", "surrogatepass"))
+        attempts = [
+            lambda kind=kind: read(path, Wanted(kind)) for kind in (None, "points", "graph")
+        ]
+        attempts.append(lambda: read_labels(str(path), ["a", "b"]))
+    else:
+        path = written(tmp_path, "x", text.encode("utf-8", "surrogatepass"))
+        kinds = (None, "points", "graph")
+        attempts = [lambda kind=kind: read(path, Wanted(kind), suffix) for kind in kinds]
+    for attempt in attempts:
+        refusal = refusal_of(attempt)
+        assert refusal is None or (str(path) in refusal and "\n" not in refusal)

@@ -1,0 +1,528 @@
+"""Who listens to long work: callbacks that stop it, bars, and a line about compiling."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import draws, graphs, knn_graph, points_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+
+import leastcut
+from leastcut import progress
+from leastcut.certification.certify import certify_problem
+from leastcut.cuts import as_problem
+from leastcut.kernels import compile_time
+from leastcut.partitioning.path_search import PathProgress
+
+S = points_graph(500)
+X, _ = make_blobs(60, centers=3, cluster_std=2.0, random_state=1)
+SMALL = knn_graph(X)
+LABELS = np.arange(60) % 3
+
+
+@pytest.fixture(autouse=True)
+def nobody_watches(monkeypatch):
+    """A fit with ``verbose=True`` in another test lets the process be watched from then on."""
+    monkeypatch.setattr(progress, "_watching", 0)
+
+
+def stop_at(number, answer=True):
+    """A callback that answers what it is told for the ``number``-th time, and from then on."""
+    told = []
+
+    def callback(progress):
+        told.append(progress)
+        return answer if len(told) >= number else None
+
+    callback.told = told
+    return callback
+
+
+# -- True stops a search
+
+
+@pytest.mark.parametrize("number", [1, 3, 6])
+def test_a_search_stops_with_its_best_so_far(number):
+    stop = stop_at(number)
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=stop)
+    assert len(stop.told) == number
+    assert found.cut_value == pytest.approx(stop.told[-1].cut_value, rel=1e-12)
+    assert found.cut_value == leastcut.cut_value(S, found.labels)
+    # The same place, the same answer; on any number of threads.
+    for n_jobs in (1, 2):
+        again = leastcut.partition(
+            S, 5, effort="thorough", random_state=0, callback=stop_at(number), n_jobs=n_jobs
+        )
+        np.testing.assert_array_equal(again.labels, found.labels)
+
+
+def test_later_is_never_worse():
+    values = [
+        leastcut.partition(S, 5, random_state=0, callback=stop_at(number)).cut_value
+        for number in (1, 2, 4, 8)
+    ]
+    assert values == sorted(values, reverse=True)
+    assert values[0] >= leastcut.partition(S, 5, random_state=0).cut_value
+
+
+@pytest.mark.parametrize("answer", [1, "yes", [0], np.ones(3), 1.0, object(), None, False])
+def test_only_true_itself_stops(answer):
+    listen = stop_at(1, answer)
+    options = {"effort": "auto", "random_state": 0}
+    found = leastcut.partition(S, 5, callback=listen, **options)
+    np.testing.assert_array_equal(found.labels, leastcut.partition(S, 5, **options).labels)
+    assert listen.told[-1].stage == "auto"
+
+
+def test_numpys_true_stops_too():
+    stop = stop_at(1, np.True_)
+    leastcut.partition(S, 5, random_state=0, callback=stop)
+    assert len(stop.told) == 1
+
+
+def test_a_stop_leaves_the_eigenproblem_of_the_bound():
+    options = {"random_state": 0, "lower_bound": True}
+    assert leastcut.partition(S, 5, callback=stop_at(1), **options).lower_bound is None
+    assert leastcut.partition(S, 5, callback=stop_at(10**9), **options).lower_bound is not None
+
+
+def test_a_search_with_pairs_can_be_stopped_before_they_count():
+    cannot = np.random.default_rng(0).integers(500, size=(20, 2))
+    stop = stop_at(1)
+    options = {"cannot_link": cannot, "random_state": 0, "callback": stop}
+    found = leastcut.partition(S, 5, **options)
+    assert stop.told[0].cut_value == np.inf
+    assert (found.labels[cannot[:, 0]] != found.labels[cannot[:, 1]]).all()
+    assert len(stop.told) == 1
+
+
+def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
+    from leastcut.partitioning import first_stage, search
+
+    monkeypatch.setattr(search, "LONG_EDGES", 100)
+    monkeypatch.setattr(first_stage, "HUGE_NODES", 100)
+    monkeypatch.setattr(first_stage, "SEARCHED_NODES", 80)
+    main, threads = threading.get_ident(), set()
+
+    def listen(told):
+        threads.add(threading.get_ident())
+        return told.stage == "auto"
+
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=listen)
+    assert threads == {main}
+    assert np.unique(found.labels).size == 5
+
+
+def test_a_tight_bound_is_told_and_can_be_stopped():
+    told = []
+    found = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=told.append)
+    assert told[-1].stage == "tight"
+    assert told[-1].fraction == 1.0
+    assert found.gap < 1e-6
+
+    def stop(progress):
+        return progress.stage == "tight"
+
+    rough = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop)
+    assert rough.lower_bound <= found.cut_value
+    first = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop_at(1))
+    assert first.lower_bound is None
+
+
+# -- True stops a proof, and what it has proven holds
+
+
+@settings(max_examples=draws(25))
+@given(graphs(min_nodes=5, max_nodes=9, connected=True), st.integers(1, 6), st.integers(2, 3))
+def test_a_stopped_proof_never_claims_too_much(graph, number, c):
+    problem = as_problem(graph, "ratio")
+    optimum = leastcut.exact_partition(graph, c, "ratio").cut_value
+    labels = np.arange(len(graph)) % c
+    found = leastcut.Partition(labels, problem.value(labels))
+    stopped = certify_problem(problem, c, found, callback=stop_at(number))
+    assert stopped.lower_bound <= optimum * (1 + 1e-9)
+    assert stopped.cut_value >= optimum * (1 - 1e-9)
+
+
+def test_a_proof_returns_the_bound_that_it_told():
+    whole = leastcut.certify(SMALL, LABELS, random_state=0)
+    lengths = set()
+    for number in (1, 4, 6, 8, 12):
+        stop = stop_at(number)
+        found = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop)
+        assert found.lower_bound == stop.told[-1].lower_bound
+        assert found.cut_value == stop.told[-1].cut_value
+        assert found.lower_bound <= whole.cut_value * (1 + 1e-9)
+        again = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop_at(number))
+        assert again.lower_bound == found.lower_bound
+        np.testing.assert_array_equal(again.labels, found.labels)
+        lengths.add(len(stop.told))
+    assert len(lengths) > 2
+
+
+def test_an_estimators_proof_can_be_stopped():
+    model = leastcut.SpectralClustering(3, random_state=0).fit(X)
+    before = model.cut_value_
+    stop = stop_at(2)
+    found = model.certify(callback=stop)
+    assert len(stop.told) == 2
+    assert model.lower_bound_ == found.lower_bound <= found.cut_value <= before
+    assert model.certify().lower_bound >= found.lower_bound
+
+
+def test_an_exact_partition_that_was_stopped_is_none():
+    with pytest.raises(RuntimeError, match=r"was stopped by callback.*has a gap of") as caught:
+        leastcut.exact_partition(SMALL, 3, callback=stop_at(1))
+    assert "certify" in str(caught.value)
+    told = []
+    best = leastcut.exact_partition(SMALL, 3, callback=told.append)
+    assert best.gap < 1e-6
+    assert told[-1].n_open == 0
+
+
+# -- True stops a path
+
+
+def test_a_path_tells_how_far_it_is():
+    told = []
+    leastcut.cut_path(X, range(1, 9), effort="auto", random_state=0, callback=told.append)
+    assert list(dict.fromkeys(one.stage for one in told)) == ["fast", "auto"]
+    for stage in ("fast", "auto"):
+        fractions = [one.fraction for one in told if one.stage == stage]
+        assert fractions == sorted(fractions)
+        assert fractions[-1] == 1.0
+    assert [one.seconds for one in told] == sorted(one.seconds for one in told)
+    assert isinstance(told[0], PathProgress)
+    for k in range(1, 9):
+        values = [one.cut_value for one in told if one.n_clusters == k]
+        assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("number", [1, 4, 9, 15])
+def test_a_stopped_path_has_every_number_and_never_falls(number):
+    options = {"affinity": "precomputed", "effort": "balanced", "random_state": 0}
+    stop = stop_at(number)
+    path = leastcut.cut_path(S, range(2, 10), callback=stop, **options)
+    assert len(stop.told) == number
+    assert list(path) == list(range(2, 10))
+    for k, labels in zip(path, path.labels, strict=True):
+        assert np.unique(labels).size == k
+    assert all(low <= high * (1 + 1e-12) for low, high in pairwise(path.cut_values))
+    assert (path.lower_bounds <= path.cut_values).all()
+    again = leastcut.cut_path(S, range(2, 10), callback=stop_at(number), **options)
+    np.testing.assert_array_equal(again.labels, path.labels)
+
+
+def test_a_path_is_the_same_whether_somebody_listens():
+    options = {"affinity": "precomputed", "effort": "auto", "random_state": 0}
+    heard = leastcut.cut_path(S, [2, 3, 7], callback=lambda _: None, **options)
+    np.testing.assert_array_equal(heard.labels, leastcut.cut_path(S, [2, 3, 7], **options).labels)
+
+
+def test_a_graph_function_is_done_when_it_tells():
+    stop = stop_at(1)
+    graph = leastcut.nearest_neighbors_graph(X, callback=stop)
+    assert (graph != leastcut.nearest_neighbors_graph(X)).nnz == 0
+    assert len(stop.told) == 1
+
+
+# -- what may be given
+
+
+VERBS = {
+    "partition": lambda callback: leastcut.partition(SMALL, 3, callback=callback),
+    "certify": lambda callback: leastcut.certify(SMALL, LABELS, callback=callback),
+    "exact_partition": lambda callback: leastcut.exact_partition(SMALL, 3, callback=callback),
+    "cut_path": lambda callback: leastcut.cut_path(X, [2, 3], callback=callback),
+    "estimator": lambda callback: (
+        leastcut.SpectralClustering(3, random_state=0).fit(X).certify(callback=callback)
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("callback", ["bar", "TQDM", 5, True, ["tqdm"]])
+def test_other_callbacks_are_refused_by_name(verb, callback):
+    with pytest.raises(TypeError, match=r"callback=.* cannot be called; pass a function"):
+        VERBS[verb](callback)
+
+
+# -- how far it is, told truly
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.floats(0, 1), st.floats(0, 20)), min_size=1, max_size=30
+    ),
+    st.one_of(st.none(), st.floats(0.1, 100)),
+)
+def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
+    stages = ("fast", "auto", "balanced", "thorough")
+    foresight = progress.Foresight(stages, progress.SEARCH_STAGES, limit)
+    seconds, done = 0.0, 0.0
+    fractions = dict.fromkeys(stages, 0.0)
+    for number, fraction, more in sorted(steps, key=lambda step: step[0]):
+        stage = stages[number]
+        seconds += more
+        fractions[stage] = max(fractions[stage], fraction)
+        shown = foresight(leastcut.Progress(stage, fractions[stage], 0.5, seconds))
+        assert done <= shown.done <= 1.0
+        assert shown.left >= 0.0
+        is_over = stage == "thorough" and fractions[stage] == 1.0
+        assert (shown.done == 1.0) == is_over or done == 1.0
+        done = shown.done
+        if limit is not None:
+            assert shown.left <= max(0.0, limit - seconds)
+
+
+def test_the_time_left_is_right_where_the_pace_is_even():
+    foresight = progress.Foresight(("fast",), progress.SEARCH_STAGES)
+    for percent in range(10, 101, 10):
+        shown = foresight(leastcut.Progress("fast", percent / 100, 1.0, 0.2 * percent))
+        assert shown.left == pytest.approx(20.0 - 0.2 * percent, abs=1e-9)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0.5, 2.0))
+def test_a_proofs_bar_follows_its_bound(bounds, value):
+    reading, done = progress.ProofReading(10.0), 0.0
+    for seconds, bound in enumerate(sorted(min(bound, value) for bound in bounds)):
+        n_open = int(bound < value)
+        shown = reading(leastcut.ProofProgress(bound, value, n_open, float(seconds)))
+        assert done <= shown.done
+        assert (shown.done == 1.0) == (n_open == 0)
+        done = shown.done
+
+
+# -- bars
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def terminal(monkeypatch) -> Terminal:
+    """Make the standard error a terminal, on which bars come at once."""
+    pytest.importorskip("tqdm")
+    made = Terminal()
+    monkeypatch.setattr(sys, "stderr", made)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "LIVE_SECONDS", 0.0)
+    return made
+
+
+def test_a_bar_is_drawn_and_changes_nothing(monkeypatch, capsys):
+    seen, options = terminal(monkeypatch), {"effort": "auto", "random_state": 0}
+    found = leastcut.partition(S, 5, callback="tqdm", **options)
+    np.testing.assert_array_equal(found.labels, leastcut.partition(S, 5, **options).labels)
+    drawn = seen.getvalue()
+    assert "partition:" in drawn
+    assert "100%" in drawn
+    assert f"cut value {found.cut_value:.4g}" in drawn
+    assert "left" in drawn
+    assert drawn.endswith("\n")
+    assert capsys.readouterr().out == ""
+    assert not progress.is_watched()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_bar(verb, monkeypatch):
+    seen = terminal(monkeypatch)
+    VERBS[verb]("tqdm")
+    title = "certify" if verb == "estimator" else verb
+    assert f"{title}: 100%" in seen.getvalue()
+    assert not progress.is_watched()
+
+
+def test_what_ends_soon_shows_nothing(monkeypatch):
+    pytest.importorskip("tqdm")
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(progress, "DELAY", 1000.0)
+        leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
+        assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_bar_is_closed_by_errors(error, monkeypatch):
+    terminal(monkeypatch)
+
+    class Broken:
+        def __call__(self, told):
+            raise error
+
+    tqdm = pytest.importorskip("tqdm").tqdm
+    with pytest.raises(error), progress.listening("tqdm", "work", Broken) as listener:
+        listener(None)
+    assert not progress.is_watched()
+    assert not list(getattr(tqdm, "_instances", ()))
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_process_without_streams_can_work(is_closed, monkeypatch):
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed if is_closed else None)
+    compile_time.say_compiling()
+    found = leastcut.partition(S, 5, effort="fast", random_state=0, callback="tqdm")
+    assert np.unique(found.labels).size == 5
+    progress.say_line("nobody hears this")
+
+
+def test_bars_of_several_threads(monkeypatch):
+    terminal(monkeypatch)
+
+    def one(seed):
+        return leastcut.partition(S, 5, effort="fast", random_state=seed, callback="tqdm").labels
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(one, range(6)))
+    for seed, labels in enumerate(found):
+        alone = leastcut.partition(S, 5, effort="fast", random_state=seed).labels
+        np.testing.assert_array_equal(labels, alone)
+    assert not progress.is_watched()
+
+
+def test_a_log_gets_lines_and_no_cursor(monkeypatch):
+    pytest.importorskip("tqdm")
+    log = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", log)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
+    assert "\r" not in log.getvalue()
+    assert len(log.getvalue().splitlines()) >= 2
+    assert all(line.startswith("partition:") for line in log.getvalue().splitlines())
+
+
+def test_without_tqdm_there_are_lines_and_the_command_once(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_said", set())
+    for _ in range(2):
+        leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
+    said = stream.getvalue()
+    assert said.count("pip install 'leastcut[progress]'") == 1
+    assert said.count("partition: 100%") >= 2
+
+
+def test_verbose_draws_a_bar(capsys, monkeypatch):
+    seen = terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_watching", 0)
+    model = leastcut.SpectralClustering(3, verbose=True, random_state=0).fit(X)
+    assert "SpectralClustering: 100%" in seen.getvalue()
+    assert f"cut value {model.cut_value_:.6g}" in capsys.readouterr().out
+    silent = leastcut.SpectralClustering(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, silent.labels_)
+    assert model.n_iter_ == silent.n_iter_
+
+
+# -- compiling
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(compile_time, "monotonic", made)
+    return made
+
+
+def test_it_is_said_once_and_only_after_a_moment(clock, monkeypatch):
+    said = []
+    monkeypatch.setattr(compile_time, "say_compiling", lambda: said.append(clock.now))
+    watch = compile_time.CompileTime()
+    # Kernels that take long, with others inside; what is between them does not count.
+    for _ in range(5):
+        watch.begin()
+        clock.now += 0.3
+        watch.begin()
+        clock.now += 0.1
+        watch.end()
+        watch.end()
+        clock.now += 50.0
+    assert len(said) == 1
+    short = compile_time.CompileTime()
+    for _ in range(10):
+        short.begin()
+        clock.now += 0.05
+        short.end()
+    assert len(said) == 1
+
+
+def test_it_is_said_where_somebody_looks(monkeypatch, caplog):
+    assert not hasattr(sys, "ps1")
+    for stream, is_watched, heard in (
+        (Terminal(), False, True),
+        (io.StringIO(), False, False),
+        (io.StringIO(), True, True),
+    ):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(progress, "_watching", int(is_watched))
+        compile_time.say_compiling()
+        assert stream.getvalue() == (compile_time.LINE + "\n" if heard else "")
+    # Who listens to the logger has it there.
+    with caplog.at_level(logging.INFO, logger="leastcut"):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        compile_time.say_compiling()
+        assert sys.stderr.getvalue() == ""
+    assert compile_time.LINE in caplog.messages
+
+
+def test_what_is_said_is_what_was_measured():
+    path = Path(__file__).parents[2] / "benchmarks" / "results" / "startup.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["result"]["compiling"]
+    (fit,) = (row for row in rows if row["call"] == "SpectralClustering.fit")
+    assert 0.6 < fit["compiling_cpu_s"] / compile_time.FIRST_CALL_SECONDS < 1.7
+
+
+CALL = """
+import sys
+sys.ps1 = ">>> "
+import numpy as np, leastcut
+from leastcut.kernels import compile_time
+compile_time.MOMENT = 0.0
+S = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
+relaxation = leastcut.relax(S, 3, random_state=0)
+leastcut.discretize(relaxation, random_state=0, graph=S)
+"""
+"""A session with a call that compiles two kernels, one after the other."""
+
+
+def test_a_session_is_told_when_it_compiles_and_not_when_all_is_on_disk(tmp_path):
+    def said():
+        done = subprocess.run(
+            [sys.executable, "-c", CALL],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == ""
+        return done.stderr
+
+    assert said().count("leastcut: compiling, once") == 1
+    assert said() == ""

@@ -1,0 +1,347 @@
+"""Limits of cluster weights inside the search: every level, every kind of move, every repair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import draws, graphs, knn_graph
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+from test_refinement import CUTS, some_cut
+
+import leastcut
+from leastcut.cuts import Problem, as_problem
+from leastcut.kernels import balance as balancing
+from leastcut.kernels import bisect, climb, exchange, moves
+from leastcut.limits import Limits
+from leastcut.partitioning import balance, bisection, packing, refinement
+from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.partitioning.levels import Coarsening, build, coarse_labels
+from leastcut.partitioning.passes import cycle, fresh, recombine
+from leastcut.partitioning.refinement import State
+
+BALANCES = [(None, 0.0), (None, 0.05), (None, 0.3), (0.2, 0.2), (0.5, 1.0)]
+
+
+def limited(S, c, cut="ratio", allowed=(None, 0.1), *, edges=False) -> Problem:
+    """A problem with limits and a packing; for edges, one whose values are edge cuts."""
+    problem = as_problem(S, cut)
+    problem = replace(problem, limits=packing.limits_of(problem, allowed, c))
+    return problem.counting_edges() if edges else problem
+
+
+def drawn(data) -> tuple[Problem, int]:
+    """A random problem with limits, if any partition keeps to them."""
+    S = data.draw(graphs(min_nodes=3, max_nodes=14))
+    n = len(S)
+    c = data.draw(st.integers(2, min(n - 1, 4)))
+    edges = data.draw(st.booleans())
+    cut = "ratio" if edges else some_cut(data.draw(CUTS), n)
+    try:
+        return limited(S, c, cut, data.draw(st.sampled_from(BALANCES)), edges=edges), c
+    except ValueError:
+        assume(False)
+        raise
+
+
+@given(st.data())
+def test_every_kind_of_move_keeps_to_the_limits_and_never_raises_the_value(data):
+    problem, c = drawn(data)
+    for act in (
+        lambda state: state.settle(),
+        lambda state: state.climb(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
+        lambda state: state.exchange(10**6),
+        lambda state: state.finish(),
+    ):
+        state = State(problem, problem.limits.packing.copy(), c)
+        before = state.value
+        act(state)
+        reported = before - state.value
+        assert problem.allows(state.labels)
+        assert reported >= -1e-12 * before
+        assert reported == pytest.approx(before - state.measure(), abs=1e-11 * before)
+        assert state.count.min() >= 1
+        assert not state.scratch[0].any()
+
+
+@given(st.data())
+def test_a_repair_keeps_to_the_limits_and_leaves_what_does(data):
+    problem, c = drawn(data)
+    labels = data.draw(st.permutations(range(problem.n_nodes)))
+    start = np.array(labels) * c // problem.n_nodes
+    found = balance.within_limits(problem, start, c)
+    assert problem.allows(found)
+    assert np.unique(found).size == c
+    if problem.allows(start):
+        np.testing.assert_array_equal(found, start)
+    # Without a packing to fall back on there may be none, but none is wrong.
+    bare = replace(problem, limits=problem.limits.of_level())
+    found = balance.within_limits(bare, start, c)
+    assert found is None or problem.allows(found)
+
+
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("rule", COARSENING_RULES)
+@pytest.mark.parametrize(("c", "allowed"), [(3, (None, 0.0)), (7, (None, 0.05)), (5, (0.1, 0.1))])
+def test_passes_keep_to_the_limits_on_every_level(rule, c, allowed, edges):
+    problem = limited(knn_graph(load_digits().data[:600]), c, "ratio", allowed, edges=edges)
+    coarsening, rng = Coarsening(COARSENING_RULES[rule]), np.random.default_rng(0)
+    first = fresh(problem, c, rng, 10 * c, coarsening=coarsening)
+    second = fresh(problem, c, rng, 30 * c, coarsening=coarsening)
+    cycled = cycle(problem, first.labels, c, rng, coarsening=coarsening)
+    better, other = sorted([cycled, second], key=lambda trial: trial.value)
+    child = recombine(
+        problem, better.labels, other.labels, c, rng, regrow=True, coarsening=coarsening
+    )
+    for trial in (first, second, cycled, child):
+        assert problem.allows(trial.labels)
+        assert trial.value == pytest.approx(problem.value(trial.labels))
+    assert cycled.value <= first.value * (1 + 1e-12)
+    assert child.value <= better.value * (1 + 1e-12)
+    # A level has the weights of the whole, and so its limits.
+    steps = build(problem, rng, 4 * c, child.labels, coarsening)
+    assert steps
+    level = steps[-1].problem
+    assert level.limits.packing is None
+    assert level.offset == problem.offset
+    coarse = coarse_labels(steps, child.labels)
+    assert level.allows(coarse)
+    assert level.value(coarse) == pytest.approx(problem.value(child.labels))
+
+
+@given(st.data())
+def test_splitting_again_and_again_leaves_no_cluster_empty(data):
+    problem, c = drawn(data)
+    labels, work = bisection.bisected(problem, c, np.random.default_rng(0))
+    assert np.unique(labels).tolist() == list(range(c))
+    assert work > 0
+
+
+def test_halves_of_a_path_are_found():
+    n = 64
+    S = np.diag(np.ones(n - 1), 1)
+    problem = limited(S + S.T, 8, "ratio", (None, 0.0))
+    labels, _ = bisection.bisected(problem, 8, np.random.default_rng(0))
+    loads = np.bincount(labels)
+    assert loads.max() <= 10  # a node more than its share at each of three splits, at most
+    assert problem.edge_cut(labels) <= 9
+
+
+# -- compiled and interpreted
+
+
+def interpret(patch) -> None:
+    """Let everything that has to do with limits run without a compiler."""
+    for module in (moves, climb, exchange, balancing, bisect, refinement, balance, bisection):
+        for name, found in list(vars(module).items()):
+            if hasattr(found, "py_func"):
+                patch.setattr(module, name, found.py_func)
+
+
+@settings(max_examples=draws(20))
+@given(st.data())
+def test_kernels_compiled_and_interpreted_agree(data):
+    problem, c = drawn(data)
+    start = np.arange(problem.n_nodes) * c // problem.n_nodes
+    bare = replace(problem, limits=problem.limits.of_level())
+
+    def act():
+        split, _ = bisection.bisected(problem, c, np.random.default_rng(1))
+        repaired = balance.within_limits(bare, start, c)
+        state = State(problem, problem.limits.packing.copy(), c)
+        state.settle()
+        state.exchange(10**6)
+        return split, repaired, state
+
+    split, repaired, state = act()
+    with pytest.MonkeyPatch.context() as patch:
+        interpret(patch)
+        plain_split, plain_repaired, plain = act()
+    np.testing.assert_array_equal(split, plain_split)
+    np.testing.assert_array_equal(repaired, plain_repaired)
+    np.testing.assert_array_equal(state.labels, plain.labels)
+    np.testing.assert_array_equal(state.boundary, plain.boundary)
+    assert state.value == plain.value
+
+
+# -- limits and packings
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=12), st.data())
+def test_a_packing_is_refused_only_where_there_is_none(weights, data):
+    weights = np.array(weights, dtype=float)
+    c = data.draw(st.integers(1, min(3, weights.size)))
+    above = data.draw(st.sampled_from([0.0, 0.1, 0.5]))
+    problem = as_problem(np.ones((weights.size, weights.size)), weights)
+    most = np.floor((1 + above + 1e-9) * weights.sum() / c)
+    assume(c**weights.size <= 5000)
+    fits = any(
+        np.bincount(labels, weights, c).max() <= most and np.unique(labels).size == c
+        for labels in np.ndindex(*[c] * weights.size)
+    )
+    if not fits:
+        # Whole numbers, and so few, are decided: it is not that none was found.
+        with pytest.raises(ValueError, match=r"(cannot be cut|There are no|alone weighs)"):
+            packing.limits_of(problem, (None, above), c)
+    else:
+        limits = packing.limits_of(problem, (None, above), c)
+        assert limits.keep(np.bincount(limits.packing, weights, c))
+        assert np.unique(limits.packing).size == c
+
+
+def test_limits_of_whole_weights_are_whole():
+    assert Limits.of(None, 0.15, np.ones(400), 4).heaviest == 115  # 1.15 * 100 is below, in doubles
+    assert Limits.of(0.15, 0.0, np.ones(400), 4).lightest == 85
+    assert Limits.of(None, 0.1, np.ones(10), 3).heaviest == 3
+    real = Limits.of(None, 0.1, np.full(10, 0.1), 2)
+    assert real.slack > 0
+    assert real.heaviest == pytest.approx(0.55)
+
+
+@given(st.data())
+def test_the_bound_of_the_edge_cut_holds_of_every_balanced_partition(data):
+    S = data.draw(graphs(min_nodes=3, max_nodes=8))
+    n = len(S)
+    c, allowed = data.draw(st.integers(2, n - 1)), data.draw(st.sampled_from(BALANCES))
+    problem = as_problem(S, "ratio")
+    limits = Limits.of(*allowed, problem.node_weights, c)
+    floors = np.linalg.eigvalsh(problem.operator().toarray())[:c]
+    bound = limits.least_edge_cut(floors, float(n))
+    for number in range(min(c**n, 3000)):
+        labels = np.array([number // c**i % c for i in range(n)])
+        if np.unique(labels).size == c and limits.keep(np.bincount(labels)):
+            assert bound <= problem.edge_cut(labels) * (1 + 1e-9) + 1e-9
+
+
+def test_edge_cuts_are_told_apart_and_given_exactly():
+    S = knn_graph(load_iris().data)
+    problem = limited(S, 3, edges=True)
+    labels = problem.limits.packing.astype(np.int64)
+    assert problem.value(labels) == pytest.approx(problem.edge_cut(labels), rel=2.0**-24)
+    assert problem.value(labels) <= problem.edge_cut(labels)
+    with pytest.raises(ValueError, match=r"add up to .*Multiply them"):
+        leastcut.partition(S * 1e300, 3, "edges", balance=0.1)
+
+
+# -- what is proven, and what is suggested
+
+
+def test_clusters_may_be_light_where_there_is_no_lower_limit():
+    """Clusters lighter than the rounding of a limit, which no proof may leave out."""
+    for light in (1e-10, 1e-30, 1e-290):
+        S, weights = np.zeros((4, 4)), [1.0, 1.0, 1.0, light]
+        for i, j, weight in [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0), (2, 3, 0.1 * light)]:
+            S[i, j] = S[j, i] = weight
+        best = leastcut.cut_value(S, [0, 0, 0, 1], weights)
+        for allowed in (1.0, (1.0, 1.0)):
+            found = leastcut.partition(
+                S, 2, weights, balance=allowed, lower_bound=True, random_state=0
+            )
+            assert found.lower_bound <= best
+            assert found.cut_value == best
+            assert found.gap == 0.0
+
+
+@given(
+    st.lists(st.floats(1e-12, 1.0), min_size=3, max_size=8),
+    st.integers(2, 3),
+    st.sampled_from(BALANCES),
+    st.integers(0, 10**6),
+)
+def test_moves_are_within_what_is_kept_and_that_within_what_is_proven(weights, c, allowed, seed):
+    """Whatever the order in which weights are added up."""
+    weights, rng = np.array(weights), np.random.default_rng(seed)
+    labels = rng.integers(c, size=weights.size)
+    loads = np.bincount(labels, weights, c)
+    limits = Limits.of(*allowed, weights, c)
+    # Limits that the loads reach to the last bit, on one side or on both.
+    tight = replace(limits, lightest=loads.min(), heaviest=loads.max())
+    order = rng.permutation(weights.size)
+    other = np.bincount(labels[order], weights[order], c)
+    for each in (limits, tight, tight.scaled(-90), tight.scaled(90)):
+        factor = each.heaviest / tight.heaviest if each is not limits else 1.0
+        moves, proofs = each.of_moves(c), each.of_proofs(c)
+        if ((other * factor >= moves[0]) & (other * factor <= moves[1])).all():
+            assert each.keep(loads * factor)
+        if each.keep(loads * factor):
+            assert ((other * factor >= proofs[0]) & (other * factor <= proofs[1])).all()
+    assert tight.keep(loads)
+    above, below = np.nextafter(loads.max(), 9.0), np.nextafter(loads.min(), 0.0)
+    assert not tight.keep(np.append(loads, above))
+    assert loads.min() == 0.0 or not tight.keep(np.append(loads, below))
+    shifted = tight.of_moves(c, 2.0)
+    assert (shifted[1] == 2.0 + (tight.heaviest - tight.slack)).all()
+    lightest = tight.lightest + tight.slack if tight.lightest > 0.0 else -np.inf
+    assert (shifted[0] == 2.0 + lightest).all()
+
+
+@given(st.lists(st.floats(0.0, 9.0), min_size=2, max_size=6), st.integers(0, 9), st.integers(0, 9))
+def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above):
+    from scipy.optimize import linprog
+
+    floors = np.sort(floors)
+    limits, total = Limits(10.0 - below, 10.0 + above), 10.0 * floors.size
+    answer = linprog(
+        0.5 * floors,
+        A_eq=np.ones((1, floors.size)),
+        b_eq=[total],
+        bounds=(limits.lightest, limits.heaviest),
+    )
+    assert limits.least_edge_cut(floors, total) == pytest.approx(answer.fun, abs=1e-7)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_whole):
+    from leastcut.results import Partition
+
+    rng = np.random.default_rng(seed)
+    S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_whole else 0.25)
+    S = np.triu(S, 1)
+    problem = as_problem(S + S.T, "ratio")
+    labels, other = rng.permutation([0, 0, 0, 1, 1, 1]), rng.permutation([0, 0, 0, 1, 1, 1])
+    value, better = problem.edge_cut(labels), min(map(problem.edge_cut, (labels, other)))
+    found = Partition(labels, value * (1 - 2.0**-30), value * (1 - 2.0**-30))
+    sought = packing.with_edge_cut(problem, found, 0.5, False, [other])
+    assert (sought.cut_value, sought.lower_bound) == (better, 0.5)
+    proven = packing.with_edge_cut(problem, found, 0.5, True, [])
+    assert proven.cut_value == value
+    if is_whole:
+        assert proven.lower_bound == value
+    else:
+        assert value * (1 - 2.0**-21) < proven.lower_bound < value * (1 - 2.0**-23)
+
+
+@given(st.data())
+def test_a_suggested_balance_is_accepted(data):
+    """Of weights over many decades, some of them 0, by the function that refused another."""
+    n, c = data.draw(st.integers(3, 12)), data.draw(st.integers(2, 5))
+    assume(c < n)
+    exponents = data.draw(st.lists(st.integers(-14, 14), min_size=n, max_size=n))
+    digits = data.draw(st.lists(st.integers(0, 999), min_size=n, max_size=n))
+    weights = np.array(digits) * 10.0 ** np.array(exponents)
+    assume(weights.any())
+    problem = replace(as_problem(np.ones((n, n)), "ratio"), node_weights=weights)
+    allowed = data.draw(st.sampled_from(BALANCES))
+    try:
+        packing.limits_of(problem, allowed, c)
+    except ValueError as error:
+        words = str(error).split("balance=")[1].split(", which is enough")[0]
+        numbers = [float(word) for word in words.strip("()").split(",")]
+        enough = (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0])
+        assert (enough[0] is None) == (allowed[0] is None)
+        limits = packing.limits_of(problem, enough, c)
+        assert limits.keep(np.bincount(limits.packing, weights, c))
+        assert np.unique(limits.packing).size == c
+        SUGGESTED.append(True)
+    else:
+        SUGGESTED.append(False)
+
+
+SUGGESTED: list[bool] = []
+
+
+def test_balances_were_suggested():
+    assert not SUGGESTED or sum(SUGGESTED) >= 0.2 * len(SUGGESTED)

@@ -1,0 +1,597 @@
+"""Must-link and cannot-link constraints against networkx, enumeration and slow obvious code."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from conftest import draws, graphs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leastcut.apart import Apart
+from leastcut.cuts import as_problem
+from leastcut.partitioning import colouring
+from leastcut.partitioning.colouring import _components, _peeled, _search, colour
+from leastcut.partitioning.links import (
+    MOST_NAMED,
+    Contraction,
+    Links,
+    check_links,
+    sides,
+    with_apart,
+)
+from leastcut.results import Partition
+
+NO_PAIRS = np.empty((0, 2), dtype=np.int64)
+
+
+def pairs_strategy(n, most, least=0):
+    """Pairs of different nodes of ``n``, perhaps repeated or reversed."""
+    nodes = st.lists(st.integers(0, n - 1), min_size=2, max_size=2, unique=True)
+    return st.lists(nodes, min_size=least, max_size=most).map(
+        lambda found: np.array(found, dtype=np.int64).reshape(-1, 2)
+    )
+
+
+@st.composite
+def conflict_graphs(draw, least=1, most=12):
+    """A number of nodes, and pairs of them from few to nearly all, or all between a few sets."""
+    n = draw(st.integers(max(least, 1), most))
+    density = draw(st.sampled_from([0.0, 0.2, 0.5, 0.7, 0.9]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    every = np.array(list(itertools.combinations(range(n), 2)), dtype=np.int64).reshape(-1, 2)
+    sets = rng.integers(draw(st.sampled_from([2, 3, 4])), size=n) if draw(st.booleans()) else None
+    if sets is not None:
+        every = every[sets[every[:, 0]] != sets[every[:, 1]]]
+    pairs = every[rng.random(len(every)) < density]
+    pairs = np.concatenate([pairs, pairs[: len(pairs) // 3]])  # some of them twice
+    flipped = rng.random(len(pairs)) < 0.5
+    pairs[flipped] = pairs[flipped, ::-1]
+    return n, rng.permutation(pairs)
+
+
+def as_networkx(n, pairs):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(np.asarray(pairs).tolist())
+    return graph
+
+
+def as_set(pairs):
+    return {tuple(sorted(pair)) for pair in np.asarray(pairs).tolist()}
+
+
+# -- pairs as rows of nodes
+
+
+@given(conflict_graphs(), st.data())
+def test_pairs_and_rows_are_those_of_the_graph(case, data):
+    n, pairs = case
+    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
+    assert apart.n_nodes == n
+    assert apart.indptr.dtype == apart.indices.dtype == np.int32
+    assert apart.indptr.tolist() == np.cumsum([0, *(graph.degree(i) for i in range(n))]).tolist()
+    for i in range(n):
+        assert apart.of_node(i).tolist() == sorted(graph[i])
+    assert apart.arrays == (apart.indptr, apart.indices)
+    assert apart.pairs.tolist() == sorted(map(list, as_set(pairs)))
+    assert apart.linked.tolist() == [i for i in range(n) if graph.degree(i)]
+    assert apart.colouring is None
+    labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    expected = [[i, j] for i, j in apart.pairs.tolist() if labels[i] == labels[j]]
+    assert apart.violated(labels).tolist() == expected
+    coloured = apart.coloured_by(labels).colouring
+    assert coloured.tolist() == [labels[i] if graph.degree(i) else -1 for i in range(n)]
+    every = np.array(list(itertools.combinations(range(n), 2)), dtype=np.int32).reshape(-1, 2)
+    held = apart.holds(every[:, 0], every[:, 1])
+    assert held.dtype == bool
+    assert held.tolist() == [graph.has_edge(i, j) for i, j in every.tolist()]
+
+
+@given(conflict_graphs(), st.data())
+def test_pairs_among_some_nodes_and_between_groups(case, data):
+    n, pairs = case
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
+    labels = np.array(list(nx.greedy_color(graph).items()), dtype=np.int64).reshape(-1, 2)
+    labels = labels[np.argsort(labels[:, 0]), 1]
+    coloured = apart.coloured_by(labels)
+    # 1. Some of the nodes, in any order.
+    nodes = rng.permutation(n)[: data.draw(st.integers(1, n))]
+    some = coloured.restricted(nodes)
+    inside = {
+        tuple(sorted((a, b)))
+        for (a, i), (b, j) in itertools.combinations(enumerate(nodes.tolist()), 2)
+        if graph.has_edge(i, j)
+    }
+    assert as_set(some.pairs) == inside
+    assert some.n_nodes == nodes.size
+    assert some.colouring.tolist() == coloured.colouring[nodes].tolist()
+    assert apart.restricted(nodes).colouring is None
+    # 2. Groups that hold no pair: nodes of one colour, or of none, in groups at random.
+    split = 3 * labels + rng.integers(3, size=n)
+    parent = np.unique(split, return_inverse=True)[1]
+    size = int(parent.max()) + 1
+    coarse = coloured.contracted(parent, size)
+    assert as_set(coarse.pairs) == as_set(parent[apart.pairs])
+    assert coarse.n_nodes == size
+    expected = np.full(size, -1)
+    expected[parent[apart.linked]] = labels[apart.linked]
+    assert coarse.colouring.tolist() == expected.tolist()
+    assert apart.contracted(parent, size).colouring is None
+
+
+def test_contracting_two_colors_drops_the_coloring():
+    apart = Apart.of(np.array([(0, 1), (1, 2)]), 4).with_colouring(np.array([0, 1, 2, -1]))
+    for parent, kept in (((0, 1, 0, 2), False), ((0, 1, 2, 2), True), ((0, 1, 2, 0), True)):
+        found = apart.contracted(np.array(parent), 3)
+        assert (found.colouring is not None) == kept
+        assert as_set(found.pairs) == {(0, 1), (0, 1) if parent[2] == 0 else (1, 2)}
+
+
+def some_leaders(rng, n):
+    """Groups of nodes, each with one of them as its leader."""
+    leads = rng.random(n) < 0.4
+    leads[rng.integers(n)] = True
+    return np.where(leads, np.arange(n), rng.choice(np.flatnonzero(leads), size=n))
+
+
+@given(conflict_graphs(), st.integers(0, 2**32 - 1))
+def test_groups_with_at_most_one_constrained_node(case, seed):
+    n, pairs = case
+    leader = some_leaders(np.random.default_rng(seed), n)
+    apart, before = Apart.of(pairs, n), leader.copy()
+    linked, expected = set(apart.linked.tolist()), leader.tolist()
+    for lead in set(leader.tolist()):
+        members = [i for i in range(n) if leader[i] == lead and i in linked]
+        stays = lead if lead in linked else min(members, default=lead)
+        for i in members:
+            expected[i] = lead if i == stays else i
+    assert apart.one_of_a_group(leader).tolist() == expected
+    assert np.array_equal(leader, before)
+
+
+@given(conflict_graphs(), st.integers(0, 2**32 - 1))
+def test_groups_lose_nodes_until_they_hold_no_pair(case, seed):
+    n, pairs = case
+    leader = some_leaders(np.random.default_rng(seed), n)
+    apart, before = Apart.of(pairs, n), leader.copy()
+    expected = leader.tolist()
+    # Nodes that their leader cannot be with leave first; then the larger of every pair.
+    for i in range(n):
+        if leader[i] != i and as_set([(i, leader[i])]) <= as_set(pairs):
+            expected[i] = i
+    for i, j in sorted(as_set(pairs)):
+        if expected[i] == expected[j]:
+            expected[j] = j
+    found = apart.torn(leader)
+    assert found.tolist() == expected
+    assert apart.violated(found).size == 0
+    assert np.array_equal(leader, before)
+
+
+# -- coloring
+
+
+def colored_slowly(near, nodes, n_colors):
+    """DSATUR with backtracking, by definition: the colors or None, and the steps it takes."""
+    inside, colors, steps = set(nodes), {}, 0
+
+    def go(used):
+        nonlocal steps
+        left = inside - colors.keys()
+        if not left:
+            return True
+
+        def order(i):
+            met = {colors[j] for j in near[i] if j in colors}
+            return -len(met), -len(inside.intersection(near[i])), i
+
+        i = min(left, key=order)
+        for k in range(min(used + 1, n_colors)):
+            if all(colors.get(j) != k for j in near[i]):
+                steps += 1
+                colors[i] = k
+                if go(max(used, k + 1)):
+                    return True
+                del colors[i]
+        steps += 1
+        return False
+
+    return (colors if go(0) else None), steps
+
+
+@settings(max_examples=draws(150))
+@given(conflict_graphs(least=4), st.integers(1, 5))
+def test_the_search_takes_the_steps_of_its_definition(case, n_colors):
+    n, pairs = case
+    apart = Apart.of(pairs, n)
+    near = [apart.of_node(i).tolist() for i in range(n)]
+    for nodes in map(sorted, nx.connected_components(as_networkx(n, pairs))):
+        expected, steps = colored_slowly(near, nodes, n_colors)
+        for most in (steps, steps + 1, 10**6):
+            colors = [-1] * n
+            taken = _search(near, nodes, colors, n_colors, most)
+            assert taken == (steps if expected is not None else 0)
+            if expected is not None:
+                assert {i: k for i, k in enumerate(colors) if k >= 0} == expected
+            else:
+                assert colors == [-1] * n
+        assert _search(near, nodes, [-1] * n, n_colors, steps - 1) is None
+
+
+@given(conflict_graphs(), st.integers(0, 6))
+def test_what_is_peeled_off_is_outside_the_core(case, n_colors):
+    n, pairs = case
+    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
+    order, gone = _peeled([apart.of_node(i).tolist() for i in range(n)], n_colors)
+    core = set(nx.k_core(graph, n_colors))
+    assert [i for i in range(n) if not gone[i]] == sorted(core)
+    assert sorted(order) == sorted(set(range(n)) - core)
+    for place, i in enumerate(order):
+        later = core | set(order[place + 1 :])
+        assert len(later.intersection(graph[i])) < n_colors
+    nodes = sorted(core)
+    expected = {frozenset(one) for one in nx.connected_components(graph.subgraph(nodes))}
+    found = _components(apart, nodes)
+    assert {frozenset(one) for one in found} == expected
+    assert sorted(itertools.chain(*found)) == nodes
+
+
+def test_colors_suffice_or_there_is_a_reason():
+    seen = Counter()
+
+    @settings(max_examples=draws(200))
+    @given(conflict_graphs(least=3), st.integers(1, 5))
+    def check(case, n_colors):
+        n, pairs = case
+        apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
+        found = colour(apart, n_colors)
+        every = [apart.of_node(i).tolist() for i in range(n)]
+        possible = all(
+            colored_slowly(every, sorted(nodes), n_colors)[0] is not None
+            for nodes in nx.connected_components(graph)
+        )
+        assert found.is_decided
+        assert (found.colours is not None) == possible
+        if possible:
+            assert found.colours.dtype == np.int32
+            assert all((k >= 0) == (graph.degree(i) > 0) for i, k in enumerate(found.colours))
+            assert found.colours.max() < n_colors
+            assert apart.violated(found.colours).size == 0
+            assert (found.clique, found.enough) == ([], n_colors)
+            seen["searched"] += len(nx.k_core(graph, n_colors)) > 0
+            return
+        # Nodes by their degree, each with the first color that is left.
+        by_degree = sorted(graph, key=lambda i: -graph.degree(i))
+        first_fit = nx.greedy_color(graph, lambda *_: by_degree)
+        assert found.enough == max(first_fit.values()) + 1 > n_colors
+        assert found.clique == sorted(set(found.clique))
+        assert len(found.clique) in (0, n_colors + 1)
+        assert all(graph.has_edge(i, j) for i, j in itertools.combinations(found.clique, 2))
+        largest = max(map(len, nx.find_cliques(graph)))
+        seen["clique missed"] += largest > n_colors and not found.clique
+        seen["clique"] += len(found.clique) > 0
+
+    check()
+    assert seen["searched"] >= 5, seen
+    assert seen["clique"] >= 20, seen
+    assert seen["clique missed"] <= seen["clique"] // 20, seen
+
+
+@pytest.mark.parametrize("n_colors", [2, 3, 5])
+def test_a_clique_is_found_among_many_other_pairs(n_colors):
+    """Each of its nodes has more pairs outside the clique, and the other nodes come first."""
+    m, leaves = n_colors + 1, 40
+    clique = range(m * leaves, m * leaves + m)
+    pairs = list(itertools.combinations(clique, 2))
+    pairs += [(node, k * leaves + leaf) for k, node in enumerate(clique) for leaf in range(leaves)]
+    found = colour(Apart.of(np.array(pairs), m * leaves + m + 3), n_colors)
+    assert found.colours is None
+    assert found.is_decided
+    assert found.clique == list(clique)
+
+
+def test_a_clique_is_looked_for_where_there_are_most_pairs():
+    """Three nodes in a triangle, behind a ring of 120 that holds none and of which none is left."""
+    ring = [(i, (i + 1) % 120) for i in range(120)]
+    spokes = [(120 + i % 3, 4 * i) for i in range(30)]
+    triangle = [(120, 121), (121, 122), (120, 122)]
+    found = colour(Apart.of(np.array(ring + spokes + triangle), 123), 2)
+    assert found.colours is None
+    assert found.clique == [120, 121, 122]
+
+
+@pytest.mark.parametrize("n_colors", [1, 2, 4])
+def test_the_clique_of_the_smallest_numbers_is_named(n_colors):
+    everybody = np.array(list(itertools.combinations(range(n_colors + 3), 2)))[::-1]
+    found = colour(Apart.of(everybody, n_colors + 3), n_colors)
+    assert found.clique == list(range(n_colors + 1))
+    assert found.enough == n_colors + 3
+
+
+def wheel(first):
+    """A hub and a ring of five nodes, which need four colors and hold no clique of four."""
+    ring = [(first + i, first + (i + 1) % 5) for i in range(5)]
+    return ring + [(first + i, first + 5) for i in range(5)]
+
+
+@pytest.mark.parametrize("n_wheels", [1, 2])
+def test_a_search_that_ends_has_decided(n_wheels, monkeypatch):
+    pairs = np.concatenate([wheel(6 * k) for k in range(n_wheels)])
+    apart = Apart.of(pairs, 6 * n_wheels)
+    near = [apart.of_node(i).tolist() for i in range(6)]
+    colors, steps = colored_slowly(near, range(6), 3)
+    assert colors is None
+    for most, decided in ((steps, True), (steps - 1, False)):
+        monkeypatch.setattr(colouring, "MOST_STEPS", most)
+        found = colour(apart, 3)
+        assert found.colours is None
+        assert (found.is_decided, found.clique, found.enough) == (decided, [], 4)
+
+
+def octahedron(first):
+    """Three pairs of nodes that may be together: exactly three colors, and no node is peeled."""
+    every = itertools.combinations(range(first, first + 6), 2)
+    return [(i, j) for i, j in every if (j - i) != 3]
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3])
+def test_the_limit_of_steps_is_for_all_components_together(n_parts, monkeypatch):
+    pairs = np.concatenate([octahedron(6 * k) for k in range(n_parts)])
+    apart = Apart.of(pairs, 6 * n_parts)
+    for most, decided in ((6 * n_parts, True), (6 * n_parts - 1, False)):
+        monkeypatch.setattr(colouring, "MOST_STEPS", most)
+        found = colour(apart, 3)
+        assert (found.colours is not None) is found.is_decided is decided
+
+
+# -- reading links
+
+
+@st.composite
+def links(draw):
+    """Nodes, must-link pairs that often make long chains, and cannot-link pairs."""
+    n = draw(st.one_of(st.just(14), st.integers(2, 14)))
+    order = np.array(draw(st.permutations(range(n))))
+    length = draw(st.one_of(st.just(n - 1), st.integers(0, n - 1)))
+    chain = np.stack([order[:length], order[1 : length + 1]], axis=1)
+    must = np.concatenate([chain, draw(pairs_strategy(n, 2))])
+    flipped = np.array(draw(st.lists(st.booleans(), min_size=len(must), max_size=len(must))))
+    must[flipped.astype(bool)] = must[flipped.astype(bool), ::-1]
+    cannot = draw(pairs_strategy(n, 5))
+    if length > 0 and draw(st.booleans()):
+        cannot = np.concatenate([[order[[0, length]]], cannot])
+    return n, must, cannot
+
+
+def test_groups_are_connected_components_and_contradictions_are_chains():
+    seen = Counter()
+
+    @settings(max_examples=draws(150))
+    @given(links())
+    def check(case):
+        n, must, cannot = case
+        graph = as_networkx(n, must)
+        group = {i: min(one) for one in nx.connected_components(graph) for i in one}
+        wrong = [(i, j) for i, j in cannot.tolist() if group[i] == group[j]]
+        if len(must) == len(cannot) == 0:
+            assert check_links(must, cannot, n) is None
+            return
+        if not wrong:
+            found = check_links(must, cannot, n)
+            names = list(dict.fromkeys(group[i] for i in range(n)))
+            assert found.groups.tolist() == [names.index(group[i]) for i in range(n)]
+            assert found.n_groups == len(names)
+            np.testing.assert_array_equal(found.must, must)
+            np.testing.assert_array_equal(found.cannot, cannot)
+            if len(cannot):
+                assert found.apart.tolist() == [[names.index(group[i]) for i in p] for p in cannot]
+            else:
+                assert found.apart is None
+            seen["groups"] += len(names) < n
+            return
+        with pytest.raises(ValueError, match="must_link joins them") as raised:
+            check_links(must, cannot, n)
+        text = str(raised.value)
+        i, j = wrong[0]
+        assert text.startswith(f"cannot_link keeps nodes {i} and {j} apart")
+        assert count_in(text) == len(wrong)
+        chain = re.search(r"joins them: ([\d .-]+?)(?: \(|\. Leave)", text)[1].split(" - ")
+        length = nx.shortest_path_length(graph, i, j) + 1
+        assert (chain[0], chain[-1]) == (str(i), str(j))
+        assert len(chain) == min(length, MOST_NAMED + 1)
+        assert ("..." in chain) == (length > MOST_NAMED)
+        for a, b in itertools.pairwise(chain):
+            assert "..." in (a, b) or graph.has_edge(int(a), int(b))
+        if "..." in chain:
+            assert chain.index("...") == MOST_NAMED - 2
+            seen["long"] += 1
+        seen["contradictions"] += 1
+
+    check()
+    assert seen["groups"] >= 20, seen
+    assert seen["contradictions"] >= 20, seen
+    assert seen["long"] >= 5, seen
+
+
+def count_in(text):
+    """The number of pairs that an error counts; it says nothing of a single one."""
+    found = re.search(r" \(the first of (\d+) such pairs\)", text)
+    assert found is None or int(found[1]) > 1
+    return int(found[1]) if found else 1
+
+
+@given(st.data())
+def test_pairs_outside_are_named_and_counted(data):
+    n = data.draw(st.integers(1, 6))
+    node = st.integers(-2, n + 1)
+    pairs = np.array(data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=6)))
+    wrong = [k for k, pair in enumerate(pairs.tolist()) if min(pair) < 0 or max(pair) >= n]
+    if not wrong:
+        np.testing.assert_array_equal(check_links(pairs, None, n).must, pairs)
+        return
+    with pytest.raises(ValueError, match=f"numbered from 0 to {n - 1}") as raised:
+        check_links(pairs, None, n)
+    i, j = pairs[wrong[0]]
+    assert str(raised.value).startswith(f"must_link[{wrong[0]}] is ({i}, {j})")
+    assert count_in(str(raised.value)) == len(wrong)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=5))
+def test_a_node_that_cannot_be_with_itself_is_named(pairs):
+    wrong = [k for k, (i, j) in enumerate(pairs) if i == j]
+    if not wrong:
+        assert check_links(None, pairs, 3) is not None
+        return
+    with pytest.raises(ValueError, match="itself") as raised:
+        check_links(None, pairs, 3)
+    i = pairs[wrong[0]][0]
+    assert str(raised.value).startswith(f"cannot_link[{wrong[0]}] is ({i}, {i}),")
+    assert count_in(str(raised.value)) == len(wrong)
+
+
+@pytest.mark.parametrize("empty", [None, [], NO_PAIRS, np.empty((0, 2)).astype(int)])
+def test_no_pairs_are_no_links(empty):
+    assert check_links(empty, empty, 3) is None
+    one = check_links(empty, [(0, 2)], 3)
+    assert one.groups.tolist() == [0, 1, 2]
+    assert one.must.shape == (0, 2)
+    assert check_links([(0, 2)], empty, 3).groups.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 1), (2, 3), (1, 2, 2), ()])
+def test_what_has_no_two_columns_is_refused(shape):
+    with pytest.raises(ValueError, match=r"must have shape \(m, 2\)"):
+        check_links(np.zeros(shape, dtype=int), None, 5)
+
+
+@given(links(), st.integers(1, 14))
+def test_too_many_clusters_or_too_few_are_refused_with_pairs_that_say_why(case, n_clusters):
+    n, must, cannot = case
+    groups = np.unique(
+        [min(nx.node_connected_component(as_networkx(n, must), i)) for i in range(n)],
+        return_inverse=True,
+    )[1]
+    cannot = cannot[groups[cannot[:, 0]] != groups[cannot[:, 1]]]
+    check = Links(groups, must, cannot).check_n_clusters
+    if n_clusters > groups.max() + 1:
+        for is_shown in (False, True):
+            with pytest.raises(ValueError, match=f"leave {groups.max() + 1} groups"):
+                check(n_clusters, is_shown)
+        return
+    check(n_clusters, True)
+    if colour(Apart.of(groups[cannot], groups.max() + 1), n_clusters).colours is not None:
+        check(n_clusters)
+        return
+    with pytest.raises(ValueError, match=f"^n_clusters={n_clusters}, but"):
+        check(n_clusters)
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_a_clique_is_named_by_the_pairs_that_make_it(size, seed):
+    """Pairs of nodes of ``size`` groups, of which one cluster less cannot keep all."""
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.concatenate([np.arange(size), rng.integers(size, size=6)]))
+    every = np.array(list(itertools.combinations(range(size), 2)))
+    cannot = np.array([[rng.choice(np.flatnonzero(groups == k)) for k in pair] for pair in every])
+    cannot = rng.permutation(np.concatenate([cannot, cannot[:2, ::-1]]))
+    with pytest.raises(ValueError, match="cannot_link pairs") as raised:
+        Links(groups, NO_PAIRS, cannot).check_n_clusters(size - 1)
+    text = str(raised.value)
+    named = re.search(r"pairs (.*?)(?: and (\d+) more)? keep (\d+) nodes .* least (\d+) ", text)
+    pairs = [tuple(map(int, pair)) for pair in re.findall(r"\((\d+), (\d+)\)", named[1])]
+    assert set(pairs) <= set(map(tuple, cannot.tolist()))
+    assert len(as_set(groups[pairs])) == len(pairs) == min(len(every), MOST_NAMED)
+    assert int(named[2] or 0) == max(len(every) - MOST_NAMED, 0)
+    assert named[3] == named[4] == str(size)
+    assert f"({size} are enough" in text
+
+
+@given(st.data())
+def test_the_first_violated_pair_of_a_partition_is_named(data):
+    n = 6
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    must, cannot = data.draw(pairs_strategy(n, 3)), data.draw(pairs_strategy(n, 3))
+    found = Links(np.arange(n), must, cannot)
+    apart = [tuple(p) for p in must.tolist() if labels[p[0]] != labels[p[1]]]
+    together = [tuple(p) for p in cannot.tolist() if labels[p[0]] == labels[p[1]]]
+    if not apart and not together:
+        found.check_init(labels, "init")
+        return
+    (i, j), kind = (apart or together)[0], "must_link" if apart else "cannot_link"
+    has = "apart" if apart else "together"
+    with pytest.raises(
+        ValueError, match=rf"^init has nodes {i} and {j} {has}, which {kind} f"
+    ) as r:
+        found.check_init(labels, "init")
+    assert count_in(str(r.value)) == len(apart or together)
+
+
+# -- contraction
+
+
+@given(graphs(min_nodes=2, max_nodes=9), st.data())
+def test_a_contraction_adds_weights_and_gives_values_back(S, data):
+    n, cut = len(S), data.draw(st.sampled_from(["normalized", "ratio"]))
+    problem = as_problem(S, cut)
+    raw = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
+    groups = np.array([list(dict.fromkeys(raw)).index(k) for k in raw])
+    size = int(groups.max()) + 1
+    contraction = Contraction.of(problem, groups)
+    indicator = np.eye(size)[groups]
+    matrix = contraction.problem.graph.matrix.toarray()
+    off = ~np.eye(size, dtype=bool)
+    np.testing.assert_allclose(matrix[off], (indicator.T @ S @ indicator)[off], rtol=1e-12)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    weights = contraction.problem.node_weights
+    np.testing.assert_allclose(weights, indicator.T @ problem.node_weights, rtol=1e-12)
+    coarse = np.random.default_rng(0).permutation(size)
+    carried = contraction.carry(coarse[groups])
+    assert carried.tolist() == coarse.tolist()
+    assert carried.dtype == coarse.dtype
+    value = problem.value(coarse[groups])
+    assert contraction.problem.value(coarse) == pytest.approx(value, rel=1e-9, abs=1e-12)
+    for bound, expected in ((None, None), (value + 7.0, value)):
+        found = contraction.expanded(Partition(coarse, value + 7.0, bound))
+        assert found.labels.tolist() == coarse[groups].tolist()
+        assert found.cut_value == value
+        assert found.lower_bound == expected
+    # What is not proven loses four units of rounding for every stored edge and node.
+    loss = 4.0 * np.finfo(float).eps * (problem.graph.n_stored + n)
+    found = contraction.expanded(Partition(coarse, value + 7.0, 1.0))
+    assert found.lower_bound == pytest.approx(1.0 - loss, rel=0.1 * loss)
+
+
+@given(conflict_graphs(least=2, most=8))
+def test_two_clusters_leave_exactly_the_sides_together(case):
+    n, pairs = case
+    allowed = [
+        labels
+        for labels in itertools.product(range(2), repeat=n)
+        if all(labels[i] != labels[j] for i, j in pairs.tolist())
+    ]
+    problem = as_problem(np.ones((n, n)))
+    if not allowed:
+        with pytest.raises(ValueError, match="n_clusters=2"):
+            with_apart(problem, pairs, 2)
+        return
+    found = sides(with_apart(problem, pairs, 2))
+    assert list(dict.fromkeys(found.tolist())) == list(range(int(found.max()) + 1))
+    for i, j in itertools.combinations(range(n), 2):
+        assert (found[i] == found[j]) == all(labels[i] == labels[j] for labels in allowed)
+
+
+def test_a_partition_that_is_there_already_is_the_coloring():
+    problem, pairs = as_problem(np.ones((5, 5))), np.array([(0, 1), (1, 3)])
+    first, second = np.array([2, 0, 1, 1, 0]), np.array([0, 1, 0, 0, 0])
+    for initial in ([first], [first, second]):
+        assert with_apart(problem, pairs, 3, initial).apart.colouring.tolist() == [2, 0, -1, 1, -1]
+    found = with_apart(problem, pairs, 3).apart
+    assert found.violated(found.colouring).size == 0
+    assert found.pairs.tolist() == pairs.tolist()

@@ -1,0 +1,468 @@
+"""The evidence for a number of clusters against slow formulas, with every constant written out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import draws
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_number_of_clusters import grid, of_points, planted
+
+from leastcut.cuts import as_problem
+from leastcut.partitioning import number_of_clusters as module
+from leastcut.partitioning.number_of_clusters import (
+    _leak,
+    _neighbors,
+    _reason,
+    _Split,
+    _steps,
+    _tightened,
+    _without_outliers,
+    choose_number,
+    pairs_needed,
+)
+from leastcut.partitioning.valleys import (
+    _depths,
+    _inner_cut,
+    _surprise,
+    has_depth,
+    valley_evidence,
+)
+from leastcut.relaxation.relax import relax_problem
+from leastcut.validation import as_generator
+
+CUTS = ["normalized", "ratio"]
+
+
+@st.composite
+def weighted_graphs(draw, least=2, most=14):
+    """Small graphs, connected or not, with loops or without, and clusters of their nodes."""
+    n = draw(st.integers(least, most))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    density = draw(st.sampled_from([0.1, 0.3, 0.8]))
+    weights = rng.uniform(0.1, 3.0, (n, n)) * (rng.random((n, n)) < density)
+    upper = np.triu(weights, 1)
+    S = upper + upper.T
+    loops = draw(st.booleans())
+    S[np.diag_indices(n)] = rng.uniform(0.1, 2.0, n) if loops else 0.0
+    S[np.diag_indices(n)] += S.sum(axis=1) == 0.0
+    k = draw(st.integers(1, n))
+    labels = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])[rng.permutation(n)]
+    return S, labels
+
+
+def edges_of(S):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(S)))
+    pairs = np.argwhere(np.triu(S, 1))
+    graph.add_edges_from((i, j, {"weight": S[i, j], "capacity": S[i, j]}) for i, j in pairs)
+    return graph
+
+
+# -- eigenvalues
+
+
+def steps_slowly(values, floor):
+    """Step and slope by number i: of a line through the next 10 eigenvalues, or i + 3 if more."""
+    above = np.asarray(values)[floor:]
+    if len(above) <= 3 or above[-1] <= 0.0:
+        return {}
+    level = [np.log(max(value, 1e-13 * above[-1])) for value in above]
+    found = {}
+    for i in range(1, len(above) - 3 + 1):
+        ranks = range(i + 1, min(i + max(i + 3, 10), len(above)) + 1)
+        line = np.polyfit(np.log(ranks), [level[rank - 1] for rank in ranks], 1)
+        slope = max(line[0], 5e-3)
+        rise = level[i] - level[i - 1]
+        step = rise / np.log((i + 1) / i) / slope if rise > 1e-6 else 0.0
+        found[floor + i] = step, slope
+    return found
+
+
+@settings(max_examples=draws(150))
+@given(st.data())
+def test_steps_are_rises_in_units_of_a_fitted_line(data):
+    count, floor = data.draw(st.integers(1, 40)), data.draw(st.integers(0, 5))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    values = np.sort(10.0 ** rng.uniform(-data.draw(st.sampled_from([0.1, 3, 20])), 0, count))
+    if data.draw(st.booleans()):  # eigenvalues that repeat, or nearly
+        values[1::2] = values[: len(values[1::2]) * 2 : 2] * (1 + rng.choice([0.0, 3e-7, 3e-6]))
+        values = np.sort(values)
+    values[: data.draw(st.integers(0, count))] = 0.0
+    found, expected = _steps(values, floor), steps_slowly(values, floor)
+    assert found.keys() == expected.keys()
+    for k in found:
+        assert found[k] == pytest.approx(expected[k], rel=1e-6, abs=1e-12)
+        # The unit of the weights is that of the eigenvalues.
+        assert _steps(16.0 * values, floor)[k] == pytest.approx(found[k], rel=1e-6, abs=1e-12)
+
+
+@given(
+    st.floats(0.0, 50.0),
+    st.one_of(st.floats(0.0, 3.0), st.sampled_from([0.1, 0.2, 1.0, 1e3, 1e10])),
+    st.one_of(st.floats(0.0, 3.0), st.sampled_from([1.6, 1.8, 2.0])),
+)
+def test_a_small_leak_raises_a_step_and_a_large_one_lowers_it(step, leak, slope):
+    if leak >= 1.0:
+        expected = step / min(leak, 1e9) ** 3
+    else:
+        trust = 1.0 if slope <= 1.6 else max((2.0 - slope) / 0.4, 0.0)
+        expected = step / max(leak, 0.2) ** trust
+    assert _tightened(step, leak, slope) == pytest.approx(expected, rel=1e-9)
+    assert _tightened(step, leak + 0.1, slope) <= _tightened(step, leak, slope) * (1 + 1e-12)
+
+
+def test_as_many_eigenpairs_as_the_tail_needs():
+    for most, n in itertools.product(range(1, 30), range(1, 60)):
+        assert pairs_needed(most, n) == min(n, most + 11)
+
+
+# -- clusters
+
+
+def leak_slowly(S, b, labels, following):
+    graph, worst = edges_of(S), 0.0
+    for cluster in set(labels.tolist()):
+        inside = labels == cluster
+        touched = np.zeros(len(S), dtype=bool)
+        for component in nx.connected_components(graph):
+            touched[list(component)] = inside[list(component)].any()
+        rest = touched & ~inside
+        if rest.any():
+            boundary = S[np.ix_(inside, rest)].sum()
+            worst = max(worst, boundary * (1.0 / b[inside].sum() + 1.0 / b[rest].sum()))
+    return worst / max(following, np.finfo(float).tiny)
+
+
+@given(weighted_graphs(), st.sampled_from(CUTS), st.sampled_from([1e-3, 0.5, 1.0, 7.0]))
+def test_a_leak_is_that_of_its_definition(case, cut, following):
+    S, labels = case
+    problem = as_problem(S, cut)
+    expected = leak_slowly(S, problem.node_weights, labels, following)
+    assert _leak(problem, labels, following) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(weighted_graphs(), st.sampled_from(CUTS))
+def test_neighbors_are_counted_by_the_share_of_their_edges(case, cut):
+    S, _ = case
+    off = S - np.diag(np.diag(S))
+    counts = [row.sum() ** 2 / (row**2).sum() for row in off if row.any()]
+    expected = float(np.median(counts)) if counts else 1.0
+    assert _neighbors(as_problem(S, cut)) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
+def test_outliers_are_components_of_less_than_a_thirtieth(sizes, seed):
+    order = np.random.default_rng(seed).permutation(sum(sizes))
+    S = sp.block_diag([np.ones((size, size)) for size in sizes]).toarray()[np.ix_(order, order)]
+    own = np.repeat(sizes, sizes)[order]
+    # The average is over nodes: a component of m nodes counts m times.
+    average = sum(size * size for size in sizes) / sum(sizes)
+    expected = [i for i, size in enumerate(own.tolist()) if size * 30 >= average * (1 - 1e-12)]
+    assert _without_outliers(as_problem(S)).tolist() == expected
+
+
+# -- density gaps between clusters
+
+
+def depths_slowly(S, labels):
+    graph, n = edges_of(S), len(S)
+    border = {i for i, j in graph.edges if labels[i] != labels[j]}
+    border |= {j for i, j in graph.edges if labels[i] != labels[j]}
+    inside = nx.Graph((i, j) for i, j in graph.edges if labels[i] == labels[j])
+    inside.add_nodes_from(range(n))
+    hops = nx.multi_source_dijkstra_path_length(inside, border) if border else {}
+    return [hops.get(i, n) for i in range(n)]
+
+
+@given(weighted_graphs(most=30))
+def test_depths_are_hops_from_the_boundary(case):
+    S, labels = case
+    problem = as_problem(S)
+    depth, rows, columns, weights = _depths(problem, labels)
+    expected = depths_slowly(S, labels)
+    assert depth.tolist() == expected
+    same = {(i, j) for i, j in np.argwhere(S).tolist() if labels[i] == labels[j]}
+    assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == same
+    assert weights.tolist() == S[rows, columns].tolist()
+    deep = [
+        sum(d >= 3 for d, label in zip(expected, labels, strict=True) if label == k)
+        for k in range(labels.max() + 1)
+    ]
+    assert has_depth(problem, labels) == (min(deep) >= 5)
+
+
+def flow_slowly(S, members, depth, near, deep):
+    """The smallest cut between nodes of depth at most ``near`` and at least ``deep``."""
+    graph = edges_of(S).subgraph(members.tolist()).copy()
+    for i in members.tolist():
+        if depth[i] <= near:
+            graph.add_edge("source", i)  # without a capacity, so without limit
+        if depth[i] >= deep:
+            graph.add_edge(i, "sink")
+    return nx.minimum_cut_value(graph, "source", "sink")
+
+
+def valley_slowly(S, labels):
+    depth, weakest = np.array(depths_slowly(S, labels)), np.inf
+    off = S - np.diag(np.diag(S))
+    unit = off.sum() / len(S)
+    for k in range(labels.max() + 1):
+        members = np.flatnonzero(labels == k)
+        boundary = off[np.ix_(labels == k, labels != k)].sum()
+        if boundary == 0.0:
+            continue
+        middle, strongest = int(depth[members].max()), 0.0
+        for near, deep in ((1, 3), (max(middle // 4, 1), max(middle // 2, 3))):
+            if np.count_nonzero(depth[members] >= deep) >= 5:
+                inner = flow_slowly(S, members, depth, near, deep)
+                ratio = boundary / (0.45 * inner)
+                if ratio < 1.0:
+                    surprise = 5.0 * inner / unit * (1.0 - ratio + ratio * np.log(ratio))
+                    strongest = max(strongest, surprise)
+        weakest = min(weakest, strongest)
+    return weakest if np.isfinite(weakest) else 0.0
+
+
+def sheets(rows, columns, bridges, seed, weight=0.3, count=2):
+    """Grids of random weights, side by side, with some edges between one and the next."""
+    rng, size = np.random.default_rng(seed), rows * columns
+    S = sp.block_diag([grid(rows, columns)] * count).toarray()
+    for one in range(count - 1):
+        for r in rng.permutation(rows)[:bridges]:
+            i, j = one * size + r * columns + columns - 1, (one + 1) * size + r * columns
+            S[i, j] = S[j, i] = weight
+    noise = np.triu(rng.uniform(0.5, 1.5, S.shape), 1)
+    return S * (noise + noise.T), np.repeat(np.arange(count), size)
+
+
+def test_evidence_of_a_gap_is_that_of_smallest_cuts():
+    seen = Counter()
+
+    @settings(max_examples=draws(40))
+    @given(
+        st.integers(2, 5),
+        st.sampled_from([4, 7, 9, 10, 13]),
+        st.integers(1, 3),
+        st.sampled_from([0.02, 0.1, 0.3, 2.0]),
+        st.integers(0, 99),
+        st.sampled_from([None, None, None, 2, 3]),
+    )
+    @example(4, 13, 1, 0.02, 0, None)
+    @example(3, 13, 1, 0.1, 1, None)
+    @example(5, 10, 1, 0.02, 2, None)
+    def check(rows, columns, bridges, weight, seed, n_clusters):
+        S, labels = sheets(rows, columns, bridges, seed, weight, 2 + seed % 2)
+        if n_clusters is not None:  # somewhere else
+            labels = (np.arange(len(S)) * n_clusters) // len(S)
+        expected = valley_slowly(S, labels)
+        for scale in (1.0, 1e-9, 1e9):
+            found = valley_evidence(as_problem(scale * S), labels)
+            # Capacities are whole thousandths of an average degree.
+            assert found == pytest.approx(expected, rel=0.02, abs=0.02)
+        seen["positive"] += expected > 0.0
+        seen["zero"] += expected == 0.0
+        depth = np.array(depths_slowly(S, labels))
+        seen["wide"] += expected > 0.0 and depth[depth < len(S)].max() >= 8
+
+    check()
+    assert min(seen["positive"], seen["zero"], seen["wide"]) >= 3, seen
+
+
+@given(st.floats(0.0, 5.0), st.floats(0.01, 50.0))
+def test_a_surprise_is_the_rate_of_a_poisson_count(boundary, inside):
+    """Minus the logarithm of the chance of r m events where m are expected, for large m."""
+    mean = inside / 0.2
+    ratio = boundary / (0.45 * inside)
+    if ratio >= 1.0:
+        assert _surprise(boundary, inside) == 0.0
+        return
+    expected = mean * (1.0 - ratio + (ratio * np.log(ratio) if ratio > 0.0 else 0.0))
+    assert _surprise(boundary, inside) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert _surprise(0.0, inside) == pytest.approx(mean)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1.0, 1e5, 1e8]))
+def test_inner_cuts_are_smallest_cuts_of_any_size(seed, between, scale):
+    rng = np.random.default_rng(seed)
+    depth = np.concatenate([[2, 2, 2], np.full(between, 3), np.full(between, 4), [5, 5]])
+    n = depth.size
+    weights = np.triu(rng.uniform(0.0, scale, (n, n)) * (rng.random((n, n)) < 0.7), 1)
+    weights[np.abs(depth[:, None] - depth) > 1] = 0.0
+    both = sp.coo_array(weights + weights.T)
+    expected = flow_slowly(weights + weights.T, np.arange(n), depth, 2, 5)
+    found = _inner_cut(depth, both.row, both.col, both.data)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-3 * n)
+
+
+# -- all evidence, and the choice
+
+
+def splits_slowly(problem, relaxation, floor, considered, rng):
+    """Step, leak, valley and evidence by number."""
+    seeds = rng.integers(2**32, size=9)
+    values, n = relaxation.eigenvalues, problem.n_nodes
+    S, b, neighbors = problem.graph.matrix.toarray(), problem.node_weights, _neighbors(problem)
+    found, later = {}, {}
+    for k, (step, slope) in steps_slowly(values, floor).items():
+        if k not in considered:
+            continue
+        room = n / (k * neighbors)  # nodes of a cluster per neighbor
+        usual = np.exp(0.19 + slope * (-0.36 + 0.30 * np.log(max(room, 1.0))))
+        step *= np.clip(room - 1.0, 0.0, 1.0)
+        least = np.mean(values[:k]) / max(values[k], 1e-300) / usual
+        searches = k <= floor + 8 and slope >= 0.25
+        if not searches and _tightened(step, least, slope) < (3.0 if floor in considered else 0.0):
+            found[k] = step, least, 0.0, _tightened(step, least, slope)
+            continue
+        labels = module._clusters(problem, relaxation, k)
+        leak = leak_slowly(S, b, labels, values[k]) / usual
+        found[k] = step, leak, 0.0, _tightened(step, leak, slope)
+        if searches:
+            later[k] = labels
+    most = max((evidence for *_, evidence in found.values()), default=0.0)
+    for k, labels in later.items():
+        step, leak, _, evidence = found[k]
+        depth = np.array(depths_slowly(S, labels))
+        deep = min(np.count_nonzero(depth[labels == c] >= 3) for c in range(k))
+        if 1.5 * (evidence + 6.5) >= most and deep >= 5:
+            valley = valley_slowly(S, module._searched(problem, k, int(seeds[k - floor])))
+            found[k] = step, leak, valley, evidence + min(valley, 6.5)
+    return found
+
+
+def choice_slowly(problem, relaxation, numbers, seed):
+    """The numbers in order of their evidence, best first, and whether that of the best is weak."""
+    rng, n = as_generator(seed), problem.n_nodes
+    nodes = _without_outliers(problem)
+    if nodes.size < n:
+        problem = problem.restrict(nodes)
+        relaxation = relax_problem(
+            problem, min(relaxation.n_clusters, nodes.size), random_state=rng
+        )
+    considered = [k for k in numbers if k <= n]
+    floor = problem.graph.components[0]
+    found = splits_slowly(problem, relaxation, floor, considered, rng)
+    enough = 4.5 + np.log(floor)
+    evidence = {k: found[k][3] if k in found else 0.0 for k in considered}
+    if floor in evidence:
+        evidence[floor] = enough
+    return floor, found, enough, evidence
+
+
+GRAPHS = {
+    "components": lambda rng: sp.block_diag([np.ones((m, m)) for m in rng.integers(4, 9, 4)]),
+    "outliers": lambda rng: sp.block_diag([np.ones((40, 40)), np.ones((35, 35)), np.ones((1, 1))]),
+    "sheets": lambda rng: sheets(5, 13, 2, int(rng.integers(99)))[0],
+    "narrow sheets": lambda rng: sheets(3, 16, 1, int(rng.integers(99)), 0.05)[0],
+    # Much more evidence for three than for two, whose gaps then cannot matter.
+    "three sheets": lambda rng: sheets(5, 12, 1, int(rng.integers(99)), 1e-3, 3)[0],
+    "grid": lambda rng: grid(6, 15),
+    "planted": lambda rng: planted(150, 3, 12, 0.8, int(rng.integers(99))),
+    "random": lambda rng: planted(120, 1, 8, 0.0, int(rng.integers(99))),
+    "points": lambda rng: of_points(rng.normal(size=(90, 2)) + 4.0 * rng.integers(3, size=(90, 1))),
+    "complete": lambda rng: np.ones((12, 12)),
+    "line": lambda rng: grid(1, 40),
+    "tiny": lambda rng: np.ones((3, 3)),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("numbers", [range(1, 13), [2, 3, 7], [6, 9]])
+def test_a_choice_is_that_of_the_formulas(name, cut, numbers):
+    rng = np.random.default_rng(len(name))
+    problem = as_problem(sp.csr_array(GRAPHS[name](rng)), cut)
+    if min(numbers) > problem.n_nodes:
+        numbers = [*numbers, 3]
+    relaxation = relax_problem(problem, pairs_needed(max(numbers), problem.n_nodes), random_state=0)
+    found = choose_number(problem, relaxation, numbers, random_state=5)
+    floor, splits, enough, evidence = choice_slowly(problem, relaxation, numbers, 5)
+    assert found.numbers.tolist() == sorted(evidence)
+    expected = [evidence[k] for k in sorted(evidence)]
+    np.testing.assert_allclose(found.evidence, expected, rtol=0.02, atol=1e-6)
+    # By the evidence as it was computed: the most; else next to the components, the larger first.
+    own = dict(zip(found.numbers.tolist(), found.evidence.tolist(), strict=True))
+    order = sorted(own, key=lambda k: (-own[k], abs(k - floor) if own[k] == 0.0 else 0, -k))
+    assert found.n_clusters == order[0]
+    assert found.runners_up == tuple(k for k in order[1:] if own[k] > 0.0)[:2]
+    second = own[order[1]] if len(order) > 1 else 0.0
+    assert found.is_weak == (own[order[0]] < max(1.5 * second, enough))
+    assert_reason(found, floor, splits, enough, problem.graph.components[0])
+
+
+def assert_reason(found, floor, splits, enough, n_components):
+    chosen, text = found.n_clusters, found.reason
+    evidence = dict(zip(found.numbers.tolist(), found.evidence.tolist(), strict=True))
+    number = r"([\d.e+-]+?)"
+    outliers = re.search(r"components that are small beside the others: (\d+)\.$", text)
+    assert (int(outliers[1]) if outliers else 0) == n_components - floor
+    if chosen in splits and evidence[chosen] > 0.0:
+        step, leak, valley, _ = splits[chosen]
+        said = re.match(rf"After {chosen} .* rise {number} times .* leak {number} times as", text)
+        assert float(said[1]) == pytest.approx(step, rel=0.006, abs=1e-9)
+        assert float(said[2]) == pytest.approx(leak, rel=0.06, abs=1e-9)
+        assert ("valleys" in text) == (valley > 0.0)
+        assert ("are needed" in text) == (evidence[chosen] < enough)
+    elif chosen == floor:
+        assert text.startswith("The graph is connected, and does not split") == (floor == 1)
+        assert (f"has {floor} connected components, and none" in text) == (floor > 1)
+        said = re.search(rf"most evidence is for (\d+), {number} of {number} that", text)
+        assert (said is not None) == bool(splits)
+        if said:
+            best = int(said[1])
+            assert evidence[best] == max(evidence[k] for k in splits)
+            assert float(said[2]) == pytest.approx(evidence[best], rel=0.06, abs=1e-9)
+            assert float(said[3]) == pytest.approx(enough, rel=0.06)
+    else:
+        assert f"of the numbers asked for {chosen} is nearest to {floor}" in text
+
+
+def test_reasons_of_every_kind():
+    weak, strong = _Split(3.0, 0.5, 0.0, 4.0), _Split(9.0, 0.25, 2.5, 5.0)
+    assert _reason(3, 1, 1, {2: weak, 3: strong}, 4.5) == (
+        "After 3 the eigenvalues rise 9 times as fast as beyond, and clusters leak 0.25 times as "
+        "much as without structure; their boundaries are valleys, with evidence 2.5."
+    )
+    assert _reason(2, 1, 1, {2: weak}, 4.5) == (
+        "After 2 the eigenvalues rise 3 times as fast as beyond, and clusters leak 0.5 times as "
+        "much as without structure; the evidence is 4 of 4.5 that are needed."
+    )
+    exactly = _Split(3.0, 0.5, 0.0, 4.5)
+    assert "needed" not in _reason(2, 1, 1, {2: exactly}, 4.5)
+    assert _reason(1, 1, 3, {2: weak, 3: _Split(1.0, 1.0, 0.0, 0.1)}, 4.5) == (
+        "The graph is connected, and does not split; the most evidence is for 2, 4 of 4.5 that "
+        "are needed; components that are small beside the others: 2."
+    )
+    assert _reason(2, 2, 2, {}, 4.5) == (
+        "The graph has 2 connected components, and none of them splits further."
+    )
+    nothing = _Split(0.0, 1.0, 0.0, 0.0)
+    assert _reason(4, 2, 2, {4: nothing}, 4.5) == (
+        "The graph has 2 connected components; of the numbers asked for 4 is nearest to 2."
+    )
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("name", ["sheets", "planted", "outliers"])
+def test_units_and_order_of_nodes_change_no_evidence(name, cut):
+    """Scaled by powers of two, nothing but exponents changes; the valleys are those of a search."""
+    rng = np.random.default_rng(1)
+    S = sp.csr_array(GRAPHS[name](rng)).toarray()
+    order = rng.permutation(len(S))
+    results = []
+    for graph in (S, 2.0**-40 * S, 2.0**30 * S, S[np.ix_(order, order)]):
+        problem = as_problem(graph, cut)
+        relaxation = relax_problem(problem, pairs_needed(6, len(S)), random_state=0)
+        results.append(choose_number(problem, relaxation, range(1, 7), random_state=0))
+    for other in results[1:]:
+        assert other.n_clusters == results[0].n_clusters
+    for other in results[1:3]:
+        np.testing.assert_allclose(other.evidence, results[0].evidence, rtol=1e-3, atol=1e-6)

@@ -1,0 +1,612 @@
+"""Steps that make a bound a proof, with wrong data handed in: the bound may fall, never rise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from conftest import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leastcut.apart import Apart
+from leastcut.certification import proven_floor as floors
+from leastcut.certification.cases import Cases
+from leastcut.certification.decisions import Decisions
+from leastcut.certification.enumeration import Enumeration, best_of_all
+from leastcut.certification.fixing import pairs_apart, pairs_together
+from leastcut.certification.grouped_space import GroupedSpace
+from leastcut.certification.multipliers import Multipliers, no_multipliers
+from leastcut.certification.prices import PriceBound
+from leastcut.certification.rounding import Best
+from leastcut.certification.semidefinite import SemidefiniteBound
+from leastcut.certification.splitting import halved_groups
+from leastcut.cuts import as_problem
+from leastcut.kernels import stars
+from leastcut.kernels.settle_prices import settle_prices
+
+SEEDS = st.integers(0, 10**6)
+
+
+def labellings(n: int, c: int):
+    """Yield every labelling whose labels appear in the order 0, 1, ..., c-1."""
+    for labels in product(range(c), repeat=n):
+        if tuple(dict.fromkeys(labels)) == tuple(range(c)):
+            yield np.array(labels)
+
+
+def matrix_of(labels, weights):
+    together = labels[:, None] == labels[None, :]
+    return together * np.sqrt(np.outer(weights, weights)) / np.bincount(labels, weights)[labels]
+
+
+def sampled(seed: int, n: int, wide: bool = False):
+    """Return a random problem of n nodes and weights, its affinities, and the generator."""
+    rng = np.random.default_rng(seed)
+    span = 6.0 if wide else 0.5
+    S = np.triu(10.0 ** rng.uniform(-span, span, size=(n, n)) * (rng.random((n, n)) < 0.7), 1)
+    S = S + S.T + 1e-3 * (1.0 - np.eye(n))
+    weights = 10.0 ** rng.uniform(-span / 3, span / 3, size=n)
+    return as_problem(S, weights), S, rng
+
+
+def symmetric(rng, n):
+    matrix = rng.standard_normal((n, n))
+    return matrix + matrix.T
+
+
+def true_floor(matrix, unit, c):
+    """Return uᵀBu and the c − 1 smallest eigenvalues on u⊥, by a basis of it."""
+    basis = np.linalg.svd(unit[None])[2][1:].T
+    values = np.linalg.eigvalsh(basis.T @ matrix @ basis)
+    return float(unit @ matrix @ unit + values[: c - 1].sum())
+
+
+# -- the Cholesky factorisation that is the proof
+
+
+@given(seed=SEEDS, rows=st.sampled_from([2, 3, 5, 100]), piece=st.sampled_from([1, 4, 100]))
+def test_only_positive_definite_matrices_are_factorised(seed, rows, piece):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    matrix = symmetric(rng, n)
+    matrix -= np.linalg.eigvalsh(matrix)[0] * np.eye(n)
+    scale = np.linalg.norm(matrix) + 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(floors, "FACTOR_ROWS", rows)
+        patch.setattr(floors, "FACTOR_PIECE", piece)
+        above = matrix + 1e-8 * scale * np.eye(n)
+        factor = above + np.triu(np.full((n, n), np.nan), 1)  # only the lower triangle counts
+        assert floors.is_factorised(factor)
+        factor = np.tril(factor)
+        np.testing.assert_allclose(factor @ factor.T, above, atol=1e-12 * scale)
+        assert not floors.is_factorised(matrix - 1e-8 * scale * np.eye(n))
+    with pytest.raises(TimeoutError):
+        floors.is_factorised(matrix, deadline=0.0)
+
+
+@given(
+    seed=SEEDS,
+    size=st.sampled_from([1e-14, 1e-6, 1.0]),
+    look=st.booleans(),
+    tries=st.sampled_from([1, 2, 12]),
+)
+def test_the_proven_negative_part_reaches_the_smallest_eigenvalue(seed, size, look, tries):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 12))
+    matrix = symmetric(rng, n) * 10.0 ** rng.uniform(-3, 3)
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    with pytest.MonkeyPatch.context() as patch:
+        if look:
+            patch.setattr(floors, "LOOK_FIRST", 1)
+        patch.setattr(floors, "TRIES", tries)
+        below = floors._proven_negative_part(matrix, size)
+    assert below >= max(size, -lowest * (1.0 - 1e-12))
+    assert below <= floors.WIDER * 1.2 * max(size, -lowest) + size
+
+
+@settings(max_examples=draws(200))
+@given(
+    seed=SEEDS,
+    kind=st.sampled_from(
+        ["exact", "few", "random", "other", "long", "short", "same", "high", "low", "nan", "inf"]
+    ),
+)
+def test_whatever_eigenpairs_come_in_the_floor_is_below(seed, kind):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 10))
+    c = int(rng.integers(2, n + 1))
+    matrix, unit = symmetric(rng, n), rng.standard_normal(n)
+    unit /= np.linalg.norm(unit)
+    exact = true_floor(matrix, unit, c)
+    vector, _ = floors._cancelling(matrix, unit)
+    lifted = matrix + np.outer(unit, vector) + np.outer(vector, unit)
+    values, vectors = (part[..., : c - 1] for part in np.linalg.eigh(lifted))
+    size = float(np.abs(values).sum()) + 1.0
+    if kind == "few":
+        values, vectors = np.append(values, np.inf)[: c - 1], vectors * (np.arange(c - 1) > 0)
+    elif kind == "random":
+        values, vectors = size * rng.standard_normal(c - 1), rng.standard_normal((n, c - 1))
+    elif kind == "other":
+        vectors = np.linalg.qr(rng.standard_normal((n, n)))[0][:, : c - 1]
+    elif kind in ("long", "short"):
+        vectors = vectors * (10.0 if kind == "long" else 0.1)
+    elif kind == "same":
+        vectors = np.repeat(vectors[:, :1], c - 1, axis=1)
+    elif kind in ("high", "low"):
+        values = values + size * (10.0 if kind == "high" else -10.0)
+    elif kind in ("nan", "inf"):
+        values = values * (np.nan if kind == "nan" else np.inf)
+    floor = floors.floor_of_pairs(matrix.copy(), unit, c, 0.0, values, vectors)
+    assert floor.bound <= exact + 1e-13 * size
+    if kind == "exact":
+        assert floor.bound >= exact - 1e-9 * size
+        assert floor.mean == pytest.approx(values.mean(), abs=1e-9 * size)
+        assert floor.value == pytest.approx(unit @ matrix @ unit, abs=1e-9 * size)
+        assert abs(floor.vector @ unit) < 1e-9 * size
+    if kind in ("nan", "inf"):
+        assert floor.bound == -np.inf
+
+
+@given(seed=SEEDS)
+def test_the_floor_counts_the_rounding_of_what_it_was_added_up_from(seed):
+    """The larger the terms, the more is given away: by one rounding of each at least."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 9))
+    unit = np.full(n, n**-0.5)
+    matrix = symmetric(rng, n)
+    plain = floors.proven_floor(matrix, unit, 3, 0.0).bound
+    summed = floors.proven_floor(matrix, unit, 3, 1e10).bound
+    assert plain - summed >= 1e10 * floors.EPSILON
+    assert plain - summed <= 1e10 * floors.EPSILON * 1000 * n
+    with pytest.raises(TimeoutError):
+        floors.proven_floor(matrix, unit, 3, 0.0, deadline=0.0)
+
+
+# -- multipliers, and the inequalities that they multiply
+
+
+def random_multipliers(rng, n: int, scale: float = 1.0) -> Multipliers:
+    """Return arbitrary multipliers y ≥ 0, as no method would find them."""
+    pairs = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1) * scale
+    count = int(rng.integers(0, 6))
+    leaves = np.full((count, stars.LEAVES), -1, dtype=np.int64)
+    centres = np.zeros(count, dtype=np.int64)
+    for m in range(count):
+        nodes = rng.permutation(n)[: int(rng.integers(2, min(stars.LEAVES + 1, n) + 1))]
+        centres[m] = nodes[0]
+        leaves[m, : nodes.size - 1] = np.sort(nodes[1:])
+    return Multipliers(pairs + pairs.T, centres, leaves, rng.random(count) * scale)
+
+
+def inequality_sum(multipliers: Multipliers, X: np.ndarray, b: np.ndarray) -> float:
+    """Return Σ_t y_t ⟨T_t, Z⟩ term by term, from the inequalities as they are defined on X."""
+    Z = X * np.sqrt(np.outer(b, b))
+    total = float((multipliers.pairs * Z).sum())
+    for i, leaves, y in zip(
+        multipliers.centres, multipliers.leaves, multipliers.stars, strict=True
+    ):
+        T = [t for t in leaves if t >= 0]
+        room = X[i, i] - sum(X[i, t] for t in T) + sum(X[s, t] for s, t in combinations(T, 2))
+        assert room >= -1e-12 * X[i, i]
+        total += y * b[i] * room
+    return total
+
+
+@given(seed=SEEDS, n=st.integers(3, 6))
+def test_multipliers_add_up_to_their_inequalities_and_any_prove_a_bound(seed, n):
+    problem, _, rng = sampled(seed, n)
+    b = problem.node_weights
+    root = np.sqrt(b)
+    c = int(rng.integers(2, n))
+    ours = random_multipliers(rng, n)
+    N, size = ours.combined(root)
+    np.testing.assert_allclose(N, N.T, atol=1e-12)
+    A = problem.operator().toarray()
+    bound = floors.proven_floor(A - N, root / np.linalg.norm(root), c, size).bound
+    absolute = Multipliers(np.abs(ours.pairs), ours.centres, ours.leaves, ours.stars)
+    assert size >= np.abs(absolute.combined(root)[0]).max() - 1e-9
+    for labels in labellings(n, c):
+        Z = matrix_of(labels, b)
+        X = Z / np.outer(root, root)
+        paid = inequality_sum(ours, X, b)
+        scale = size * max(1.0, (b.max() / b.min()))
+        assert float((N * Z).sum()) == pytest.approx(paid, abs=1e-11 * scale)
+        assert paid >= -1e-12 * scale
+        # What fixing relies on: the bound and what is paid are below the value together.
+        assert bound + paid <= problem.value(labels) + 1e-10 * scale
+
+
+@given(seed=SEEDS, n=st.integers(4, 7))
+def test_renamed_scaled_chosen_and_contracted_multipliers_are_what_they_were(seed, n):
+    problem, _, rng = sampled(seed, n)
+    root, ours = np.sqrt(problem.node_weights), random_multipliers(rng, n)
+    N = ours.combined(root)[0]
+    name = rng.permutation(n)
+    renamed = ours.renamed(name)
+    new_root = np.empty(n)
+    new_root[name] = root
+    np.testing.assert_allclose(renamed.combined(new_root)[0][np.ix_(name, name)], N, atol=1e-12)
+    for row in renamed.leaves:
+        kept = row[row >= 0]
+        assert (np.diff(kept) > 0).all()
+        assert (row[kept.size :] == -1).all()
+    np.testing.assert_allclose(ours.scaled(3.0).combined(root)[0], 3.0 * N, atol=1e-12)
+    most = int(rng.integers(0, ours.stars.size + 1))
+    assert sorted(ours.heaviest(most).stars) == sorted(np.sort(ours.stars)[::-1][:most])
+    # Contracted: on every matrix Z = Q Z' Qᵀ at most what it was, as inequalities are left out.
+    merged = np.unique(np.append(np.arange(n - 2), rng.integers(0, n - 2, 2)), return_inverse=True)
+    new_of = merged[1].reshape(-1)
+    weights = np.bincount(new_of, problem.node_weights)
+    small = ours.contracted(root, np.sqrt(weights), new_of)
+    assert (small.stars >= 0).all()
+    assert (np.diag(small.pairs) == 0).all()
+    M = small.combined(np.sqrt(weights))[0]
+    for c in range(1, weights.size + 1):
+        for labels in labellings(weights.size, c):
+            whole = float((N * matrix_of(labels[new_of], problem.node_weights)).sum())
+            part = float((M * matrix_of(labels, weights)).sum())
+            assert -1e-9 <= part <= whole + 1e-9
+    # And all of it where nothing has become a diagonal entry.
+    same = ours.contracted(root, root, np.arange(n))
+    np.testing.assert_allclose(same.combined(root)[0], N, atol=1e-12)
+
+
+@given(seed=SEEDS, n=st.integers(3, 6))
+def test_the_most_violated_stars_are_found_with_what_they_are_violated_by(seed, n):
+    rng = np.random.default_rng(seed)
+    root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
+    Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
+    q, tolerance = 200, 1e-3
+    violations, leaves = np.zeros((n, q)), np.full((n, q, stars.LEAVES), -1)
+    scratch = np.empty(n, dtype=np.int64), np.empty(n)
+    stars.find_stars(Z, root, 0, n, tolerance, 1e4, violations, leaves, *scratch)
+
+    def violated(i, T):
+        star = np.zeros((n, n))
+        row = np.full((1, stars.LEAVES), -1)
+        row[0, : len(T)] = T
+        stars.add_stars(star, root, np.array([i]), row, np.ones(1))
+        return -float((star * Z).sum())
+
+    seen = Counter()
+    for i in range(n):
+        others = [t for t in range(n) if t != i]
+        small = [T for size in (1, 2) for T in combinations(others, size)]
+        worst = max(violated(i, T) for T in small)
+        listed = np.flatnonzero(violations[i])
+        seen["violated"] += worst > tolerance
+        assert (worst <= tolerance) or violations[i].max() >= worst - 1e-12
+        for p in listed:
+            T = [t for t in leaves[i, p] if t >= 0]
+            assert sorted(set(T)) == T
+            assert i not in T
+            assert violations[i, p] > tolerance
+            assert violations[i, p] == pytest.approx(violated(i, T), abs=1e-12)
+        # In slices and with a limit on the ratio of weights nothing else comes out.
+    again, rows = np.zeros((n, q)), np.full((n, q, stars.LEAVES), -1)
+    for i in range(n):
+        stars.find_stars(Z, root, i, i + 1, tolerance, 1e4, again, rows, *scratch)
+    np.testing.assert_array_equal(again, violations)
+    stars.find_stars(Z, root, 0, n, tolerance, 1.0, again, rows, *scratch)
+    assert not again.any()
+
+
+@given(seed=SEEDS, n=st.integers(4, 8))
+def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(seed, n):
+    rng = np.random.default_rng(seed)
+    root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
+    Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
+    start = no_multipliers(n)
+    first, added = start.exchanged(Z, root, 1e-3)
+    assert added == first.stars.size
+    used = rng.random(added)
+    used[rng.random(added) < 0.5] = 0.0
+    second, more = first._replace(stars=used).exchanged(Z, root, 1e-3)
+    rows = {(int(i), *map(int, row)) for i, row in zip(second.centres, second.leaves, strict=True)}
+    assert len(rows) == second.stars.size
+    assert second.stars.size == more + int((used > 0).sum())
+    assert sorted(second.stars[second.stars > 0]) == sorted(used[used > 0])
+    assert rows >= {
+        (int(i), *map(int, r)) for i, r in zip(first.centres, first.leaves, strict=True)
+    }
+    with pytest.raises(TimeoutError):
+        start.exchanged(Z, root, 1e-3, deadline=0.0)
+
+
+# -- bounds with wrong starts
+
+
+@settings(max_examples=draws(25))
+@given(seed=SEEDS, n=st.integers(4, 6), wide=st.booleans())
+def test_a_bound_from_wrong_multipliers_of_a_parent_is_still_below(seed, n, wide):
+    problem, _, rng = sampled(seed, n, wide)
+    c = int(rng.integers(2, n))
+    apart = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
+    apart = apart.reshape(-1, 2)
+    parent = SemidefiniteBound(problem, c, apart)
+    # Multipliers of entries that must be 0 may be negative there; here they need not be.
+    wrong = random_multipliers(rng, n, 10.0 ** rng.uniform(-2, 2))
+    parent._multipliers = wrong._replace(pairs=wrong.pairs - 2.0 * symmetric(rng, n) ** 2)
+    parent._W, parent.bound = symmetric(rng, n), 0.0
+    child = SemidefiniteBound(problem, c, parent=parent)
+    least = min(problem.value(labels) for labels in labellings(n, c))
+    for _ in range(3):
+        assert child.bound <= least * (1.0 + 1e-12)
+        child._W, child._penalty = symmetric(rng, n), 10.0 ** rng.uniform(-3, 3)
+        with np.errstate(over="ignore"):  # of residuals, which prove nothing
+            going = child.improve()
+        if not going:
+            break
+    assert child.bound <= least * (1.0 + 1e-12)
+
+
+@settings(max_examples=draws(25))
+@given(seed=SEEDS, n=st.integers(5, 7))
+def test_groups_with_wrong_vectors_and_multipliers_prove_nothing_false(seed, n):
+    problem, _, rng = sampled(seed, n)
+    c = int(rng.integers(2, n - 1))
+    scale = float(problem.operator_parts()[0].max())
+    group = np.sort(np.append(np.arange(n - 2), rng.integers(0, n - 2, 2)))
+    space = GroupedSpace(problem, c, scale, group, rng.standard_normal((n, c)))
+    size = space.root.size
+    multipliers = random_multipliers(rng, size)
+    N, length = multipliers.combined(space.root)
+    least = min(problem.value(labels) for labels in labellings(n, c))
+    space._block = rng.standard_normal((n, max(c - 1, 2)))
+    floor = space.floor(N, length)
+    assert floor.bound * scale <= least * (1.0 + 1e-12)
+    # The matrix that was proven of is that of the nodes, entry by entry.
+    Q = np.zeros((n, size))
+    Q[np.arange(n), group] = np.sqrt(problem.node_weights) / space.root[group]
+    full = Q @ (N - np.diag(np.diag(N))) @ Q.T + np.diag(np.diag(N)[group])
+    exact = true_floor(problem.operator().toarray() / scale - full, space.unit, c)
+    assert floor.bound <= exact + 1e-12
+    with pytest.raises(TimeoutError):
+        space.floor(N, length, deadline=0.0)
+
+
+@given(seed=SEEDS, n=st.integers(4, 12))
+def test_halves_are_parts_of_groups_in_their_order(seed, n):
+    rng = np.random.default_rng(seed)
+    weights, F = rng.uniform(0.5, 2.0, size=n), rng.standard_normal((n, 3))
+    k = int(rng.integers(1, n))
+    group = np.unique(rng.integers(0, k, size=n), return_inverse=True)[1].reshape(-1)
+    most = int(rng.integers(0, k + 1))
+    new = halved_groups(group, weights, F, most, 0.0)
+    x = F / np.sqrt(weights)[:, None]
+    spread = np.zeros(group.max() + 1)
+    for k in range(spread.size):
+        inside = group == k
+        mean = np.average(x[inside], axis=0, weights=weights[inside])
+        spread[k] = (weights[inside, None] * (x[inside] - mean) ** 2).sum()
+    halved = np.array([np.unique(new[group == k]).size for k in range(spread.size)])
+    assert new.max() + 1 == halved.sum()
+    assert (np.diff(group[np.argsort(new, kind="stable")]) >= 0).all()
+    worst = [k for k in np.argsort(-spread)[:most] if spread[k] > 1e-9]
+    assert sorted(np.flatnonzero(halved == 2)) == sorted(worst)
+    for k in worst:
+        first, second = (x[(group == k) & (new == part)] for part in np.unique(new[group == k]))
+        assert len(first)
+        assert len(second)
+    assert np.array_equal(halved_groups(group, weights, F, most, np.inf), group)
+
+
+# -- decisions that bounds make
+
+
+def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
+    counts = Counter()
+    for seed in range(60):
+        n = 4 + seed % 3
+        problem, _, rng = sampled(seed, n)
+        b, c = problem.node_weights, int(rng.integers(2, n))
+        bound = SemidefiniteBound(problem, c)
+        for _ in range(3):
+            bound.improve()
+        values = [(problem.value(labels), labels) for labels in labellings(n, c)]
+        ordered = sorted(value for value, _ in values)
+        value = ordered[min(len(ordered) - 1, int(rng.integers(0, 4)))]
+        blocked = np.triu(rng.random((n, n)) < 0.3, 1)
+        blocked |= blocked.T
+        beside = (~blocked).astype(float)
+        most = np.maximum((beside * b) @ beside, b + b[:, None])
+        allowed = [
+            (at, labels)
+            for at, labels in values
+            if at < value and not (blocked & (labels[:, None] == labels)).any()
+        ]
+        for pairs, better in (
+            (pairs_apart(bound, value), [pair for pair in values if pair[0] < value]),
+            (pairs_apart(bound, value, most), allowed),
+        ):
+            counts["apart"] += len(pairs)
+            for _, labels in better:
+                assert all(labels[i] != labels[j] for i, j in pairs)
+        # What is known of a cluster's weight decides more pairs, never fewer.
+        known = {tuple(pair) for pair in pairs_apart(bound, value).tolist()}
+        more = {tuple(pair) for pair in pairs_apart(bound, value, most).tolist()}
+        assert known <= more
+        counts["more"] += len(more - known)
+        # The rule itself, from the multipliers and all partitions with a pair together.
+        both = bound.multipliers.pairs + bound.multipliers.pairs.T
+        heaviest = b.sum() - np.sort(b)[: c - 1].sum()
+        for i, j in combinations(range(n), 2):
+            paid = both[i, j] * np.sqrt(b[i] * b[j]) / heaviest
+            if abs(bound.proven + paid - value) > 1e-6 * value and both[i, j] > 0:
+                assert ((i, j) in known) == (bound.proven + paid > value)
+        # Stars of one leaf, whatever their multipliers are.
+        i, j = map(int, rng.permutation(n)[:2])
+        leaves = np.array([[j, -1, -1, -1], [*sorted(set(range(n)) - {i})[:2], -1, -1]])
+        ours = Multipliers(np.zeros((n, n)), np.array([i, i]), leaves, rng.uniform(0, 0.5, 2))
+        bound._multipliers, bound._floor = ours, None
+        bound._N, bound._size = ours.combined(np.sqrt(b))
+        bound._prove()
+        paid = bound.multipliers.stars[0] * b[i] / heaviest
+        for at, expected in ((0.999, [[i, j]]), (1.001, [])):
+            assert pairs_together(bound, bound.proven + at * paid).tolist() == expected
+        for value in ordered:
+            together = pairs_together(bound, value)
+            counts["together"] += len(together)
+            for at, labels in values:
+                if at < value:
+                    assert all(labels[i] == labels[j] for i, j in together)
+    assert counts["apart"] > 100
+    assert counts["more"] > 5
+
+
+@given(seed=SEEDS, n=st.integers(3, 6))
+def test_children_of_a_case_hold_every_partition_of_it_once(seed, n):
+    rng = np.random.default_rng(seed)
+    pairs = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
+    decisions = Decisions.of_pairs(n, pairs.reshape(-1, 2).astype(np.int64))
+    open_pairs = np.argwhere(np.triu(~decisions.apart, 1))
+    if len(open_pairs) == 0:
+        return
+    i, j = map(int, open_pairs[rng.integers(len(open_pairs))])
+
+    def holds(case, labels):
+        if case is None:
+            return False
+        groups = case.groups
+        same = labels[:, None] == labels
+        return bool(
+            same[groups[:, None] == groups].all()
+            and not (same & case.apart[np.ix_(groups, groups)]).any()
+        )
+
+    children = decisions.joined(i, j), decisions.parted(np.array([[i, j]]))
+    for c in range(1, n + 1):
+        deduced = [None if child is None else child.deduced(c) for child in children]
+        for labels in labellings(n, c):
+            inside = [holds(child, labels) for child in children]
+            assert sum(inside) == holds(decisions, labels)
+            assert inside == [holds(child, labels) for child in deduced]
+
+
+@settings(max_examples=draws(40))
+@given(seed=SEEDS, n=st.integers(4, 6), wide=st.booleans())
+def test_the_best_of_all_is_that_of_enumeration(seed, n, wide):
+    problem, _, rng = sampled(seed, n, wide)
+    c = int(rng.integers(2, n))
+    pairs = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
+    pairs = pairs.reshape(-1, 2).astype(np.int64)
+    kept = [
+        problem.value(labels)
+        for labels in labellings(n, c)
+        if not (labels[pairs[:, 0]] == labels[pairs[:, 1]]).any()
+    ]
+    found = best_of_all(problem, c, pairs)
+    assert (found is None) == (not kept)
+    if found is not None:
+        assert found.cut_value == pytest.approx(min(kept), rel=1e-12)
+        assert not Apart.of(pairs, n).violated(found.labels).size
+    start = next(iter(labellings(n, c)))
+    best = Best(problem, c, start)
+    least = min(problem.value(labels) for labels in labellings(n, c))
+    enumeration = Enumeration(best)
+    assert not enumeration.improve()
+    assert enumeration.bound <= least * (1.0 + 1e-12)
+    assert best.value == pytest.approx(least, rel=1e-12)
+    assert problem.value(best.labels) == best.value
+
+
+@settings(max_examples=draws(25))
+@given(seed=SEEDS, n=st.integers(4, 6))
+def test_cases_from_a_root_that_proves_nothing_come_to_the_optimum(seed, n):
+    problem, _, rng = sampled(seed, n)
+    c = int(rng.integers(2, n))
+    everything = list(labellings(n, c))
+    least = min(problem.value(labels) for labels in everything)
+    best = Best(problem, c, everything[int(rng.integers(len(everything)))])
+    root = SemidefiniteBound(problem, c)
+    root.similarity = symmetric(rng, n)  # what pair is decided first is of no account
+    cases, before = Cases(best, 1e-7, root, 0.0), 0.0
+    while cases.improve(target=best.value * (1.0 - 1e-7)):
+        assert before <= cases.bound <= least * (1.0 + 1e-12)
+        before = cases.bound
+    assert least * (1.0 - 2e-7) <= cases.bound <= least * (1.0 + 1e-12)
+    assert best.value <= least * (1.0 + 1e-6)
+
+
+# -- prices
+
+
+@settings(max_examples=draws(40))
+@given(seed=SEEDS, n=st.integers(4, 7))
+def test_wrong_prices_prove_nothing_false(seed, n):
+    problem, S, rng = sampled(seed, n)
+    c = int(rng.integers(2, n))
+    everything = list(labellings(n, c))
+    labels = everything[int(rng.integers(len(everything)))]
+    bound = PriceBound(problem, c, labels)
+    bound._prices = rng.normal(0.0, 1.0, size=n) * 10.0 ** rng.uniform(-2, 1)
+    found = bound._search(np.inf)
+    least = min(problem.value(labels) for labels in everything)
+    assert bound.bound <= least * (1.0 + 1e-12)
+    for inside in found or []:
+        indices, signs, extra, rest = bound._row(inside.astype(bool))
+        # At prices that make the clusters known tight, a row says what the set costs.
+        level = float(rng.normal())
+        prices = bound._tight(rng.normal(size=n), level)
+        left = float(signs @ prices[indices]) - extra * level - rest
+        mask = inside.astype(bool)
+        cost = S[np.ix_(mask, ~mask)].sum() / problem.node_weights[mask].sum()
+        dear = prices[mask].sum() + level - cost * c / bound._value
+        assert left == pytest.approx(dear, abs=1e-9 * (1 + abs(left)))
+
+
+def test_settled_prices_fulfil_their_rows_and_are_the_nearest():
+    assert sum(prices_settle(seed, 1 + seed % 4) for seed in range(60)) >= 40
+
+
+def prices_settle(seed: int, slices: int) -> bool:
+    """Return whether prices settled, and check that they are what the kernel says if so."""
+    rng = np.random.default_rng(seed)
+    n = 6
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    spread, costs = rng.uniform(0.5, 2.0, n), rng.normal(size=2)
+    signs = rng.integers(-1, 2, size=(3, n)).astype(float)
+    extra, rest = rng.integers(-1, 2, size=3).astype(float), rng.normal(size=3)
+    softness = 0.01
+
+    def settled(kernel, parts):
+        indices = [np.flatnonzero(row) for row in signs]
+        rows = (
+            np.append(0, np.cumsum([i.size for i in indices])),
+            np.concatenate(indices),
+            np.concatenate([row[i] for row, i in zip(signs, indices, strict=True)]),
+            extra,
+            rest,
+        )
+        clusters = np.array([0, 3, 6]), np.arange(n)
+        prices, level, multipliers = start.copy(), np.array([0.3, 0.0]), np.zeros(3)
+        for _ in range(parts):
+            limits = np.array([20_000 // parts, 1e-11])
+            worst = kernel(
+                rows, clusters, costs, spread, softness, prices, level, multipliers, limits
+            )
+        return prices, level, multipliers, worst
+
+    start = rng.normal(size=n)
+    prices, level, multipliers, worst = settled(settle_prices, 1)
+    again = settled(settle_prices, slices)
+    np.testing.assert_allclose(again[0], prices, atol=1e-8)
+    if worst >= 1e-11:
+        return False
+    np.testing.assert_allclose(np.bincount(labels, prices) + level[0], costs, atol=1e-8)
+    slack = signs @ prices - extra * level[0] - rest - level[1]
+    assert slack.max() <= 1e-8
+    assert (multipliers >= 0).all()
+    assert abs(multipliers @ slack) <= 1e-6 * (1 + multipliers.sum())
+    # Nearest: what prices were moved by is a combination of the rows and of the clusters.
+    moved = (start - prices) / spread - signs.T @ multipliers
+    first, second = moved[:3], moved[3:]
+    np.testing.assert_allclose(first, first[0], atol=1e-7)
+    np.testing.assert_allclose(second, second[0], atol=1e-7)
+    assert level[1] == pytest.approx(softness * multipliers.sum(), abs=1e-8)
+    shift = extra @ multipliers - first[0] - second[0]
+    assert level[0] - 0.3 == pytest.approx(shift, abs=1e-7)
+    return True

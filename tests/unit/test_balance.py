@@ -1,0 +1,622 @@
+"""Balance: no cluster weighs more, or less, than it may, in whatever is returned."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import draws, graphs, load_dataset, points_graph
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+from test_links import all_partitions, some_pairs
+from test_refinement import CUTS, some_cut
+
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.partitioning import search
+
+EFFORTS = ("fast", "auto", "balanced")
+FAST = {"effort": "fast", "random_state": 0}
+
+ROUNDING = Fraction(1, 10**9)
+"""The part of the average by which weights that are not whole may pass a limit, as is promised."""
+
+BALANCES = st.one_of(
+    st.sampled_from([0.0, 0.03, 0.1, 0.25, 0.5, 1.0, 5.0]),
+    st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.sampled_from([0.0, 0.1, 0.5, 2.0])),
+)
+
+
+def ends_of(balance):
+    """How far below, 1 where there is no limit, and above the average."""
+    below, above = balance if isinstance(balance, tuple) else (1.0, balance)
+    return Fraction(below), Fraction(above)
+
+
+def is_balanced(node_weights, labels, c, balance, slack=ROUNDING):
+    """Whether c clusters keep to a balance, in rational numbers."""
+    below, above = ends_of(balance)
+    loads = [Fraction(0)] * c
+    for weight, label in zip(node_weights.tolist(), labels.tolist(), strict=True):
+        loads[label] += Fraction(weight)
+    average = sum(loads) / c
+    return (
+        max(loads) <= (1 + above + slack) * average and min(loads) >= (1 - below - slack) * average
+    )
+
+
+def check(S, found, c, cut, balance):
+    """Labels of c clusters in balance, their value, and a bound that is none above it."""
+    weights = leastcut.node_weights(S, cut)
+    assert np.unique(found.labels).tolist() == list(range(c))
+    assert is_balanced(weights, found.labels, c, balance)
+    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
+    if found.lower_bound is not None:
+        assert found.lower_bound <= found.cut_value * (1 + 1e-9) + 1e-12
+
+
+# -- tiny graphs, where all partitions can be gone through
+
+
+def drawn(data, max_nodes):
+    """A graph, a cut, a number of clusters and a balance, and all partitions that keep to it."""
+    S = data.draw(graphs(min_nodes=2, max_nodes=max_nodes))
+    n = len(S)
+    c, cut = data.draw(st.integers(1, n)), some_cut(data.draw(CUTS), n)
+    balance, problem = data.draw(BALANCES), as_problem(S, cut)
+    every = list(all_partitions(n, c))
+    weights = problem.node_weights
+    fitting = [labels for labels in every if is_balanced(weights, labels, c, balance)]
+    # Partitions that only rounding allows say nothing.
+    assume(all(is_balanced(weights, labels, c, balance, slack=0) for labels in fitting))
+    return S, c, cut, balance, [problem.value(labels) for labels in fitting]
+
+
+@settings(max_examples=draws(100))
+@given(st.data())
+def test_tiny_graphs_are_cut_by_the_best_balanced_partition(data):
+    """And refused just where there is none."""
+    S, c, cut, balance, values = drawn(data, 6)
+    if not values:
+        with pytest.raises(ValueError, match="balance"):
+            leastcut.partition(S, c, cut, balance=balance, **FAST)
+        return
+    found = leastcut.partition(S, c, cut, balance=balance, **FAST)
+    check(S, found, c, cut, balance)
+    assert found.cut_value == pytest.approx(min(values), rel=1e-9, abs=1e-12)
+    assert found.gap == 0.0
+
+
+@settings(max_examples=draws(50))
+@given(st.data())
+def test_the_search_is_in_balance_and_never_below_the_optimum(data):
+    S, c, cut, balance, values = drawn(data, 6)
+    assume(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "ENUMERATED_NODES", 0)
+        sought = [
+            leastcut.partition(
+                S, c, cut, balance=balance, effort=effort, lower_bound=True, random_state=0
+            )
+            for effort in EFFORTS[:2]
+        ]
+    for found in sought:
+        check(S, found, c, cut, balance)
+        assert found.cut_value >= min(values) * (1 - 1e-9)
+        assert found.lower_bound <= min(values) * (1 + 1e-9) + 1e-12
+    assert sought[1].cut_value <= sought[0].cut_value * (1 + 1e-12)
+
+
+def test_the_search_mostly_finds_the_smallest_balanced_cut(monkeypatch):
+    """Of small random graphs, where nothing is enumerated; a search need not find every one."""
+    monkeypatch.setattr(search, "ENUMERATED_NODES", 0)
+    rng, hits, trials = np.random.default_rng(0), 0, 30
+    for trial in range(trials):
+        n, c = int(rng.integers(5, 9)), int(rng.integers(2, 4))
+        upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.6), 1)
+        S, cut = upper + upper.T + 0.01, ("ratio", "edges")[trial % 2]
+        balance = float(rng.choice([0.1, 0.3])) + 2.0 / n
+        fitting = [
+            labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
+        ]
+        best = min(leastcut.cut_value(S, labels, cut) for labels in fitting)
+        found = leastcut.partition(S, c, cut, balance=balance, effort="auto", random_state=trial)
+        assert found.cut_value >= best * (1 - 1e-9)
+        hits += found.cut_value <= best * (1 + 1e-7)
+    assert hits >= 0.9 * trials
+
+
+# -- larger ones
+
+
+@settings(max_examples=draws(5))
+@given(st.data())
+def test_any_graph_is_cut_in_balance_at_any_effort(data):
+    S = data.draw(graphs(min_nodes=8, max_nodes=40))
+    n = len(S)
+    c, cut = data.draw(st.integers(2, 6)), some_cut(data.draw(CUTS), n)
+    # Enough for the heaviest node on top of an average cluster: then there always is a partition.
+    weights = leastcut.node_weights(S, cut)
+    above = float(weights.max() / (weights.sum() / c)) + data.draw(st.sampled_from([0.0, 0.1, 1.0]))
+    values = []
+    for effort in EFFORTS:
+        found = leastcut.partition(S, c, cut, balance=above, effort=effort, random_state=1)
+        check(S, found, c, cut, above)
+        values.append(found.cut_value)
+    assert all(later <= sooner * (1 + 1e-12) for sooner, later in itertools.pairwise(values))
+
+
+@pytest.mark.parametrize(
+    ("c", "cut", "balance"),
+    [(2, "ratio", 0.0), (5, "normalized", 0.03), (12, "ratio", (0.2, 0.1))],
+)
+def test_more_effort_is_never_worse(c, cut, balance):
+    S, values = points_graph(180), []
+    for effort in EFFORTS:
+        found = leastcut.partition(S, c, cut, balance=balance, effort=effort, random_state=3)
+        check(S, found, c, cut, balance)
+        values.append(found.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_the_same_seed_gives_the_same_labels_on_any_number_of_threads(cut):
+    """Of a graph that is large enough for more than one to take part."""
+    S = points_graph(4000)
+    assert S.nnz > 30_000
+    one, two, again = (
+        leastcut.partition(S, 7, cut, balance=0.03, n_jobs=n_jobs, **FAST) for n_jobs in (1, 2, 2)
+    )
+    check(S, one, 7, cut, 0.03)
+    assert np.array_equal(one.labels, two.labels)
+    assert np.array_equal(again.labels, two.labels)
+
+
+@pytest.mark.parametrize(("n", "c"), [(12, 2), (12, 12), (100, 4), (300, 25), (500, 2)])
+def test_balance_0_deals_nodes_out_evenly(n, c):
+    S = points_graph(n)
+    for effort in EFFORTS[:2]:
+        found = leastcut.partition(S, c, "ratio", balance=0, effort=effort, random_state=0)
+        assert np.bincount(found.labels).tolist() == [n // c] * c
+
+
+def test_a_limit_that_is_a_whole_number_may_be_reached():
+    """(1 + 0.1) · 100 / 10 is 11 and nothing below it, whatever doubles make of 1.1."""
+    rng = np.random.default_rng(0)
+    for n, c, balance in ((100, 10, 0.1), (60, 3, 0.15), (70, 10, 3 / 7), (200, 2, 0.29)):
+        limit = math.floor(Fraction(n, c) * (1 + Fraction(str(round(balance, 12)))) + ROUNDING)
+        labels = np.full(n, c - 1)
+        labels[:limit] = 0
+        rest = rng.permutation(np.arange(limit, n))
+        labels[rest] = 1 + np.arange(rest.size) % (c - 1)
+        S = points_graph(n)
+        found = leastcut.partition(S, c, "ratio", balance=balance, init=labels, **FAST)
+        assert np.bincount(found.labels).max() <= limit
+        assert found.cut_value <= leastcut.cut_value(S, labels, "ratio")
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_a_balance_that_excludes_nothing_costs_nothing(cut):
+    """As far above the average as c - 1 everything is allowed: it is never worse than without."""
+    S = points_graph(300)
+    for effort in EFFORTS[:2]:
+        free = leastcut.partition(S, 4, cut, effort=effort, random_state=0)
+        wide = leastcut.partition(S, 4, cut, balance=3.0, effort=effort, random_state=0)
+        assert wide.cut_value <= free.cut_value * (1 + 1e-12)
+        check(S, wide, 4, cut, 3.0)
+
+
+def test_a_tighter_balance_holds_and_a_looser_one_takes_what_it_finds():
+    S, init = points_graph(300), None
+    for balance in (0.0, 0.02, 0.1, 0.5):
+        found = leastcut.partition(S, 6, "ratio", balance=balance, init=init, **FAST)
+        check(S, found, 6, "ratio", balance)
+        if init is not None:
+            assert found.cut_value <= leastcut.cut_value(S, init, "ratio") * (1 + 1e-12)
+        init = found.labels
+
+
+# -- the edge cut
+
+
+EDGE_ROUNDING = 2.0**-23
+"""Part of an edge cut by which a search may take one for another: weights of nodes hardly show."""
+
+
+def edge_cut(S, labels):
+    S = sp.coo_array(S)
+    return float(S.data[labels[S.row] != labels[S.col]].sum()) / 2
+
+
+@settings(max_examples=draws(60))
+@given(st.data())
+def test_the_edge_cut_is_that_of_balanced_clusters(data):
+    """Never below the smallest of all balanced partitions, and its bound is none above it."""
+    S = data.draw(graphs(min_nodes=3, max_nodes=6))
+    n = len(S)
+    c, balance = data.draw(st.integers(2, n)), data.draw(BALANCES)
+    fitting = [
+        labels for labels in all_partitions(n, c) if is_balanced(np.ones(n), labels, c, balance)
+    ]
+    options = {"balance": balance, **FAST}
+    if not fitting:
+        with pytest.raises(ValueError, match="balance"):
+            leastcut.partition(S, c, "edges", **options)
+        return
+    found = leastcut.partition(S, c, "edges", lower_bound=True, **options)
+    assert np.unique(found.labels).tolist() == list(range(c))
+    assert is_balanced(np.ones(n), found.labels, c, balance)
+    assert found.cut_value == leastcut.cut_value(S, found.labels, "edges")
+    assert found.cut_value == pytest.approx(edge_cut(S, found.labels), rel=1e-12, abs=1e-15)
+    best = min(edge_cut(S, labels) for labels in fitting)
+    assert found.cut_value == pytest.approx(best, rel=EDGE_ROUNDING, abs=1e-15)
+    assert found.lower_bound <= best * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize(("c", "balance"), [(2, 0.0), (9, (0.1, 0.1))])
+def test_more_effort_never_cuts_more_edges(c, balance):
+    S, values = points_graph(180), []
+    for effort in EFFORTS:
+        found = leastcut.partition(S, c, "edges", balance=balance, effort=effort, random_state=3)
+        assert is_balanced(np.ones(180), found.labels, c, balance)
+        assert found.cut_value == int(found.cut_value) == edge_cut(S, found.labels)
+        values.append(found.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+def test_edges_go_with_init_links_and_nodes_without_any():
+    upper = sp.triu(points_graph(90)).tocsr()
+    upper.data = np.random.default_rng(0).uniform(0.1, 1.0, upper.nnz)
+    S = sp.csr_array(upper + upper.T)
+    init = leastcut.partition(S, 3, "ratio", balance=0.1, random_state=5).labels
+    found = leastcut.partition(S, 3, "edges", balance=0.1, init=init, **FAST)
+    assert found.cut_value <= edge_cut(S, init) * (1 + EDGE_ROUNDING)
+    must = np.array([(0, 40), (40, 70)])
+    linked = leastcut.partition(S, 3, "edges", balance=0.1, must_link=must, **FAST)
+    assert np.unique(linked.labels[[0, 40, 70]]).size == 1
+    assert linked.cut_value == leastcut.cut_value(S, linked.labels, "edges")
+    assert is_balanced(np.ones(90), linked.labels, 3, 0.1)
+    lonely = sp.csr_array(sp.block_diag([S, sp.csr_array((30, 30))]))
+    found = leastcut.partition(lonely, 4, "edges", balance=0.0, **FAST)
+    assert np.bincount(found.labels).tolist() == [30] * 4
+
+
+@pytest.mark.parametrize("exponent", [-1000, -300, 300, 900])
+def test_the_unit_of_edges_does_not_matter(exponent):
+    S = points_graph(120)
+    plain = leastcut.partition(S, 4, "edges", balance=0.05, **FAST)
+    scaled = sp.csr_array((np.ldexp(S.data, exponent), S.indices, S.indptr), shape=S.shape)
+    found = leastcut.partition(scaled, 4, "edges", balance=0.05, **FAST)
+    assert is_balanced(np.ones(120), found.labels, 4, 0.05)
+    assert found.cut_value == np.ldexp(plain.cut_value, exponent)
+
+
+def test_edges_are_cut_in_balance_alone():
+    S = points_graph(30)
+    with pytest.raises(ValueError, match=r"cut='edges' needs balance=.*single nodes"):
+        leastcut.partition(S, 3, "edges")
+    for verb in (leastcut.relax, leastcut.lower_bound, leastcut.exact_partition):
+        with pytest.raises(ValueError, match="cut='edges'"):
+            verb(S, 3, "edges")
+
+
+# -- shapes that are hard to balance
+
+
+def test_heavy_nodes_have_the_rest_around_them():
+    """Three nodes that weigh as much as a cluster may: each is alone with next to nothing."""
+    S, weights = points_graph(120), np.ones(120)
+    weights[[3, 50, 90]] = 39.0
+    for balance in (0.0, 0.05):
+        found = leastcut.partition(S, 6, weights, balance=balance, **FAST)
+        check(S, found, 6, weights, balance)
+
+
+def test_weights_over_many_orders_of_magnitude():
+    S, rng = points_graph(150), np.random.default_rng(0)
+    for exponent in (-200, 0, 200):
+        weights = np.ldexp(10.0 ** rng.uniform(-6, 0, 150), exponent)
+        above = float(weights.max() / (weights.sum() / 3))
+        for balance in (above, (0.99, above)):
+            found = leastcut.partition(S, 3, weights, balance=balance, **FAST)
+            check(S, found, 3, weights, balance)
+
+
+def test_components_are_joined_and_split_as_balance_wants():
+    """Nothing need be cut, but then the clusters are uneven."""
+    blocks = [np.ones((k, k)) for k in (30, 20, 20, 10)]
+    S = sp.csr_array(sp.block_diag(blocks).tocsr())
+    whole = leastcut.partition(S, 2, "ratio", balance=0.0, **FAST)
+    assert np.bincount(whole.labels).tolist() == [40, 40]
+    assert whole.cut_value == 0.0
+    for c, balance in ((4, 0.0), (3, 0.1), (3, (0.1, 0.1)), (16, 0.0)):
+        found = leastcut.partition(S, c, "ratio", balance=balance, **FAST)
+        check(S, found, c, "ratio", balance)
+
+
+def test_nodes_without_edges_are_weighed_by_the_ratio_cut():
+    S = sp.csr_array((20, 20), dtype=float)
+    found = leastcut.partition(S, 4, "ratio", balance=0, **FAST)
+    assert np.bincount(found.labels).tolist() == [5] * 4
+    some = sp.csr_array(sp.block_diag([points_graph(40), sp.csr_array((20, 20))]))
+    found = leastcut.partition(some, 3, "ratio", balance=0.05, **FAST)
+    check(some, found, 3, "ratio", 0.05)
+
+
+@pytest.mark.parametrize("n_connected", [2, 3, 40])
+def test_nodes_without_edges_weigh_nothing_to_the_normalized_cut(n_connected):
+    core = points_graph(n_connected) if n_connected > 10 else 1.0 - np.eye(n_connected)
+    S = sp.csr_array(sp.block_diag([core, sp.csr_array((5, 5))]))
+    for c in (2, 4):
+        # Where clusters hold nothing that weighs anything, others hold more than an average.
+        balance = 0.1 if n_connected == 40 else 3.0
+        found = leastcut.partition(S, c, balance=balance, isolated="ignore", **FAST)
+        assert np.unique(found.labels).tolist() == list(range(c))
+        weights = np.asarray(S.sum(axis=1)).reshape(-1)
+        assert is_balanced(weights, found.labels, c, balance)
+    with pytest.raises(ValueError, match="isolated"):
+        leastcut.partition(S, 2, balance=3.0, random_state=0)
+
+
+def test_no_edges_and_no_weight_at_all():
+    S = sp.csr_array((6, 6), dtype=float)
+    found = leastcut.partition(S, 3, balance=0.1, isolated="ignore", **FAST)
+    assert np.unique(found.labels).tolist() == [0, 1, 2]
+
+
+def test_one_cluster_and_as_many_as_nodes():
+    S = points_graph(30)
+    for c in (1, 30):
+        found = leastcut.partition(S, c, "ratio", balance=(0.0, 0.0), **FAST)
+        check(S, found, c, "ratio", (0.0, 0.0))
+    with pytest.raises(ValueError, match="balance"):
+        leastcut.partition(S, 29, "ratio", balance=0.5, random_state=0)
+
+
+@pytest.mark.parametrize("name", ["jazz", "power", "uk"])
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_real_networks(name, cut, real_graph):
+    S = real_graph(name)
+    for c, balance in ((2, 0.0), (5, 0.03), (16, (0.3, 0.1))):
+        if cut == "ratio" and balance == 0.0 and S.shape[0] % c:
+            balance = 0.01
+        found = leastcut.partition(S, c, cut, balance=balance, **FAST)
+        check(S, found, c, cut, balance)
+        # Degrees are whole numbers, and their limit is kept to the last of them.
+        weights = leastcut.node_weights(S, cut)
+        limit = math.floor((1 + ends_of(balance)[1] + ROUNDING) * Fraction(weights.sum()) / c)
+        assert np.bincount(found.labels, weights).max() <= limit
+
+
+@pytest.fixture
+def real_graph():
+    """A graph of the folder LEASTCUT_GRAPHS by name, or a skip."""
+    import os
+    from pathlib import Path
+
+    def load(name):
+        path = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs")) / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{path} is not there; point LEASTCUT_GRAPHS at the folder of graphs")
+        return sp.csr_array(sp.load_npz(path)).astype(float)
+
+    return load
+
+
+@pytest.mark.parametrize("name", ["digits", "iris", "yale", "umist"])
+def test_real_points(name):
+    """Graphs whose weights are not whole numbers."""
+    if name in ("digits", "iris"):
+        X, y = {"digits": load_digits, "iris": load_iris}[name](return_X_y=True)
+    else:
+        X, y = load_dataset(name)
+    S, c = leastcut.adaptive_neighbors_graph(X, n_neighbors=10), np.unique(y).size
+    for cut in ("ratio", "normalized"):
+        for balance in (0.05, (0.2, 0.1)):
+            found = leastcut.partition(S, c, cut, balance=balance, **FAST)
+            check(S, found, c, cut, balance)
+
+
+# -- beside the other options
+
+
+def test_init_takes_part_and_must_keep_to_the_limit():
+    S = points_graph(200)
+    even = np.arange(200) % 4
+    found = leastcut.partition(S, 4, "ratio", balance=0.0, init=even, **FAST)
+    assert found.cut_value < leastcut.cut_value(S, even, "ratio")
+    best = leastcut.partition(S, 4, "ratio", balance=0.05, effort="balanced", random_state=1)
+    again = leastcut.partition(S, 4, "ratio", balance=0.05, init=[even, best.labels], **FAST)
+    assert again.cut_value <= best.cut_value
+    check(S, again, 4, "ratio", 0.05)
+    uneven = np.minimum(np.arange(200) // 20, 3)
+    with pytest.raises(ValueError, match=r"init\[1\].* 140.*balance"):
+        leastcut.partition(S, 4, "ratio", balance=0.05, init=[even, uneven], random_state=0)
+    with pytest.raises(ValueError, match=r"init .*balance"):
+        leastcut.partition(S, 4, "ratio", balance=(0.1, 3.0), init=uneven, random_state=0)
+
+
+@settings(max_examples=draws(25))
+@given(st.data())
+def test_must_link_is_kept_as_well(data):
+    S = data.draw(graphs(min_nodes=4, max_nodes=7))
+    n, kind = len(S), data.draw(CUTS)
+    c, cut, balance = data.draw(st.integers(2, 3)), some_cut(kind, n), data.draw(BALANCES)
+    must = some_pairs(data, n, 3)
+    weights = leastcut.node_weights(S, cut)
+
+    def fits(labels, slack):
+        together = (labels[must[:, 0]] == labels[must[:, 1]]).all()
+        return together and is_balanced(weights, labels, c, balance, slack)
+
+    every = list(all_partitions(n, c))
+    options = {"balance": balance, "must_link": must, **FAST}
+    if not any(fits(labels, ROUNDING) for labels in every):
+        with pytest.raises(ValueError, match=r"balance|must_link"):
+            leastcut.partition(S, c, cut, **options)
+        return
+    assume(any(fits(labels, 0) for labels in every))
+    found = leastcut.partition(S, c, cut, **options)
+    check(S, found, c, cut, balance)
+    assert fits(found.labels, ROUNDING)
+
+
+def test_what_does_not_go_with_balance_says_so():
+    S = points_graph(60)
+    with pytest.raises(ValueError, match=r"cannot_link.* not offered together.*Leave one"):
+        leastcut.partition(S, 3, balance=0.1, cannot_link=[(0, 1)])
+    with pytest.raises(ValueError, match=r"tight.*lower_bound=True"):
+        leastcut.partition(S, 3, balance=0.1, lower_bound="tight")
+    anchored = leastcut.anchor_graph(np.random.default_rng(0).normal(size=(60, 2)), n_anchors=10)
+    with pytest.raises(ValueError, match=r"balance.*anchor graph.*to_sparse"):
+        leastcut.partition(anchored, 3, balance=0.1)
+    dense = anchored.to_sparse()
+    check(dense, leastcut.partition(dense, 3, balance=0.1, **FAST), 3, "normalized", 0.1)
+
+
+def test_the_number_of_clusters_may_be_chosen():
+    S = sp.csr_array(sp.block_diag([points_graph(40, seed) for seed in range(3)]))
+    found = leastcut.partition(S, "auto", "ratio", balance=0.1, **FAST)
+    c = int(found.labels.max()) + 1
+    check(S, found, c, "ratio", 0.1)
+
+
+def test_time_limit_callback_and_interrupt_work_with_balance():
+    S, seen = points_graph(500), []
+    options = {"balance": 0.05, "random_state": 0}
+    found = leastcut.partition(S, 5, time_limit=0.1, callback=seen.append, **options)
+    check(S, found, 5, "normalized", 0.05)
+    assert seen[-1].cut_value >= found.cut_value * (1 - 1e-12)
+    found = leastcut.partition(S, 5, time_limit=0.0, **options)
+    check(S, found, 5, "normalized", 0.05)
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leastcut.partition(S, 5, callback=stop, **options)
+    found = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
+    check(S, found, 5, "normalized", 0.05)
+
+
+def test_nothing_given_is_changed():
+    S, weights, init = points_graph(80), np.ones(80), np.arange(80) % 2
+    before = S.copy(), weights.copy(), init.copy()
+    leastcut.partition(S, 2, weights, balance=0.1, init=init, **FAST)
+    assert (before[0] != S).nnz == 0
+    assert np.array_equal(weights, before[1])
+    assert np.array_equal(init, before[2])
+
+
+@pytest.mark.parametrize("exponent", [-300, -30, 30, 300])
+def test_units_do_not_matter(exponent):
+    S = points_graph(120)
+    plain = leastcut.partition(S, 4, balance=0.05, **FAST)
+    scaled = sp.csr_array((np.ldexp(S.data, exponent), S.indices, S.indptr), shape=S.shape)
+    found = leastcut.partition(scaled, 4, balance=0.05, **FAST)
+    check(scaled, found, 4, "normalized", 0.05)
+    assert found.cut_value == pytest.approx(plain.cut_value, rel=1e-9)
+
+
+# -- errors
+
+
+BAD = {
+    "negative": (-0.1, ValueError, r"balance=-0\.1 must be at least 0"),
+    "NaN": (np.nan, ValueError, "balance=nan"),
+    "infinite": (np.inf, ValueError, "balance=inf must be finite"),
+    "a truth value": (True, TypeError, "balance=True is not a number"),
+    "a word": ("0.1", TypeError, "balance='0.1' is not a number"),
+    "one of a pair": ((0.1,), ValueError, r"balance=\(0\.1,\).*pair"),
+    "three": ((0.1, 0.1, 0.1), ValueError, "pair"),
+    "nothing": ((), ValueError, "pair"),
+    "more than all": ((1.5, 0.1), ValueError, r"balance\[0\]=1\.5 must be at most 1"),
+    "negative in a pair": ((0.1, -1.0), ValueError, r"balance\[1\]=-1\.0"),
+    "a word in a pair": ((0.1, "a"), TypeError, r"balance\[1\]='a'"),
+    "None in a pair": ((None, 0.1), TypeError, r"balance\[0\]=None"),
+    "a truth value in a pair": ((False, 0.1), TypeError, r"balance\[0\]=False"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_values_are_refused_by_name(kind):
+    value, error, words = BAD[kind]
+    with pytest.raises(error, match=words):
+        leastcut.partition(points_graph(20), 2, balance=value)
+
+
+def test_what_is_impossible_is_told_with_what_would_do():
+    S = 1.0 - np.eye(10)
+    with pytest.raises(ValueError, match=r"10 nodes.*3 clusters.*at most 3\b.*balance=0\.2\b"):
+        leastcut.partition(S, 3, "ratio", balance=0.1)
+    assert leastcut.partition(S, 3, "ratio", balance=0.2, **FAST).labels.max() == 2
+    weights = np.ones(10)
+    weights[4] = 11.0
+    with pytest.raises(ValueError, match=r"node 4 alone weighs 11.*balance=0\.1\b.*fewer clusters"):
+        leastcut.partition(S, 2, weights, balance=0.05)
+    found = leastcut.partition(S, 2, weights, balance=0.1, **FAST)
+    check(S, found, 2, weights, 0.1)
+    # Three nodes of 2 in two clusters: no node is too heavy, and still they do not fit.
+    with pytest.raises(ValueError, match=r"2 clusters.*balance=0\.3334"):
+        leastcut.partition(1.0 - np.eye(3), 2, [2.0, 2.0, 2.0], balance=0.2)
+    with pytest.raises(ValueError, match=r"between.*balance=\(0\.1, 0\.3334\)|balance=\("):
+        leastcut.partition(1.0 - np.eye(3), 2, [2.0, 2.0, 2.0], balance=(0.1, 0.2))
+
+
+@settings(max_examples=draws(60))
+@given(st.data())
+def test_what_an_error_says_is_enough_is_enough(data):
+    n, c = data.draw(st.integers(2, 9)), data.draw(st.integers(2, 5))
+    assume(c <= n)
+    weights = np.array(data.draw(st.lists(st.integers(1, 12), min_size=n, max_size=n)), dtype=float)
+    balance = data.draw(BALANCES)
+    S = 1.0 - np.eye(n)
+    for _ in range(2):
+        try:
+            found = leastcut.partition(S, c, weights, balance=balance, **FAST)
+        except ValueError as error:
+            words = str(error).split("balance=")[1]
+            # Either a pair in brackets or a number.
+            said = words[: words.index(")") + 1] if words[0] == "(" else words.split()[0]
+            pair = tuple(float(part) for part in said.strip("(),.").split(","))
+            balance = pair if len(pair) == 2 else pair[0]
+        else:
+            check(S, found, c, weights, balance)
+            return
+    pytest.fail(f"balance={balance} was said to be enough for {weights} in {c} clusters")
+
+
+# -- the benchmark
+
+
+def test_the_benchmark_judges_by_the_same_limit():
+    from benchmarks import balance
+
+    S = points_graph(104)
+    cases = {case[:3]: case[3:] for case in balance.cases(S)}
+    # 104 nodes in 32 clusters of at most 3 do not fit; in 8 of 14 they do.
+    assert ("edge cut", 0.03, 32) not in cases
+    weights, limit = cases["edge cut", 0.1, 8]
+    assert limit == 14
+    found = leastcut.partition(S, 8, "ratio", balance=0.1, **FAST)
+    judged = balance.judged(S, found.labels, 8, weights, limit)
+    problem = as_problem(S, "ratio")
+    assert judged["is_balanced"]
+    assert 2 * judged["edge cut"] == problem.boundaries(found.labels).sum()
+    assert judged["heaviest"] == np.bincount(found.labels).max() / (104 / 8)
+    assert not balance.judged(S, np.arange(104) % 7, 8, weights, limit)["is_balanced"]
+    row = {
+        "game": "edge cut", "graph": "points", "was_looked_at": True, "n_clusters": 8,
+        "methods": {"leastcut, fast": judged | {"seconds": 1.0}},
+    }  # fmt: skip
+    for name, change, balanced in (("KaHIP, ECO", 2, True), ("KaHIP, STRONG", 1, False)):
+        theirs = {"edge cut": change * judged["edge cut"], "is_balanced": balanced, "seconds": 1.0}
+        row["methods"][name] = judged | theirs
+    summary = balance.summary([row])
+    assert summary["games"]["edge cut"]["looked_at"]["over"]["fast over KaHIP"] == 0.5
+    assert summary["limit_broken"]["KaHIP, STRONG"] == 1

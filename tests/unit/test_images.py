@@ -1,0 +1,207 @@
+"""Graphs of images: what they hold, what they promise, and how an image may come."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import leastcut
+
+IMAGES = hnp.arrays(
+    np.float64,
+    st.one_of(
+        st.tuples(st.integers(1, 12), st.integers(1, 12)),
+        st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 4)),
+    ),
+    elements=st.floats(0, 1),
+)
+
+
+def square(height: int = 40, width: int = 60) -> np.ndarray:
+    image = np.zeros((height, width))
+    image[height // 4 : -height // 4, width // 3 : -width // 3] = 1.0
+    return image
+
+
+def equal(one: sp.csr_array, other: sp.csr_array) -> bool:
+    return one.shape == other.shape and bool((one != other).nnz == 0)
+
+
+@given(IMAGES, st.integers(1, 15))
+@settings(max_examples=draws(60), deadline=None)
+def test_a_graph_is_symmetric_sorted_positive_and_connected(image, radius):
+    graph = leastcut.image_graph(image, radius=radius)
+    assert isinstance(graph, sp.csr_array)
+    assert graph.shape == (image.shape[0] * image.shape[1],) * 2
+    assert equal(graph, graph.T.tocsr())
+    assert graph.has_canonical_format
+    assert graph.nnz == 0 or 0 < graph.data.min() <= graph.data.max() <= 1
+    assert graph.diagonal().sum() == 0
+    assert sp.csgraph.connected_components(graph)[0] == 1
+
+
+@given(IMAGES, st.integers(1, 6))
+@settings(max_examples=draws(40), deadline=None)
+def test_turning_the_image_turns_the_graph(image, radius):
+    graph = leastcut.image_graph(image, radius=radius)
+    for axis in (0, 1):
+        turned = leastcut.image_graph(np.flip(image, axis), radius=radius)
+        order = np.flip(graph.regions, axis).reshape(-1)
+        assert abs(graph[order][:, order] - turned).max() < 1e-9
+
+
+@given(IMAGES, st.floats(1e-3, 1e3), st.floats(-10, 10))
+@settings(max_examples=draws(40), deadline=None)
+def test_brightness_and_contrast_of_a_grey_image_change_nothing(image, factor, offset):
+    grey = image if image.ndim == 2 else image[:, :, 0]
+    # Differences that rounding would swallow are no part of the law.
+    grey = np.round(grey, 3)
+    other = leastcut.image_graph(
+        offset + factor * grey, value_range=(offset - factor, offset + 3 * factor)
+    )
+    assert abs(leastcut.image_graph(grey) - other).max() < 1e-6
+
+
+def test_neighbours_are_eight_and_sixteen():
+    for radius, count in ((1, 8), (5, 24)):
+        graph = leastcut.image_graph(np.zeros((30, 30)), radius=radius)
+        neighbours = graph.indices[graph.indptr[465] : graph.indptr[466]]
+        y, x = np.divmod(neighbours, 30)
+        away = np.hypot(y - 15, x - 15)
+        assert len(neighbours) == count
+        assert away.max() < radius + 1
+        assert np.count_nonzero(away < 1.5) == 8
+
+
+def test_plain_areas_are_joined_and_contours_part():
+    image = square()
+    graph = leastcut.image_graph(image)
+    inside, outside = graph.regions[20, 30], graph.regions[20, 5]
+    assert graph[inside, inside + 1] > 0.99
+    assert graph[outside, outside + 1] > 0.99
+    edge = graph.regions[20, 19]
+    assert image[20, 19] != image[20, 20]
+    assert graph[edge, edge + 1] < 0.01
+    # Five pixels apart, with the contour between them, though neither is on it.
+    assert graph[graph.regions[20, 17], graph.regions[20, 22]] < 0.01
+
+
+def test_the_smallest_cut_is_the_outline_to_the_pixel():
+    image = square()
+    graph = leastcut.image_graph(image)
+    found = leastcut.partition(graph, 2, random_state=0)
+    assert (graph.to_image(found.labels) == image).all()
+
+
+def test_types_and_layouts_say_the_same():
+    grey = (square() * 200 + 20).astype(np.uint8)
+    reference = leastcut.image_graph(grey)
+    for other in (
+        grey / 255,
+        (grey / 255).astype(np.float32),
+        grey.astype(np.uint16) * 257,
+        np.asfortranarray(grey),
+        grey[:, :, np.newaxis],
+        grey.tolist(),
+    ):
+        assert abs(leastcut.image_graph(other) - reference).max() < 1e-4
+    mask = square().astype(bool)
+    assert equal(leastcut.image_graph(mask), leastcut.image_graph(mask.astype(float)))
+
+
+def test_an_image_is_never_changed():
+    image = np.random.default_rng(0).integers(0, 256, (9, 11, 3), dtype=np.uint8)
+    before = image.copy()
+    image.flags.writeable = False
+    leastcut.image_graph(image)
+    assert (image == before).all()
+
+
+def test_colour_is_seen_where_lightness_is_the_same():
+    # Red and green of one lightness: L = 46.2 in CIE Lab.
+    image = np.zeros((20, 20, 3))
+    image[:, :10], image[:, 10:] = (0.8667, 0.0, 0.0), (0.0, 0.4962, 0.0)
+    graph = leastcut.image_graph(image)
+    assert graph[graph.regions[10, 9], graph.regions[10, 10]] < 0.01
+
+
+def test_colours_are_those_of_scikit_image():
+    color = pytest.importorskip("skimage.color")
+    from leastcut.images import _colours
+
+    image = np.random.default_rng(0).random((20, 20, 3)) ** 3
+    assert np.abs(_colours(image) - color.rgb2lab(image)).max() < 0.05
+
+
+def test_superpixels_cut_as_their_pixels_do():
+    pytest.importorskip("skimage")
+    image = np.random.default_rng(0).random((30, 40, 3)) * 0.2 + square(30, 40)[:, :, None] * 0.8
+    pixels, regions = leastcut.image_graph(image), leastcut.image_graph(image, superpixels=60)
+    assert regions.shape[0] == regions.regions.max() + 1 < 100
+    assert equal(regions, regions.T.tocsr())
+    found = leastcut.partition(regions, 4, random_state=0)
+    segments = regions.to_image(found.labels)
+    assert segments.shape == (30, 40)
+    value = leastcut.cut_value(pixels, segments.reshape(-1))
+    assert value == pytest.approx(found.cut_value, rel=1e-9)
+    assert leastcut.refine(pixels, segments.reshape(-1)).cut_value <= value * (1 + 1e-12)
+
+
+def test_superpixels_miss_scikit_image_with_its_command():
+    code = (
+        "import sys; sys.modules['skimage'] = None\n"
+        "import leastcut\n"
+        "leastcut.image_graph([[0.0, 1.0]] * 4)\n"
+        "try: leastcut.image_graph([[0.0, 1.0]] * 4, superpixels=2)\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'leastcut[image]'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("image", "settings", "error", "words"),
+    [
+        (np.zeros(5), {}, ValueError, r"shape is \(5,\)"),
+        (np.zeros((0, 3)), {}, ValueError, r"shape is \(0, 3\)"),
+        (np.zeros((3, 40, 50)), {}, ValueError, "moveaxis"),
+        (np.array([[0.0, np.nan]]), {}, ValueError, "NaN"),
+        (np.ma.masked_equal([[0, 1]], 1), {}, ValueError, "masked"),
+        (np.array([["a", "b"]]), {}, TypeError, "real numbers"),
+        (np.eye(3), {"radius": 0}, ValueError, "radius=0"),
+        (np.eye(3), {"radius": 2.5}, TypeError, "radius=2.5"),
+        (np.eye(3), {"contrast": 0}, ValueError, "contrast=0"),
+        (np.eye(3), {"smoothing": 0.1}, ValueError, "smoothing=0.1"),
+        (np.eye(3), {"superpixels": 0}, ValueError, "superpixels=0"),
+        (np.eye(3), {"superpixels": 10}, ValueError, "9 pixels"),
+        (np.eye(3), {"value_range": (0, 0.5)}, ValueError, "from 0 to 1"),
+        (np.eye(3), {"value_range": (1, 0)}, ValueError, "smaller first"),
+        (np.eye(3), {"value_range": 255}, TypeError, "two numbers"),
+    ],
+)
+def test_bad_images_are_refused_by_name(image, settings, error, words):
+    with pytest.raises(error, match=words):
+        leastcut.image_graph(image, **settings)
+
+
+def test_labels_that_do_not_fit_are_refused():
+    graph = leastcut.image_graph(np.eye(3))
+    with pytest.raises(ValueError, match="each of the 9 nodes"):
+        graph.to_image([0, 1])
+    with pytest.raises(AttributeError, match=r"what leastcut\.image_graph returned"):
+        (2 * graph).to_image(np.zeros(9))
+
+
+def test_values_at_the_ends_of_the_range_of_floats():
+    for low, high in ((-1e308, 1e308), (0.0, 5e-324), (1e15, 1e15 + 1)):
+        graph = leastcut.image_graph(np.where(square() > 0, high, low))
+        assert np.isfinite(graph.data).all()
+        assert sp.csgraph.connected_components(graph)[0] == 1

@@ -1,0 +1,206 @@
+"""Nodes without edges: placed with the neighbours that stored zeros name, at no cost to the cut."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
+
+import leastcut
+from leastcut.graph import as_graph
+
+POWER = Path(os.environ.get("LEASTCUT_DATA", "")).parent / "graphs" / "power.npz"
+
+
+def stored(n, i, j, weights):
+    """A symmetric matrix that stores all of its edges, those of weight 0 too."""
+    both = np.concatenate([i, j]), np.concatenate([j, i])
+    return sp.coo_array((np.concatenate([weights, weights]), both), shape=(n, n)).tocsr()
+
+
+def parts(S, keep=None):
+    """The component of every node by stored entries, between the nodes of one label only."""
+    coo = S.tocoo()
+    rows, columns = coo.coords
+    inside = np.ones(rows.size, dtype=bool) if keep is None else keep[rows] == keep[columns]
+    ones = np.ones(np.count_nonzero(inside))
+    pattern = sp.coo_array((ones, (rows[inside], columns[inside])), shape=S.shape)
+    return connected_components(pattern, directed=False)[1]
+
+
+def reference(S, labels, isolated):
+    """The labels of isolated nodes, round by round, each by a count over all its neighbours."""
+    known = {v: int(labels[v]) for v in range(len(labels)) if not isolated[v]}
+    while True:
+        new = {}
+        for v in np.flatnonzero(isolated):
+            near = [known[int(u)] for u in S[[v]].indices if int(u) in known and u != v]
+            if int(v) not in known and near:
+                new[int(v)] = min(set(near), key=lambda k, near=near: (-near.count(k), k))
+        if not new:
+            return known
+        known |= new
+
+
+@st.composite
+def idle_graphs(draw):
+    """A graph some nodes of which have stored zeros only, or nothing."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(5, 25))
+    i, j = np.triu_indices(n, 1)
+    chosen = rng.random(i.size) < rng.choice([0.1, 0.2, 0.4])
+    i, j = i[chosen], j[chosen]
+    idle = rng.random(n) < rng.choice([0.2, 0.5])
+    weights = np.where(idle[i] | idle[j], 0.0, rng.integers(1, 5, size=i.size))
+    return stored(n, i, j, weights)
+
+
+def isolated_nodes(S):
+    return np.asarray(S.sum(axis=1)).reshape(-1) == 0
+
+
+COUNT = {"placed": 0, "linked": 0}
+
+
+@settings(max_examples=draws(60))
+@given(idle_graphs(), st.integers(1, 3), st.sampled_from(["partition", "certify", "refine", "fit"]))
+def check_placed(S, c, how):
+    isolated = isolated_nodes(S)
+    c = max(1, min(c, int((~isolated).sum())))
+    if isolated.all():
+        return
+    options = {"isolated": "ignore"}
+    if how == "partition":
+        labels = leastcut.partition(S, c, effort="fast", random_state=0, **options).labels
+    elif how == "fit":
+        model = leastcut.SpectralClustering(c, affinity="precomputed", random_state=0)
+        labels = model.fit(S).labels_
+    else:
+        rng = np.random.default_rng(0)
+        initial = np.zeros(S.shape[0], dtype=int)
+        initial[np.flatnonzero(~isolated)] = rng.permutation(int((~isolated).sum())) % c
+        labels = leastcut.partition(S, c, effort="fast", random_state=0, **options).labels
+        if how == "refine":
+            labels = leastcut.refine(S, initial, **options).labels
+        else:
+            labels = leastcut.certify(S, labels, **options).labels
+    expected = reference(S, labels, isolated)
+    for node in np.flatnonzero(isolated):
+        if int(node) in expected:
+            near = labels[S[[node]].indices]
+            assert labels[node] in near
+            COUNT["placed"] += 1
+    # Every part of a cluster that a stored entry leads into holds a node with edges.
+    if how == "partition":
+        inside = parts(S, labels)
+        for node in expected:
+            assert (~isolated[inside == inside[node]]).any()
+    bare = S.copy()
+    bare.eliminate_zeros()
+    value = leastcut.cut_value(S, labels, **options)
+    if how == "partition":
+        other = leastcut.partition(bare, c, effort="fast", random_state=0, **options)
+        assert value == pytest.approx(other.cut_value, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster():
+    COUNT["placed"] = 0
+    check_placed()
+    assert COUNT["placed"] >= 50
+
+
+def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_round():
+    from leastcut.cuts import as_problem
+    from leastcut.isolated import label_isolated
+
+    # Two pairs of nodes with edges; 4 sees more of the second, 5 as many of both, 6 and 7 a chain
+    # from 4, 8 and 9 only each other, 10 nothing.
+    i = np.array([0, 2, 4, 4, 4, 5, 5, 6, 6, 8])
+    j = np.array([1, 3, 1, 2, 3, 0, 2, 4, 7, 9])
+    S = stored(11, i, j, np.array([3.0, 1.0] + [0.0] * 8))
+    problem = as_problem(S, isolated="ignore")
+    labels = label_isolated(problem, np.arange(4), np.array([0, 0, 1, 1]), 2)
+    assert labels.tolist() == [0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0]
+
+
+@settings(max_examples=draws(60))
+@given(idle_graphs(), st.integers(0, 2**32 - 1))
+def check_constraints(S, seed):
+    rng = np.random.default_rng(seed)
+    isolated, n = isolated_nodes(S), S.shape[0]
+    some = np.flatnonzero(isolated)
+    if (~isolated).sum() < 3 or some.size < 1:
+        return
+    pairs = [(int(rng.choice(some)), int(rng.integers(n))) for _ in range(2)]
+    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    if not pairs:
+        return
+    options = {"isolated": "ignore", "effort": "fast", "random_state": 0}
+    found = leastcut.partition(S, 3, cannot_link=pairs, **options).labels
+    assert all(found[u] != found[v] for u, v in pairs)
+    held = {u for pair in pairs for u in pair}
+    for node, _ in reference(S, found, isolated).items():
+        if isolated[node] and node not in held and not held & set(S[[node]].indices.tolist()):
+            assert found[node] in found[S[[node]].indices]
+            COUNT["linked"] += 1
+    found = leastcut.partition(S, 2, must_link=pairs, **options).labels
+    assert all(found[u] == found[v] for u, v in pairs)
+
+
+def test_constraints_are_obeyed_and_the_others_still_join_their_neighbors():
+    COUNT["linked"] = 0
+    check_constraints()
+    assert COUNT["linked"] >= 30
+
+
+def test_libraries_and_tables_with_edges_of_weight_zero():
+    networkx = pytest.importorskip("networkx")
+    pandas = pytest.importorskip("pandas")
+    edges = [(0, 1, 2.0), (1, 2, 2.0), (3, 4, 1.0), (4, 5, 1.0), (2, 3, 0.1), (5, 6, 0.0)]
+    edges.append((6, 7, 0.0))
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from(edges)
+    table = pandas.DataFrame(edges, columns=["source", "target", "weight"])
+    options = {"isolated": "ignore", "random_state": 0}
+    for given_graph in (graph, table):
+        found = leastcut.partition(given_graph, 2, **options).by_node()
+        assert found[5] == found[6] == found[7] != found[0]
+    dense = networkx.to_numpy_array(graph)
+    # An array stores no zeros: all isolated nodes join the heaviest cluster.
+    labels = leastcut.partition(dense, 2, **options).labels
+    assert labels[6] == labels[7] == labels[0]
+
+
+def test_the_pattern_is_kept_only_where_nodes_have_no_edges():
+    i, j = np.array([0, 1, 0]), np.array([1, 2, 2])
+    assert as_graph(stored(3, i, j, np.array([1.0, 1.0, 0.0]))).idle is None
+    assert as_graph(stored(3, i, j, np.array([1.0, 1.0, 1.0]))).idle is None
+    assert as_graph(np.eye(3)).idle is None
+    idle = as_graph(stored(3, i, j, np.array([1.0, 0.0, 0.0]))).idle
+    assert idle.toarray().tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+
+
+@pytest.mark.skipif(not POWER.exists(), reason="the graph of the power grid is not there")
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_idle_lines_of_a_power_grid_keep_areas_together(share):
+    S = sp.csr_array(sp.load_npz(POWER))
+    i, j = sp.triu(S, 1).tocoo().coords
+    rng = np.random.default_rng(0)
+    weights = np.where(rng.random(i.size) < share, 0.0, 1.0)
+    grid = stored(S.shape[0], i, j, weights)
+    isolated = isolated_nodes(grid)
+    assert isolated.sum() > 10
+    labels = leastcut.partition(grid, 5, isolated="ignore", effort="fast", random_state=0).labels
+    inside = parts(grid, labels)
+    # Every isolated node hangs together with a node that has edges, within its cluster.
+    live = np.zeros(inside.max() + 1, dtype=bool)
+    live[inside[~isolated]] = True
+    assert live[inside[isolated]].all()

@@ -1,0 +1,568 @@
+"""Links: pairs of nodes that are together or apart in whatever is returned."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import draws, graphs, points_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris, load_wine
+from test_refinement import CUTS, some_cut
+
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels import exchange as exchanging
+from leastcut.kernels import moves
+from leastcut.partitioning import colouring, search
+from leastcut.partitioning.levels import agglomerate, build
+from leastcut.partitioning.links import with_apart
+from leastcut.partitioning.refinement import State
+from leastcut.partitioning.repair import respecting
+from leastcut.partitioning.search import partition_problem
+
+TINY = 8
+EFFORTS = ("fast", "auto", "balanced")
+
+
+def some_pairs(data, n, most):
+    """Pairs of different nodes, perhaps some of them twice or the other way round."""
+    node = st.integers(0, n - 1)
+    pairs = data.draw(st.lists(st.tuples(node, node).filter(lambda p: p[0] != p[1]), max_size=most))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def some_links(data, n, c, most):
+    """Pairs that must, and pairs that cannot, be together: those of some partition into c."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    labels = np.concatenate([np.arange(c), rng.integers(c, size=n - c)])[rng.permutation(n)]
+    pairs = np.array(list(itertools.permutations(range(n), 2)))[rng.permutation(n * (n - 1))]
+    same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+    n_must, n_cannot = (data.draw(st.integers(0, count)) for count in most)
+    return pairs[same][:n_must], pairs[~same][:n_cannot]
+
+
+def all_partitions(n, c):
+    """All partitions of n nodes into c clusters, numbered by first appearance."""
+    grown = [(0,)]
+    for _ in range(n - 1):
+        grown = [(*labels, k) for labels in grown for k in range(min(max(labels) + 2, c))]
+    return (np.array(labels) for labels in grown if max(labels) == c - 1)
+
+
+def is_kept(labels, must, cannot):
+    together = labels[must[:, 0]] == labels[must[:, 1]]
+    apart = labels[cannot[:, 0]] != labels[cannot[:, 1]]
+    return bool(together.all() and apart.all())
+
+
+def smallest(problem, c, must, cannot):
+    """The smallest value of all partitions that respect the links; None where none does."""
+    found = (labels for labels in all_partitions(problem.n_nodes, c))
+    return min((problem.value(k) for k in found if is_kept(k, must, cannot)), default=None)
+
+
+NONE = np.empty((0, 2), dtype=np.int64)
+
+
+# -- tiny graphs: the best of all
+
+
+@settings(max_examples=draws(60))
+@given(st.data())
+def test_tiny_graphs_are_cut_by_the_best_partition_that_respects_the_links(data):
+    S = data.draw(graphs(min_nodes=2, max_nodes=7))
+    n = len(S)
+    c, cut = data.draw(st.integers(1, n)), some_cut(data.draw(CUTS), n)
+    must, cannot = some_links(data, n, c, (2, 6))
+    best = smallest(as_problem(S, cut), c, must, cannot)
+    found = leastcut.partition(S, c, cut, must_link=must, cannot_link=cannot, random_state=0)
+    assert is_kept(found.labels, must, cannot)
+    assert np.unique(found.labels).tolist() == list(range(c))
+    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
+    assert found.cut_value == pytest.approx(best, rel=1e-9, abs=1e-12)
+    assert found.gap == 0.0
+
+
+def test_links_are_refused_exactly_where_no_partition_respects_them():
+    refused = Counter()
+
+    @given(st.data())
+    def check(data):
+        n = data.draw(st.integers(2, 6))
+        c, S = data.draw(st.integers(1, n)), np.ones((n, n))
+        must, cannot = some_pairs(data, n, 3), some_pairs(data, n, 8)
+        best = smallest(as_problem(S), c, must, cannot)
+        refused[best is None] += 1
+        options = {"must_link": must, "cannot_link": cannot, "random_state": 0}
+        if best is None:
+            with pytest.raises(ValueError, match=r"must_link|cannot_link"):
+                leastcut.partition(S, c, **options)
+        else:
+            assert is_kept(leastcut.partition(S, c, **options).labels, must, cannot)
+
+    check()
+    assert refused[True] >= 5, refused
+    assert refused[False] >= 5, refused
+
+
+# -- the search, where nothing is enumerated
+
+
+@settings(max_examples=draws(20))
+@given(st.data())
+def test_the_search_respects_the_links_and_is_never_below_the_optimum(data):
+    S = data.draw(graphs(min_nodes=4, max_nodes=TINY))
+    n = len(S)
+    c, cut = data.draw(st.integers(2, n - 1)), some_cut(data.draw(CUTS), n)
+    must, cannot = some_links(data, n, c, (2, 6))
+    best = smallest(as_problem(S, cut), c, must, cannot)
+    values, options = [], {"must_link": must, "cannot_link": cannot, "random_state": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "ENUMERATED_NODES", 0)
+        for effort in EFFORTS[:2]:
+            found = leastcut.partition(S, c, cut, effort=effort, lower_bound=True, **options)
+            assert is_kept(found.labels, must, cannot)
+            assert np.unique(found.labels).tolist() == list(range(c))
+            assert found.cut_value >= best * (1 - 1e-9)
+            assert found.lower_bound <= best * (1 + 1e-9) + 1e-9
+            values.append(found.cut_value)
+    assert values[1] <= values[0] * (1 + 1e-12)
+
+
+DATA = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
+
+
+@pytest.mark.parametrize("m", [5, 50, 300])
+@pytest.mark.parametrize("name", DATA)
+def test_links_of_real_classes(name, m):
+    """More of them never lower the value beyond the unlinked one; a repaired start bounds it."""
+    X, y = DATA[name](return_X_y=True)
+    S, c = leastcut.adaptive_neighbors_graph(X, n_neighbors=10), int(y.max()) + 1
+    pairs = np.random.default_rng(m).integers(len(y), size=(m, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    must, cannot = pairs[same], pairs[~same]
+    options = {"effort": "fast", "random_state": 0}
+    free = leastcut.partition(S, c, **options)
+    found = leastcut.partition(S, c, cannot_link=cannot, **options)
+    assert is_kept(found.labels, NONE, cannot)
+    problem = with_apart(as_problem(S), cannot, c)
+    repaired = respecting(problem, free.labels, c)
+    assert found.cut_value <= problem.value(repaired) * (1 + 1e-9)
+    if is_kept(free.labels, NONE, cannot):
+        assert found.cut_value <= free.cut_value * (1 + 1e-9)
+    both = leastcut.partition(S, c, must_link=must, cannot_link=cannot, **options)
+    assert is_kept(both.labels, must, cannot)
+    # A partition that respects the links takes part where it is given.
+    init = leastcut.partition(S, c, must_link=must, cannot_link=cannot, init=y, **options)
+    assert init.cut_value <= leastcut.cut_value(S, y)
+    assert is_kept(init.labels, must, cannot)
+
+
+def test_links_that_the_best_partition_respects_change_nothing():
+    """Every link that a found partition respects: no effort makes it worse."""
+    S = points_graph(200)
+    rng = np.random.default_rng(0)
+    for effort in EFFORTS:
+        free = leastcut.partition(S, 4, effort=effort, random_state=0)
+        pairs = rng.integers(200, size=(60, 2))
+        same = free.labels[pairs[:, 0]] == free.labels[pairs[:, 1]]
+        found = leastcut.partition(S, 4, effort=effort, cannot_link=pairs[~same], random_state=0)
+        assert found.cut_value <= free.cut_value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("c", [2, 3, 6])
+def test_more_effort_is_never_worse_and_threads_change_nothing(c):
+    S = points_graph(300)
+    rng = np.random.default_rng(c)
+    cannot = np.stack([rng.permutation(300)[:15], rng.permutation(300)[:15]], axis=1)
+    cannot = cannot[cannot[:, 0] != cannot[:, 1]][: 3 if c == 2 else 15]
+    values = []
+    for effort in EFFORTS:
+        found = [
+            leastcut.partition(
+                S, c, effort=effort, cannot_link=cannot, random_state=3, n_jobs=n_jobs
+            )
+            for n_jobs in (1, 2)
+        ]
+        assert np.array_equal(found[0].labels, found[1].labels)
+        assert is_kept(found[0].labels, NONE, cannot)
+        values.append(found[0].cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+def test_it_does_not_matter_in_which_order_pairs_are_listed():
+    S, rng = points_graph(150), np.random.default_rng(0)
+    must, cannot = np.arange(20).reshape(-1, 2), 20 + np.arange(40).reshape(-1, 2)
+    options = {"effort": "fast", "random_state": 0}
+    first = leastcut.partition(S, 4, must_link=must, cannot_link=cannot, **options)
+    mixed = [np.tile(pairs, (2, 1))[rng.permutation(2 * len(pairs))] for pairs in (must, cannot)]
+    mixed[1][::2] = mixed[1][::2, ::-1]
+    before = [pairs.copy() for pairs in mixed]
+    second = leastcut.partition(S, 4, must_link=mixed[0], cannot_link=mixed[1], **options)
+    assert np.array_equal(first.labels, second.labels)
+    assert all(np.array_equal(*both) for both in zip(mixed, before, strict=True))
+
+
+def test_no_pairs_are_no_links():
+    S = points_graph(150)
+    plain = leastcut.partition(S, 3, effort="fast", random_state=0)
+    for none in ([], np.empty((0, 2), dtype=int)):
+        same = leastcut.partition(
+            S, 3, effort="fast", must_link=none, cannot_link=none, random_state=0
+        )
+        assert np.array_equal(plain.labels, same.labels)
+    itself = leastcut.partition(S, 3, effort="fast", must_link=[(4, 4)], random_state=0)
+    assert np.array_equal(plain.labels, itself.labels)
+
+
+def test_a_component_can_be_forced_apart():
+    """Three components, and two of their nodes apart: the uncut partition is none any more."""
+    S = sp.block_diag([np.ones((6, 6))] * 4).tocsr()
+    for cannot, value in (([(0, 6)], 0.0), ([(0, 1)], None)):
+        found = leastcut.partition(S, 3, cannot_link=cannot, random_state=0)
+        assert is_kept(found.labels, NONE, np.array(cannot))
+        assert found.cut_value == 0.0 if value == 0.0 else found.cut_value > 0.0
+
+
+def test_time_limit_callback_and_interrupt_work_with_links():
+    S = points_graph(500)
+    cannot = np.random.default_rng(0).integers(500, size=(20, 2))
+    seen = []
+    options = {"cannot_link": cannot, "must_link": [(1, 2)], "random_state": 0}
+    began = time.monotonic()
+    found = leastcut.partition(S, 5, time_limit=0.2, callback=seen.append, **options)
+    assert time.monotonic() - began < 5.0
+    assert is_kept(found.labels, np.array([(1, 2)]), cannot)
+    assert seen[-1].cut_value >= found.cut_value * (1 - 1e-12)
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leastcut.partition(S, 5, callback=stop, **options)
+    found = leastcut.partition(S, 5, callback=stop, on_interrupt="return", **options)
+    assert is_kept(found.labels, np.array([(1, 2)]), cannot)
+
+
+def test_an_interrupt_before_pairs_count_returns_a_repaired_partition(monkeypatch):
+    problem = as_problem(points_graph(200))
+    cannot = np.random.default_rng(0).integers(200, size=(20, 2))
+    run = search._Search.run
+
+    def interrupted(self, stages, given):
+        run(self, stages, given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search._Search, "run", interrupted)
+    options = {"effort": "fast", "random_state": 0, "apart": cannot}
+    with pytest.raises(KeyboardInterrupt):
+        partition_problem(problem, 4, **options)
+    found = partition_problem(problem, 4, on_interrupt="return", **options)
+    assert is_kept(found.labels, NONE, cannot)
+
+
+# -- must_link is contraction
+
+
+@given(st.data())
+def test_the_bound_is_that_of_linked_partitions_and_no_looser_than_without(data):
+    S = data.draw(graphs(min_nodes=4, max_nodes=TINY))
+    n, cut = len(S), some_cut(data.draw(CUTS), len(S))
+    must, _ = some_links(data, n, 2, (2, 0))
+    best = smallest(as_problem(S, cut), 2, must, NONE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "ENUMERATED_NODES", 0)
+        options = {"effort": "fast", "lower_bound": True, "random_state": 0}
+        free = leastcut.partition(S, 2, cut, **options)
+        linked = leastcut.partition(S, 2, cut, must_link=must, **options)
+    assert linked.lower_bound >= free.lower_bound - 1e-9
+    assert linked.lower_bound <= best * (1 + 1e-9) + 1e-9
+    assert linked.cut_value >= best * (1 - 1e-9)
+
+
+def test_a_given_partition_comes_back_as_it_was():
+    S = points_graph(120)
+    best = leastcut.partition(S, 3, random_state=0)
+    renamed = np.array([7, 3, 5])[best.labels]
+    i, j = np.flatnonzero(best.labels == 0)[:2]
+    found = leastcut.partition(S, 3, init=renamed, must_link=[(i, j)], random_state=0)
+    expected = np.unique(renamed, return_inverse=True)[1]
+    assert np.array_equal(found.labels, expected)
+
+
+# -- kernels
+
+
+def state_with_pairs(data):
+    """A problem with at least one cannot-link pair, labels that respect all, and their number."""
+    S = data.draw(graphs(min_nodes=5, max_nodes=12))
+    n = len(S)
+    c, cut = data.draw(st.integers(2, 4)), some_cut(data.draw(CUTS), n)
+    _, pairs = some_links(data, n, c, (0, 8))
+    if len(pairs) == 0:
+        pairs = np.array([(0, n - 1)])
+    problem = with_apart(as_problem(S, cut).within_range(), pairs, c)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    labels = respecting(problem, rng.integers(c, size=n), c)
+    return problem, labels, c
+
+
+@given(st.data())
+def test_moves_and_exchanges_keep_pairs_apart_and_report_what_they_gain(data):
+    problem, labels, c = state_with_pairs(data)
+    for act in (
+        lambda state: state.settle(),
+        lambda state: state.climb(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
+        lambda state: state.exchange(10**6),
+        lambda state: state.finish(),
+    ):
+        state = State(problem, labels.copy(), c)
+        before = state.value
+        act(state)
+        reported = before - state.value
+        assert problem.apart.violated(state.labels).size == 0
+        assert reported >= -1e-12 * before
+        assert reported == pytest.approx(before - state.measure(), abs=1e-11 * before)
+        assert state.count.min() >= 1
+        assert not state.scratch[0].any()
+
+
+@given(st.data())
+def test_exchanges_compiled_and_interpreted_agree(data):
+    problem, labels, c = state_with_pairs(data)
+    compiled = State(problem, labels.copy(), c)
+    compiled.settle()
+    compiled.exchange(10**6)
+    with pytest.MonkeyPatch.context() as patch:
+        names = ("move_over", "find_chain", "best_place", "make_room", "apply_move", "exchange")
+        for name in names:
+            patch.setattr(exchanging, name, getattr(exchanging, name).py_func)
+        for name in ("best_move", "apply_move"):
+            patch.setattr(moves, name, getattr(moves, name).py_func)
+        patch.setattr("leastcut.partitioning.refinement.settle", moves.settle.py_func)
+        interpreted = State(problem, labels.copy(), c)
+        interpreted.settle()
+        interpreted.exchange(10**6)
+    np.testing.assert_array_equal(compiled.labels, interpreted.labels)
+    np.testing.assert_array_equal(compiled.boundary, interpreted.boundary)
+    assert compiled.value == interpreted.value
+
+
+@given(st.data())
+def test_levels_never_gather_a_pair_and_keep_the_colouring(data):
+    problem, labels, c = state_with_pairs(data)
+    rng = np.random.default_rng(0)
+    for steps in (
+        build(problem, rng, 2),
+        build(problem, rng, 2, labels),
+        agglomerate(problem, c),
+    ):
+        parent = np.arange(problem.n_nodes)
+        for step in steps:
+            parent = step.parent[parent]
+            assert problem.apart.violated(parent).size == 0
+            coarse = step.problem.apart
+            expected = {tuple(sorted(pair)) for pair in parent[problem.apart.pairs].tolist()}
+            assert {tuple(pair) for pair in coarse.pairs.tolist()} == expected
+            if coarse.colouring is not None:
+                assert coarse.violated(coarse.colouring).size == 0
+    for step in build(problem, rng, 2):
+        assert step.problem.apart.colouring is not None
+
+
+@given(st.data())
+def test_a_repair_respects_pairs_and_leaves_the_respectful_alone(data):
+    problem, labels, c = state_with_pairs(data)
+    assert problem.apart.violated(labels).size == 0
+    assert np.unique(labels).tolist() == list(range(c))
+    assert np.array_equal(respecting(problem, labels, c), labels)
+
+
+# -- colouring
+
+
+def odd_wheel():
+    """A hub and a ring of five: four colours are needed, and no four nodes are all apart."""
+    ring = [(i, (i + 1) % 5) for i in range(5)]
+    return ring + [(i, 5) for i in range(5)]
+
+
+def test_a_long_search_is_given_up_with_an_error(monkeypatch):
+    monkeypatch.setattr(colouring, "MOST_STEPS", 3)
+    with pytest.raises(ValueError, match=r"could not be decided .* \(4 are enough\)"):
+        leastcut.partition(points_graph(30), 3, cannot_link=odd_wheel())
+
+
+def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
+    monkeypatch.setattr(colouring, "MOST_STEPS", 3)
+    S, init = points_graph(30), np.arange(30) % 3
+    cannot = np.array([(i, j) for i, j in itertools.combinations(range(9), 2) if (i - j) % 3])
+    with pytest.raises(ValueError, match=r"could not be decided .* pass as init"):
+        leastcut.partition(S, 3, cannot_link=cannot)
+    found = leastcut.partition(S, 3, cannot_link=cannot, init=init, random_state=0)
+    assert is_kept(found.labels, NONE, cannot)
+    assert found.cut_value <= leastcut.cut_value(S, init)
+
+
+# -- contradictions
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cannot_link": [(1, 2), (3, 3)]}, r"cannot_link\[1\] is \(3, 3\)"),
+        ({"cannot_link": [(0, 30)]}, r"cannot_link\[0\] is \(0, 30\), but .* from 0 to 29"),
+        ({"must_link": [(-1, 3)]}, r"must_link\[0\] is \(-1, 3\)"),
+        ({"must_link": [(1, 2)], "cannot_link": [(2, 1)]}, "nodes 2 and 1 apart, .*: 2 - 1"),
+        (
+            {"must_link": [(1, 2), (5, 2), (5, 9)], "cannot_link": [(1, 9)]},
+            "nodes 1 and 9 apart, but must_link joins them: 1 - 2 - 5 - 9",
+        ),
+        (
+            {"must_link": [(i, 0) for i in range(1, 29)]},
+            "n_clusters=3, but the must_link pairs leave 2 groups",
+        ),
+        (
+            {"cannot_link": list(itertools.combinations(range(4), 2))},
+            r"n_clusters=3, but .* pairs .*\(0, 1\).* keep 4 nodes all apart",
+        ),
+        ({"cannot_link": odd_wheel()}, r"no 3 clusters keep all .* \(4 are enough\)"),
+        ({"must_link": [1, 2]}, r"must_link must .* shape \(m, 2\)"),
+        ({"must_link": [(0, 1), (1, 2, 3)]}, "must_link cannot be made an array"),
+        ({"must_link": [(0.0, 1.0)]}, "must_link must hold node numbers"),
+        ({"must_link": [(True, False)]}, "must_link must hold node numbers"),
+        ({"cannot_link": np.ma.masked_equal([(0, 1), (2, 3)], 3)}, "cannot_link is a masked"),
+        (
+            {"must_link": [(0, 1)], "init": np.arange(30) % 3},
+            "init has nodes 0 and 1 apart, which must_link forbids",
+        ),
+        (
+            {"cannot_link": [(0, 1), (2, 5), (3, 6)], "init": [np.arange(30) % 3]},
+            r"init\[0\] has nodes 2 and 5 together, .* first of 2",
+        ),
+    ],
+)
+def test_contradictions_are_told_before_any_work(options, message, monkeypatch):
+    S = points_graph(30)
+
+    def work(*_, **__):
+        raise AssertionError("there was work before the error")
+
+    monkeypatch.setattr("leastcut.partitioning.partition.partition_problem", work)
+    monkeypatch.setattr("leastcut.partitioning.links.contracted_by_labels", work)
+    with pytest.raises((TypeError, ValueError), match=message):
+        leastcut.partition(S, 3, **options)
+
+
+def test_as_many_groups_as_clusters_are_the_clusters():
+    must = [(i, 0) for i in range(28)]
+    found = leastcut.partition(points_graph(30), 3, must_link=must, random_state=0)
+    assert np.array_equal(found.labels, [0] * 28 + [1, 2])
+
+
+def test_the_inner_door_says_what_cannot_be_kept_apart():
+    problem = as_problem(points_graph(30))
+    with pytest.raises(ValueError, match="n_clusters=1, but the cannot_link pairs"):
+        partition_problem(problem, 1, apart=np.array([(0, 1)]))
+    found = partition_problem(problem, 30, apart=np.array([(0, 1)]))
+    assert np.array_equal(found.labels, np.arange(30))
+
+
+def test_two_clusters_decide_more_than_the_pairs_say():
+    """Of a chain of pairs the ends of even length are together."""
+    S = points_graph(60)
+    chain = [(i, i + 1) for i in range(10)]
+    found = leastcut.partition(S, 2, cannot_link=chain, random_state=0)
+    assert np.array_equal(found.labels[:11] == found.labels[0], np.arange(11) % 2 == 0)
+    with pytest.raises(ValueError, match=r"n_clusters=2"):
+        leastcut.partition(S, 2, cannot_link=[*chain, (10, 0)])
+
+
+# -- the estimator
+
+
+def linked_blobs(blobs, m=40):
+    X, _ = blobs
+    pairs = np.random.default_rng(0).integers(len(X), size=(m, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    other = np.random.default_rng(1).permutation(len(X)) % 3  # nothing that the graph speaks for
+    same = other[pairs[:, 0]] == other[pairs[:, 1]]
+    return X, pairs[same], pairs[~same]
+
+
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+def test_the_estimator_respects_links(blobs, cut):
+    X, must, cannot = linked_blobs(blobs)
+    model = leastcut.SpectralClustering(3, cut=cut, random_state=0)
+    free = model.fit(X).cut_value_
+    labels = model.fit_predict(X, must_link=must, cannot_link=cannot)
+    assert is_kept(labels, must, cannot)
+    assert model.cut_value_ == leastcut.cut_value(model.affinity_matrix_, labels, cut)
+    assert model.lower_bound_ <= free <= model.cut_value_
+    assert model.embedding_.shape == (len(X), 3)
+    assert model.predict(X).shape == labels.shape
+    # A fit without links knows nothing of an earlier one with them.
+    assert model.fit(X).cut_value_ == free
+
+
+def test_the_spectral_solver_takes_must_link_and_refuses_cannot_link(blobs):
+    X, must, cannot = linked_blobs(blobs)
+    model = leastcut.SpectralClustering(3, solver="spectral", random_state=0)
+    assert is_kept(model.fit_predict(X, must_link=must), must, NONE)
+    assert model.embedding_.shape == (len(X), 3)
+    with pytest.raises(ValueError, match="cannot_link needs the multilevel solver"):
+        model.fit(X, cannot_link=cannot)
+
+
+def test_the_number_chosen_is_that_of_the_graph_and_must_suffice(blobs):
+    X, must, _ = linked_blobs(blobs)
+    for solver in ("multilevel", "spectral"):
+        model = leastcut.SpectralClustering("auto", solver=solver, random_state=0)
+        labels = model.fit_predict(X, must_link=must)
+        assert model.n_clusters_ == leastcut.SpectralClustering("auto").fit(X).n_clusters_ == 3
+        assert is_kept(labels, must, NONE)
+        assert model.cut_path_.cut_values[2] <= model.cut_value_ * (1 + 1e-9)
+    everybody = list(itertools.combinations(range(5), 2))
+    with pytest.raises(ValueError, match="n_clusters=3, but the cannot_link pairs"):
+        leastcut.SpectralClustering("auto", random_state=0).fit(X, cannot_link=everybody)
+
+
+def test_the_estimator_tells_contradictions_before_it_makes_a_graph(blobs, monkeypatch):
+    X, _ = blobs
+    model = leastcut.SpectralClustering(3, affinity=lambda *_: pytest.fail("there was work"))
+    for options, message in (
+        ({"must_link": [(0, 90)]}, r"must_link\[0\] is \(0, 90\)"),
+        ({"cannot_link": [(2, 2)]}, r"\(2, 2\)"),
+        ({"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "0 - 1"),
+        ({"cannot_link": list(itertools.combinations(range(4), 2))}, "4 nodes all apart"),
+        ({"must_link": [(0, i) for i in range(89)]}, "leave 2 groups"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, **options)
+
+
+@pytest.mark.filterwarnings("ignore:.*no edges:UserWarning")
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+def test_samples_without_edges_respect_links(cut):
+    S = np.zeros((15, 15))
+    S[:12, :12] = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
+    np.fill_diagonal(S, 0.0)
+    model = leastcut.SpectralClustering(3, cut=cut, affinity="precomputed", random_state=0)
+    must, cannot = np.array([(12, 0), (13, 14)]), np.array([(13, 0), (13, 4), (12, 5)])
+    labels = model.fit_predict(S, must_link=must, cannot_link=cannot)
+    assert is_kept(labels, must, cannot)
+    assert labels.max() == 2
+    few = model.set_params(n_clusters=13).fit_predict(S, must_link=must, cannot_link=cannot)
+    assert is_kept(few, must, cannot)
+    assert few.max() == 12
+    model.set_params(n_clusters=3)
+    # The clusters of the others leave it no place, and so have to change.
+    cannot = np.array([(12, 0), (12, 4), (12, 8)])
+    assert is_kept(model.fit_predict(S, cannot_link=cannot), NONE, cannot)

@@ -1,0 +1,289 @@
+"""Laws of the choice of a number of clusters."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from benchmarks._number_tables import markdown_tables
+from conftest import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs, make_circles, make_moons
+
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.partitioning.number_of_clusters import (
+    ENOUGH,
+    WEAK,
+    _leak,
+    choose_number,
+    pairs_needed,
+)
+from leastcut.partitioning.valleys import _inner_cut, has_depth, valley_evidence
+from leastcut.relaxation.relax import relax_problem
+
+CUTS = ["normalized", "ratio"]
+ROOT = Path(__file__).parents[2]
+
+
+def choose(graph, cut="normalized", numbers=range(1, 21), seed=0):
+    problem = as_problem(graph, cut)
+    count = pairs_needed(max(numbers), problem.n_nodes)
+    relaxation = relax_problem(problem, count, random_state=0)
+    return choose_number(problem, relaxation, numbers, random_state=seed)
+
+
+def of_points(X):
+    return leastcut.adaptive_neighbors_graph(X, n_neighbors=min(10, len(X) - 1))
+
+
+def planted(n, k, degree, strength, seed=0):
+    """Random edges, ``strength`` of which are drawn inside k equal blocks."""
+    rng = np.random.default_rng(seed)
+    i, j = rng.integers(n, size=(2, n * degree // 2))
+    inside = rng.random(i.size) < strength
+    size = n // k
+    n = k * size
+    i, j = i % n, j % n
+    j[inside] = i[inside] // size * size + rng.integers(size, size=int(inside.sum()))
+    half = sp.csr_array((np.ones(i.size), (i, j)), shape=(n, n))
+    return sp.csr_array(half + half.T)
+
+
+def grid(rows, columns):
+    line = [sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1]) for n in (rows, columns)]
+    return sp.csr_array(sp.kronsum(line[0], line[1]))
+
+
+@st.composite
+def odd_graphs(draw):
+    """Small graphs: dense or falling apart, of weights within or over many orders of magnitude."""
+    n, seed = draw(st.integers(1, 14)), draw(st.integers(0, 2**32 - 1))
+    density, orders = draw(st.sampled_from([0.2, 0.6, 1.0])), draw(st.sampled_from([0, 2, 130]))
+    rng = np.random.default_rng(seed)
+    weights = 10.0 ** rng.uniform(-orders, orders, (n, n)) * (rng.random((n, n)) < density)
+    return np.triu(weights) + np.triu(weights, 1).T + np.eye(n)
+
+
+# -- components
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@given(sizes=st.lists(st.integers(4, 12), min_size=1, max_size=20))
+@settings(max_examples=draws(15), deadline=None)
+def test_components_without_structure_are_the_clusters(cut, sizes):
+    found = choose(sp.block_diag([np.ones((size, size)) for size in sizes], format="csr"), cut)
+    assert found.n_clusters == len(sizes)
+    assert not found.is_weak
+    if len(sizes) > 1:
+        assert f"{len(sizes)} connected components" in found.reason
+
+
+@given(odd_graphs(), st.sampled_from(CUTS))
+@settings(max_examples=draws(60), deadline=None)
+def test_there_are_never_fewer_clusters_than_components_that_count(graph, cut):
+    problem = as_problem(graph, cut)
+    sizes = np.bincount(problem.graph.components[1])
+    even = int(np.count_nonzero(sizes >= sizes.max() / 3))
+    assert choose(graph, cut).n_clusters >= even
+
+
+def test_outliers_are_no_clusters():
+    parts = [np.ones((60, 60)), np.ones((50, 50)), np.ones((1, 1)), np.ones((1, 1))]
+    found = choose(sp.block_diag(parts, format="csr"))
+    assert found.n_clusters == 2
+    assert "small beside the others: 2" in found.reason
+
+
+def test_more_components_than_numbers_is_said():
+    found = choose(sp.block_diag([np.ones((4, 4))] * 25, format="csr"))
+    assert found.n_clusters == 20
+    assert found.is_weak
+    assert "25 connected components" in found.reason
+
+
+# -- one cluster
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_complete_graphs_and_grids_do_not_split(cut):
+    for graph in (np.ones((40, 40)), np.ones((3, 3)), grid(25, 20), grid(2, 150)):
+        assert choose(graph, cut).n_clusters == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_networks_do_not_split(seed):
+    assert choose(planted(500, 1, 20, 0.0, seed)).n_clusters == 1
+    rng = np.random.default_rng(seed)
+    # A union of random cycles: every node has the same degree.
+    ends = np.concatenate([rng.permutation(300) for _ in range(6)]).reshape(6, -1)
+    edges = np.concatenate([np.stack([order, np.roll(order, 1)]) for order in ends], axis=1)
+    half = sp.csr_array((np.ones(edges.shape[1]), tuple(edges)), shape=(300, 300))
+    assert choose(half + half.T).n_clusters == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clouds_without_clusters_do_not_split(seed):
+    rng = np.random.default_rng(seed)
+    for n, d in product((200, 600), (2, 3, 8)):
+        assert choose(of_points(rng.normal(size=(n, d)))).n_clusters == 1
+        assert choose(of_points(rng.random((n, d)))).n_clusters == 1
+
+
+# -- clusters
+
+
+@pytest.mark.parametrize("k", range(1, 21))
+def test_clouds_far_apart_are_counted(k):
+    rng = np.random.default_rng(k)
+    d = int(rng.integers(2, 20))
+    centers = 60.0 * np.arange(k)[:, None] * np.eye(d)[0]
+    X = np.concatenate([rng.normal(center, 1.0, (30, d)) for center in centers])
+    assert choose(of_points(X)).n_clusters == k
+
+
+def test_what_the_largest_eigengap_gets_wrong():
+    moons, _ = make_moons(500, noise=0.05, random_state=0)
+    rings, _ = make_circles(500, factor=0.5, noise=0.05, random_state=0)
+    far, _ = make_blobs(400, centers=[[0, 0], [40, 0]], random_state=0)
+    joined, _ = make_moons(3000, noise=0.1, random_state=1)
+    for X in (moons, rings, far, joined):
+        assert choose(of_points(X)).n_clusters == 2
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 8])
+def test_planted_blocks_are_counted(k):
+    assert choose(planted(800, k, 24, 0.8)).n_clusters == k
+
+
+def test_evidence_is_weak_between_one_cluster_and_two():
+    found = [choose(planted(600, 2, 16, strength)) for strength in np.linspace(0.0, 0.8, 17)]
+    numbers = [choice.n_clusters for choice in found]
+    assert numbers[0] == 1
+    assert numbers[-1] == 2
+    assert not found[0].is_weak
+    assert not found[-1].is_weak
+    assert any(choice.is_weak for choice in found)
+
+
+# -- what a choice says
+
+
+@given(odd_graphs(), st.sampled_from(CUTS), st.sampled_from([range(1, 21), [2, 3, 5], [1], [14]]))
+@settings(max_examples=draws(80), deadline=None)
+def test_a_choice_is_what_its_evidence_says(graph, cut, numbers):
+    if min(numbers) > graph.shape[0]:
+        return
+    found = choose(graph, cut, numbers)
+    assert found.numbers.tolist() == [k for k in numbers if k <= graph.shape[0]]
+    assert found.evidence.shape == found.numbers.shape
+    assert np.all(found.evidence >= 0.0)
+    assert np.all(np.isfinite(found.evidence))
+    best = found.numbers.tolist().index(found.n_clusters)
+    assert found.evidence[best] == found.evidence.max()
+    assert found.n_clusters not in found.runners_up
+    second = np.sort(found.evidence)[-2] if found.numbers.size > 1 else 0.0
+    # As many components as nodes raise what is enough the most.
+    least, most = ENOUGH, ENOUGH + np.log(graph.shape[0])
+    assert found.is_weak or found.evidence[best] >= max(WEAK * second, least)
+    assert not found.is_weak or found.evidence[best] < max(WEAK * second, most)
+    assert found.reason.endswith(".")
+
+
+def test_a_seed_fixes_the_choice():
+    X, _ = make_moons(600, noise=0.12, random_state=0)
+    first, again = (choose(of_points(X), seed=5) for _ in range(2))
+    assert first.reason == again.reason
+    np.testing.assert_array_equal(first.evidence, again.evidence)
+
+
+@given(odd_graphs(), st.sampled_from(CUTS), st.integers(-20, 20))
+@settings(max_examples=draws(30), deadline=None)
+def test_the_unit_of_the_weights_makes_no_difference(graph, cut, power):
+    one, other = choose(graph, cut), choose(np.ldexp(graph, power), cut)
+    assert one.n_clusters == other.n_clusters
+    np.testing.assert_allclose(one.evidence, other.evidence, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_nodes_makes_no_difference(seed):
+    rng = np.random.default_rng(seed)
+    X, _ = make_blobs(300, n_features=4, centers=6, random_state=seed)
+    for graph in (of_points(X), planted(400, 4, 20, 0.7, seed)):
+        order = rng.permutation(graph.shape[0])
+        assert choose(graph).n_clusters == choose(graph[order][:, order]).n_clusters
+
+
+@given(st.integers(1, 100), st.integers(1, 100))
+def test_no_more_eigenpairs_are_needed_than_there_are(most, n):
+    assert pairs_needed(most, n) <= n
+    assert pairs_needed(most, 10 * n + most) > most or n == 1
+
+
+# -- leaks and valleys
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(6, 12), st.integers(2, 4), st.sampled_from(CUTS))
+@settings(max_examples=draws(60), deadline=None)
+def test_a_leak_bounds_what_the_eigenvectors_leave_of_a_cluster(seed, n, k, cut):
+    rng = np.random.default_rng(seed)
+    weights = rng.random((n, n)) + 0.01
+    problem = as_problem(weights + weights.T, cut)
+    labels = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
+    found = relax_problem(problem, k + 1, random_state=0)
+    leak = _leak(problem, labels, float(found.eigenvalues[k]))
+    for cluster in range(k):
+        inside = labels == cluster
+        b, total = problem.node_weights, problem.node_weights.sum()
+        part = b[inside].sum()
+        # The indicator of the cluster against the rest, orthogonal to the null vector.
+        two_way = np.where(inside, np.sqrt((total - part) / part), -np.sqrt(part / (total - part)))
+        vector = np.sqrt(b / total) * two_way
+        assert vector @ vector == pytest.approx(1.0)
+        outside = 1.0 - np.sum((found.eigenvectors[:, :k].T @ vector) ** 2)
+        assert outside <= leak + 1e-9
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+@settings(max_examples=draws(40), deadline=None)
+def test_the_inner_cut_is_the_smallest_of_all(seed, n_between):
+    rng = np.random.default_rng(seed)
+    depth = np.concatenate([[1, 1], np.full(n_between, 2), [3, 3, 3]])
+    n = depth.size
+    weights = np.triu(rng.integers(0, 9, (n, n)), 1).astype(float)
+    # Edges join nodes whose depths differ by one hop at most.
+    weights[np.abs(depth[:, None] - depth) > 1] = 0.0
+    both = sp.coo_array(weights + weights.T)
+    smallest = np.inf
+    for choice in product([False, True], repeat=n_between):
+        deep = np.concatenate([[False, False], choice, [True, True, True]])
+        smallest = min(smallest, weights[np.ix_(deep, ~deep)].sum() + weights[~deep][:, deep].sum())
+    assert _inner_cut(depth, both.row, both.col, both.data) == pytest.approx(smallest, abs=0.01)
+
+
+def test_a_bridge_between_grids_is_a_valley_and_a_grid_has_none():
+    side = 12
+    one = grid(side, side)
+    labels = np.repeat([0, 1], side * side)
+    bridge = sp.lil_array((2 * side * side, 2 * side * side))
+    bridge[side - 1, side * side] = bridge[side * side, side - 1] = 1.0
+    joined = as_problem(sp.csr_array(sp.block_diag([one, one])) + sp.csr_array(bridge))
+    assert has_depth(joined, labels)
+    assert valley_evidence(joined, labels) > ENOUGH
+    whole = as_problem(grid(2 * side, side))
+    assert has_depth(whole, labels)
+    assert valley_evidence(whole, labels) == 0.0
+    assert valley_evidence(as_problem(sp.block_diag([one, one])), labels) == 0.0
+    assert not has_depth(as_problem(np.ones((20, 20))), np.repeat([0, 1], 10))
+
+
+def test_the_page_shows_what_was_measured():
+    page = (ROOT / "docs" / "number_of_clusters.md").read_text(encoding="utf-8")
+    stored = ROOT / "benchmarks" / "results" / "number_of_clusters.json"
+    for table in markdown_tables(json.loads(stored.read_text(encoding="utf-8"))["result"]):
+        assert table in page

@@ -1,0 +1,450 @@
+"""The flagship: complete, never worse with more effort, and fixed by its seed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import ROOT, draws, graphs, load_dataset, points_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leastcut
+from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.partitioning.efforts import EFFORTS, Progress
+from leastcut.partitioning.exact import stirling
+from leastcut.partitioning.levels import BLOCK_EDGES
+from leastcut.partitioning.search import (
+    ENUMERATED_NODES,
+    ENUMERATED_PARTITIONS,
+    THREADED_EDGES,
+)
+from leastcut.validation import number_by_appearance
+
+
+@settings(max_examples=draws(20))
+@given(
+    graphs(min_nodes=12, max_nodes=13),
+    st.integers(3, 5),
+    st.sampled_from(["ratio", "normalized", "weights"]),
+    st.integers(0, 9),
+)
+def test_complete_true_and_never_below_the_optimum(S, c, cut, seed):
+    cut = np.linspace(0.5, 2.0, len(S)) if cut == "weights" else cut
+    optimum = leastcut.exact_partition(S, c, cut).cut_value
+    values = []
+    for effort in EFFORTS:
+        found = leastcut.partition(S, c, cut, effort=effort, random_state=seed)
+        assert np.unique(found.labels).tolist() == list(range(c))
+        assert found.labels.dtype == np.int64
+        assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
+        assert found.cut_value >= optimum * (1 - 1e-9)
+        assert found.lower_bound <= found.cut_value * (1 + 1e-9)
+        assert 0 <= found.gap <= 1
+        values.append(found.cut_value)
+    assert values == sorted(values, reverse=True)
+
+
+@settings(max_examples=draws(30))
+@given(
+    graphs(min_nodes=3, max_nodes=10),
+    st.data(),
+    st.sampled_from(["ratio", "normalized", "weights"]),
+    st.sampled_from([1.0, 1e-3, 1e-6]),
+)
+def test_what_enumeration_proves_is_returned_at_every_effort(S, data, cut, edges):
+    # Edges that are weak beside the self-loops hide the optimum from eigenvectors and merges.
+    S = np.where(np.eye(len(S), dtype=bool), 1.0, edges * S)
+    c = data.draw(st.integers(2, len(S) - 1))
+    assert stirling(len(S), c) <= ENUMERATED_PARTITIONS
+    cut = np.linspace(0.5, 2.0, len(S)) if cut == "weights" else cut
+    optimum = leastcut.exact_partition(S, c, cut)
+    seen: list[Progress] = []
+    for effort in EFFORTS:
+        rng = np.random.default_rng(5)
+        found = leastcut.partition(
+            S, c, cut, effort=effort, random_state=rng, callback=seen.append, lower_bound=False
+        )
+        np.testing.assert_array_equal(found.labels, optimum.labels)
+        assert (found.cut_value, found.gap) == (optimum.cut_value, 0.0)
+        # The caller's generator moves on as it does in a search.
+        other = np.random.default_rng(5)
+        leastcut.partition(points_graph(30), 2, effort="fast", random_state=other)
+        assert rng.integers(2**40) == other.integers(2**40)
+        # Given another optimum, or the same one under other numbers, it is returned itself.
+        given_labels = c - 1 - optimum.labels
+        again = leastcut.partition(S, c, cut, effort=effort, init=given_labels)
+        np.testing.assert_array_equal(again.labels, given_labels)
+        assert again.gap == 0.0
+    assert [(one.stage, one.fraction) for one in seen] == [(effort, 1.0) for effort in EFFORTS]
+
+
+def test_enumeration_keeps_to_small_problems():
+    """It takes 2 ms, and longer with the square of the nodes where clusters are as many."""
+    assert stirling(10, 5) <= ENUMERATED_PARTITIONS < stirling(12, 3)
+    S = points_graph(ENUMERATED_NODES + 1)
+    found = leastcut.partition(S, ENUMERATED_NODES, lower_bound=False, random_state=0)
+    assert found.lower_bound is None
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("n_components", [1, 3, 8])
+@pytest.mark.parametrize("c", [2, 5])
+def test_labels_are_numbered_by_first_appearance(effort, n_components, c):
+    parts = [points_graph(30 + 5 * seed, seed) for seed in range(n_components)]
+    S = sp.block_diag(parts, format="csr")
+    order = np.random.default_rng(0).permutation(S.shape[0])
+    S = sp.csr_array(S[order][:, order])
+    found = leastcut.partition(S, c, effort=effort, random_state=0)
+    np.testing.assert_array_equal(found.labels, number_by_appearance(found.labels))
+    # But a partition that was given, and is as good, keeps its own numbers.
+    own = c - 1 - found.labels
+    again = leastcut.partition(S, c, effort="fast", init=own, random_state=0)
+    if again.cut_value >= found.cut_value * (1 - 1e-9):
+        np.testing.assert_array_equal(again.labels, own)
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+def test_more_effort_is_never_worse(cut):
+    S = points_graph(600)
+    for seed in range(2):
+        values = [
+            leastcut.partition(S, 7, cut, effort=effort, random_state=seed).cut_value
+            for effort in EFFORTS
+        ]
+        assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("n", "effort", "many"),
+    [
+        (4000, "balanced", (2, 3)),  # passes side by side
+        (36_000, "fast", (2, 3, -1, None)),  # contractions by several threads
+        (36_000, "balanced", (3, 8)),  # one inside the other
+    ],
+)
+def test_same_seed_same_labels_on_any_number_of_threads(n, effort, many):
+    S = points_graph(n)
+    assert (THREADED_EDGES if n == 4000 else 2 * BLOCK_EDGES) <= S.nnz
+    alone = leastcut.partition(S, 6, effort=effort, random_state=3, n_jobs=1).labels
+    for n_jobs in many:
+        found = leastcut.partition(S, 6, effort=effort, random_state=3, n_jobs=n_jobs).labels
+        np.testing.assert_array_equal(found, alone)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "many"])
+def test_n_jobs_is_checked_however_small_the_graph(n_jobs):
+    with pytest.raises((ValueError, TypeError), match="n_jobs="):
+        leastcut.partition(points_graph(20), 2, n_jobs=n_jobs)
+
+
+def test_one_pass_needs_no_population():
+    code = textwrap.dedent(
+        """
+        import sys, leastcut
+        import numpy as np
+        S = np.kron(np.eye(15), np.ones((2, 2))) + np.eye(30, k=1) + np.eye(30, k=-1)
+        for effort in ("fast", "balanced"):
+            leastcut.partition(S, 2, effort=effort, random_state=0)
+            print("leastcut.partitioning.population" in sys.modules, "joblib" in sys.modules)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True", "False"]
+
+
+def test_every_effort_goes_on_from_another_or_begins():
+    for name, effort in EFFORTS.items():
+        *before, last = effort.stages
+        assert last == name
+        assert tuple(before) == (EFFORTS[before[-1]].stages if before else ())
+        assert set(effort.coarsening) <= set(COARSENING_RULES)
+
+
+def test_a_generator_is_a_seed_too():
+    S = points_graph(300)
+    one = leastcut.partition(S, 4, effort="fast", random_state=np.random.default_rng(5))
+    two = leastcut.partition(S, 4, effort="fast", random_state=np.random.default_rng(5))
+    np.testing.assert_array_equal(one.labels, two.labels)
+
+
+@pytest.mark.parametrize("n", [3, 30, 300])
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_callers_generator_moves_on_alike_whatever_is_searched(n, effort):
+    S = np.ones((n, n)) - np.eye(n)
+    passed_on = np.random.default_rng(5)
+    leastcut.partition(S, 2, effort=effort, time_limit=0.1, random_state=passed_on)
+    # By four words of 32 bits, which is what the draws that follow have always come after.
+    expected = np.random.default_rng(5)
+    expected.bytes(16)
+    assert passed_on.bit_generator.state["state"] == expected.bit_generator.state["state"]
+
+
+def test_relabelled_nodes_keep_the_laws():
+    S = points_graph(400)
+    order = np.random.default_rng(1).permutation(400)
+    shuffled = sp.csr_array(S[order][:, order])
+    found = leastcut.partition(shuffled, 5, random_state=0)
+    back = np.empty(400, dtype=np.int64)
+    back[order] = found.labels
+    assert leastcut.cut_value(S, back) == pytest.approx(found.cut_value)
+    assert found.lower_bound <= found.cut_value
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_components_are_found_at_value_zero(effort):
+    S = sp.block_diag([points_graph(40, seed) for seed in range(6)], format="csr")
+    found = leastcut.partition(S, 4, effort=effort, random_state=0)
+    assert (found.cut_value, found.lower_bound, found.gap) == (0.0, 0.0, 0.0)
+    assert np.unique(found.labels).size == 4
+
+
+def test_fewer_components_than_clusters():
+    S = sp.block_diag([points_graph(60, seed) for seed in range(3)], format="csr")
+    found = leastcut.partition(S, 5, random_state=0)
+    assert np.unique(found.labels).size == 5
+    assert 0 < found.lower_bound <= found.cut_value
+
+
+def test_isolated_nodes_are_components_for_the_ratio_cut():
+    S = np.zeros((6, 6))
+    S[0, 1] = S[1, 0] = S[2, 3] = S[3, 2] = 1.0
+    assert leastcut.partition(S, 3, "ratio").cut_value == 0.0
+    assert np.unique(leastcut.partition(S, 5, "ratio").labels).size == 5
+
+
+def test_edges_of_the_range():
+    S = points_graph(30)
+    one = leastcut.partition(S, 1)
+    assert one.cut_value == one.lower_bound == 0.0
+    every = leastcut.partition(S, 30)
+    assert np.unique(every.labels).size == 30
+    assert every.gap == 0.0
+    assert np.unique(leastcut.partition(S, 29, random_state=0).labels).size == 29
+
+
+@settings(max_examples=draws(25))
+@given(
+    graphs(min_nodes=12, max_nodes=24),
+    st.sampled_from([-300, -150, 150, 300]),
+    st.booleans(),
+    st.sampled_from(["ratio", "normalized"]),
+)
+def test_huge_and_tiny_weights(S, exponent, mixed, cut):
+    if mixed:
+        exponents = np.random.default_rng(3).choice([-300.0, 0.0, abs(exponent)], size=S.shape)
+        S = S * 10.0 ** (np.triu(exponents) + np.triu(exponents, 1).T)
+    else:
+        S = S * 10.0**exponent
+    found = leastcut.partition(S, 3, cut, random_state=0)
+    assert np.unique(found.labels).size == 3
+    assert np.isfinite(found.cut_value)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_init_never_gets_worse(effort):
+    S = points_graph(200)
+    good = leastcut.partition(S, 5, random_state=1)
+    poor = np.arange(200) % 5
+    for init in (good.labels, [poor, good.labels], poor):
+        found = leastcut.partition(S, 5, effort=effort, init=init, random_state=0)
+        given_values = [leastcut.cut_value(S, labels) for labels in np.atleast_2d(init)]
+        assert found.cut_value <= min(given_values)
+
+
+def test_init_must_have_as_many_clusters():
+    S = points_graph(50)
+    with pytest.raises(ValueError, match=r"init has 2 clusters where 3 are wanted"):
+        leastcut.partition(S, 3, init=np.arange(50) % 2)
+    with pytest.raises(ValueError, match=r"init\[1\] has 4 clusters"):
+        leastcut.partition(S, 3, init=[np.arange(50) % 3, np.arange(50) % 4])
+
+
+def test_time_limit_still_answers():
+    S = points_graph(500)
+    found = leastcut.partition(S, 5, effort="thorough", time_limit=0, random_state=0)
+    assert np.unique(found.labels).size == 5
+
+
+@pytest.mark.parametrize(("n", "c"), [(2000, 400), (3000, 600)])
+@pytest.mark.parametrize("lower_bound", [False, None])
+def test_a_time_limit_is_kept_with_many_clusters(n, c, lower_bound):
+    """The spectral solution costs n c² and more: 10 to 50 s, where one pass takes 0.03."""
+    S, seen = points_graph(n), []
+    options = {"time_limit": 0.5, "lower_bound": lower_bound, "callback": seen.append}
+    leastcut.partition(S, c, effort="fast", random_state=0)  # compiles
+    began = time.monotonic()
+    leastcut.partition(S, c, effort="thorough", random_state=0, **options)
+    # Ten times what is promised, as machines are busy.
+    assert time.monotonic() - began - max(0.5, seen[0].seconds) < 3.0
+
+
+def test_a_bound_that_comes_too_late_is_none():
+    S = points_graph(EFFORTS["fast"].bound_nodes)
+    found = leastcut.partition(S, 4, time_limit=0, lower_bound=True, random_state=0)
+    assert found.lower_bound is None
+    # Time is kept for it: not all goes into a search that would take ten times as long.
+    found = leastcut.partition(
+        S, 4, effort="thorough", time_limit=2.0, lower_bound=True, random_state=0
+    )
+    assert found.lower_bound == pytest.approx(leastcut.lower_bound(S, 4))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"time_limit": -1}, "time_limit=-1"),
+        ({"time_limit": "1"}, "time_limit='1' is not a number"),
+        ({"time_limit": np.nan}, "time_limit=nan"),
+        ({"callback": 5}, "callback=5 cannot be called"),
+    ],
+)
+def test_options_are_checked_before_any_work(options, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        leastcut.partition(None, 5, **options)  # the graph, which is none, is looked at later
+
+
+def test_a_time_limit_that_is_not_reached_changes_nothing():
+    S = points_graph(100)
+    found = [
+        leastcut.partition(S, 5, effort="thorough", time_limit=limit, random_state=0).labels
+        for limit in (None, 1e9)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+def test_callback_sees_the_best_value_fall():
+    S = points_graph(500)
+    seen: list[Progress] = []
+    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=seen.append)
+    values = [progress.cut_value for progress in seen]
+    assert values == sorted(values, reverse=True)
+    assert [progress.seconds for progress in seen] == sorted(progress.seconds for progress in seen)
+    assert all(0 <= progress.fraction <= 1 for progress in seen)
+    assert list(dict.fromkeys(progress.stage for progress in seen)) == list(EFFORTS)
+    assert found.cut_value <= values[-1]
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("n_components", [1, 2, 6])
+def test_fractions_never_fall_and_end_at_one(effort, n_components):
+    S = sp.block_diag([points_graph(60, seed) for seed in range(n_components)], format="csr")
+    seen: list[Progress] = []
+    leastcut.partition(S, 5, effort=effort, random_state=0, callback=seen.append)
+    for stage in EFFORTS[effort].stages:
+        fractions = [progress.fraction for progress in seen if progress.stage == stage]
+        assert fractions == sorted(fractions)
+        assert fractions[-1] == 1.0
+
+
+def test_interrupt_raises_or_returns_the_best():
+    S = points_graph(500)
+
+    def stop(progress):
+        if progress.stage == "balanced":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leastcut.partition(S, 5, random_state=0, callback=stop)
+    found = leastcut.partition(S, 5, random_state=0, callback=stop, on_interrupt="return")
+    fast = leastcut.partition(S, 5, random_state=0, effort="fast")
+    assert found.cut_value <= fast.cut_value
+
+
+def test_interrupt_during_the_bound_returns_what_was_found():
+    """A real signal, sent when the eigenproblem begins, which here is that of the bound alone."""
+    code = textwrap.dedent(
+        """
+        import signal, sys
+        import leastcut
+        from conftest import points_graph
+        S, c = points_graph(400), 60
+
+        def interrupt(frame, event, _):
+            if event == "call" and frame.f_code.co_name == "relax_problem":
+                sys.setprofile(None)
+                signal.raise_signal(signal.SIGINT)
+
+        options = {"effort": "fast", "lower_bound": True, "random_state": 0}
+        whole = leastcut.partition(S, c, **options)
+        for on_interrupt in ("return", "raise"):
+            sys.setprofile(interrupt)
+            try:
+                found = leastcut.partition(S, c, on_interrupt=on_interrupt, **options)
+                print((found.labels == whole.labels).all(), found.lower_bound, found.gap)
+            except KeyboardInterrupt:
+                print("raised")
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.splitlines() == ["True None None", "raised"]
+
+
+@pytest.mark.parametrize("span", [1e3, 1e14, 1e40, 1e200])
+def test_lower_bound_is_there_on_any_span(span):
+    S = points_graph(60)
+    weights = np.random.default_rng(0).uniform(0, np.log10(span), S.nnz)
+    S.data[:] = 10.0**weights
+    S = S.maximum(S.T)
+    for effort in EFFORTS:
+        found = leastcut.partition(S, 4, effort=effort, random_state=0)
+        assert 0.0 <= found.lower_bound <= found.cut_value * (1 + 1e-9)
+
+
+def test_lower_bound_is_computed_when_asked_or_cheap():
+    S = points_graph(EFFORTS["fast"].bound_nodes)
+    assert leastcut.partition(S, 4, lower_bound=False, random_state=0).lower_bound is None
+    assert leastcut.partition(S, 4, effort="fast", random_state=0).lower_bound is not None
+    S = points_graph(EFFORTS["fast"].bound_nodes + 1)
+    assert leastcut.partition(S, 4, effort="fast", random_state=0).lower_bound is None
+    asked = leastcut.partition(S, 4, effort="fast", lower_bound=True, random_state=0)
+    assert asked.lower_bound == pytest.approx(leastcut.lower_bound(S, 4))
+
+
+def test_choices_are_checked():
+    S = points_graph(50)
+    with pytest.raises(ValueError, match="effort='best' is not known"):
+        leastcut.partition(S, 3, effort="best")
+    with pytest.raises(ValueError, match="on_interrupt='stop' is not known"):
+        leastcut.partition(S, 3, on_interrupt="stop")
+
+
+def test_the_callers_arrays_are_not_changed():
+    S = points_graph(200)
+    init = np.arange(200) % 4
+    kept = S.copy()
+    leastcut.partition(S, 4, init=init, random_state=0)
+    np.testing.assert_array_equal(init, np.arange(200) % 4)
+    assert (abs(S - kept)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["jaffe", "umist", "orl", "yale", "coil20", "msra", "wine", "glass", "segment"]
+)
+def test_not_above_any_method_of_the_paper(name):
+    X, y = load_dataset(name)
+    S = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
+    c = int(y.max()) + 1
+    for cut in ("ratio", "normalized"):
+        found = leastcut.partition(S, c, cut, random_state=0)
+        relaxation = leastcut.relax(S, c, cut, random_state=0)
+        for method in ("first_order", "improved_rotation", "kmeans", "rotation"):
+            labels = leastcut.discretize(relaxation, method, random_state=0).labels
+            assert found.cut_value <= leastcut.cut_value(S, labels, cut) * (1 + 1e-9)
+
+
+def test_the_papers_enumerated_optima():
+    X, _ = load_dataset("usps")
+    for n in range(11, 16):
+        S = leastcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
+        for cut in ("ratio", "normalized"):
+            optimum = leastcut.exact_partition(S, 2, cut).cut_value
+            found = leastcut.partition(S, 2, cut, random_state=0)
+            assert found.cut_value == pytest.approx(optimum, rel=1e-9)

@@ -1,0 +1,688 @@
+"""Several views: the objective is what it says, never rises, and nothing is below its bounds."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from benchmarks import _image_views as image_views
+from benchmarks.views import amgl
+from conftest import draws, graphs, knn_graph, load_dataset, ring
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+
+import leastcut
+from leastcut.cuts import as_problem
+from leastcut.kernels import view_moves as kernels
+from leastcut.views.problem import Views, stacked
+from leastcut.views.state import ViewsState, refined
+
+WEIGHTS = ("auto", "equal", "given")
+FAST = {"effort": "fast", "random_state": 0}
+
+
+@st.composite
+def several(draw, max_nodes: int = 7, lonely: bool = False):
+    """Draw some graphs over the same nodes, dense; where ``lonely``, nodes may have no edges."""
+    n, n_views = draw(st.integers(3, max_nodes)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    found = []
+    for _ in range(n_views):
+        weights = rng.random((n, n)) * (rng.random((n, n)) < rng.choice([0.3, 0.6, 1.0]))
+        if draw(st.booleans()):
+            weights = np.ceil(3 * weights)  # ties
+        weights = np.triu(weights, int(rng.integers(2)))
+        weights += np.triu(weights, 1).T
+        if not lonely:
+            bare = np.flatnonzero(weights.sum(axis=1) == 0)
+            weights[bare, bare] = 0.5
+        found.append(weights)
+    return found
+
+
+def weights_of(kind: str, n_views: int):
+    return np.linspace(0.5, 2.0, n_views) if kind == "given" else kind
+
+
+def objective(views, labels, kind: str, cut="normalized", **options) -> tuple[float, np.ndarray]:
+    """Return the objective from nothing but ``cut_value``, and the cuts."""
+    cuts = np.array([leastcut.cut_value(one, labels, cut, **options) for one in views])
+    weights = {"equal": np.ones(cuts.size), "given": weights_of("given", cuts.size)}
+    return float(np.sum(np.sqrt(cuts) if kind == "auto" else weights[kind] * cuts)), cuts
+
+
+def partitions(n: int, c: int):
+    """Yield every partition of n nodes into c clusters, once."""
+    for labels in itertools.product(range(c), repeat=n):
+        first = list(dict.fromkeys(labels))
+        if first == list(range(c)):
+            yield np.array(labels)
+
+
+def digits_views() -> list[sp.csr_array]:
+    images = load_digits().images[:500]
+    features = images.reshape(500, -1), np.abs(np.fft.fft2(images)).reshape(500, -1)
+    return [leastcut.adaptive_neighbors_graph(one) for one in features]
+
+
+# -- laws
+
+
+@given(
+    several(), st.integers(1, 4), st.sampled_from(WEIGHTS), st.sampled_from(["ratio", "normalized"])
+)
+def test_cuts_are_those_of_every_view_and_the_history_never_rises(views, c, kind, cut):
+    c = min(c, len(views[0]))
+    found = leastcut.partition_views(
+        views, c, weights_of(kind, len(views)), cut=cut, lower_bound=True, **FAST
+    )
+    value, cuts = objective(views, found.labels, kind, cut)
+    assert np.array_equal(found.cuts, cuts)
+    assert found.objective == value
+    assert np.all(np.diff(found.history) <= 0)
+    assert found.history[-1] == pytest.approx(value, rel=1e-12)
+    assert np.array_equal(np.unique(found.labels), np.arange(c))
+    if kind == "auto":
+        with np.errstate(divide="ignore"):
+            assert np.array_equal(found.weights, 0.5 / np.sqrt(cuts))
+    assert found.converged
+
+
+@given(several(6, lonely=True), st.integers(1, 3), st.sampled_from(WEIGHTS), st.booleans())
+def test_no_partition_is_below_the_bounds(views, c, kind, is_ratio):
+    c, cut = min(c, len(views[0])), "ratio" if is_ratio else "normalized"
+    ignore = {"isolated": "ignore"}
+    found = leastcut.partition_views(
+        views, c, weights_of(kind, len(views)), cut=cut, lower_bound=True, **ignore, **FAST
+    )
+    finite = np.isfinite(found.weights)
+    for labels in partitions(len(views[0]), c):
+        value, cuts = objective(views, labels, kind, cut, **ignore)
+        assert found.lower_bound <= value
+        assert found.weighted_bound <= np.sum(found.weights[finite] * cuts[finite]) * (1 + 1e-15)
+        assert np.all(found.view_bounds <= cuts * (1 + 1e-15))
+    assert found.gap >= 0
+
+
+@given(several(), st.integers(2, 3), st.sampled_from(WEIGHTS), st.integers(0, 2**32 - 1))
+def test_the_result_is_never_above_what_it_was_given(views, c, kind, seed):
+    n = len(views[0])
+    labels = np.random.default_rng(seed).permutation(np.arange(n) % c)
+    start, _ = objective(views, labels, kind)
+    found = leastcut.partition_views(
+        views, c, weights_of(kind, len(views)), init=[labels, labels[::-1]], **FAST
+    )
+    # By one function: sums in another order differ in the last digit.
+    value, _ = objective(views, found.labels, kind)
+    assert value <= min(start, objective(views, labels[::-1], kind)[0])
+
+
+@given(several(), st.integers(2, 3), st.integers(0, 2**32 - 1))
+def test_what_lowers_the_weighted_sum_lowers_the_objective(views, c, seed):
+    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    rng = np.random.default_rng(seed)
+    one, other = (own.cuts(rng.permutation(np.arange(own.n_nodes) % c)) for _ in range(2))
+    if one.min() > 0:
+        weights = own.weights(one)
+        risen = own.objective(other) - own.objective(one)
+        assert risen <= np.sum(weights * (other - one)) + 1e-9 * own.objective(one)
+
+
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+@pytest.mark.parametrize("kind", ["auto", "equal"])
+def test_no_view_by_itself_nor_their_mean_is_better(cut, kind):
+    views = digits_views()
+    found = leastcut.partition_views(views, 10, kind, cut=cut, **FAST)
+    for graph in (*views, (views[0] + views[1]) / 2):
+        alone = leastcut.partition(graph, 10, cut, **FAST)
+        assert found.objective <= objective(views, alone.labels, kind, cut)[0] * (1 + 1e-12)
+
+
+@given(several(), st.integers(2, 3), st.sampled_from(WEIGHTS), st.integers(0, 2**32 - 1))
+def test_after_refinement_no_single_move_helps(views, c, kind, seed):
+    problems = tuple(as_problem(one) for one in views)
+    given_weights = None if kind == "auto" else np.ones(len(views))
+    own = Views(problems, given_weights)
+    start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
+    labels = refined(own, start)
+    value = own.value(labels)
+    assert value <= own.value(start)
+    for i in range(own.n_nodes):
+        if np.count_nonzero(labels == labels[i]) > 1:
+            for k in range(c):
+                moved = labels.copy()
+                moved[i] = k
+                assert own.value(moved) >= value * (1 - 1e-9)
+
+
+@given(several(), st.integers(2, 3), st.booleans(), st.integers(0, 2**32 - 1))
+def test_a_move_changes_the_objective_by_what_the_kernel_says(views, c, rooted, seed):
+    rng = np.random.default_rng(seed)
+    own = Views(tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views)))
+    labels = rng.permutation(np.arange(own.n_nodes) % c)
+    state = ViewsState(own, labels, c)
+    measure, gather, best, clear = (
+        getattr(kernels, name).py_func  # which are the same: see below
+        for name in ("measure_views", "gather_ties", "best_view_move", "clear_ties")
+    )
+    measure(state._arrays, state._sums)
+    cuts = state._sums[-1]
+    np.testing.assert_allclose(cuts, own.cuts(labels), rtol=1e-12)
+    for i in range(own.n_nodes):
+        gather(i, state._arrays, state.labels, state._scratch)
+        change, _, k = best(i, state._arrays[3], state._sums, state._objective, state._scratch)
+        clear(i, state._arrays, state.labels, state._scratch)
+        assert not any(part.any() for part in state._scratch[:2])
+        if k < 0:
+            continue
+        moved = labels.copy()
+        moved[i] = k
+        assert change == pytest.approx(own.value(moved) - own.value(labels), abs=1e-7)
+        others = [one for one in range(c) if one not in (k, labels[i])]
+        for other in others:
+            moved[i] = other
+            assert own.value(moved) >= own.value(labels) + change - 1e-7
+
+
+@given(several(max_nodes=9), st.integers(2, 3), st.booleans(), st.integers(0, 2**32 - 1))
+def test_compiled_equals_interpreted(views, c, rooted, seed):
+    own = Views(tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views)))
+    start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
+    names = ["measure_views", "gather_ties", "clear_ties", "best_view_move", "apply_view_move"]
+    compiled = refined(own, start)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [*names, "settle_views"]:
+            plain = getattr(kernels, name).py_func
+            patch.setattr(kernels, name, plain)
+            if name in ("measure_views", "settle_views"):
+                patch.setattr(f"leastcut.views.state.{name}", plain)
+        assert np.array_equal(refined(own, start), compiled)
+
+
+@given(several(max_nodes=9), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_contraction_and_sums_keep_values(views, c, seed):
+    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    rng = np.random.default_rng(seed)
+    groups = np.unique(rng.integers(c + 2, size=own.n_nodes), return_inverse=True)[1]
+    coarse = rng.permutation(np.arange(groups.max() + 1) % c)
+    labels = np.unique(coarse, return_inverse=True)[1][groups]
+    own_coarse = np.unique(coarse, return_inverse=True)[1]
+    np.testing.assert_allclose(own.contracted(groups).cuts(own_coarse), own.cuts(labels), rtol=1e-9)
+    weights = rng.random(own.n_views) + 0.1
+    combined = own.combined(weights)
+    value = combined.problem.value(labels) / combined.scale
+    assert value == pytest.approx(np.sum(weights * own.cuts(labels)), rel=1e-9)
+
+
+def test_the_sum_that_bounds_is_not_above_any_weighted_cut():
+    views = digits_views()
+    own = Views(tuple(as_problem(one) for one in views))
+    weights = np.array([2.0, 0.7])
+    combined = own.combined(weights, is_bound=True)
+    for seed in range(5):
+        labels = np.random.default_rng(seed).integers(4, size=own.n_nodes)
+        weighted = np.sum(weights * own.cuts(labels))
+        assert combined.problem.value(labels) <= combined.scale * weighted * (1 + 1e-12)
+
+
+# -- special cases
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+def test_one_view_is_partition(kind, cut):
+    graph = digits_views()[0]
+    found = leastcut.partition_views([graph], 5, weights_of(kind, 1), cut=cut, **FAST)
+    alone = leastcut.partition(graph, 5, cut, **FAST)
+    assert np.array_equal(found.labels, alone.labels)
+    assert found.cuts[0] == alone.cut_value
+    assert found.view_bounds[0] == alone.lower_bound
+
+
+def test_identical_views_are_one():
+    graph = digits_views()[0]
+    found = leastcut.partition_views([graph, graph, graph], 5, **FAST)
+    alone = leastcut.partition(graph, 5, **FAST)
+    assert found.objective <= 3 * np.sqrt(alone.cut_value) * (1 + 1e-12)
+    assert np.all(found.cuts == found.cuts[0])
+
+
+def test_the_normalized_cut_of_a_view_does_not_see_its_scale():
+    one, other = digits_views()
+    found = leastcut.partition_views([one, other], 6, **FAST)
+    scaled = leastcut.partition_views([one, 2.0**20 * other], 6, **FAST)
+    assert np.array_equal(found.labels, scaled.labels)
+    np.testing.assert_allclose(scaled.cuts, found.cuts, rtol=1e-12)
+
+
+def two_blocks(n: int, split: int, between: float) -> np.ndarray:
+    """Two cliques with weak edges between all of their nodes."""
+    labels = np.arange(n) >= split
+    return np.where(labels[:, None] == labels, 1.0, between)
+
+
+def test_a_view_in_which_nothing_is_cut_weighs_infinitely_and_stays_uncut():
+    uncut, cut = two_blocks(8, 4, 0.0), two_blocks(8, 4, 0.1)
+    found = leastcut.partition_views([uncut, cut], 2, lower_bound=True, **FAST)
+    assert found.cuts[0] == 0.0
+    assert found.weights[0] == np.inf
+    assert found.objective == np.sqrt(found.cuts[1])
+    assert np.isfinite(found.weighted_bound)
+    nothing = leastcut.partition_views([uncut, uncut], 2, lower_bound=True, **FAST)
+    assert (nothing.objective, nothing.lower_bound, nothing.gap) == (0.0, 0.0, 0.0)
+    assert np.all(nothing.weights == np.inf)
+
+
+def test_a_disconnected_view_does_not_decide_alone():
+    # The first view falls apart at node 2, and both others say 4.
+    views = [two_blocks(8, 2, 0.0), two_blocks(8, 4, 0.01), two_blocks(8, 4, 0.02)]
+    found = leastcut.partition_views(views, 2, **FAST)
+    best = min(objective(views, labels, "auto")[0] for labels in partitions(8, 2))
+    assert found.objective == pytest.approx(best, rel=1e-12)
+
+
+def test_views_of_weight_zero_take_no_part():
+    one, other = digits_views()
+    found = leastcut.partition_views([one, other], 5, [1.0, 0.0], **FAST)
+    alone = leastcut.partition(one, 5, **FAST)
+    assert np.array_equal(found.labels, alone.labels)
+    assert found.cuts[1] == leastcut.cut_value(other, alone.labels)
+    assert found.objective == alone.cut_value
+
+
+def test_nodes_without_edges_in_a_view_go_where_the_others_have_them():
+    full, part = two_blocks(12, 6, 0.05), two_blocks(12, 6, 0.05)
+    part[[2, 9]] = part[:, [2, 9]] = 0.0
+    with pytest.raises(ValueError, match=r"graphs\[1\]: The normalized cut is undefined"):
+        leastcut.partition_views([full, part], 2)
+    found = leastcut.partition_views([full, part], 2, isolated="ignore", lower_bound=True, **FAST)
+    assert np.array_equal(found.labels, np.arange(12) >= 6)
+    assert found.cuts[1] == leastcut.cut_value(part, found.labels, isolated="ignore")
+    assert found.lower_bound <= found.objective
+    both = [part, part]
+    found = leastcut.partition_views(both, 2, isolated="ignore", **FAST)
+    assert found.cuts[0] == leastcut.cut_value(part, found.labels, isolated="ignore")
+    init = np.zeros(12, dtype=int)
+    init[2] = 1
+    with pytest.raises(ValueError, match="init has nodes with edges in 1 of its 2 clusters"):
+        leastcut.partition_views(both, 2, isolated="ignore", init=init)
+
+
+def test_a_graph_without_any_edges_has_a_partition():
+    nothing = np.zeros((5, 5))
+    found = leastcut.partition_views([nothing, nothing], 3, isolated="ignore", lower_bound=True)
+    assert np.unique(found.labels).size == 3
+    assert found.objective == found.lower_bound == 0.0
+
+
+@pytest.mark.parametrize("c", [1, 12])
+def test_one_cluster_and_as_many_as_nodes_are_proven(c):
+    views = [two_blocks(12, 6, 0.05), two_blocks(12, 3, 0.2)]
+    found = leastcut.partition_views(views, c, lower_bound=True)
+    assert found.gap == 0.0
+    assert found.objective == objective(views, found.labels, "auto")[0]
+
+
+def test_directed_views_are_symmetrized_or_refused():
+    one, other = two_blocks(8, 4, 0.1), np.triu(two_blocks(8, 4, 0.1))
+    with pytest.raises(ValueError, match=r"graphs\[1\]: "):
+        leastcut.partition_views([one, other], 2)
+    found = leastcut.partition_views([one, other], 2, symmetrize="max", **FAST)
+    assert np.array_equal(found.labels, np.arange(8) >= 4)
+
+
+def test_views_of_different_nodes_are_refused_with_both_numbers():
+    with pytest.raises(ValueError, match=r"graphs\[0\] has 8 nodes and graphs\[1\] has 9"):
+        leastcut.partition_views([two_blocks(8, 4, 0.1), two_blocks(9, 4, 0.1)], 2)
+    networkx = pytest.importorskip("networkx")
+    path = networkx.path_graph(4)
+    with pytest.raises(ValueError, match="have other names, or the same in another order"):
+        leastcut.partition_views([path, networkx.relabel_nodes(path, {0: 3, 3: 0})], 2)
+    assert leastcut.partition_views([path, path], 2).by_node()[0] == 0
+
+
+def test_an_anchor_graph_is_refused():
+    graph = leastcut.anchor_graph(np.random.default_rng(0).normal(size=(40, 2)), 9, random_state=0)
+    with pytest.raises(TypeError, match=r"graphs\[0\] is .* which stores no edges"):
+        leastcut.partition_views([graph], 2)
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e290])
+def test_numbers_near_the_ends_of_doubles_are_cut_alike(scale):
+    views = [two_blocks(9, 4, 0.1), two_blocks(9, 5, 0.3)]
+    found = leastcut.partition_views(views, 2, **FAST)
+    far = leastcut.partition_views([views[0] * scale, views[1]], 2, **FAST)
+    assert np.array_equal(found.labels, far.labels)
+
+
+def test_a_node_that_holds_nearly_all_of_its_cluster_moves_if_that_helps():
+    graph = two_blocks(6, 3, 0.01)
+    weights = np.array([1e12, 1.0, 1.0, 1.0, 1.0, 1.0])
+    own = Views((as_problem(graph, weights), as_problem(graph, weights)))
+    labels = refined(own, np.array([0, 1, 1, 0, 0, 0]))
+    assert own.value(labels) <= min(own.value(one) for one in partitions(6, 2)) * (1 + 1e-9)
+
+
+# -- promises of the call
+
+
+def test_a_seed_fixes_the_labels_on_any_number_of_threads():
+    views = digits_views()
+    first = leastcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=1)
+    again = leastcut.partition_views(views, 8, effort="auto", random_state=3, n_jobs=2)
+    assert np.array_equal(first.labels, again.labels)
+    assert np.array_equal(first.history, again.history)
+
+
+@settings(max_examples=draws(6))
+@given(st.integers(0, 999), st.sampled_from(["auto", "equal"]), st.sampled_from([*leastcut.CUTS]))
+def test_more_effort_is_never_worse(seed, weights, cut):
+    rng = np.random.default_rng(seed)
+    views = [knn_graph(rng.normal(size=(40, 2)), 4) for _ in range(2)]
+    found = [
+        leastcut.partition_views(views, 4, weights, cut=cut, effort=effort, random_state=seed)
+        for effort in ("fast", "auto", "balanced")
+    ]
+    for less, more in itertools.pairwise(found):
+        assert more.objective <= less.objective
+        # Not by chance: it goes on from what the one before has found.
+        assert np.array_equal(more.history[: less.history.size], less.history)
+
+
+def test_the_callers_arrays_stay_as_they_are():
+    views = digits_views()
+    before = [(one.data.copy(), one.indices.copy()) for one in views]
+    init, weights = np.arange(500) % 4, np.array([1.0, 2.0])
+    leastcut.partition_views(views, 4, weights, init=init, **FAST)
+    for (data, indices), one in zip(before, views, strict=True):
+        assert np.array_equal(data, one.data)
+        assert np.array_equal(indices, one.indices)
+    assert np.array_equal(init, np.arange(500) % 4)
+    assert np.array_equal(weights, [1.0, 2.0])
+
+
+def test_sparse_stays_sparse():
+    n = 6000
+    views = [ring(n).graph.matrix, knn_graph(np.random.default_rng(0).normal(size=(n, 2)))]
+    tracemalloc.start()
+    try:
+        leastcut.partition_views(views, 5, lower_bound=False, **FAST)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < n * n  # bytes: an n-by-n array has eight times as many
+
+
+def test_a_callback_hears_the_objective_fall_and_can_stop():
+    views, told = digits_views(), []
+    found = leastcut.partition_views(views, 6, callback=told.append, **FAST)
+    values = [progress.cut_value for progress in told]
+    assert values[-1] == found.objective
+    assert all(one >= other for one, other in itertools.pairwise(values))
+    assert all(progress.stage == "views" for progress in told)
+    fractions = [progress.fraction for progress in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    stopped = leastcut.partition_views(views, 6, callback=lambda _: True, **FAST)
+    assert not stopped.converged
+    assert stopped.lower_bound is None
+    assert np.unique(stopped.labels).size == 6
+
+
+def test_a_time_limit_of_nothing_still_gives_a_partition():
+    views = digits_views()
+    found = leastcut.partition_views(views, 6, time_limit=0.0, lower_bound=True, random_state=0)
+    assert np.unique(found.labels).size == 6
+    assert not found.converged
+    assert found.objective == objective(views, found.labels, "auto")[0]
+
+
+def test_random_states_other_than_integers_move_on():
+    views = digits_views()
+    rng = np.random.default_rng(0)
+    leastcut.partition_views(views, 6, effort="fast", random_state=rng)
+    assert rng.integers(2**32) != np.random.default_rng(0).integers(2**32)
+
+
+# -- the estimator
+
+
+def iris_views() -> tuple[np.ndarray, list[np.ndarray]]:
+    X = load_iris().data
+    return X, [X[:, :2], X[:, 2:]]
+
+
+COLUMNS = {
+    "numbers": [[0, 1], [2, 3]],
+    "slices": [slice(0, 2), slice(2, None)],
+    "masks": [[True, True, False, False], np.array([False, False, True, True])],
+    "ranges": [range(2), range(2, 4)],
+    "callables": [lambda X: [0, 1], lambda X: slice(2, 4)],
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_groups_of_columns_are_views(kind):
+    X, parts = iris_views()
+    model = leastcut.SpectralClustering(3, views=COLUMNS[kind], random_state=0).fit(X)
+    graphs_of = [leastcut.adaptive_neighbors_graph(part) for part in parts]
+    found = leastcut.partition_views(graphs_of, 3, effort="auto", random_state=0)
+    assert np.array_equal(model.labels_, found.labels)
+    assert np.array_equal(model.view_cuts_, found.cuts)
+    assert np.array_equal(model.view_weights_, found.weights)
+    assert model.cut_value_ == found.objective == -model.score(X)
+    assert model.lower_bound_ <= found.objective
+    assert 0 <= model.gap_ <= 1
+    for matrix, graph in zip(model.affinity_matrix_, graphs_of, strict=True):
+        assert (matrix != graph).nnz == 0
+
+
+def test_lists_of_samples_and_of_graphs_are_views():
+    X, parts = iris_views()
+    columns = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    listed = leastcut.SpectralClustering(3, random_state=0).fit(parts)
+    graphs_of = [leastcut.adaptive_neighbors_graph(part) for part in parts]
+    given_graphs = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0)
+    several = leastcut.SpectralClustering(3, affinity=["precomputed"] * 2, random_state=0)
+    for model, given_views in ((listed, parts), (given_graphs, graphs_of), (several, graphs_of)):
+        model.fit(given_views)
+        assert np.array_equal(model.labels_, columns.labels_)
+    assert np.array_equal(listed.predict([part[:9] for part in parts]), columns.predict(X[:9]))
+    with pytest.raises(ValueError, match="fitted to a list of 2 views"):
+        listed.predict(X)
+    with pytest.raises(ValueError, match="X has 1 views, but the estimator was fitted to 2"):
+        listed.predict([X])
+    with pytest.raises(ValueError, match=r"X\[1\] has 4 columns, but in fit it had 2"):
+        listed.predict([X[:, :2], X])
+    with pytest.raises(ValueError, match=r"X\[0\] has 150 rows and X\[1\] has 9"):
+        listed.fit([X, X[:9]])
+    with pytest.raises(ValueError, match="selects columns of one X, but X is a list of 2"):
+        columns.fit(parts)
+
+
+def test_edges_with_their_weights_are_one_graph_and_no_views():
+    edges = np.array([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
+    model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+    model.fit((edges, np.array([2.0, 2.0, 1.0, 1.0, 2.0, 2.0])))
+    assert not hasattr(model, "view_cuts_")
+    model.fit([np.ones((4, 4)), np.ones((4, 4))])
+    assert hasattr(model, "view_cuts_")
+    model.fit(np.ones((4, 4)))
+    assert not hasattr(model, "view_cuts_")
+
+
+def test_an_affinity_of_its_own_for_every_view(blobs):
+    X, y = blobs
+    model = leastcut.SpectralClustering(
+        3, affinity=["self_tuning", "rbf"], gamma=0.5, n_neighbors=6, random_state=0
+    ).fit(X)
+    assert leastcut.clustering_accuracy(y, model.labels_) == 1.0
+    assert sp.issparse(model.affinity_matrix_[0])
+    assert not sp.issparse(model.affinity_matrix_[1])
+    assert np.array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_names_of_columns_select_from_data_frames(library):
+    frames = pytest.importorskip(library)
+    from sklearn.compose import make_column_selector
+
+    X, _ = iris_views()
+    columns = {name: X[:, j] for j, name in enumerate(["a1", "a2", "b1", "b2"])}
+    frame = frames.DataFrame({**columns, "species": ["iris"] * len(X)})
+    named = [["a1", "a2"], slice("b1", "b2")]
+    expected = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    model = leastcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
+    assert np.array_equal(model.labels_, expected.labels_)
+    assert model.feature_names_in_.tolist() == [*columns, "species"]
+    assert np.array_equal(model.predict(frame[:5]), expected.predict(X[:5]))
+    if library == "pandas":
+        named = [make_column_selector("^a"), make_column_selector("^b")]
+        model = leastcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
+        assert np.array_equal(model.labels_, expected.labels_)
+
+
+def test_new_samples_join_where_the_objective_grows_least():
+    X, _ = iris_views()
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X[::2])
+    predicted = model.predict(X[1::2])
+    assert np.array_equal(predicted, np.concatenate([model.predict(row[None]) for row in X[1::2]]))
+    # Of one new sample the score is that of the best place for it, cluster by cluster.
+    parts = model._fitted.parts
+    for row, label in zip(X[1:20:2], predicted, strict=False):
+        values = np.zeros(3)
+        for part, columns in zip(parts, ([0, 1], [2, 3]), strict=True):
+            _, ties = part.prediction.place(row[None, columns])
+            clusters = part.prediction.clusters
+            values += [np.sqrt(clusters.value_with(ties, np.array([k]))) for k in range(3)]
+        assert values[label] == pytest.approx(values.min(), rel=1e-12)
+        assert -model.score(row[None]) == pytest.approx(values.min(), rel=1e-12)
+
+
+def test_what_needs_one_graph_is_refused_with_the_remedy():
+    X, _ = iris_views()
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
+    with pytest.raises(ValueError, match="must_link has no place where there are several views"):
+        model.fit(X, must_link=[(0, 1)])
+    with pytest.raises(ValueError, match="A proof is of one graph"):
+        model.fit(X).certify()
+    with pytest.raises(ValueError, match="balance has no place where there are several views"):
+        model.set_params(balance=0.1).fit(X)
+
+
+def test_a_picture_is_of_one_view():
+    pytest.importorskip("matplotlib")
+    X, _ = iris_views()
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    with pytest.raises(ValueError, match="has 2 views, and a picture is of one graph; pass graph="):
+        model.plot("sizes")
+    assert model.plot("sizes", graph=model.affinity_matrix_[1]) is not None
+
+
+def test_embeddings_of_views_stand_side_by_side():
+    X, _ = iris_views()
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    alone = leastcut.SpectralClustering(3, random_state=0).fit(X[:, :2])
+    np.testing.assert_allclose(model.embedding_[:, :3], alone.embedding_)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-6)
+    assert model.eigenvalues_.shape == (6,)
+    assert len(model.get_feature_names_out()) == 6
+
+
+def test_weights_of_samples_count_in_every_view():
+    X, parts = iris_views()
+    weights = np.linspace(1.0, 3.0, len(X))
+    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
+    model.fit(X, sample_weight=weights)
+    for cut, part in zip(model.view_cuts_, parts, strict=True):
+        graph = leastcut.adaptive_neighbors_graph(part)
+        own = weights * leastcut.node_weights(graph)
+        assert cut == leastcut.cut_value(graph, model.labels_, own)
+
+
+def test_nodes_without_edges_in_a_view_are_told():
+    graph = two_blocks(12, 6, 0.05)
+    part = graph.copy()
+    part[3] = part[:, 3] = 0.0
+    model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+    with pytest.warns(UserWarning, match="1 of 12 nodes has no edges in view 1"):
+        model.fit([graph, part])
+    assert np.array_equal(model.labels_, np.arange(12) >= 6)
+
+
+# -- real data
+
+
+def test_learned_weights_favour_the_view_that_is_cut_well():
+    rng = np.random.default_rng(0)
+    X, y = load_dataset("jaffe")
+    noise = rng.normal(size=(len(X), 20))
+    views = [leastcut.adaptive_neighbors_graph(X), leastcut.adaptive_neighbors_graph(noise)]
+    found = leastcut.partition_views(views, 10, lower_bound=True, **FAST)
+    assert found.weights[0] > 3 * found.weights[1]
+    assert leastcut.normalized_mutual_info(y, found.labels) > 0.9
+    assert found.lower_bound <= found.objective
+
+
+def test_a_graph_is_checked_once_for_every_view(monkeypatch):
+    from leastcut import graph as home
+
+    counted, check = [], home.check_graph
+    monkeypatch.setattr(home, "check_graph", lambda *args: counted.append(1) or check(*args))
+    S = knn_graph(np.random.default_rng(0).normal(size=(60, 2)))
+    leastcut.partition_views([S, S, S], 3, **FAST)
+    assert len(counted) == 3
+
+
+def test_arrays_of_views_lie_one_behind_the_other():
+    views = digits_views()
+    problems = [as_problem(one) for one in views]
+    indptr, indices, weights, node_weights = stacked(problems)
+    for v, problem in enumerate(problems):
+        span = slice(indptr[v, 0], indptr[v, -1])
+        assert np.array_equal(indices[span], problem.graph.indices)
+        assert np.array_equal(weights[span], problem.graph.weights)
+        assert np.array_equal(node_weights[v], problem.node_weights)
+
+
+@given(graphs(min_nodes=4, max_nodes=8, connected=True), st.integers(2, 3))
+def test_given_node_weights_make_the_sum_one_graph(graph, c):
+    weights = np.linspace(1, 2, len(graph))
+    other = graph * np.linspace(0.5, 1.5, len(graph))[:, None]
+    other = (other + other.T) / 2
+    found = leastcut.partition_views([graph, other], c, "equal", cut=weights, **FAST)
+    alone = leastcut.partition(graph + other, c, weights, **FAST)
+    assert found.objective <= alone.cut_value * (1 + 1e-9)
+
+
+# -- views of pictures, which the benchmark is made of
+
+
+PICTURES = load_digits().images[:20]
+
+
+def test_views_of_pictures_keep_what_they_say():
+    np.testing.assert_allclose(
+        image_views.fourier(np.roll(PICTURES, (2, 3), axis=(1, 2))), image_views.fourier(PICTURES)
+    )
+    turned = image_views.zernike(np.rot90(PICTURES, axes=(1, 2)))
+    np.testing.assert_allclose(turned, image_views.zernike(PICTURES), atol=1e-9)
+    sums = (image_views.gradients(PICTURES) ** 2).reshape(-1, image_views.N_ANGLES).sum(axis=1)
+    assert np.all(np.isclose(sums, 1.0) | (sums == 0.0))
+
+
+def test_binary_patterns_do_not_change_with_the_light():
+    pytest.importorskip("skimage")
+    plain = image_views.binary_patterns(PICTURES)
+    np.testing.assert_allclose(image_views.binary_patterns(3.0 * PICTURES + 1.0), plain)
+    assert np.all(np.isclose((plain**2).reshape(-1, 10).sum(axis=1), 1.0))
+
+
+def test_eigenvectors_of_views_find_groups_that_nothing_can_miss(blobs):
+    X, y = blobs
+    graphs_of = [leastcut.adaptive_neighbors_graph(X), leastcut.nearest_neighbors_graph(X)]
+    assert leastcut.clustering_accuracy(y, amgl(graphs_of, 3)) == 1.0
