@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo paper test test-slow test-gpu fuzz lint bench pages docs package
+.PHONY: help demo paper test test-rest test-all test-gpu fuzz lint bench pages docs package
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -22,11 +22,16 @@ paper: .venv/.paper  ## set up, then reproduce the paper in small into out/paper
 	$(BIN)/python -m reproduction report --out out/paper
 
 # One thread of BLAS for every worker: more of them would wait for each other.
-test: .venv/.test  ## set up, then run the tests, but for the slow ones
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto -m "not slow"
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test-slow: .venv/.test  ## set up, then run the slow tests
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto -m slow
+test: .venv/.test  ## set up, then run the quick tests
+	$(PYTEST) -m "not slow"
+
+test-rest: .venv/.test  ## set up, then run the slow tests, and all properties at many draws
+	LEASTCUT_TESTS=all $(PYTEST) -m "slow or hypothesis"
+
+test-all: .venv/.test  ## set up, then run every test at many draws, and measure the coverage
+	LEASTCUT_TESTS=all $(PYTEST) --cov --cov-report term
 
 test-gpu:  ## run the tests that need a GPU with the PYTHON=python3 that has PyTorch, and record them
 	PYTHONPATH=src $(PYTHON) -m tests.gpu_record

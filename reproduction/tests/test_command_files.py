@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
-from conftest import draws
-from hypothesis import HealthCheck, assume, given, settings
+from conftest import draws, premise
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reproduction.__main__ import main
@@ -541,16 +541,14 @@ NAMES = st.text(LETTERS, min_size=1, max_size=12)
 @settings(max_examples=draws(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES)
 def test_whatever_a_dataset_is_called_its_row_is_a_row(tmp_path, capsys, name):
-    assume(name not in dataset_labels())  # these rows have the paper's numbers too
+    # These rows have the paper's numbers too; and half of a letter cannot be written by anything.
+    premise(name not in dataset_labels() and not any("\ud800" <= c <= "\udfff" for c in name))
     record = {**RECORD, "dataset": name}
     (tmp_path / "records").mkdir(exist_ok=True)
     (tmp_path / "records" / "all.jsonl").write_text(json.dumps(record) + "\n")
     wide = len(TABLES["datasets"]([]).sections[0].heads) + 1
     command = ["table", "datasets", "--out", str(tmp_path)]
-    try:
-        assert main([*command, "--format", "markdown"]) == 0
-    except UnicodeEncodeError:  # a half of a letter cannot be written by anything
-        return
+    assert main([*command, "--format", "markdown"]) == 0
     head, _, row = capsys.readouterr().out.rstrip("\n").split("\n")
     assert len(unescaped_cells(head)) == len(unescaped_cells(row)) == wide
     if ":" not in name:

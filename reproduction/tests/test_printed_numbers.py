@@ -138,6 +138,7 @@ REACHED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cut", [*leastcut.CUTS])
 @pytest.mark.parametrize("name", REACHED)
 def test_the_papers_values_are_reached(name, cut):
@@ -148,6 +149,7 @@ def test_the_papers_values_are_reached(name, cut):
     assert found.cut_value <= REACHED[name] * printed
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(tables()["objective"]))
 @pytest.mark.parametrize("cut", leastcut.CUTS)
 def test_the_relaxed_optima(name, cut):

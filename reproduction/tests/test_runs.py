@@ -143,6 +143,7 @@ def test_other_signs_are_eigenvectors_of_other_signs():
         assert partition == hash_of(alone.labels)
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_gives_the_same_records(tmp_path, monkeypatch):
     """Only the parent writes: workers do not even know the folder."""
     wanted = cells(("objective", "random", "motivation"), SMALL)

@@ -101,6 +101,7 @@ def as_chunks(array, place):
 FORMS = [as_array, as_columns, as_npy, as_memmap, as_sliced, as_parquet, as_chunks]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("form", FORMS)
 def test_any_changed_row_is_refused_and_the_same_data_are_accepted(form, dtype, tmp_path):
@@ -195,6 +196,7 @@ def alone():
     return {}
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(25), deadline=None)
 @given(calls=st.lists(CALLS, min_size=2, max_size=7))
 def test_what_stands_in_a_folder_changes_no_labels(calls, alone, tmp_path_factory):
@@ -453,6 +455,7 @@ def run_full(arguments, how, folder):
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no such limit there")
 def test_a_search_goes_on_where_its_state_cannot_be_written(tmp_path):
     done = run_full([], "limit", tmp_path / "run")
@@ -460,6 +463,7 @@ def test_a_search_goes_on_where_its_state_cannot_be_written(tmp_path):
     assert not list((tmp_path / "run").rglob("*.unfinished"))
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_where_the_disk_is_full(tmp_path):
     mount = 'mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@"'
     within = ["unshare", "-rm", "sh", "-c", mount, str(tmp_path)]

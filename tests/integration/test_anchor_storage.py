@@ -180,6 +180,7 @@ PLACES = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("place", PLACES)
 def test_every_source_gives_the_same_graph_bit_for_bit(place, dtype, tmp_path):
@@ -459,6 +460,7 @@ SEARCH_KILLED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process is killed like this here")
 def test_a_killed_search_goes_on_where_it_was(tmp_path):
     np.save(tmp_path / "X.npy", X)
@@ -613,6 +615,7 @@ PEAK = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is told by Linux")
 def test_memory_is_held_and_changes_nothing(tmp_path):
     """Samples of 62 MB and ties of 312 MB, in what has no room for half of them."""

@@ -101,6 +101,7 @@ def test_later_processes_load_what_the_first_compiled(run, tmp_path):
     assert before == {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_code_is_compiled_again_and_replaced(run, tmp_path, damage):
     run()
@@ -114,6 +115,7 @@ def test_damaged_code_is_compiled_again_and_replaced(run, tmp_path, damage):
     assert run(CALL + "assert loaded == [1, 1], loaded") == (ANSWER, [])
 
 
+@pytest.mark.slow
 def test_swapped_code_is_not_run(run, tmp_path):
     run()
     first, second = files_of(tmp_path / "cache")
@@ -125,6 +127,7 @@ def test_swapped_code_is_not_run(run, tmp_path):
     assert run() == (ANSWER, [])
 
 
+@pytest.mark.slow
 def test_code_of_another_version_of_numba_is_replaced_in_silence(run, tmp_path):
     assert run("import numba; numba.__version__ = '0.1'\n" + CALL) == (ANSWER, [])
     before = {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
@@ -145,6 +148,7 @@ def test_code_of_changed_sources_is_not_run(run, tmp_path):
     assert run(CALL + "assert loaded == [1, 1], loaded") == ("[27.0, 48.0]", [])
 
 
+@pytest.mark.slow
 def test_processes_may_write_at_the_same_time(run):
     with ThreadPoolExecutor(3) as pool:
         assert set(map(str, pool.map(lambda _: run(), range(3)))) == {str((ANSWER, []))}
@@ -180,6 +184,7 @@ folder.touch()  # a file in the place of the folder
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name == "nt", reason="limits of files are POSIX's")
 @pytest.mark.parametrize("trouble", [FULL_DISK, NO_FOLDER], ids=["full disk", "no folder"])
 def test_where_nothing_can_be_kept_code_is_compiled_in_memory(run, tmp_path, trouble):
@@ -225,6 +230,7 @@ def planted(run, shared, mode, mark, user):
     shared.chmod(mode)
 
 
+@pytest.mark.sampled(1)
 @as_root
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755], ids=["shared", "sticky", "theirs"])
 def test_what_another_user_planted_is_not_run(run, tmp_path, mode):
@@ -238,6 +244,7 @@ def test_what_another_user_planted_is_not_run(run, tmp_path, mode):
     assert str(shared) in messages[0]
 
 
+@pytest.mark.slow
 @as_root
 def test_the_planted_files_would_be_run_were_they_ones_own(run, tmp_path):
     """What shows that the test above could fail."""

@@ -101,6 +101,7 @@ def crews(scheduler):
     return DaskCrew(scheduler, scheduler.keep(blocks), SIZES), Threads(made, SIZES, 1)
 
 
+@pytest.mark.sampled(1)
 def test_workers_do_what_threads_do(client):
     with client.as_current():
         assert Scheduler().client is client
@@ -146,6 +147,7 @@ def dies_once(block, labels, folder):
     return count_up(block, labels, 1)
 
 
+@pytest.mark.slow
 def test_what_a_dead_worker_held_is_computed_again(client, tmp_path):
     crew, threads = crews(Scheduler(client))
     expected, _ = threads.run("leastcut-test", count_up, None, 1)
@@ -248,6 +250,7 @@ def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_mach
     assert set(client.run(os.getpid).values()) != before
 
 
+@pytest.mark.slow
 def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
     monkeypatch.setattr("leastcut.dask.building.DaskCrew", KilledBefore)
     with two_workers_without_nannies() as client:
@@ -262,6 +265,7 @@ def drawn(size, seed):
     return points.astype(np.float32)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_size_of_the_samples_comes_to_the_client(client, monkeypatch):
     from distributed.comm import tcp
 

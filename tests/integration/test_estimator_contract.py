@@ -66,6 +66,7 @@ def expected_failures(estimator):
     return found
 
 
+@pytest.mark.sampled(120)
 @parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -31,6 +31,7 @@ def test_there_are_at_least_eight():
     assert len(SCRIPTS) >= 8
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_an_example_ends_with_a_picture(script, monkeypatch, tmp_path):

@@ -23,6 +23,7 @@ def test_no_fault_is_both_noticed_and_without_effect(rows):
     assert not any(row["noticed_by"] and "without_effect" in row for row in rows)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", faults.TRIALS)
 def test_every_fault_is_another_program_and_is_found_again_by_its_text(seed):
     for fault in faults.sampled(seed, 60):
@@ -34,6 +35,7 @@ def test_every_fault_is_another_program_and_is_found_again_by_its_text(seed):
         assert faults.recorded({**about, "before": "no such line"}) is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", faults.TRIALS)
 def test_faults_are_sampled_evenly_and_the_same_every_time(seed):
     groups = faults.TRIALS[seed]

@@ -135,6 +135,7 @@ ax = found.plot(S)
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("before", "after"),
     [

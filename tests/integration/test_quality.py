@@ -20,6 +20,7 @@ def test_every_run_is_on_record():
     assert list(RUNS) == list(ON_RECORD)
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("name", RUNS)
 def test_no_seeded_value_rises(name):
     if name.endswith(" amg"):

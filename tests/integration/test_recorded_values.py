@@ -139,6 +139,7 @@ RUNS = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_seeded_run_gives_the_values_on_record(name):
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))

@@ -248,6 +248,7 @@ def test_names_are_loaded_by_one_thread_at_a_time():
     assert found.stdout == b"True\n"
 
 
+@pytest.mark.slow
 def test_openmp_is_limited_in_the_call_that_loads_it():
     program = textwrap.dedent(
         """

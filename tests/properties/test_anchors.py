@@ -319,6 +319,7 @@ def test_threads_make_no_difference(name):
 # -- the search
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SETS)
 def test_more_effort_is_never_worse_and_nothing_is_below_the_bound(name):
     # The last effort takes seconds, and is the same code: few points are enough.

@@ -60,6 +60,7 @@ def test_degenerate_rows_still_give_c_clusters(method, points):
     assert sorted(set(labels)) == list(range(c))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("cut", [*leastcut.CUTS])
 def test_same_seed_same_labels_for_any_number_of_threads(method, cut):

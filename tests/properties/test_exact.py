@@ -248,6 +248,7 @@ def test_what_is_not_proven_is_not_returned():
         leastcut.exact_partition(S + S.T, 5, time_limit=0.1)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("c", [2, 3, 5])
 def test_beyond_what_can_be_gone_through_the_optimum_is_proven(c):
     n = 45

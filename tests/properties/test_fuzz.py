@@ -22,6 +22,7 @@ from fuzz.writing import MOST_WRITTEN, as_code, as_json, from_json, size
 import leastcut
 
 
+@pytest.mark.slow
 def test_a_minute_of_cases_breaks_no_law():
     command = [sys.executable, "-m", "fuzz", "--minutes", "1", "--seed", "0", "--processes", "1"]
     ran = subprocess.run(

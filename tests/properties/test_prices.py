@@ -104,6 +104,7 @@ def test_no_bound_is_above_the_optimum(seed, n, c, power):
                 break
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("power", [-200, 0, 200])
 def test_well_separated_clusters_are_proven_best(cut, power):
@@ -117,6 +118,7 @@ def test_well_separated_clusters_are_proven_best(cut, power):
     assert 0.0 <= found.cut_value - bound.bound <= 1e-6 * found.cut_value
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 def test_bounds_of_real_data_never_fall_nor_pass_the_value(load):
     data = load()

@@ -177,6 +177,7 @@ def visits_per_point(X: np.ndarray, count: int = 10) -> float:
     return list_nearest(search._tree, nothing, 0, n, *found, search._scratch(count)) / n
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("n", [1000, 30_000, 300_000])
 @pytest.mark.parametrize("count", [1, 10, 40])
 @pytest.mark.parametrize(

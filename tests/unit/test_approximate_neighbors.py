@@ -116,6 +116,7 @@ REAL = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("count", [1, 10, 40])
 def test_nearly_all_neighbors_are_found(name, count):

@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from conftest import graphs, knn_graph, load_dataset
+from conftest import either, graphs, knn_graph, load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs
@@ -142,6 +142,7 @@ def test_deductions_leave_out_no_partition(data, n, seed):
     together = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.1]
     apart = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.4]
     kept = [labels for labels in labellings(n, c) if linked(labels, together, apart)]
+    either(kept, "some partitions", "none")
     decisions = Decisions.of_pairs(n, np.array(apart, dtype=np.int64).reshape(-1, 2))
     for i, j in together:
         groups = decisions.groups
@@ -167,6 +168,7 @@ def test_deductions_leave_out_no_partition(data, n, seed):
 # -- larger graphs
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("c", range(2, 9))
 def test_the_karate_club_is_proven(c, cut):
@@ -187,6 +189,7 @@ def test_iris_is_proven(cut):
     assert 0 <= found.gap < 1e-6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("name", ["wine", "jaffe"])
 def test_datasets_of_the_paper_are_proven(name, cut):
@@ -213,6 +216,7 @@ def test_the_four_nodes_of_the_paper():
 # -- what does not change the answer
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_renamed_nodes_have_the_same_optimum(seed):
     S = karate()
@@ -225,6 +229,7 @@ def test_renamed_nodes_have_the_same_optimum(seed):
     )
 
 
+@pytest.mark.slow
 def test_slices_come_to_what_one_run_comes_to():
     S = karate()
     problem, labels = (
@@ -305,6 +310,7 @@ def test_the_scale_of_the_affinities_does_not_matter(power):
     assert 0 <= other.gap < 1e-6
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.usefixtures("no_enumeration")
 def test_weights_of_every_size_together(seed):

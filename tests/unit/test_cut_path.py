@@ -87,6 +87,7 @@ def larger_graphs(draw):
 NUMBERS = st.lists(st.integers(1, 21), min_size=1, max_size=12, unique=True).map(sorted)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cut", CUTS)
 @settings(max_examples=draws(8))
 @given(graph=larger_graphs(), numbers=NUMBERS, seed=st.integers(0, 5))

@@ -93,6 +93,7 @@ def test_pairs_are_the_smallest_for_every_number_of_them(graph, cut, solver, dat
     check_smallest(relaxation, graph, cut, true_eigenvalues(graph, cut), 1e-10)
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("name", STRUCTURED)
 @pytest.mark.parametrize("cut", CUT_NAMES)
@@ -105,6 +106,7 @@ def test_no_copy_of_a_repeated_eigenvalue_is_missed(name, cut, solver):
         check_smallest(relaxation, graph, cut, structured_eigenvalues(name, cut), 1e-7)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_values_lie_between_the_truth_and_what_their_residuals_say(name, solver):

@@ -167,6 +167,7 @@ def made(problem: Problem, c: int, n_threads: int = 1) -> search._Search:
 huge = pytest.mark.usefixtures("hundreds_are_huge")
 
 
+@pytest.mark.sampled(2)
 @huge
 @pytest.mark.parametrize("cut", ["ratio", "normalized", "weights"])
 @pytest.mark.parametrize("order", ["random", "along a line"])
@@ -184,6 +185,7 @@ def test_more_effort_is_never_worse_and_labels_are_complete(cut, order):
     assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.sampled(1)
 @huge
 @pytest.mark.parametrize("effort", ["fast", "auto", "balanced"])
 def test_same_seed_same_labels_on_any_number_of_threads(effort):

@@ -400,6 +400,7 @@ REAL = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_comes_to_exactly_as_many_components(name, solver):
@@ -414,6 +415,7 @@ def test_real_data_comes_to_exactly_as_many_components(name, solver):
         assert near.converged
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["jaffe", "yale", "umist", "coil20"])
 def test_the_papers_data_comes_to_exactly_as_many_components(name):
     X, y = load_dataset(name)
@@ -496,6 +498,7 @@ def test_scaled_graphs_and_samples_give_the_same(norm, solver):
     np.testing.assert_array_equal(again.labels, found.labels)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_seed_fixes_the_graph_on_any_number_of_threads(solver, monkeypatch):
     # Small blocks, so that there is something to share.

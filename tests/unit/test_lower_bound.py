@@ -64,6 +64,7 @@ def bound_from_above(
     return float(values[1:n_clusters].sum()), float(values[-1])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("cut", CUT_NAMES)
 @pytest.mark.parametrize(("n_cliques", "size"), [(30, 20), (9, 12)])
@@ -115,6 +116,7 @@ def test_no_span_of_weights_lifts_the_bound_above_the_optimum(problem, solver):
         assert Fraction(bound) <= optimum + n_clusters * SMALLEST
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_every_floor_is_below_its_eigenvalue_however_loose_the_tolerance(name, solver):
@@ -129,6 +131,7 @@ def test_every_floor_is_below_its_eigenvalue_however_loose_the_tolerance(name, s
             assert found.lower_bound <= truth[:n_clusters].sum() + 1e-12
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("name", STRUCTURED)
 @pytest.mark.parametrize("cut", CUT_NAMES)

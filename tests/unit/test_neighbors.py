@@ -104,6 +104,7 @@ def assert_same_lists(X, queries, listed, expected, kind: str) -> None:
         assert differ.size == 0
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("n_features", [10, 150])
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeypatch):
@@ -118,6 +119,7 @@ def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeyp
     assert_same_lists(X, X, listed, expected, kind)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", ["general", "offset", "two places", "outlier", "duplicates"])
 @pytest.mark.parametrize("width", [3, 16, 60])
 def test_nothing_left_out_is_within_the_reach(kind, width):

@@ -60,6 +60,7 @@ def samples_with_ties(kind: str, n_features: int) -> np.ndarray:
     return {"whole": steps * 1.0, "tenths": steps / 10}[kind]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("kind", "n_features"), [("whole", 2), ("tenths", 40)])
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ def test_labels_are_numbered_by_first_appearance(effort, n_components, c):
         np.testing.assert_array_equal(again.labels, own)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 def test_more_effort_is_never_worse(cut):
     S = points_graph(600)
@@ -120,6 +121,7 @@ def test_more_effort_is_never_worse(cut):
         assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("n", "effort", "many"),
     [
@@ -246,6 +248,7 @@ def test_huge_and_tiny_weights(S, exponent, mixed, cut):
     assert np.isfinite(found.cut_value)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_init_never_gets_worse(effort):
     S = points_graph(200)
@@ -356,6 +359,7 @@ def test_interrupt_raises_or_returns_the_best():
     assert found.cut_value <= fast.cut_value
 
 
+@pytest.mark.slow
 def test_interrupt_during_the_bound_returns_what_was_found():
     """A real signal, sent when the eigenproblem begins, which here is that of the bound alone."""
     code = textwrap.dedent(
@@ -425,6 +429,7 @@ def test_the_callers_arrays_are_not_changed():
     assert (abs(S - kept)).nnz == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["jaffe", "umist", "orl", "yale", "coil20", "msra", "wine", "glass", "segment"]
 )

@@ -378,6 +378,7 @@ def test_a_seed_fixes_the_labels_on_any_number_of_threads():
     assert np.array_equal(first.history, again.history)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(6))
 @given(st.integers(0, 999), st.sampled_from(["auto", "equal"]), st.sampled_from([*leastcut.CUTS]))
 def test_more_effort_is_never_worse(seed, weights, cut):
