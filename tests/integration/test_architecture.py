@@ -85,7 +85,6 @@ UPWARDS = {
 
 THIRD_PARTIES = {
     "numba": {"kernels"},
-    "llvmlite": {"kernels"},
     "matplotlib": {"page_design", "plot", "report", "cli"},
     "jinja2": {"report"},
     "dask": {"dask"},

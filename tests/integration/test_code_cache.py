@@ -255,6 +255,17 @@ def test_the_planted_files_would_be_run_were_they_ones_own(run, tmp_path):
 
 
 @as_root
+def test_files_of_others_in_a_folder_that_has_become_private_are_replaced(run, tmp_path):
+    shared, mark = tmp_path / "shared", tmp_path / "executed"
+    planted(run, shared, 0o755, mark, user=12345)
+    for path in {file.parent for file in files_of(shared)}:
+        os.chown(path, 0, 0)
+    assert run(CALL + "assert loaded == [0, 0], loaded", shared) == (ANSWER, [])
+    assert not mark.exists()
+    assert run(CALL + "assert loaded == [1, 1], loaded", shared) == (ANSWER, [])
+
+
+@as_root
 def test_a_user_does_not_run_what_another_planted(run, tmp_path):
     shared, mark = tmp_path / "shared", tmp_path / "executed"
     planted(run, shared, 0o777, mark, user=12345)

@@ -7,8 +7,8 @@ compiled into it, and a file that another user has planted is unpickled, that is
 - a file is named after what it is for (kernel, argument types, CPU) and begins with a digest of
   what it was compiled from and one of its content. A file of another origin is replaced, a damaged
   one is compiled again with one warning;
-- a folder is used only if nobody but the user, or root, can write to it or replace it. Otherwise
-  kernels are compiled in memory, with one warning.
+- a folder and a file are used only if nobody but the user, or root, can write to them or replace
+  them. Otherwise kernels are compiled in memory, with one warning, or the file is replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core.caching import _Cache
@@ -139,7 +138,7 @@ class CodeCache(_Cache):
         """Return a digest of all that takes part in compiling."""
         # All kernels beside this one: one is compiled into another that calls it.
         sources = _sources(Path(self._function.__code__.co_filename).parent)
-        versions = sys.version, np.__version__, numba.__version__, llvmlite.__version__
+        versions = sys.version, np.__version__, numba.__version__
         # The variables of a function defined inside another stand in no source.
         bound = [cell.cell_contents for cell in self._function.__closure__ or ()]
         return _digest(sources, repr((versions, self._function.__code__.co_code, bound)).encode())
@@ -154,7 +153,11 @@ class CodeCache(_Cache):
             if not is_private(folder):
                 continue
             try:
-                content = (folder / name).read_bytes()
+                with open(folder / name, "rb") as file:
+                    # One that another user left there before the folder was private is theirs.
+                    if os.name != "nt" and not _is_owned(os.fstat(file.fileno()), sticky=False):
+                        continue
+                    content = file.read()
             except OSError:
                 continue  # there is none, or `_write` will report what is wrong
             made_from, digest = content[:DIGEST_SIZE], content[DIGEST_SIZE : 2 * DIGEST_SIZE]
