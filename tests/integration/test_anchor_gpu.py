@@ -46,6 +46,13 @@ def test_ties_are_those_of_the_processor(device, name, n_neighbors):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_anchors_that_are_equally_far_have_equal_weights(device):
+    anchors, origin = np.concatenate([np.eye(10), -np.eye(10)]), np.zeros((3, 10))
+    for nearest in (NearestAnchors(anchors, 4, 1), NearestOnGpu(anchors, 4, device)):
+        assert (nearest.block(origin).weights == 0.25).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_anchors_are_as_good(device):
     X = SETS["digits"]
     here, there = choose_anchors(X, 80, 0), choose_on_gpu(X, 80, 0, device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 import os
 import subprocess
@@ -11,7 +10,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -490,13 +488,6 @@ def test_it_is_said_where_somebody_looks(monkeypatch, caplog):
         compile_time.say_compiling()
         assert sys.stderr.getvalue() == ""
     assert compile_time.LINE in caplog.messages
-
-
-def test_what_is_said_is_what_was_measured():
-    path = Path(__file__).parents[2] / "benchmarks" / "results" / "startup.json"
-    rows = json.loads(path.read_text(encoding="utf-8"))["result"]["compiling"]
-    (fit,) = (row for row in rows if row["call"] == "SpectralClustering.fit")
-    assert 0.6 < fit["compiling_cpu_s"] / compile_time.FIRST_CALL_SECONDS < 1.7
 
 
 CALL = """
