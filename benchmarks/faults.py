@@ -339,7 +339,8 @@ def run(quick: bool = False) -> dict[str, Any]:
                 tasks.append(({**about, "seed": seed}, fault))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for part in ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md"):
+        parts = "src", "tests", "reproduction", "benchmarks", "docs", "conftest.py"
+        for part in (*parts, "pyproject.toml", "README.md"):
             whole = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             whole(ROOT / part, work / part)
         for row, fault in tasks[:1] if quick else tasks:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from leastcut.apart import Apart
 from leastcut.distance_check import warn_of_distances
 from leastcut.graph import Graph, as_graph, is_factored
-from leastcut.limits import Limits
+from leastcut.limits import Limits, unit_exponent
 from leastcut.short_reprs import fields_in_one_line
 from leastcut.validation import (
     as_floats,
@@ -49,8 +49,8 @@ ROOM = 930
 """Power of two up to which numbers may be raised: it is 1e280."""
 
 LIGHT, UNIT = 23, 50
-"""Bits by which all nodes together are lighter than 1 where edges are counted, at least, and those
-by which a node of weight 1 is, at most: beside the 2 that a cluster weighs it is still exact."""
+"""Where edges are counted, all nodes together weigh at most 2⁻²³, and the unit that all weights are
+multiples of at most 2⁻⁵⁰: sums of multiples of 2⁻⁵⁰ and the 2 of a cluster are exact."""
 
 ORDINARY = 1e280
 """Numbers between this and its inverse are far enough from the ends for whatever is done here."""
@@ -199,9 +199,9 @@ class Problem:
     def counting_edges(self) -> Problem:
         """Return the problem whose values are edge cuts, or below by a part of 2⁻²⁴ at most.
 
-        For up to a million nodes it is 2⁻³⁰. Every cluster weighs 2, as every edge leaves two, and
-        nodes so little that it does not show. What they weigh still counts for the limits: all is
-        scaled by a power of two, and whole numbers of nodes are exact.
+        For up to a million nodes of weight 1 it is 2⁻³⁰. Every cluster weighs 2, as every edge
+        leaves two, and nodes so little that it does not show. What they weigh still counts for the
+        limits: all weights are scaled by a power of two, and sums of whole numbers are exact.
         """
         if float(self.graph.weights.sum()) > ORDINARY:
             raise ValueError(
@@ -209,8 +209,8 @@ class Problem:
                 f"{ORDINARY:g} is the most that is supported. Multiply them by a constant, such as "
                 f"{2.0**-100:g}: the smallest cut stays the same one."
             )
-        bits = int(np.frexp(self.node_weights.sum())[1])
-        down = -bits - max(LIGHT, UNIT - bits)
+        total = int(np.frexp(self.node_weights.sum())[1])
+        down = -max(total + LIGHT, unit_exponent(self.node_weights) + UNIT)
         limits = None if self.limits is None else self.limits.scaled(down)
         light = np.ldexp(self.node_weights, down)
         return replace(self, node_weights=light, limits=limits, offset=2.0)

@@ -6,6 +6,7 @@ limits are all that has to be carried along.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +17,8 @@ ROUNDING = 1e-9
 """Part of the average by which a limit may be passed: (1 + 0.15) · 100 is below 115 in doubles.
 Moves stay within half of it, as they follow sums that round."""
 
-WHOLE = 2.0**53
-"""Whole numbers up to this are exact in doubles, and so are their sums."""
+EXACT_BITS = 53
+"""Whole numbers of so many bits are exact in doubles, and so are their sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,8 @@ class Limits:
     Attributes
     ----------
     lightest, heaviest : float
-        Both are allowed. Whole numbers where all nodes weigh whole numbers, whose sums are exact.
-        There is no lower limit where ``lightest`` is 0.
+        Both are allowed. Multiples of the unit that all nodes' weights are multiples of, if sums of
+        them are exact. There is no lower limit where ``lightest`` is 0.
     slack : float
         The rounding error that sums of node weights may have: 0 where they are exact. Moves stay so
         far within the limits, and proofs cover partitions that exceed them by as much.
@@ -49,8 +50,11 @@ class Limits:
         average = float(node_weights.sum()) / c
         heaviest = (1.0 + above + ROUNDING) * average
         lightest = 0.0 if below is None else max(1.0 - below - ROUNDING, 0.0) * average
-        if heaviest < WHOLE and np.array_equal(node_weights, np.floor(node_weights)):
-            return cls(float(np.ceil(lightest)), float(np.floor(heaviest)))
+        unit = unit_exponent(node_weights)
+        if math.frexp(heaviest)[1] - unit <= EXACT_BITS:
+            fewest = math.ceil(math.ldexp(lightest, -unit))
+            most = math.floor(math.ldexp(heaviest, -unit))
+            return cls(math.ldexp(fewest, unit), math.ldexp(most, unit))
         return cls(lightest, heaviest, 0.5 * ROUNDING * average)
 
     def of_moves(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -122,3 +126,11 @@ class Limits:
             heaviest=float(np.ldexp(self.heaviest, exponent)),
             slack=float(np.ldexp(self.slack, exponent)),
         )
+
+
+def unit_exponent(values: np.ndarray) -> int:
+    """Return the exponent of the largest power of two that all values are multiples of."""
+    fractions, exponents = np.frexp(values[values > 0.0])
+    digits = np.ldexp(fractions, 53).astype(np.int64)
+    lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 54
+    return int(np.min(exponents + lowest, initial=1100))

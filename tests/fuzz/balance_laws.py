@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import leastcut
 from fuzz.cases import GraphCase
@@ -107,6 +108,26 @@ def proofs_hold_within_balance(case: GraphCase) -> None:
     if found.gap == 0.0:
         value = Fraction(found.cut_value)
         require(value <= most, f"{found.cut_value!r} is called optimal: {shown(optimum)}", code)
+
+
+def units_do_not_matter_to_a_search(case: GraphCase) -> None:
+    """Powers of two times all weights leave the labels of a search as they are, in balance too."""
+    only_if(case.n <= BALANCED_NODES)
+    cut = case.cut
+    numbers = case.weights if isinstance(cut, str) else np.append(case.weights, cut)
+    # Multiplied, nothing is to come near the ends of the doubles.
+    only_if(numbers.min(initial=1.0) > 1e-50 and numbers.max(initial=1.0) < 1e50)
+    # Where values are equal, rounding decides; and the square root of odd powers rounds.
+    only_if(np.unique(case.weights).size == case.weights.size)
+    rng = _generator(case, 4)
+    edges, nodes = (int(k) for k in rng.choice([-200, -40, -4, 4, 60, 200], 2))
+    balance = None if case.number % 3 == 0 else _balance(case)
+    other = cut if isinstance(cut, str) else np.ldexp(cut, nodes)
+    found = _cut(case.matrix, case, cut, balance, [])
+    again = _cut(sp.csr_array(case.matrix * 2.0**edges), case, other, balance, [])
+    only_if(not isinstance(found, str) and not isinstance(again, str))
+    code = _code("cut", balance, []) + f"  # S times 2^{edges}, node weights times 2^{nodes}"
+    require(np.array_equal(found.labels, again.labels), f"{found.labels} and {again.labels}", code)
 
 
 def _generator(case: GraphCase, stream: int) -> np.random.Generator:

@@ -44,6 +44,7 @@ GRAPH_LAWS: dict[str, Callable[[GraphCase], None]] = {
     "balance and isolated nodes": balance_laws.balance_of_isolated_nodes_is_kept,
     "balance suggested": balance_laws.suggested_balance_is_accepted,
     "balance and optimum": balance_laws.proofs_hold_within_balance,
+    "units of a search": balance_laws.units_do_not_matter_to_a_search,
     "refine": search_laws.refinement_ends_at_an_optimum,
     "seed": search_laws.seed_fixes_the_answer,
     "threads": search_laws.threads_do_not_matter,

@@ -118,7 +118,7 @@ def test_the_cheapest_place_is_that_of_the_smallest_growth(seed):
     problem, labels = sampled(seed, slack=0)
     rng, state = np.random.default_rng(seed), State(problem, labels, 3)
     heaviest = state.cluster_weights + rng.integers(0, 4, 3)
-    lightest = state.cluster_weights - rng.integers(0, 4, 3)
+    lightest = np.maximum(state.cluster_weights - rng.integers(0, 4, 3), 0.5)
     distance = rng.choice([0, 1, 2, balancing.FAR], 3).astype(np.int32)
     before, dense = problem.value(labels), problem.graph.matrix.toarray()
     for i in range(problem.n_nodes):
@@ -127,10 +127,12 @@ def test_the_cheapest_place_is_that_of_the_smallest_growth(seed):
         for k in set(range(3)) - {a}:
             if (labels == a).sum() > 1:
                 growth[k] = (problem.value(moved(labels, (i, k))) - before) / weight
+        # By the weight, in units of the limit.
+        shed = {k: cost * heaviest[a] for k, cost in growth.items()}
         # 1. Handed over by a cluster that is too heavy.
         places = {
             k: cost
-            for k, cost in growth.items()
+            for k, cost in shed.items()
             if (dense[i, labels == k].any() or distance[a] >= balancing.FAR)
             and distance[k] < distance[a]
             and (distance[k] > 0 or state.cluster_weights[k] + weight <= heaviest[k])
@@ -150,7 +152,7 @@ def test_the_cheapest_place_is_that_of_the_smallest_growth(seed):
             spared = distance[a] > 0 or state.cluster_weights[a] - weight >= lightest[a]
             assert is_free == (k in growth and distance[a] < distance[k] and spared)
             if is_free:
-                assert cost == pytest.approx(growth[k], abs=1e-9)
+                assert cost == pytest.approx(growth[k] * lightest[k], abs=1e-9)
     assert not state.scratch[0].any()
 
 

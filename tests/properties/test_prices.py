@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris, load_wine
 import leastcut
 from leastcut.certification.prices import MARGIN, PriceBound, _scratch, _with_reverse
 from leastcut.cuts import as_problem
+from leastcut.kernels import cheapest_cluster
 from leastcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
 from leastcut.kernels.minimum_cut import minimum_cut
 
@@ -70,12 +71,10 @@ def test_the_search_finds_the_cheapest_of_all_sets(seed, n, t, slice_size):
     weights = rng.uniform(0.1, 2.0, size=n)
     prices = rng.normal(-0.5, 0.5, size=n)
     edges = _with_reverse(as_problem(S, "ratio").graph, 1.0)
-    level, cursor = np.array([10.0]), np.array([0, slice_size, 0, 0])
-    sets = np.zeros((100, n), dtype=np.int8)
-    order, work = rng.permutation(n), _scratch(n, edges[1].size)
-    progress = level, sets, cursor
-    while not search_clusters(edges, (weights, prices, t), order, 1e-6, progress, work):
-        cursor[LEFT] = slice_size
+    order = rng.permutation(n)
+    level, sets, cursor = searched(
+        search_clusters, edges, (weights, prices, t), order, slice_size=slice_size
+    )
     cheapest = min(
         boundary(S, mask) / weights[mask].sum() - prices[mask].sum() for mask in every_set(n)
     )
@@ -85,6 +84,32 @@ def test_the_search_finds_the_cheapest_of_all_sets(seed, n, t, slice_size):
     last = sets[cursor[FOUND] - 1].astype(bool)
     cost = boundary(S, last) / weights[last].sum() - prices[last].sum()
     assert cost == pytest.approx(level[0], abs=1e-12)
+
+
+def searched(search, edges, priced, order, slice_size):
+    """Search all sets in slices; return the level, the sets and the cursor at the end."""
+    n = order.size
+    level, cursor = np.array([10.0]), np.array([0, slice_size, 0, 0])
+    progress = level, np.zeros((100, n), dtype=np.int8), cursor
+    work = _scratch(n, edges[1].size)
+    while not search(edges, priced, order, 1e-6, progress, work):
+        cursor[LEFT] = slice_size
+    return progress
+
+
+@settings(max_examples=draws(15))
+@given(st.integers(0, 10**6), st.integers(2, 8))
+def test_the_compiled_search_is_the_interpreted_one(seed, n):
+    S, rng = drawn(seed, n)
+    priced = rng.uniform(0.1, 2.0, size=n), rng.normal(-0.5, 0.5, size=n), 1.0
+    arguments = _with_reverse(as_problem(S, "ratio").graph, 1.0), priced, rng.permutation(n)
+    compiled = searched(search_clusters, *arguments, slice_size=10**6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cheapest_cluster, "bound_part", cheapest_cluster.bound_part.py_func)
+        interpreted = searched(search_clusters.py_func, *arguments, slice_size=10**6)
+    np.testing.assert_allclose(interpreted[0], compiled[0], rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(interpreted[1], compiled[1])
+    np.testing.assert_array_equal(interpreted[2], compiled[2])
 
 
 @settings(max_examples=draws(15))

@@ -592,6 +592,7 @@ def prices_settle(seed: int, slices: int) -> bool:
     prices, level, multipliers, worst = settled(settle_prices, 1)
     again = settled(settle_prices, slices)
     np.testing.assert_allclose(again[0], prices, atol=1e-8)
+    np.testing.assert_allclose(settled(settle_prices.py_func, 1)[0], prices, atol=1e-8)
     if worst >= 1e-11:
         return False
     np.testing.assert_allclose(np.bincount(labels, prices) + level[0], costs, atol=1e-8)

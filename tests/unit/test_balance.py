@@ -524,6 +524,25 @@ def test_units_do_not_matter(exponent):
     assert found.cut_value == pytest.approx(plain.cut_value, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "exponents", [(-20, 0), (0, 20), (40, -40), (-900, 0), (0, 900), (0, -900)]
+)
+@pytest.mark.parametrize("cut", ["normalized", "array"])
+def test_units_of_fractions_do_not_matter(cut, exponents):
+    """Weights that are no whole numbers, of edges and of nodes, times powers of two."""
+    rng, points = np.random.default_rng(0), points_graph(120)
+    S = points.multiply(np.exp(-rng.random(points.shape)))
+    S, weights = sp.csr_array(S + S.T), rng.uniform(0.5, 2.0, 120)
+    edges, nodes = exponents
+    scaled = sp.csr_array((np.ldexp(S.data, edges), S.indices, S.indptr), shape=S.shape)
+    cuts = ("normalized",) * 2 if cut == "normalized" else (weights, np.ldexp(weights, nodes))
+    found = [
+        leastcut.partition(graph, 4, b, balance=0.05, **FAST)
+        for graph, b in zip((S, scaled), cuts, strict=True)
+    ]
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
+
+
 # -- errors
 
 

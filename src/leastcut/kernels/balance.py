@@ -192,8 +192,8 @@ def cheapest_place(i, problem, state, link, distance, heaviest):
     """Return (cost, k): the cluster that node i of one that is too heavy had best be handed to.
 
     Of those it has an edge to and that are nearer to room, or else of all with room, the one that
-    the value grows least by; the cost is by the weight that is handed over. k is -1 where there is
-    none. ``link`` is c zeros and is left zero. O(deg(i) + c).
+    the value grows least by; the cost is by the fraction of the limit that is handed over. k is -1
+    where there is none. ``link`` is c zeros and is left zero. O(deg(i) + c).
     """
     indptr, indices, weights, node_weights = problem
     labels, _, cluster_weights, count, ratio, _ = state
@@ -225,7 +225,7 @@ def cheapest_place(i, problem, state, link, distance, heaviest):
     leave = (2.0 * link[a] - total + ratio[a] * weight) / rest
     for p in range(indptr[i], indptr[i + 1]):
         link[labels[indices[p]]] = 0.0
-    return (leave + best_join) / weight, best
+    return (leave + best_join) / (weight / heaviest[a]), best
 
 
 @kernel
@@ -285,8 +285,8 @@ def shed(problem, state, limits, link, distance, members, first, status, heap):
 def cost_of_taking(i, k, problem, state, distance, lightest):
     """Return (cost, whether): what node i costs where cluster k, which is too light, takes it over.
 
-    It may where i's own cluster is nearer to one that can spare nodes, or can spare i itself.
-    O(deg(i)).
+    The cost is by the fraction of the limit that is taken over. It may where i's own cluster is
+    nearer to one that can spare nodes, or can spare i itself. O(deg(i)).
     """
     node_weights = problem[3]
     labels, _, cluster_weights, count, ratio, _ = state
@@ -300,7 +300,7 @@ def cost_of_taking(i, k, problem, state, distance, lightest):
     total, own, into = ties(i, k, problem, labels)
     cost = (2.0 * own - total + ratio[a] * weight) / rest
     cost += (total - 2.0 * into - ratio[k] * weight) / (cluster_weights[k] + weight)
-    return cost / weight, True
+    return cost / (weight / lightest[k]), True
 
 
 @kernel

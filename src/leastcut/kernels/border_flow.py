@@ -158,10 +158,11 @@ def better_border(problem, state, limits, sides, seeds, width, scratch):
         problem, labels, sides, nodes[:m], status, local, strip, (lean, third), flow[3]
     )
     # 2. The price of a node on the side of a, beside what it is on that of b, for edges of price 1.
-    of_a = 1.0 / cluster_weights[a]
-    of_b = 1.0 / cluster_weights[b]
-    per_third = (of_a - of_b) / (of_a + of_b)
-    per_weight = (ratio[a] * of_a - ratio[b] * of_b) / (of_a + of_b)
+    #    An edge of a counts 1 / b(a) in the value, one of b 1 / b(b), and both together 1 here.
+    of_a = cluster_weights[b] / (cluster_weights[a] + cluster_weights[b])
+    of_b = cluster_weights[a] / (cluster_weights[a] + cluster_weights[b])
+    per_third = of_a - of_b
+    per_weight = ratio[a] * of_a - ratio[b] * of_b
     for q in range(m):
         prices[q] = lean[q] + per_third * third[q] - per_weight * node_weights[nodes[q]]
     # 3. The best sides.
