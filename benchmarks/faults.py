@@ -114,6 +114,9 @@ TESTS = {
 LEFT_OUT = "not deadline and not interrupt and not time_limit and not falls_apart and not amg"
 """Tests that depend on the speed of the machine, and the slowest."""
 
+NONE_COLLECTED = 5
+"""The exit code of pytest where no test has the marks."""
+
 SOUND: set[str] = set()
 """The entries whose tests have passed without a fault, which they must before any is put in."""
 
@@ -244,8 +247,12 @@ def home_of(file: str) -> str:
 
 
 def failing_test(file: str, work: Path) -> str | None:
-    """Return the first test of those that belong to a file that fails, or None."""
-    home = home_of(file)
+    """Return the first test of those that belong to a file that fails, or None.
+
+    As ``make test`` runs them, and then as ``make test-rest`` does.
+    """
+    names = TESTS[home_of(file)].split()
+    found = [str(path) for name in names for path in (work / "tests").glob(f"*/test_{name}.py")]
     # Compiled code is kept, but not that of faults, which would replace it.
     cache = "faulty" if file.startswith("kernels") else "compiled"
     environment = {
@@ -256,14 +263,17 @@ def failing_test(file: str, work: Path) -> str | None:
     }
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:randomly"]
     command += ["-k", LEFT_OUT, "-o", f"faulthandler_timeout={SECONDS_PER_TEST}"]
-    command += ["-o", "faulthandler_exit_on_timeout=true"]
-    for name in TESTS[home].split():
-        command += map(str, (work / "tests").glob(f"*/test_{name}.py"))
-    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
-    if done.returncode == 0:
-        return None
-    failed = re.search(r"^(?:FAILED|ERROR) (?:tests/)?([\w.:/]+)", done.stdout, re.MULTILINE)
-    return failed[1] if failed else f"no end, or no beginning (exit code {done.returncode})"
+    command += ["-o", "faulthandler_exit_on_timeout=true", *found, "-m"]
+    for marked, draws in (("not slow", ""), ("slow or hypothesis", "all")):
+        environment["LEASTCUT_TESTS"] = draws
+        run = [*command, marked]
+        done = subprocess.run(run, cwd=work, env=environment, capture_output=True, text=True)
+        if done.returncode not in (0, NONE_COLLECTED):
+            failed = re.search(
+                r"^(?:FAILED|ERROR) (?:tests/)?([\w.:/]+)", done.stdout, re.MULTILINE
+            )
+            return failed[1] if failed else f"no end, or no beginning (exit code {done.returncode})"
+    return None
 
 
 def group_of(row: dict[str, Any]) -> str:

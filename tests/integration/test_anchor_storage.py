@@ -24,6 +24,7 @@ import leastcut
 from leastcut.anchors.checkpoint import FolderCheckpoint
 from leastcut.anchors.memory_plan import check_max_memory
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
+from leastcut.anchors.run_folder import TemporaryFolder
 from leastcut.anchors.sources import as_source
 
 SIZE, BLOCK = 3000, 700
@@ -51,6 +52,13 @@ def assert_equal_graphs(graph, other):
 
 
 # -- where samples lie
+
+
+def test_a_temporary_folder_that_is_gone_already_is_no_error():
+    keeper = TemporaryFolder()
+    assert keeper.path.is_dir()
+    keeper.path.rmdir()
+    keeper._finalizer()
 
 
 def as_memmap(array, place):

@@ -411,6 +411,7 @@ def test_arrays_of_matlab(tmp_path):
         ({"X": np.array([["a"]])}, "entries of type"),
         ({"X": IRIS.data, "y": IRIS.target[:9]}, "150 rows in 'X' and 9 classes in 'y'"),
         ({"one": IRIS.data, "two": IRIS.data}, "must hold the points as X"),
+        ({"A": IRIS.data, "B": IRIS.data}, "--array NAME chooses one"),
         ({"one": np.zeros((2, 2, 2))}, "holds 'one' (2, 2, 2)"),
     ],
 )

@@ -9,6 +9,7 @@ with ``python tests/integration/test_recorded_values.py``.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,8 +19,14 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
+from leastcut.apart import Apart
 from leastcut.certification.semidefinite import SemidefiniteBound
 from leastcut.cuts import as_problem
+from leastcut.partitioning.balance import within_limits
+from leastcut.partitioning.borders import straighten
+from leastcut.partitioning.colouring import colour
+from leastcut.partitioning.packing import limits_of
+from leastcut.partitioning.refinement import State
 
 RECORD = Path(__file__).with_name("recorded_values.json")
 
@@ -53,6 +60,40 @@ def searched(graph: sp.csr_array, c: int, cut: object, **options: object) -> lis
         cut = node_weights(graph.shape[0])
     result = leastcut.partition(graph, c, cut, random_state=0, **options)
     return [result.cut_value]
+
+
+def repaired(
+    graph: sp.csr_array, c: int, balance: tuple[float | None, float], seed: int
+) -> list[float]:
+    """Values of clusters that are brought within their limits, and of straight borders of them."""
+    problem = as_problem(graph, node_weights(graph.shape[0]))
+    problem = replace(problem, limits=limits_of(problem, balance, c))
+    rng, values = np.random.default_rng(seed), []
+    for share in (0.0, 0.1, 0.5):
+        # Stretches of nodes of uneven length, some nodes elsewhere.
+        ends = np.sort(rng.choice(np.arange(1, problem.n_nodes), c - 1, replace=False))
+        labels = np.searchsorted(ends, np.arange(problem.n_nodes), side="right")
+        elsewhere = rng.random(problem.n_nodes) < share
+        labels[elsewhere] = rng.integers(c, size=int(elsewhere.sum()))
+        within = within_limits(problem, labels, c)
+        assert within is not None
+        state = State(problem, within, c)
+        values.append(state.value)
+        straighten(state)
+        values.append(state.value)
+    return values
+
+
+def coloured(n: int, chance: float, n_colours: int, seed: int) -> list[float]:
+    """The colours of a random graph that just has so many, after some choices taken back."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(n_colours, size=n)
+    one, other = np.nonzero(np.triu(rng.random((n, n)) < chance, 1))
+    kept = hidden[one] != hidden[other]
+    apart = Apart.of(np.column_stack([one[kept], other[kept]]), n)
+    colours = colour(apart, n_colours).colours
+    assert colours is not None
+    return colours.astype(float).tolist()
 
 
 def linked(graph: sp.csr_array, c: int, n_pairs: int, seed: int, **options: object) -> list[float]:
@@ -105,7 +146,7 @@ def anchored(n: int, p: int, c: int, seed: int, **options: object) -> list[float
 
 def numbered(graph: sp.csr_array, numbers: range, **options: object) -> list[float]:
     path = leastcut.cut_path(graph, numbers, affinity="precomputed", random_state=0, **options)
-    return [float(path.best), *map(float, path.cut_values)]
+    return [float(path.best), *map(float, path.cut_values), *map(float, path.evidence)]
 
 
 def proven(graph: sp.csr_array, c: int, **options: object) -> list[float]:
@@ -156,6 +197,16 @@ RUNS = {
         viewed_in_part, 600, 3, 1, effort="balanced", weights=(1.0, 3.0)
     ),
     "bounds of groups": partial(bounded, planted(1100, 4, 0.03, 0.003), 4, 9),
+    **{
+        f"repair {graph} {balance}": partial(repaired, made, c, balance, seed)
+        for graph, made, c in (
+            ("grid", grid(23, 17), 6),
+            ("planted", planted(300, 5, 0.12, 0.02), 4),
+            ("pieces", sp.csr_array(sp.block_diag([grid(9, 5)] * 6 + [grid(4, 3)] * 5)), 7),
+        )
+        for seed, balance in enumerate(((None, 0.05), (None, 0.5), (0.1, 0.3), (0.4, 1.0)))
+    },
+    **{f"colours {seed}": partial(coloured, 60, 0.21, 4, seed) for seed in range(4)},
     "balance tight, many weights": partial(
         searched, planted(90, 3, 0.3, 0.05), 7, "weights", balance=0.022, effort="fast"
     ),

@@ -216,6 +216,59 @@ def test_even_nodes_are_repaired_to_exactly_even_clusters(seed, c):
         REPAIRED.append(found is not None)
 
 
+@settings(QUICK, max_examples=draws(300))
+@given(SEEDS, st.booleans())
+def test_a_round_of_repair_ends_where_no_node_can_be_handed_on(seed, is_heavy):
+    """With one cluster beyond its limit at most, in a graph that may be disconnected."""
+    rng, c = np.random.default_rng(seed), 3
+    n = int(rng.integers(5, 12))
+    dense = np.triu(rng.integers(1, 9, (n, n)) * (rng.random((n, n)) < rng.choice([0.1, 0.4])), 1)
+    dense[0, 1] = 1
+    both_ways = (dense + dense.T).astype(float)
+    matrix = sp.csr_array(both_ways)
+    weights = rng.integers(1, 4, n).astype(float)
+    labels = np.concatenate([np.arange(c), rng.integers(c, size=n - c)])
+    labels = rng.permutation(labels).astype(np.int32)
+    loads = np.sort(np.bincount(labels, weights, c))
+    limits = Limits(0.0, loads[1]) if is_heavy else Limits(loads[1], loads[2] + rng.integers(3))
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data)
+    problem = Problem(graph, weights, limits=limits)
+    state = State(problem, labels, c)
+    lightest, heaviest = state.limits
+    own, room = state.cluster_weights, float(rng.choice(weights))
+    can_help = own + room <= heaviest if is_heavy else own - room >= lightest
+    distance = np.where(can_help, 0, balancing.FAR).astype(np.int32)
+    balancing.spread_distances(state.arrays, labels, distance)
+    heap, status = (np.empty(n), np.empty(n, dtype=np.int32)), np.zeros(n, dtype=np.uint8)
+    link, beyond = state.scratch[0], np.flatnonzero((own > heaviest) | (own < lightest))
+    if is_heavy:
+        members = np.argsort(labels, kind="stable").astype(np.int32)
+        first = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=c))))
+        moved = balancing.shed(
+            state.arrays, state.sums, state.limits, link, distance, members, first, status, heap
+        )
+        for a in beyond[own[beyond] > heaviest[beyond]]:
+            for i in np.flatnonzero(labels == a):
+                place = balancing.cheapest_place(
+                    i, state.arrays, state.sums, link, distance, heaviest
+                )
+                assert place[1] < 0
+    else:
+        moved = balancing.fill(state.arrays, state.sums, state.limits, distance, status, heap)
+        for k in beyond[own[beyond] < lightest[beyond]]:
+            for i in np.flatnonzero(labels != k):
+                if distance[k] < balancing.FAR and not both_ways[i, labels == k].any():
+                    continue
+                _, is_free = balancing.cost_of_taking(
+                    i, k, state.arrays, state.sums, distance, lightest
+                )
+                assert not is_free or own[k] + weights[i] > heaviest[k]
+    assert not status.any()
+    assert not link.any()
+    np.testing.assert_array_equal(own, np.bincount(labels, weights, c))
+    HANDED_ON.append(moved > 0)
+
+
 @QUICK
 @given(SEEDS)
 def test_units_change_no_move_and_no_repair(seed):
@@ -317,6 +370,7 @@ def test_a_strip_is_gathered_breadth_first_up_to_its_weight(seed):
 
 HELD: list[bool] = []
 REPAIRED: list[bool] = []
+HANDED_ON: list[bool] = []
 
 
 @QUICK
@@ -382,6 +436,10 @@ def test_a_better_border_is_the_best_of_all_sides_of_its_strip(seed):
 
 def test_most_clusters_were_repaired():
     assert not REPAIRED or sum(REPAIRED) >= 0.9 * len(REPAIRED)
+
+
+def test_some_nodes_were_handed_on():
+    assert not HANDED_ON or sum(HANDED_ON) >= 0.1 * len(HANDED_ON)
 
 
 def test_some_borders_became_better():

@@ -16,7 +16,7 @@ import leastcut
 from leastcut.cuts import Problem, as_problem
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import bisect, climb, exchange, moves
-from leastcut.limits import Limits
+from leastcut.limits import Limits, unit_exponent
 from leastcut.partitioning import balance, bisection, packing, refinement
 from leastcut.partitioning.coarsening import COARSENING_RULES
 from leastcut.partitioning.levels import Coarsening, build, coarse_labels
@@ -199,6 +199,25 @@ def test_limits_of_whole_weights_are_whole():
     real = Limits.of(None, 0.1, np.full(10, 0.1), 2)
     assert real.slack > 0
     assert real.heaviest == pytest.approx(0.55)
+
+
+@given(st.lists(st.integers(0, 2**53 - 1), min_size=1, max_size=5), st.integers(-1000, 900))
+def test_the_unit_of_weights_is_the_largest_power_of_two_that_divides_them(numbers, exponent):
+    unit = unit_exponent(np.ldexp(np.array(numbers, dtype=float), exponent))
+    if any(numbers):
+        assert unit - exponent == min((k & -k).bit_length() - 1 for k in numbers if k)
+
+
+def test_nodes_without_weight_leave_limits_exact():
+    limits = Limits.of(0.2, 0.2, np.array([0.0, 0.5, 0.25, 0.75]), 2)
+    assert (limits.lightest, limits.heaviest, limits.slack) == (0.75, 0.75, 0.0)
+
+
+def test_an_exact_packing_is_found_where_the_heaviest_first_has_none():
+    weights = np.array([3.0, 3.0, 2.0, 2.0, 2.0])
+    problem = as_problem(np.ones((5, 5)), weights)
+    found = packing.limits_of(problem, (0.0, 0.0), 2).packing
+    assert np.bincount(found, weights).tolist() == [6.0, 6.0]
 
 
 @given(st.data())

@@ -98,8 +98,10 @@ def _of_arrays(source: Source, arrays: Mapping[str, Any], wanted: Wanted) -> Loa
         for name, array in arrays.items()
         if name != classes and getattr(array, "ndim", 0) == 2 and min(array.shape) > 0
     ]
-    known = [lower[name] for name in (*SAMPLE_NAMES, *GRAPH_NAMES) if name in lower]
-    chosen = wanted.array or next((name for name in known if name in matrices), None)
+    squares = [name for name in matrices if arrays[name].shape[0] == arrays[name].shape[1]]
+    known = [lower[name] for name in SAMPLE_NAMES if lower.get(name) in matrices]
+    known += [lower[name] for name in GRAPH_NAMES if lower.get(name) in squares]
+    chosen = wanted.array or next(iter(known), None)
     if chosen is None and len(matrices) == 1:
         chosen = matrices[0]
     if chosen is None:
