@@ -58,4 +58,4 @@ docs: pages  ## renew the pages, run the examples and build the site into docs/_
 
 package: .venv/.test  ## build wheel and source archive into dist, and check what is in them
 	$(BIN)/python -m hatchling build --directory dist
-	$(BIN)/python -m pytest -q -n 0 tests/test_packaging.py
+	$(BIN)/python -m pytest -q -n 0 tests/integration/test_packaging.py

@@ -246,11 +246,12 @@ def home_of(file: str) -> str:
     return next(home for home in TESTS if file.startswith(home))
 
 
-def failing_test(file: str, work: Path) -> str | None:
-    """Return the first test of those that belong to a file that fails, or None.
+RUNS = (("not slow", ""), ("slow or hypothesis", "all"))
+"""The marks and the draws of ``make test`` and of ``make test-rest``."""
 
-    As ``make test`` runs them, and then as ``make test-rest`` does.
-    """
+
+def failing_test(file: str, work: Path, runs: tuple[tuple[str, str], ...] = RUNS) -> str | None:
+    """Return the first test of those that belong to a file that fails, or None."""
     names = TESTS[home_of(file)].split()
     found = [str(path) for name in names for path in (work / "tests").glob(f"*/test_{name}.py")]
     # Compiled code is kept, but not that of faults, which would replace it.
@@ -264,7 +265,7 @@ def failing_test(file: str, work: Path) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:randomly"]
     command += ["-k", LEFT_OUT, "-o", f"faulthandler_timeout={SECONDS_PER_TEST}"]
     command += ["-o", "faulthandler_exit_on_timeout=true", *found, "-m"]
-    for marked, draws in (("not slow", ""), ("slow or hypothesis", "all")):
+    for marked, draws in runs:
         environment["LEASTCUT_TESTS"] = draws
         run = [*command, marked]
         done = subprocess.run(run, cwd=work, env=environment, capture_output=True, text=True)
@@ -360,7 +361,7 @@ def run(quick: bool = False) -> dict[str, Any]:
             _, faulty = described(fault)
             # Without the fault nothing may fail; and what is compiled now is there for all faults.
             if (home := home_of(row["file"])) not in SOUND:
-                if failed := failing_test(row["file"], work):
+                if failed := failing_test(row["file"], work, RUNS[:1]):
                     raise RuntimeError(f"Without any fault, {failed} fails.")
                 SOUND.add(home)
             copied, begin = work / PACKAGE / row["file"], time.perf_counter()

@@ -19,10 +19,6 @@ def test_the_page_shows_what_was_counted(rows):
     assert page == faults.renewed(page, faults.summary(rows))
 
 
-def test_no_fault_is_both_noticed_and_without_effect(rows):
-    assert not any(row["noticed_by"] and "without_effect" in row for row in rows)
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", faults.TRIALS)
 def test_every_fault_is_another_program_and_is_found_again_by_its_text(seed):

@@ -54,6 +54,9 @@ FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ leastcut ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
+PLACE = re.compile(r"\b(?:src|tests|docs|benchmarks|reproduction|examples|packaging)/[\w./*-]*[\w*]/?")
+"""A file or a folder of the repository, as a page or a command names it."""
+
 
 def blocks_of(text: str) -> list[tuple[str, str, str | None, int]]:
     """Return kind and code of what is to be run, what each is to print, and where it begins."""
@@ -114,6 +117,17 @@ def test_links_lead_somewhere(page):
     made = ("gallery/index", "reference/index", "../gallery/index", "../reference/index")
     for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
         assert target in made or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, DOCS / "extending.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_files_that_are_named_are_there(page):
+    made = ("docs/_build", "docs/reference", "docs/gallery")
+    for place in PLACE.findall(page.read_text(encoding="utf-8")):
+        assert place.startswith(made) or list(ROOT.glob(place.rstrip("/"))), place
 
 
 MEASURED = {
