@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastcut
+from leastcut.anchors import checkpoint
 from leastcut.anchors.files import ANEW, is_sealed, sealed, sum_of
 from leastcut.anchors.run_folder import RunFolder
 from leastcut.anchors.storage import HEADER, MARK, path_of_block
@@ -227,7 +228,9 @@ def test_what_stands_in_a_folder_changes_no_labels(calls, alone, tmp_path_factor
     shutil.rmtree(run)
 
 
-def test_a_folder_keeps_the_state_of_calls_that_can_be_made_again(tmp_path):
+def test_a_folder_keeps_the_state_of_calls_that_can_be_made_again(tmp_path, monkeypatch):
+    # Whatever time that takes: each round is saved.
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
     X = samples(np.float64)
     graph = leastcut.anchor_graph(X, **SETTINGS, folder=tmp_path)
     cut(graph, 3, "fast", None)

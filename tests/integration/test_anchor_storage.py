@@ -250,6 +250,9 @@ def test_a_map_is_read_as_it_was_changed_and_stays_so(mode, tmp_path):
 
 def test_tables_that_are_no_samples_are_refused_by_column():
     arrow = pytest.importorskip("pyarrow")
+    column = arrow.array(X[:, 0])
+    with pytest.raises(ValueError, match="X has more than one column 'x'; rename them"):
+        leastcut.anchor_graph(arrow.table([column, column], names=["x", "x"]), 10)
     with pytest.raises(ValueError, match="X has columns that hold no numbers: 'class'"):
         leastcut.anchor_graph(arrow.table({"x": [1.0, 2.0], "class": ["a", "b"]}))
     column = [1.0] * 20 + [None] + [2.0] * 20

@@ -54,7 +54,8 @@ FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ leastcut ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
-PLACE = re.compile(r"\b(?:src|tests|docs|benchmarks|reproduction|examples|packaging)/[\w./*-]*[\w*]/?")
+FOLDERS = "src|tests|docs|benchmarks|reproduction|examples|packaging"
+PLACE = re.compile(rf"\b(?:{FOLDERS})/[\w./*-]*[\w*]/?")
 """A file or a folder of the repository, as a page or a command names it."""
 
 
