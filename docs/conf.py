@@ -58,7 +58,7 @@ templates_path = ["_templates"]
 # -- the gallery
 
 # What needs PyTorch is left out where it is not there: it is large, and one page needs it.
-WITHOUT = "" if find_spec("torch") else r"|[\\/]plot_torch\w*\.py$"
+WITHOUT = "" if find_spec("torch") else r"|(^|[\\/])plot_torch\w*\.py$"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
