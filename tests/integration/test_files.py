@@ -403,6 +403,15 @@ def test_arrays_of_matlab(tmp_path):
     assert abs(loaded.data - GRAPH).max() == 0
 
 
+def test_no_module_of_the_working_directory_is_run(tmp_path, monkeypatch):
+    scipy.io.savemat(tmp_path / "a.mat", {"X": IRIS.data})
+    for module in ("pickle", "scipy", "numpy"):
+        (tmp_path / f"{module}.py").write_text("open('mark', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    np.testing.assert_array_equal(read("a.mat").data, IRIS.data)
+    assert not (tmp_path / "mark").exists()
+
+
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [

@@ -53,7 +53,8 @@ def load_mat(path: Path) -> dict[str, Any]:
                 "it is a MATLAB 7.3 file, which SciPy cannot read: save it with -v7, or as .npz "
                 "with arrays X and y"
             )
-    command = [sys.executable, "-c", READ, str(path), *sys.path]
+    # -P: no module of the working directory, where others may have written
+    command = [sys.executable, "-P", "-c", READ, str(path), *sys.path]
     child = subprocess.run(command, capture_output=True, check=False)
     if child.returncode != 0:
         raise ValueError(f"SciPy's reader ended with status {child.returncode}")
