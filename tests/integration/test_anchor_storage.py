@@ -260,6 +260,22 @@ def test_tables_that_are_no_samples_are_refused_by_column():
         leastcut.anchor_graph(arrow.table({"x": column}), 5, 2)
 
 
+def test_columns_of_decimals_and_integers_are_the_numbers_that_they_are():
+    arrow = pytest.importorskip("pyarrow")
+    numbers = np.round(X.astype(np.float64), 2)
+    columns = [
+        arrow.array(np.char.mod("%.2f", numbers[:, 0])).cast(arrow.decimal128(8, 2)),
+        arrow.array((100 * numbers[:, 1]).round().astype(np.int32)),
+    ]
+    given = leastcut.anchor_graph(arrow.table(columns, names=["a", "b"]), **SETTINGS)
+    plain = np.column_stack([numbers[:, 0], (100 * numbers[:, 1]).round()])
+    # Arrow rounds a decimal to one of the two doubles next to it.
+    for array, same in zip(
+        all_of(given), all_of(leastcut.anchor_graph(plain, **SETTINGS)), strict=True
+    ):
+        np.testing.assert_allclose(array, same, rtol=1e-12)
+
+
 def test_what_pandas_kept_as_an_index_is_no_feature(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

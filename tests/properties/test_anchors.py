@@ -666,3 +666,15 @@ def test_an_empty_table_entry_counts_for_nothing():
     assert found.cut_value == 0.0
     assert Table(np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 2.0]]), graph.masses).value == 0.0
     assert leastcut.relax(graph, 2).eigenvectors.shape == (4, 2)
+
+
+@settings(max_examples=draws(20))
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_a_search_that_sees_all_cells_is_exact(seed, count):
+    """Anchors of few cells, of which as many are seen as there are."""
+    rng = np.random.default_rng(seed)
+    anchors = rng.normal(size=(int(rng.integers(60, nearest.SEEN_CELLS**2)), 4))
+    points = rng.normal(size=(50, 4))
+    listed, _ = nearest._Cells(anchors, count).nearest(points)
+    squared = np.square(points[:, None] - anchors).sum(axis=2)
+    np.testing.assert_array_equal(np.sort(listed), np.sort(np.argsort(squared)[:, :count]))

@@ -220,6 +220,12 @@ def test_an_exact_packing_is_found_where_the_heaviest_first_has_none():
     assert np.bincount(found, weights).tolist() == [6.0, 6.0]
 
 
+def test_fewer_nodes_that_weigh_something_than_clusters_are_decided():
+    problem = replace(as_problem(np.ones((4, 4))), node_weights=np.array([1.0, 2.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="There are no 3 clusters that weigh between"):
+        packing.limits_of(problem, (0.5, 1.5), 3)
+
+
 @given(st.data())
 def test_the_bound_of_the_edge_cut_holds_of_every_balanced_partition(data):
     S = data.draw(graphs(min_nodes=3, max_nodes=8))

@@ -19,7 +19,7 @@ import leastcut
 from leastcut.cuts import as_problem
 from leastcut.kernels import view_moves as kernels
 from leastcut.views.problem import Views, stacked
-from leastcut.views.state import ViewsState, refined
+from leastcut.views.state import ViewsState, _scale, refined
 
 WEIGHTS = ("auto", "equal", "given")
 FAST = {"effort": "fast", "random_state": 0}
@@ -687,3 +687,21 @@ def test_eigenvectors_of_views_find_groups_that_nothing_can_miss(blobs):
     X, y = blobs
     graphs_of = [leastcut.adaptive_neighbors_graph(X), leastcut.nearest_neighbors_graph(X)]
     assert leastcut.clustering_accuracy(y, amgl(graphs_of, 3)) == 1.0
+
+
+def test_one_view_has_converged_unless_it_was_stopped():
+    S = knn_graph(load_iris().data)
+    for stop in (False, True):
+        found = leastcut.partition_views([S], 3, random_state=0, callback=lambda _, stop=stop: stop)
+        assert found.converged is not stop
+
+
+@pytest.mark.parametrize("cut", ["ratio", "normalized"])
+@pytest.mark.parametrize("exponent", [-1010, -960, 0])
+def test_values_are_raised_by_the_scale(cut, exponent):
+    S = np.triu(np.random.default_rng(0).integers(1, 2**20, (8, 8)), 1)
+    problem = as_problem(np.ldexp((S + S.T).astype(float), exponent), cut)
+    raised, labels = problem.within_range(), np.arange(8) % 3
+    assert (raised is not problem) == (exponent < 0)
+    power = round(np.log2(_scale(problem, raised)))
+    assert np.ldexp(problem.value(labels), power) == pytest.approx(raised.value(labels), rel=1e-9)
