@@ -703,5 +703,7 @@ def test_values_are_raised_by_the_scale(cut, exponent):
     problem = as_problem(np.ldexp((S + S.T).astype(float), exponent), cut)
     raised, labels = problem.within_range(), np.arange(8) % 3
     assert (raised is not problem) == (exponent < 0)
-    power = round(np.log2(_scale(problem, raised)))
-    assert np.ldexp(problem.value(labels), power) == pytest.approx(raised.value(labels), rel=1e-9)
+    fraction, power = np.frexp(_scale(problem, raised))
+    assert fraction == 0.5
+    value = np.ldexp(problem.value(labels), power - 1)
+    assert value == pytest.approx(raised.value(labels), rel=1e-9)

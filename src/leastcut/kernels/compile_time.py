@@ -16,7 +16,7 @@ from time import monotonic
 MOMENT = 1.0
 """Seconds of compiling after which it is said: what is sooner done is not worth a line."""
 
-FIRST_CALL_SECONDS = 10
+FIRST_CALL_SECONDS = 5
 """What a first call compiles for, about: see "compiling" in ``benchmarks/results/startup.json``."""
 
 LINE = (
