@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
+from leastcut.kernels import kernel
 from leastcut.kernels.code_cache import is_private
 
 MODULE = """
@@ -164,6 +167,28 @@ def test_a_kernel_is_pickled_by_name_and_raises_what_it_raises(run):
         print(error)
     """
     assert run(program)[0] == "too large"
+
+
+@pytest.mark.parametrize("was_enabled", [True, False])
+def test_garbage_is_collected_again_once_a_kernel_was_compiled_or_not(was_enabled):
+    @kernel
+    def doubled(x):
+        return x + x
+
+    @kernel
+    def impossible(x):
+        return x.no_such_attribute
+
+    before = gc.isenabled()
+    (gc.enable if was_enabled else gc.disable)()
+    try:
+        assert doubled(2) == 4
+        assert gc.isenabled() == was_enabled
+        with pytest.raises(TypingError, match="no_such_attribute"):
+            impossible(2)
+        assert gc.isenabled() == was_enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_without_compilation_kernels_are_plain_functions(run, tmp_path):

@@ -14,7 +14,9 @@ takes 2.9 µs. Numba compiles a kernel once per machine: ``code_cache`` keeps wh
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from numba import njit
@@ -34,4 +36,25 @@ def kernel(function: Callable[..., Any]) -> Any:
     compiled: Any = njit(**OPTIONS)(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT returns the function itself
         compiled._cache = CodeCache(function)
+        compiled._compiler.compile = _uncollected(compiled._compiler.compile)
     return compiled
+
+
+def _uncollected(compile_one: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that compiles without Python's garbage collection.
+
+    Collections would go through everything that is imported again and again, which takes a fifth of
+    the time of compiling.
+    """
+
+    @wraps(compile_one)
+    def compiling(*arguments: Any) -> Any:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return compile_one(*arguments)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    return compiling
