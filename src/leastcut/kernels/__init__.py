@@ -15,8 +15,8 @@ takes 2.9 µs. Numba compiles a kernel once per machine: ``code_cache`` keeps wh
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import njit
@@ -36,25 +36,20 @@ def kernel(function: Callable[..., Any]) -> Any:
     compiled: Any = njit(**OPTIONS)(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT returns the function itself
         compiled._cache = CodeCache(function)
-        compiled._compiler.compile = _uncollected(compiled._compiler.compile)
+        compiled._compiler.compile = _without_collections()(compiled._compiler.compile)
     return compiled
 
 
-def _uncollected(compile_one: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that compiles without Python's garbage collection.
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Pause Python's garbage collector, which takes a fifth of the time of compiling.
 
-    Collections would go through everything that is imported again and again, which takes a fifth of
-    the time of compiling.
+    It would go through everything that is imported, again and again.
     """
-
-    @wraps(compile_one)
-    def compiling(*arguments: Any) -> Any:
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return compile_one(*arguments)
-        finally:
-            if was_enabled:
-                gc.enable()
-
-    return compiling
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
