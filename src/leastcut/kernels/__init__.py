@@ -42,7 +42,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Pause Python's garbage collector, which takes a fifth of the time of compiling.
+    """Pause Python's garbage collector, which takes up to a fifth of the time of compiling.
 
     It would go through everything that is imported, again and again.
     """
