@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
-from leastcut.cuts import Problem
 from leastcut.graph import Graph
+from leastcut.problem import Problem
 from reproduction import datasets
 
 ROOT = Path(__file__).parent

@@ -23,7 +23,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 import leastcut
 from benchmarks._graphs import hard_graphs, paper_graphs
 from benchmarks.real_graphs import graphs as real_graphs
-from leastcut.discretization.first_order import PAPER_ETAS
+from leastcut.spectral.discretizers.first_order import PAPER_ETAS
 
 CHOICES: dict[str, Any] = {"grid": PAPER_ETAS, "auto": "auto", "adaptive": "adaptive"}
 """Ways to choose η, the one that the others are compared with first."""

@@ -145,7 +145,7 @@ def _workers(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
     import dask.array as da
     from distributed import Client, wait
 
-    from leastcut.dask import SpectralClustering
+    from leastcut.integrations.dask import SpectralClustering
 
     with cluster_of(int(crew.split()[0])) as cluster, Client(cluster) as client:
         model = SpectralClustering(
@@ -170,7 +170,7 @@ def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
     c = len(SETS[name])
     with cluster_of(2) as cluster, Client(cluster) as client:
         if method == "leastcut":
-            from leastcut.dask import SpectralClustering
+            from leastcut.integrations.dask import SpectralClustering
 
             model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
             model.fit(da.from_array(X[:4000], chunks=(2000, 2)))  # loads
@@ -280,7 +280,7 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
     import dask.array as da
     from distributed import Client, wait
 
-    from leastcut.dask import SpectralClustering, crew, spectral_clustering
+    from leastcut.integrations.dask import SpectralClustering, crew, spectral_clustering
 
     chunks, tied = (-(-len(X) // SMALL_CHUNKS), X.shape[1]), spectral_clustering.tied_crew
     found = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import leastcut
-from leastcut.partitioning.exact import stirling
+from leastcut.multilevel.exact import stirling
 
 SIZES = [(15, 2), (28, 2), (15, 3)]
 

@@ -36,19 +36,19 @@ TABLE = re.compile(r"(<!-- faults -->\n).*?(?=<!-- end of faults -->)", re.DOTAL
 SECONDS_PER_TEST = 120
 """A test that takes longer has noticed: an endless loop is no answer. Kernels compile in 20 s."""
 
-CORE = {name: (name,) for name in ("kernels", "partitioning", "relaxation", "affinity", "cuts.py")}
+CORE = {name: (name,) for name in ("kernels", "multilevel", "spectral", "affinity", "problem.py")}
 NEWER = {
-    "certification": ("certification", "kernels/stars.py", "kernels/settle_prices.py"),
-    "limits": ("limits.py", "partitioning/packing.py"),
-    "balance": ("kernels/balance.py", "kernels/exchange.py", "partitioning/balance.py"),
-    "flows": ("kernels/border_flow.py", "kernels/minimum_cut.py", "partitioning/borders.py"),
-    "links": ("apart.py", "partitioning/links.py", "partitioning/colouring.py"),
+    "certification": ("bounds", "kernels/stars.py", "kernels/settle_prices.py"),
+    "limits": ("limits.py", "multilevel/packing.py"),
+    "balance": ("kernels/balance.py", "kernels/exchange.py", "multilevel/balance.py"),
+    "flows": ("kernels/border_flow.py", "kernels/minimum_cut.py", "multilevel/borders.py"),
+    "links": ("apart.py", "multilevel/links.py", "multilevel/colouring.py"),
     "anchors": ("anchors", "kernels/anchor"),
-    "views": ("views", "kernels/view_moves.py"),
+    "views": ("multiview", "kernels/view_moves.py"),
     "number of clusters": (
-        "partitioning/number_of_clusters.py",
-        "partitioning/valleys.py",
-        "partitioning/auto_number.py",
+        "multilevel/number_of_clusters.py",
+        "multilevel/valleys.py",
+        "multilevel/auto_number.py",
     ),
     "k-d tree": ("kernels/tree.py", "affinity/neighbors/tree.py"),
 }
@@ -63,28 +63,28 @@ SPEED = re.compile(
 """Constants that say how fast an answer comes and not which, so that no fault is put into them."""
 
 TESTS = {
-    "certification": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
+    "bounds": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
     "kernels/stars.py": "proof_steps recorded_values semidefinite certify",
     "kernels/settle_prices.py": "proof_steps recorded_values prices certify",
     "limits.py": "limits recorded_values balance",
-    "partitioning/packing.py": "limits recorded_values balance",
+    "multilevel/packing.py": "limits recorded_values balance",
     "kernels/balance.py": "limited_kernels recorded_values balance borders",
     "kernels/exchange.py": "limited_kernels recorded_values links balance borders",
-    "partitioning/balance.py": "limited_kernels recorded_values balance borders",
+    "multilevel/balance.py": "limited_kernels recorded_values balance borders",
     "kernels/border_flow.py": "limited_kernels recorded_values borders balance",
     "kernels/minimum_cut.py": "limited_kernels recorded_values borders prices balance",
-    "partitioning/borders.py": "limited_kernels recorded_values borders balance",
+    "multilevel/borders.py": "limited_kernels recorded_values borders balance",
     "apart.py": "link_references recorded_values links certify",
-    "partitioning/links.py": "link_references recorded_values links",
-    "partitioning/colouring.py": "link_references recorded_values links",
+    "multilevel/links.py": "link_references recorded_values links",
+    "multilevel/colouring.py": "link_references recorded_values links",
     "anchors": "anchors recorded_values anchor_storage anchor_folders anchor_estimator anchor_gpu",
     "kernels/anchor": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",
-    "views": "recorded_values views",
+    "multiview": "recorded_values views",
     "kernels/view_moves.py": "recorded_values views",
-    "learned": "learned_graphs",
+    "affinity/learned": "learned_graphs",
     "kernels/simplex.py": "learned_graphs",
     "isolated.py": "isolated links",
-    "partitioning/auto_number.py": "path_references number_of_clusters",
+    "multilevel/auto_number.py": "path_references number_of_clusters",
     "kernels/tree.py": "tree_references tree neighbors",
     "affinity/neighbors/tree.py": "tree_references tree neighbors",
     "kernels/code_cache.py": "code_cache",
@@ -93,21 +93,21 @@ TESTS = {
     "kernels/sweep.py": "first_order discretizers direct theorems",
     "sparse_check.py": "malformed",
     "kernels": "refinement budgets multilevel problem",
-    "partitioning/exact.py": "exact problem",
-    "partitioning/direct_cut.py": "direct problem threads bad_input",
-    "partitioning/cut_path.py": "path_references cut_path bad_input",
-    "partitioning/path_search.py": "path_references cut_path",
-    "partitioning/cluster_merging.py": "multilevel estimator",
-    "partitioning/refinement.py": "refinement budgets problem multilevel",
-    "partitioning/population.py": "population budgets search",
-    "partitioning/spectral_start.py": "spectral_start budgets",
-    "partitioning/number_of_clusters.py": "number_references number_of_clusters",
-    "partitioning/valleys.py": "number_references number_of_clusters",
-    "partitioning": "budgets multilevel problem search",
-    "relaxation": "relaxation eigensolvers theorems lower_bound",
+    "multilevel/exact.py": "exact problem",
+    "multilevel/direct_cut.py": "direct problem threads bad_input",
+    "multilevel/cut_path.py": "path_references cut_path bad_input",
+    "multilevel/path_search.py": "path_references cut_path",
+    "multilevel/cluster_merging.py": "multilevel estimator",
+    "multilevel/refinement.py": "refinement budgets problem multilevel",
+    "multilevel/population.py": "population budgets search",
+    "multilevel/spectral_start.py": "spectral_start budgets",
+    "multilevel/number_of_clusters.py": "number_references number_of_clusters",
+    "multilevel/valleys.py": "number_references number_of_clusters",
+    "multilevel": "budgets multilevel problem search",
+    "spectral": "relaxation eigensolvers theorems lower_bound",
     "affinity/precomputed.py": "affinity_precomputed affinity",
     "affinity": "neighbors affinity predict",
-    "cuts.py": "cuts problem theorems",
+    "problem.py": "cuts problem theorems",
 }
 """The tests that belong to a file or a folder; the first entry that fits counts."""
 
@@ -277,17 +277,11 @@ def failing_test(file: str, work: Path, runs: tuple[tuple[str, str], ...] = RUNS
     return None
 
 
-def group_of(row: dict[str, Any]) -> str:
-    """Return the group of its trial that a row belongs to."""
-    groups = TRIALS[row["seed"]].items()
-    return next(name for name, prefixes in groups if row["file"].startswith(prefixes))
-
-
 def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
     """Return how many faults were tried and noticed, by seed and group."""
     counted: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
-        for place in (group_of(row), "all"):
+        for place in (row["group"], "all"):
             counts = counted.setdefault(str(row["seed"]), {}).setdefault(
                 place,
                 {"tried": 0, "without_effect": 0, "gone": 0, "noticed_at_first": 0, "noticed": 0},
@@ -305,7 +299,7 @@ def table(counted: dict[str, dict[str, dict[str, int]]]) -> str:
     lines = ["| seed | faults in | sampled | change no result | noticed at first | noticed now |"]
     lines.append("|--:|---|--:|--:|--:|--:|")
     for seed, groups in counted.items():
-        for place in (*TRIALS[int(seed)], "all"):
+        for place in (*(name for name in groups if name != "all"), "all"):
             counts = groups[place]
             effective = counts["tried"] - counts["without_effect"]
             still = effective - counts["gone"]
@@ -347,7 +341,8 @@ def run(quick: bool = False) -> dict[str, Any]:
         for fault in sampled(seed, count):
             about, _ = described(fault)
             if (about["file"], about["line"], about["after"]) not in places:
-                tasks.append(({**about, "seed": seed}, fault))
+                group = next(g for g, begin in TRIALS[seed].items() if fault[0].startswith(begin))
+                tasks.append(({**about, "seed": seed, "group": group}, fault))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         parts = "src", "tests", "reproduction", "benchmarks", "docs", "conftest.py"

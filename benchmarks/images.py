@@ -1,7 +1,7 @@
 """How good the segments of images are, and the cuts, beside scikit-image and scikit-learn.
 
-The constants of :mod:`leastcut.images` were chosen on the images of ``TUNED``; those of
-``HELD_OUT`` were looked at when they stood. All come with scikit-image and scikit-learn.
+The constants of :mod:`leastcut.integrations.images` were chosen on the images of ``TUNED``; those
+of ``HELD_OUT`` were looked at when they stood. All come with scikit-image and scikit-learn.
 
 ``pixels``: the graph of all pixels and its cut. ``on_contour`` is the share of the border pixels
 of the segments that have a strong contour of the image (the top 15% of Sobel's gradient, which the

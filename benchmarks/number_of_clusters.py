@@ -31,10 +31,10 @@ from sklearn.preprocessing import scale
 import leastcut
 from benchmarks._graphs import PAPER_CLUSTERS
 from benchmarks._sets_of_known_number import Case, cases
-from leastcut.cuts import as_problem
-from leastcut.partitioning.auto_number import ROUGH
-from leastcut.partitioning.number_of_clusters import Choice, choose_number, pairs_needed
-from leastcut.relaxation.relax import relax_problem
+from leastcut.multilevel.auto_number import ROUGH
+from leastcut.multilevel.number_of_clusters import Choice, choose_number, pairs_needed
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 from reproduction import datasets
 
 MOST = 20

@@ -27,7 +27,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     cells = scanpy.datasets.pbmc68k_reduced()
     graph, types = cells.obsp["connectivities"], cells.obs["bulk_labels"]
-    leastcut.scanpy.cut(cells, 3)  # compiles
+    leastcut.integrations.scanpy.cut(cells, 3)  # compiles
     scanpy.tl.leiden(cells, flavor="igraph", directed=False)  # loads
     rows = []
     for resolution in RESOLUTIONS[:2] if quick else RESOLUTIONS:
@@ -36,7 +36,7 @@ def run(quick: bool = False) -> dict[str, Any]:
         leiden_s = time.process_time() - begin
         leiden = cells.obs["leiden"]
         begin = time.process_time()
-        leastcut.scanpy.cut(cells, leiden.nunique())
+        leastcut.integrations.scanpy.cut(cells, leiden.nunique())
         own_s = time.process_time() - begin
         rows.append(
             {

@@ -15,12 +15,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.real_graphs import graphs
-from leastcut.cuts import Problem, as_problem
-from leastcut.partitioning.coarsening import COARSENING_RULES
-from leastcut.partitioning.levels import Coarsening, smallest_level
-from leastcut.partitioning.passes import descend, refined, spectral
-from leastcut.partitioning.spectral_start import spectral_labels
-from leastcut.relaxation.relax import relax_problem
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.levels import Coarsening, smallest_level
+from leastcut.multilevel.passes import descend, refined, spectral
+from leastcut.multilevel.spectral_start import spectral_labels
+from leastcut.problem import Problem, as_problem
+from leastcut.spectral.relax import relax_problem
 
 
 def run(quick: bool = False) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from leastcut.page_design.figures import STYLE
-from leastcut.page_design.palette import BLUE, ORANGE, SOFT
+from leastcut.report.design.figures import STYLE
+from leastcut.report.design.palette import BLUE, ORANGE, SOFT
 
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "certify.json"

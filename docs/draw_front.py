@@ -16,8 +16,8 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits
 
 import leastcut
-from leastcut.page_design.figures import STYLE
-from leastcut.page_design.palette import BLUE, INK, ORANGE, SOFT
+from leastcut.report.design.figures import STYLE
+from leastcut.report.design.palette import BLUE, INK, ORANGE, SOFT
 
 DOCS = Path(__file__).parent
 RESULT = DOCS.parent / "benchmarks" / "results" / "certify.json"

@@ -240,8 +240,8 @@ def draw(result: dict[str, Any]) -> None:
     """Draw seconds against points, both on logarithmic scales."""
     import matplotlib.pyplot as plt
 
-    from leastcut.page_design.figures import STYLE
-    from leastcut.page_design.palette import BLUE, ORANGE, TEAL
+    from leastcut.report.design.figures import STYLE
+    from leastcut.report.design.palette import BLUE, ORANGE, TEAL
 
     lines = {
         "two bananas": (BLUE, "o-"),

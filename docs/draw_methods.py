@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 
-from leastcut.page_design.figures import STYLE
-from leastcut.page_design.palette import BLUE, INK
+from leastcut.report.design.figures import STYLE
+from leastcut.report.design.palette import BLUE, INK
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS / "results"

@@ -13,11 +13,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import leastcut
-from leastcut.cuts import Problem, as_problem
-from leastcut.page_design.figures import STYLE
-from leastcut.page_design.palette import BLUE, INK, ORANGE, SOFT, TEAL
-from leastcut.partitioning.levels import agglomerate, build
-from leastcut.partitioning.refinement import refine_problem
+from leastcut.multilevel.levels import agglomerate, build
+from leastcut.multilevel.refinement import refine_problem
+from leastcut.problem import Problem, as_problem
+from leastcut.report.design.figures import STYLE
+from leastcut.report.design.palette import BLUE, INK, ORANGE, SOFT, TEAL
 
 DOCS = Path(__file__).parent
 N_POINTS, N_CLUSTERS, SMALLEST, SEED = 260, 3, 24, 44

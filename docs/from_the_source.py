@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import leastcut
-from leastcut.discretization import OPTIONS
-from leastcut.partitioning.coarsening import COARSENING_RULES
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.spectral.discretizers import OPTIONS
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "docs" / "extending.md", ROOT / "docs" / "names.md")

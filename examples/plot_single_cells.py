@@ -12,7 +12,7 @@ import warnings
 import matplotlib.pyplot as plt
 import scanpy as sc
 
-import leastcut.scanpy
+import leastcut
 
 warnings.simplefilter("ignore", FutureWarning)  # scanpy's own
 cells = sc.datasets.pbmc68k_reduced()

@@ -54,11 +54,11 @@ def test_only_public_names_of_the_library_are_used(path):
 def test_the_rule_finds_what_it_forbids(tmp_path):
     path = tmp_path / "bad.py"
     for line in (
-        "from leastcut.cuts import indicator",
-        "import leastcut.cuts",
+        "from leastcut.problem import indicator",
+        "import leastcut.problem",
         "from leastcut import cuts",
-        "import leastcut; leastcut.cuts.indicator",
-        "import importlib; importlib.import_module('leastcut.cuts')",
+        "import leastcut; leastcut.problem.indicator",
+        "import importlib; importlib.import_module('leastcut.problem')",
     ):
         path.write_text(line)
         with pytest.raises(AssertionError, match="bad"):

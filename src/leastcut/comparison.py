@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.cuts import CutLike, as_cut, as_problem
-from leastcut.discretization import DISCRETIZERS
-from leastcut.discretization.discretize import discretize
 from leastcut.graph import Graph
-from leastcut.partitioning.direct_cut import direct_cut
-from leastcut.partitioning.efforts import EFFORTS
-from leastcut.partitioning.partition import partition
-from leastcut.relaxation.relax import relax
+from leastcut.multilevel.direct_cut import direct_cut
+from leastcut.multilevel.efforts import EFFORTS
+from leastcut.multilevel.partition import partition
+from leastcut.problem import CutLike, as_cut, as_problem
 from leastcut.results import Discretization, Partition
 from leastcut.short_reprs import Words, one_line
+from leastcut.spectral.discretizers import DISCRETIZERS
+from leastcut.spectral.discretizers.discretize import discretize
+from leastcut.spectral.relax import relax
 from leastcut.validation import RandomState, as_generator, check_choice, check_n_clusters
 
 WITHOUT_EIGENVECTORS = ("direct_cut", "partition")

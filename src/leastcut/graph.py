@@ -151,7 +151,7 @@ def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     ----------
     graph : Graph, sparse matrix or array, array-like of shape (n, n), or graph of a library
         Symmetric, finite, non-negative affinities; self-loops allowed. The libraries are those of
-        :mod:`leastcut.graph_inputs`.
+        :mod:`leastcut.integrations.graphs`.
     symmetrize : {"mean", "max"} or None, default=None
         What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
         it is an error.
@@ -179,7 +179,7 @@ def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
         )
     names, is_directed = None, False
     if not (isinstance(graph, np.ndarray) or sp.issparse(graph)):
-        from leastcut.graph_inputs import as_matrix, is_foreign  # which few calls need
+        from leastcut.integrations.graphs import as_matrix, is_foreign  # which few calls need
 
         if is_foreign(graph):
             graph, names, is_directed = as_matrix(graph)

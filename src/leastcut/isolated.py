@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.cuts import Problem
+from leastcut.problem import Problem
 
 SLIGHT = 2.0**-30
 """What a node that weighs nothing counts for beside the lightest of the others: too little to be

@@ -174,7 +174,7 @@ class Relaxation:
         )
 
     def _repr_html_(self) -> str:
-        from leastcut.notebook import relaxation_html  # which only notebooks need
+        from leastcut.report.notebook import relaxation_html  # which only notebooks need
 
         return relaxation_html(self)
 
@@ -340,7 +340,7 @@ class Partition:
         )
 
     def _repr_html_(self) -> str:
-        from leastcut.notebook import partition_html  # which only notebooks need
+        from leastcut.report.notebook import partition_html  # which only notebooks need
 
         return partition_html(self)
 
@@ -387,7 +387,7 @@ class Columns(dict[str, np.ndarray]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from leastcut.notebook import columns_html  # which only notebooks need
+        from leastcut.report.notebook import columns_html  # which only notebooks need
 
         return columns_html(self)
 

@@ -6,9 +6,9 @@ import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
 from fuzz.outcome import at_most, only_if, require, shown
-from leastcut.certification.prices import PriceBound
-from leastcut.certification.semidefinite import SemidefiniteBound
-from leastcut.cuts import as_problem
+from leastcut.bounds.prices import PriceBound
+from leastcut.bounds.semidefinite import SemidefiniteBound
+from leastcut.problem import as_problem
 
 MOST_CERTIFIED = 300
 """Nodes up to which a certificate is tried: a round takes longer than a law may, beyond."""

@@ -18,9 +18,9 @@ from sklearn.base import clone
 import leastcut
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.crew import Threads, added
-from leastcut.dask import SpectralClustering
-from leastcut.dask.crew import DaskCrew
-from leastcut.dask.scheduling import Scheduler
+from leastcut.integrations.dask import SpectralClustering
+from leastcut.integrations.dask.crew import DaskCrew
+from leastcut.integrations.dask.scheduling import Scheduler
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -243,7 +243,7 @@ class KilledBefore(DaskCrew):
 
 
 def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_machine, monkeypatch):
-    monkeypatch.setattr("leastcut.dask.building.DaskCrew", KilledBefore)
+    monkeypatch.setattr("leastcut.integrations.dask.building.DaskCrew", KilledBefore)
     before = set(client.run(os.getpid).values())
     check_same(SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points)), one_machine)
     client.wait_for_workers(2, timeout=60)
@@ -252,7 +252,7 @@ def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_mach
 
 @pytest.mark.slow
 def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
-    monkeypatch.setattr("leastcut.dask.building.DaskCrew", KilledBefore)
+    monkeypatch.setattr("leastcut.integrations.dask.building.DaskCrew", KilledBefore)
     with two_workers_without_nannies() as client:
         model = SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points))
         assert len(client.scheduler_info()["workers"]) == 1
@@ -418,7 +418,7 @@ def test_the_estimator_documents_itself():
     from numpydoc.validate import validate  # which workers need not wait for
 
     for name in ("", ".fit", ".predict"):
-        found = validate(f"leastcut.dask.SpectralClustering{name}")["errors"]
+        found = validate(f"leastcut.integrations.dask.SpectralClustering{name}")["errors"]
         assert not {"GL08", "SS01", "SS06", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01"} & {
             code for code, _ in found
         }

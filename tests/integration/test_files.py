@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
-from leastcut.files import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
-from leastcut.files.label_files import read_labels
-from leastcut.files.loaded import Wanted
-from leastcut.files.reading import read
+from leastcut.io import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
+from leastcut.io.label_files import read_labels
+from leastcut.io.loaded import Wanted
+from leastcut.io.reading import read
 
 IRIS = load_iris()
 IRIS_NAMES = ("sepal_length", "sepal_width", "petal_length", "petal_width")

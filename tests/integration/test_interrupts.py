@@ -120,7 +120,7 @@ def test_an_interrupted_search_returns_what_it_has(on_interrupt):
         import signal, threading
         import numpy as np
         import leastcut
-        from leastcut.partitioning import first_stage, search
+        from leastcut.multilevel import first_stage, search
 
         search.LONG_EDGES = first_stage.HUGE_NODES = 100
         first_stage.SEARCHED_NODES = 80

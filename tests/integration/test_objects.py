@@ -19,10 +19,10 @@ from imports import PUBLIC
 from sklearn.datasets import make_blobs
 
 import leastcut
-from leastcut import notebook
-from leastcut.cuts import as_problem
 from leastcut.graph import as_graph
-from leastcut.notebook import gap_in_words
+from leastcut.problem import as_problem
+from leastcut.report import notebook
+from leastcut.report.notebook import gap_in_words
 from leastcut.results import Columns
 from leastcut.short_reprs import LONGEST, one_line, shown
 
@@ -269,7 +269,7 @@ def test_a_star_takes_the_place_of_nothing():
     left_out = PUBLIC - set(leastcut.__all__)
     assert left_out <= taken | {"scanpy", "dask"}
     assert "operator" in left_out
-    assert leastcut.operator.__module__ == "leastcut.cuts"
+    assert leastcut.operator.__module__ == "leastcut.problem"
     # Nor does a module take the place of an installed package.
     modules = {name for name in leastcut.__all__ if inspect.ismodule(getattr(leastcut, name))}
     assert not [name for name in modules if find_spec(name) is not None]
@@ -287,6 +287,8 @@ def test_a_star_leaves_the_standard_library_alone():
 
 
 def test_pages_are_made_by_a_module_that_nothing_else_loads():
-    code = "import sys, leastcut; leastcut.Partition; print('leastcut.notebook' in sys.modules)"
+    code = (
+        "import sys, leastcut; leastcut.Partition; print('leastcut.report.notebook' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

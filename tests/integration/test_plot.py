@@ -20,12 +20,12 @@ from sklearn.datasets import make_blobs
 
 import leastcut
 from leastcut import plot
-from leastcut.page_design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
 from leastcut.plot.canvas import cluster_looks
 from leastcut.plot.clusters import clusters_of
 from leastcut.plot.embedded_nodes import corner_order, corner_points
 from leastcut.plot.graph_layout import layout
 from leastcut.plot.ordered_affinities import MOST_CELLS, mean_cells
+from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import style  # noqa: E402

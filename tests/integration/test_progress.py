@@ -20,10 +20,10 @@ from sklearn.datasets import make_blobs
 
 import leastcut
 from leastcut import progress
-from leastcut.certification.certify import certify_problem
-from leastcut.cuts import as_problem
+from leastcut.bounds.certify import certify_problem
 from leastcut.kernels import compile_time
-from leastcut.partitioning.path_search import PathProgress
+from leastcut.multilevel.path_search import PathProgress
+from leastcut.problem import as_problem
 
 S = points_graph(500)
 X, _ = make_blobs(60, centers=3, cluster_std=2.0, random_state=1)
@@ -108,7 +108,7 @@ def test_a_search_with_pairs_can_be_stopped_before_they_count():
 
 
 def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
-    from leastcut.partitioning import first_stage, search
+    from leastcut.multilevel import first_stage, search
 
     monkeypatch.setattr(search, "LONG_EDGES", 100)
     monkeypatch.setattr(first_stage, "HUGE_NODES", 100)

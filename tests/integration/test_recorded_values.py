@@ -20,13 +20,13 @@ from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
 from leastcut.apart import Apart
-from leastcut.certification.semidefinite import SemidefiniteBound
-from leastcut.cuts import as_problem
-from leastcut.partitioning.balance import within_limits
-from leastcut.partitioning.borders import straighten
-from leastcut.partitioning.colouring import colour
-from leastcut.partitioning.packing import limits_of
-from leastcut.partitioning.refinement import State
+from leastcut.bounds.semidefinite import SemidefiniteBound
+from leastcut.multilevel.balance import within_limits
+from leastcut.multilevel.borders import straighten
+from leastcut.multilevel.colouring import colour
+from leastcut.multilevel.packing import limits_of
+from leastcut.multilevel.refinement import State
+from leastcut.problem import as_problem
 
 RECORD = Path(__file__).with_name("recorded_values.json")
 

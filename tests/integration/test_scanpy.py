@@ -22,7 +22,7 @@ def cells():
 
 
 def test_clusters_and_what_is_known_of_them_are_written(cells):
-    assert leastcut.scanpy.cut(cells, 8, lower_bound=True) is None
+    assert leastcut.integrations.scanpy.cut(cells, 8, lower_bound=True) is None
     labels, known = cells.obs["leastcut"], cells.uns["leastcut"]
     assert labels.dtype == "category"
     assert list(labels.cat.categories) == [str(k) for k in range(8)]
@@ -43,7 +43,7 @@ def test_clusters_and_what_is_known_of_them_are_written(cells):
 
 
 def test_scanpy_goes_on_from_there_and_files_hold_it(cells, tmp_path):
-    leastcut.scanpy.cut(cells, effort="fast", key_added="cuts", random_state=None)
+    leastcut.integrations.scanpy.cut(cells, effort="fast", key_added="cuts", random_state=None)
     sc.tl.rank_genes_groups(cells, "cuts", method="t-test")
     cells.write_h5ad(tmp_path / "cells.h5ad")
     again = sc.read_h5ad(tmp_path / "cells.h5ad")
@@ -54,7 +54,7 @@ def test_scanpy_goes_on_from_there_and_files_hold_it(cells, tmp_path):
 
 def test_a_copy_leaves_the_original_alone(cells):
     before = cells.copy()
-    other = leastcut.scanpy.cut(cells, 3, effort="fast", copy=True)
+    other = leastcut.integrations.scanpy.cut(cells, 3, effort="fast", copy=True)
     assert "leastcut" in other.obs
     assert "leastcut" not in cells.obs
     assert "leastcut" not in cells.uns
@@ -66,9 +66,9 @@ def test_graphs_by_other_names(cells):
     own = cells.obsp["seven_connectivities"]
     for graph in (own, cells.obsp["connectivities"]):  # what scanpy makes is symmetric
         assert abs(graph - graph.T).max() <= 1e-8 * graph.max()
-    leastcut.scanpy.cut(cells, 4, effort="fast", neighbors_key="seven")
+    leastcut.integrations.scanpy.cut(cells, 4, effort="fast", neighbors_key="seven")
     by_key = cells.uns["leastcut"]["cut_value"]
-    leastcut.scanpy.cut(cells, 4, effort="fast", obsp="seven_connectivities")
+    leastcut.integrations.scanpy.cut(cells, 4, effort="fast", obsp="seven_connectivities")
     assert cells.uns["leastcut"]["cut_value"] == by_key
     assert by_key == pytest.approx(leastcut.cut_value(own, cells.obs["leastcut"]))
 
@@ -77,7 +77,7 @@ def test_cells_without_neighbours_join_a_cluster(cells):
     graph = cells.obsp["connectivities"].tolil()
     graph[5], graph[:, 5] = 0, 0
     cells.obsp["torn"] = graph.tocsr()
-    leastcut.scanpy.cut(cells, 3, effort="fast", obsp="torn")
+    leastcut.integrations.scanpy.cut(cells, 3, effort="fast", obsp="torn")
     assert cells.obs["leastcut"].notna().all()
 
 
@@ -95,13 +95,13 @@ def test_cells_without_neighbours_join_a_cluster(cells):
 )
 def test_bad_requests_change_nothing(cells, settings, error, words):
     with pytest.raises(error, match=words):
-        leastcut.scanpy.cut(cells, **settings)
+        leastcut.integrations.scanpy.cut(cells, **settings)
     assert "leastcut" not in cells.obs
     assert "leastcut" not in cells.uns
 
 
 def test_what_is_missing_is_said():
     with pytest.raises(KeyError, match=r"scanpy\.pp\.neighbors\(adata\) first"):
-        leastcut.scanpy.cut(anndata.AnnData(np.eye(5)))
+        leastcut.integrations.scanpy.cut(anndata.AnnData(np.eye(5)))
     with pytest.raises(TypeError, match=r"not an AnnData; for a graph call leastcut\.partition"):
-        leastcut.scanpy.cut(np.eye(5))
+        leastcut.integrations.scanpy.cut(np.eye(5))

@@ -22,7 +22,7 @@ from sklearn.neighbors import kneighbors_graph
 
 import leastcut
 from leastcut.graph import Graph, as_graph
-from leastcut.graph_inputs import as_matrix, is_foreign
+from leastcut.integrations.graphs import as_matrix, is_foreign
 
 nx = pytest.importorskip("networkx")
 igraph = pytest.importorskip("igraph")

@@ -28,7 +28,7 @@ from leastcut.anchors.points import InMemory
 from leastcut.anchors.search import STARTS, starts_of
 from leastcut.anchors.table import Table, table_of_crew
 from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
-from leastcut.partitioning.efforts import EFFORTS
+from leastcut.multilevel.efforts import EFFORTS
 
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
 

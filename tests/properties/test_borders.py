@@ -11,13 +11,13 @@ from conftest import graphs, points_graph
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from leastcut.cuts import Problem, as_problem
 from leastcut.kernels.border_flow import gather_strip, strip_graph
-from leastcut.partitioning.borders import straighten
-from leastcut.partitioning.halving import halved
-from leastcut.partitioning.levels import Coarsening
-from leastcut.partitioning.packing import limits_of
-from leastcut.partitioning.refinement import State
+from leastcut.multilevel.borders import straighten
+from leastcut.multilevel.halving import halved
+from leastcut.multilevel.levels import Coarsening
+from leastcut.multilevel.packing import limits_of
+from leastcut.multilevel.refinement import State
+from leastcut.problem import Problem, as_problem
 
 CUT_NAMES = ("ratio", "normalized", "edges")
 

@@ -14,10 +14,10 @@ from sklearn.datasets import load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
 import leastcut
-from leastcut.discretization.alternation import Sweeper, nearest_orthogonal, random_labels
-from leastcut.discretization.empty_clusters import fill_empty_clusters
-from leastcut.discretization.selection import best_of
 from leastcut.kernels.sweep import cluster_sums, sweep
+from leastcut.spectral.discretizers.alternation import Sweeper, nearest_orthogonal, random_labels
+from leastcut.spectral.discretizers.empty_clusters import fill_empty_clusters
+from leastcut.spectral.discretizers.selection import best_of
 
 METHODS = list(leastcut.DISCRETIZERS)
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
-from leastcut.cuts import as_problem
 from leastcut.kernels.branch_and_bound import branch, lower_bound
-from leastcut.partitioning import exact
+from leastcut.multilevel import exact
+from leastcut.problem import as_problem
 
 PAPER_EXAMPLE = np.array(
     [[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], [0.8, 0.2, 0.5, 0]]

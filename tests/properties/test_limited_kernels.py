@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_limits import interpret
 
-from leastcut.cuts import Problem
 from leastcut.graph import Graph
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import border_flow, minimum_cut
 from leastcut.limits import Limits
-from leastcut.partitioning import balance, borders
-from leastcut.partitioning.refinement import State
+from leastcut.multilevel import balance, borders
+from leastcut.multilevel.refinement import State
+from leastcut.problem import Problem
 
 EPSILON = 2.0**-52
 QUICK = settings(

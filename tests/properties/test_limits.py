@@ -13,15 +13,15 @@ from sklearn.datasets import load_digits, load_iris
 from test_refinement import CUTS, some_cut
 
 import leastcut
-from leastcut.cuts import Problem, as_problem
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import bisect, climb, exchange, moves
 from leastcut.limits import Limits, unit_exponent
-from leastcut.partitioning import balance, bisection, packing, refinement
-from leastcut.partitioning.coarsening import COARSENING_RULES
-from leastcut.partitioning.levels import Coarsening, build, coarse_labels
-from leastcut.partitioning.passes import cycle, fresh, recombine
-from leastcut.partitioning.refinement import State
+from leastcut.multilevel import balance, bisection, packing, refinement
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.levels import Coarsening, build, coarse_labels
+from leastcut.multilevel.passes import cycle, fresh, recombine
+from leastcut.multilevel.refinement import State
+from leastcut.problem import Problem, as_problem
 
 BALANCES = [(None, 0.0), (None, 0.05), (None, 0.3), (0.2, 0.2), (0.5, 1.0)]
 

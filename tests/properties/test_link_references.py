@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastcut.apart import Apart
-from leastcut.cuts import as_problem
-from leastcut.partitioning import colouring
-from leastcut.partitioning.colouring import _components, _peeled, _search, colour
-from leastcut.partitioning.links import (
+from leastcut.multilevel import colouring
+from leastcut.multilevel.colouring import _components, _peeled, _search, colour
+from leastcut.multilevel.links import (
     MOST_NAMED,
     Contraction,
     Links,
@@ -24,6 +23,7 @@ from leastcut.partitioning.links import (
     sides,
     with_apart,
 )
+from leastcut.problem import as_problem
 from leastcut.results import Partition
 
 NO_PAIRS = np.empty((0, 2), dtype=np.int64)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
-from leastcut.cuts import as_problem
 from leastcut.kernels import coarsen as kernels
-from leastcut.partitioning import levels, passes
-from leastcut.partitioning.cluster_merging import merge_clusters
-from leastcut.partitioning.coarsening import COARSENING_RULES, MOST_SHARES
-from leastcut.partitioning.refinement import State
+from leastcut.multilevel import levels, passes
+from leastcut.multilevel.cluster_merging import merge_clusters
+from leastcut.multilevel.coarsening import COARSENING_RULES, MOST_SHARES
+from leastcut.multilevel.refinement import State
+from leastcut.problem import as_problem
 
 
 def star_graph(n_leaves=3000, n_hubs=3):
@@ -136,7 +136,7 @@ def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     grown = levels.agglomerate(problem, 2)
     by_label = COARSENING_RULES["label_propagation"]
     _, propagated = levels_of(S, "normalized", smallest=5, rule=by_label)
-    rules = [import_module(f"leastcut.partitioning.coarsening.{name}") for name in COARSENING_RULES]
+    rules = [import_module(f"leastcut.multilevel.coarsening.{name}") for name in COARSENING_RULES]
     for name in ("gather", "gather_leaves", "gather_listed", "propagate", "number_groups",
                  "list_members", "contract"):  # fmt: skip
         for home in (levels, *rules):

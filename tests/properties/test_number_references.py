@@ -14,9 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_number_of_clusters import grid, of_points, planted
 
-from leastcut.cuts import as_problem
-from leastcut.partitioning import number_of_clusters as module
-from leastcut.partitioning.number_of_clusters import (
+from leastcut.multilevel import number_of_clusters as module
+from leastcut.multilevel.number_of_clusters import (
     _leak,
     _neighbors,
     _reason,
@@ -27,14 +26,15 @@ from leastcut.partitioning.number_of_clusters import (
     choose_number,
     pairs_needed,
 )
-from leastcut.partitioning.valleys import (
+from leastcut.multilevel.valleys import (
     _depths,
     _inner_cut,
     _surprise,
     has_depth,
     valley_evidence,
 )
-from leastcut.relaxation.relax import relax_problem
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 from leastcut.validation import as_generator
 
 CUTS = ["normalized", "ratio"]

@@ -17,9 +17,8 @@ from test_number_of_clusters import planted
 
 import leastcut
 from leastcut import EFFORTS, SpectralClustering
-from leastcut.cuts import as_problem
-from leastcut.partitioning.auto_number import auto_number
-from leastcut.partitioning.cut_path import (
+from leastcut.multilevel.auto_number import auto_number
+from leastcut.multilevel.cut_path import (
     _seed,
     check_numbers,
     choice_of,
@@ -27,10 +26,11 @@ from leastcut.partitioning.cut_path import (
     pairs_of_path,
     said,
 )
-from leastcut.partitioning.number_of_clusters import Choice, choose_number
-from leastcut.partitioning.path_search import _intersections, _Path, merged, path_partitions
-from leastcut.partitioning.refinement import refine_problem
-from leastcut.relaxation.relax import relax_problem
+from leastcut.multilevel.number_of_clusters import Choice, choose_number
+from leastcut.multilevel.path_search import _intersections, _Path, merged, path_partitions
+from leastcut.multilevel.refinement import refine_problem
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 
 CUTS = ["normalized", "ratio"]
 ROUNDS = {"fast": 1, "auto": 1, "balanced": 8}

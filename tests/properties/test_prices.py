@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
 import leastcut
-from leastcut.certification.prices import MARGIN, PriceBound, _scratch, _with_reverse
-from leastcut.cuts import as_problem
+from leastcut.bounds.prices import MARGIN, PriceBound, _scratch, _with_reverse
 from leastcut.kernels import cheapest_cluster
 from leastcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
 from leastcut.kernels.minimum_cut import minimum_cut
+from leastcut.problem import as_problem
 
 
 def drawn(seed: int, n: int) -> tuple[np.ndarray, np.random.Generator]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from wide_spans import Rational, wide_problems
 
 import leastcut
-from leastcut.cuts import CUTS, Cut, as_cut, as_problem, indicator
 from leastcut.graph import as_graph
-from leastcut.partitioning.levels import build
+from leastcut.multilevel.levels import build
+from leastcut.problem import CUTS, Cut, as_cut, as_problem, indicator
 from leastcut.validation import number_by_appearance
 
 SEEDS = st.integers(0, 999)

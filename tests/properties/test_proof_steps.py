@@ -12,20 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastcut.apart import Apart
-from leastcut.certification import proven_floor as floors
-from leastcut.certification.cases import Cases
-from leastcut.certification.decisions import Decisions
-from leastcut.certification.enumeration import Enumeration, best_of_all
-from leastcut.certification.fixing import pairs_apart, pairs_together
-from leastcut.certification.grouped_space import GroupedSpace
-from leastcut.certification.multipliers import Multipliers, no_multipliers
-from leastcut.certification.prices import PriceBound
-from leastcut.certification.rounding import Best
-from leastcut.certification.semidefinite import SemidefiniteBound
-from leastcut.certification.splitting import halved_groups
-from leastcut.cuts import as_problem
+from leastcut.bounds import proven_floor as floors
+from leastcut.bounds.cases import Cases
+from leastcut.bounds.decisions import Decisions
+from leastcut.bounds.enumeration import Enumeration, best_of_all
+from leastcut.bounds.fixing import pairs_apart, pairs_together
+from leastcut.bounds.grouped_space import GroupedSpace
+from leastcut.bounds.multipliers import Multipliers, no_multipliers
+from leastcut.bounds.prices import PriceBound
+from leastcut.bounds.rounding import Best
+from leastcut.bounds.semidefinite import SemidefiniteBound
+from leastcut.bounds.splitting import halved_groups
 from leastcut.kernels import stars
 from leastcut.kernels.settle_prices import settle_prices
+from leastcut.problem import as_problem
 
 SEEDS = st.integers(0, 10**6)
 

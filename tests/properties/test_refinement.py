@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
-from leastcut.cuts import as_problem
 from leastcut.kernels import climb as climbing
 from leastcut.kernels import moves
-from leastcut.partitioning.refinement import State
+from leastcut.multilevel.refinement import State
+from leastcut.problem import as_problem
 
 CUTS = st.sampled_from(["ratio", "normalized", "weights"])
 
@@ -149,7 +149,7 @@ def test_kernels_compiled_and_interpreted_agree(data):
                 if hasattr(module, name):
                     patch.setattr(module, name, getattr(module, name).py_func)
         for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
-            patch.setattr(f"leastcut.partitioning.refinement.{name}", getattr(home, name).py_func)
+            patch.setattr(f"leastcut.multilevel.refinement.{name}", getattr(home, name).py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.settle()
         interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from structured_graphs import CUT_NAMES, check_smallest, cloud_graph, islands, true_eigenvalues
 
 import leastcut
-from leastcut.cuts import Problem, as_problem
 from leastcut.graph import as_graph
-from leastcut.relaxation.relax import relax_problem
+from leastcut.problem import Problem, as_problem
+from leastcut.spectral.relax import relax_problem
 
 
 @given(graphs(min_nodes=3), st.sampled_from(CUT_NAMES), st.data())

@@ -14,15 +14,15 @@ from sklearn.datasets import make_blobs
 from wide_spans import Rational, wide_problems
 
 import leastcut
-from leastcut.certification import semidefinite
-from leastcut.certification.dense_space import nearest_spectral
-from leastcut.certification.fixing import pairs_apart, pairs_together
-from leastcut.certification.grouped_space import GroupedSpace
-from leastcut.certification.multipliers import Multipliers
-from leastcut.certification.proven_floor import proven_floor
-from leastcut.certification.semidefinite import SemidefiniteBound
-from leastcut.cuts import as_problem
+from leastcut.bounds import semidefinite
+from leastcut.bounds.dense_space import nearest_spectral
+from leastcut.bounds.fixing import pairs_apart, pairs_together
+from leastcut.bounds.grouped_space import GroupedSpace
+from leastcut.bounds.multipliers import Multipliers
+from leastcut.bounds.proven_floor import proven_floor
+from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.kernels import stars
+from leastcut.problem import as_problem
 
 ROUNDS = 6
 

@@ -20,9 +20,9 @@ import leastcut
 from leastcut import SpectralClustering, anchor_graph
 from leastcut.anchors.graph import AnchorGraph
 from leastcut.anchors.table import Table
-from leastcut.estimator import fitted_anchors
-from leastcut.estimator.anchored import _numbered
-from leastcut.estimator.parameters import ANCHOR_PARAMETERS
+from leastcut.estimators import fitted_anchors
+from leastcut.estimators.anchored import _numbered
+from leastcut.estimators.parameters import ANCHOR_PARAMETERS
 from leastcut.validation import number_by_appearance
 
 X = load_digits().data[:600]
@@ -110,7 +110,7 @@ def test_precision_is_that_of_the_samples(dtype):
 def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypatch):
     labels = np.concatenate([np.full(90, 2), [0], np.full(9, 1)]).astype(np.int32)
     for count in (1, 95, 1000):
-        monkeypatch.setattr("leastcut.estimator.anchored.APPEARING", count)
+        monkeypatch.setattr("leastcut.estimators.anchored.APPEARING", count)
         found = _numbered(labels, 3)
         assert found.dtype == np.int32
         assert np.array_equal(found, number_by_appearance(labels))
@@ -208,7 +208,7 @@ def test_samples_are_the_same_wherever_they_lie(tmp_path, model):
     predicted = model.predict(X)
     for data in forms(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("leastcut.estimator.spectral_clustering.validate_data", refused)
+            patch.setattr("leastcut.estimators.spectral_clustering.validate_data", refused)
             found = fitted(data)
             assert np.array_equal(found.labels_, model.labels_)
             assert found.n_features_in_ == 64
@@ -361,7 +361,7 @@ def test_what_cannot_be_had_is_refused_before_any_work(options, given, words, mo
         raise AssertionError("there was work done")
 
     if "max_memory" not in options:  # which the graph itself knows to read
-        monkeypatch.setattr("leastcut.estimator.anchored.anchor_graph", built)
+        monkeypatch.setattr("leastcut.estimators.anchored.anchor_graph", built)
     wanted = {"n_clusters": 5, "affinity": "anchors", **options}
     with pytest.raises(ValueError, match=words):
         SpectralClustering(**wanted).fit(X, **given)

@@ -17,8 +17,8 @@ from test_links import all_partitions, some_pairs
 from test_refinement import CUTS, some_cut
 
 import leastcut
-from leastcut.cuts import as_problem
-from leastcut.partitioning import search
+from leastcut.multilevel import search
+from leastcut.problem import as_problem
 
 EFFORTS = ("fast", "auto", "balanced")
 FAST = {"effort": "fast", "random_state": 0}

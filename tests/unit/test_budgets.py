@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
-from leastcut.cuts import as_problem
-from leastcut.partitioning import (
+from leastcut.multilevel import (
     first_stage,
     later_stages,
     levels,
@@ -28,13 +27,14 @@ from leastcut.partitioning import (
     search,
     spectral_start,
 )
-from leastcut.partitioning.coarsening.heavy_edges import heavy_edges
-from leastcut.partitioning.coarsening.label_propagation import label_propagation
-from leastcut.partitioning.efforts import EFFORTS
-from leastcut.partitioning.levels import Coarsening
-from leastcut.partitioning.refinement import State
-from leastcut.partitioning.spectral_start import eigenproblem_work
-from leastcut.relaxation.relax import relax_problem
+from leastcut.multilevel.coarsening.heavy_edges import heavy_edges
+from leastcut.multilevel.coarsening.label_propagation import label_propagation
+from leastcut.multilevel.efforts import EFFORTS
+from leastcut.multilevel.levels import Coarsening
+from leastcut.multilevel.refinement import State
+from leastcut.multilevel.spectral_start import eigenproblem_work
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 
 # -- the efforts
 

@@ -16,11 +16,11 @@ from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
 from leastcut.apart import Apart
-from leastcut.certification import enumeration, root_bounds
-from leastcut.certification.decisions import Decisions
-from leastcut.certification.proof import Proof
-from leastcut.certification.rounding import Best
-from leastcut.cuts import Problem, as_problem
+from leastcut.bounds import enumeration, root_bounds
+from leastcut.bounds.decisions import Decisions
+from leastcut.bounds.proof import Proof
+from leastcut.bounds.rounding import Best
+from leastcut.problem import Problem, as_problem
 
 CLOSE = 1 + 1e-12
 

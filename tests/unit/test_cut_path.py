@@ -26,14 +26,14 @@ from leastcut import (
     refine,
     relax,
 )
-from leastcut.cuts import as_problem
-from leastcut.estimator import chosen_number
+from leastcut.estimators import chosen_number
 from leastcut.graph import as_graph
-from leastcut.partitioning import cut_path as module
-from leastcut.partitioning.cut_path import cut_path_problem
-from leastcut.partitioning.number_of_clusters import Choice, pairs_needed
-from leastcut.partitioning.path_search import SWEEPS, merged, path_partitions
-from leastcut.relaxation.relax import relax_problem
+from leastcut.multilevel import cut_path as module
+from leastcut.multilevel.cut_path import cut_path_problem
+from leastcut.multilevel.number_of_clusters import Choice, pairs_needed
+from leastcut.multilevel.path_search import SWEEPS, merged, path_partitions
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 
 SIX = [[0, 0], [9, 0], [0, 9], [9, 9], [4, 18], [18, 4]]
 CUTS = ["normalized", "ratio"]

@@ -33,14 +33,14 @@ from structured_graphs import (
 from threadpoolctl import threadpool_limits
 
 import leastcut
-from leastcut.cuts import as_problem
 from leastcut.graph import as_graph
-from leastcut.relaxation.solvers import EIGENSOLVERS, PACKAGES, check_solver
-from leastcut.relaxation.solvers.auto import Forecast, auto, level_widths
-from leastcut.relaxation.solvers.krylov import Budget, Growth
-from leastcut.relaxation.solvers.lanczos import largest_eigenpairs
+from leastcut.problem import as_problem
+from leastcut.spectral.eigensolvers import EIGENSOLVERS, PACKAGES, check_solver
+from leastcut.spectral.eigensolvers.auto import Forecast, auto, level_widths
+from leastcut.spectral.eigensolvers.krylov import Budget, Growth
+from leastcut.spectral.eigensolvers.lanczos import largest_eigenpairs
 
-choosing = import_module("leastcut.relaxation.solvers.auto")  # its function has the same name
+choosing = import_module("leastcut.spectral.eigensolvers.auto")  # its function has the same name
 
 INSTALLED = [
     name for name in EIGENSOLVERS if name not in PACKAGES or find_spec(PACKAGES[name]) is not None

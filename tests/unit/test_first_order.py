@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import leastcut
-from leastcut.discretization.adaptive_eta import LADDER
-from leastcut.discretization.alternation import alternate, inverse_of_largest
-from leastcut.discretization.first_order import PAPER_ETAS
+from leastcut.spectral.discretizers.adaptive_eta import LADDER
+from leastcut.spectral.discretizers.alternation import alternate, inverse_of_largest
+from leastcut.spectral.discretizers.first_order import PAPER_ETAS
 
 
 @pytest.fixture(scope="module")

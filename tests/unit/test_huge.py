@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
-from leastcut.cuts import Problem, as_problem
 from leastcut.graph import Graph
 from leastcut.kernels import order as kernels
-from leastcut.partitioning import first_stage, ordering, search
-from leastcut.partitioning.coarsening import COARSENING_RULES
-from leastcut.partitioning.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
-from leastcut.partitioning.efforts import EFFORTS, Progress
-from leastcut.partitioning.levels import smallest_level
+from leastcut.multilevel import first_stage, ordering, search
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
+from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.levels import smallest_level
+from leastcut.problem import Problem, as_problem
 
-propagation = sys.modules["leastcut.partitioning.coarsening.label_propagation"]
+propagation = sys.modules["leastcut.multilevel.coarsening.label_propagation"]
 
 
 def shuffled(problem: Problem, seed: int = 0) -> Problem:

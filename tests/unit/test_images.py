@@ -135,7 +135,7 @@ def test_colour_is_seen_where_lightness_is_the_same():
 
 def test_colours_are_those_of_scikit_image():
     color = pytest.importorskip("skimage.color")
-    from leastcut.images import _colours
+    from leastcut.integrations.images import _colours
 
     image = np.random.default_rng(0).random((20, 20, 3)) ** 3
     assert np.abs(_colours(image) - color.rgb2lab(image)).max() < 0.05

@@ -108,8 +108,8 @@ def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster(S, c,
 
 
 def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_round():
-    from leastcut.cuts import as_problem
     from leastcut.isolated import label_isolated
+    from leastcut.problem import as_problem
 
     # Two pairs of nodes with edges; 4 sees more of the second, 5 as many of both, 6 and 7 a chain
     # from 4, 8 and 9 only each other, 10 nothing.

@@ -22,16 +22,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 import leastcut
 from leastcut import SpectralClustering
+from leastcut.affinity.learned import alternation
+from leastcut.affinity.learned.alternation import learn
+from leastcut.affinity.learned.constrained_rank import NORMS
+from leastcut.affinity.learned.constrained_rank import _rows_of as rows_of_graph
+from leastcut.affinity.learned.learned_graph import CANDIDATES, _rows_of
+from leastcut.affinity.learned.penalty import Penalty
+from leastcut.affinity.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
+from leastcut.affinity.learned.vectors import SOLVERS
 from leastcut.affinity.neighbors.index import NeighborIndex, check_wanted
 from leastcut.kernels.simplex import pair_distances, project_rows
-from leastcut.learned import alternation
-from leastcut.learned.alternation import learn
-from leastcut.learned.constrained_rank import NORMS
-from leastcut.learned.constrained_rank import _rows_of as rows_of_graph
-from leastcut.learned.learned_graph import CANDIDATES, _rows_of
-from leastcut.learned.penalty import Penalty
-from leastcut.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
-from leastcut.learned.vectors import SOLVERS
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
 IRIS = load_iris().data
@@ -502,7 +502,7 @@ def test_scaled_graphs_and_samples_give_the_same(norm, solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_seed_fixes_the_graph_on_any_number_of_threads(solver, monkeypatch):
     # Small blocks, so that there is something to share.
-    monkeypatch.setattr("leastcut.learned.rows.ROWS", 64)
+    monkeypatch.setattr("leastcut.affinity.learned.rows.ROWS", 64)
     S = leastcut.adaptive_neighbors_graph(DIGITS[:250], include_self=False)
     one, three, other = (
         (

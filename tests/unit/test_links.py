@@ -15,15 +15,15 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from test_refinement import CUTS, some_cut
 
 import leastcut
-from leastcut.cuts import as_problem
 from leastcut.kernels import exchange as exchanging
 from leastcut.kernels import moves
-from leastcut.partitioning import colouring, search
-from leastcut.partitioning.levels import agglomerate, build
-from leastcut.partitioning.links import with_apart
-from leastcut.partitioning.refinement import State
-from leastcut.partitioning.repair import respecting
-from leastcut.partitioning.search import partition_problem
+from leastcut.multilevel import colouring, search
+from leastcut.multilevel.levels import agglomerate, build
+from leastcut.multilevel.links import with_apart
+from leastcut.multilevel.refinement import State
+from leastcut.multilevel.repair import respecting
+from leastcut.multilevel.search import partition_problem
+from leastcut.problem import as_problem
 
 TINY = 8
 EFFORTS = ("fast", "auto", "balanced")
@@ -339,7 +339,7 @@ def test_exchanges_compiled_and_interpreted_agree(data):
             patch.setattr(exchanging, name, getattr(exchanging, name).py_func)
         for name in ("best_move", "apply_move"):
             patch.setattr(moves, name, getattr(moves, name).py_func)
-        patch.setattr("leastcut.partitioning.refinement.settle", moves.settle.py_func)
+        patch.setattr("leastcut.multilevel.refinement.settle", moves.settle.py_func)
         interpreted = State(problem, labels.copy(), c)
         interpreted.settle()
         interpreted.exchange(10**6)
@@ -448,8 +448,8 @@ def test_contradictions_are_told_before_any_work(options, message, monkeypatch):
     def work(*_, **__):
         raise AssertionError("there was work before the error")
 
-    monkeypatch.setattr("leastcut.partitioning.partition.partition_problem", work)
-    monkeypatch.setattr("leastcut.partitioning.links.contracted_by_labels", work)
+    monkeypatch.setattr("leastcut.multilevel.partition.partition_problem", work)
+    monkeypatch.setattr("leastcut.multilevel.links.contracted_by_labels", work)
     with pytest.raises((TypeError, ValueError), match=message):
         leastcut.partition(S, 3, **options)
 

@@ -23,8 +23,8 @@ from test_eigensolvers import EVERY_SOLVER, INSTALLED, ITERATIVE, SAME_BAR
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
-from leastcut.cuts import as_problem
-from leastcut.relaxation.relax import relax_problem
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 
 
 @cache

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 import leastcut
-from leastcut.cuts import as_problem
-from leastcut.partitioning.number_of_clusters import (
+from leastcut.multilevel.number_of_clusters import (
     ENOUGH,
     WEAK,
     _leak,
     choose_number,
     pairs_needed,
 )
-from leastcut.partitioning.valleys import _inner_cut, has_depth, valley_evidence
-from leastcut.relaxation.relax import relax_problem
+from leastcut.multilevel.valleys import _inner_cut, has_depth, valley_evidence
+from leastcut.problem import as_problem
+from leastcut.spectral.relax import relax_problem
 
 CUTS = ["normalized", "ratio"]
 ROOT = Path(__file__).parents[2]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from conftest import ring
 
-from leastcut.cuts import as_problem
-from leastcut.partitioning import population
-from leastcut.partitioning.efforts import EFFORTS
-from leastcut.partitioning.levels import Coarsening
-from leastcut.partitioning.passes import Trial
-from leastcut.partitioning.population import Population
+from leastcut.multilevel import population
+from leastcut.multilevel.efforts import EFFORTS
+from leastcut.multilevel.levels import Coarsening
+from leastcut.multilevel.passes import Trial
+from leastcut.multilevel.population import Population
+from leastcut.problem import as_problem
 
 WORK = 1000
 """What every pass costs in a population whose passes are scripted."""

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastcut
-from leastcut.partitioning.coarsening import COARSENING_RULES
-from leastcut.partitioning.efforts import EFFORTS, Progress
-from leastcut.partitioning.exact import stirling
-from leastcut.partitioning.levels import BLOCK_EDGES
-from leastcut.partitioning.search import (
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.exact import stirling
+from leastcut.multilevel.levels import BLOCK_EDGES
+from leastcut.multilevel.search import (
     ENUMERATED_NODES,
     ENUMERATED_PARTITIONS,
     THREADED_EDGES,
@@ -153,7 +153,7 @@ def test_one_pass_needs_no_population():
         S = np.kron(np.eye(15), np.ones((2, 2))) + np.eye(30, k=1) + np.eye(30, k=-1)
         for effort in ("fast", "balanced"):
             leastcut.partition(S, 2, effort=effort, random_state=0)
-            print("leastcut.partitioning.population" in sys.modules, "joblib" in sys.modules)
+            print("leastcut.multilevel.population" in sys.modules, "joblib" in sys.modules)
         """
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import leastcut
-from leastcut.cuts import Problem, as_problem
 from leastcut.graph import as_graph
-from leastcut.partitioning import passes
-from leastcut.partitioning.coarsening import COARSENING_RULES
-from leastcut.partitioning.levels import Coarsening, build
-from leastcut.partitioning.spectral_start import (
+from leastcut.multilevel import passes
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.levels import Coarsening, build
+from leastcut.multilevel.spectral_start import (
     rough_eigenvectors,
     rough_labels,
     rough_work,
     within_solvers_range,
 )
-from leastcut.relaxation.relax import relax_problem
+from leastcut.problem import Problem, as_problem
+from leastcut.spectral.relax import relax_problem
 
 
 def hierarchy(problem, smallest, rule="label_propagation", seed=0):

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
 import leastcut
-from leastcut.cuts import as_problem
 from leastcut.kernels import view_moves as kernels
-from leastcut.views.problem import Views, stacked
-from leastcut.views.state import ViewsState, _scale, refined
+from leastcut.multiview.problem import Views, stacked
+from leastcut.multiview.state import ViewsState, _scale, refined
+from leastcut.problem import as_problem
 
 WEIGHTS = ("auto", "equal", "given")
 FAST = {"effort": "fast", "random_state": 0}
@@ -199,7 +199,7 @@ def test_compiled_equals_interpreted(views, c, rooted, seed):
             plain = getattr(kernels, name).py_func
             patch.setattr(kernels, name, plain)
             if name in ("measure_views", "settle_views"):
-                patch.setattr(f"leastcut.views.state.{name}", plain)
+                patch.setattr(f"leastcut.multiview.state.{name}", plain)
         assert np.array_equal(refined(own, start), compiled)
 
 

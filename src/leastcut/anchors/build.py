@@ -25,7 +25,7 @@ from leastcut.anchors.settings import (
 )
 from leastcut.anchors.sources import as_source
 from leastcut.interrupts import Waiting
-from leastcut.partitioning.efforts import Progress
+from leastcut.multilevel.efforts import Progress
 from leastcut.progress import Foresight, check_listener, listening
 from leastcut.threads import count_threads
 from leastcut.validation import RandomState, as_generator, check_choice

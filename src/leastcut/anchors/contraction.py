@@ -17,7 +17,6 @@ import scipy.sparse as sp
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.crew import Crew
 from leastcut.anchors.table import inverse_of
-from leastcut.cuts import Problem
 from leastcut.graph import Graph
 from leastcut.kernels.anchor_moves import follow_anchors
 from leastcut.kernels.anchor_sums import (
@@ -26,6 +25,7 @@ from leastcut.kernels.anchor_sums import (
     compress,
     number_keys,
 )
+from leastcut.problem import Problem
 
 MOST_PRODUCTS = 3 * 10**8
 """Products that contracting groups may take: some seconds. Where it would take more it is left

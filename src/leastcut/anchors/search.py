@@ -34,9 +34,9 @@ from leastcut.anchors.contraction import (
 from leastcut.anchors.crew import Crew
 from leastcut.anchors.descent import descend
 from leastcut.anchors.table import Table, table_of_crew
-from leastcut.cuts import Problem
-from leastcut.partitioning.efforts import Progress
-from leastcut.partitioning.search import partition_problem
+from leastcut.multilevel.efforts import Progress
+from leastcut.multilevel.search import partition_problem
+from leastcut.problem import Problem
 
 
 class Start(NamedTuple):

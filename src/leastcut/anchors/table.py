@@ -17,8 +17,8 @@ import numpy as np
 
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.crew import Crew
-from leastcut.cuts import value_of_sums
 from leastcut.kernels.anchor_moves import add_to_masses, add_to_table
+from leastcut.problem import value_of_sums
 
 
 class Entries(NamedTuple):

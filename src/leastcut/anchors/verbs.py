@@ -18,12 +18,12 @@ import numpy.typing as npt
 from leastcut.anchors.points import AnchoredPoints
 from leastcut.anchors.search import cut_crew, refine_crew, starts_of
 from leastcut.anchors.table import inverse_of, table_of_crew
-from leastcut.cuts import CUTS
 from leastcut.memory import check_memory
-from leastcut.partitioning.efforts import EFFORTS
+from leastcut.multilevel.efforts import EFFORTS
+from leastcut.problem import CUTS
 from leastcut.progress import SEARCH_STAGES, Foresight, listening
-from leastcut.relaxation.relax import relax_problem
 from leastcut.results import Partition, Relaxation
+from leastcut.spectral.relax import relax_problem
 from leastcut.validation import (
     RandomState,
     as_generator,
@@ -109,7 +109,7 @@ def partition_anchors(
     if n_jobs is not None:
         graph = replace(graph, n_threads=n_jobs)
     if isinstance(n_clusters, str):
-        from leastcut.partitioning.auto_number import auto_number
+        from leastcut.multilevel.auto_number import auto_number
 
         n_clusters = auto_number(graph.anchor_problem, seed, deadline)
     number = check_number_of_clusters(n_clusters, graph)

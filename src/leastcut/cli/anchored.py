@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from leastcut.files.loaded import Loaded
+    from leastcut.io.loaded import Loaded
 
 ANCHORS = "anchors"
 """What ``--affinity`` calls it."""
@@ -86,7 +86,7 @@ def is_read_by_blocks(options: Any) -> bool:
 
 def rows_of(options: Any) -> Loaded:
     """Return the points of a file without reading them."""
-    from leastcut.files.loaded import Loaded
+    from leastcut.io.loaded import Loaded
 
     path = Path(options.file)
     if not path.is_file():

@@ -42,8 +42,8 @@ class CertifyOptions:
 def run(options: CertifyOptions) -> int:
     """Certify a partition and return the exit status."""
     from leastcut import EFFORTS, certify
-    from leastcut.files.label_files import read_labels
-    from leastcut.files.source import Source
+    from leastcut.io.label_files import read_labels
+    from leastcut.io.source import Source
     from leastcut.validation import check_choice, check_number
 
     reading = options.reading

@@ -1,6 +1,6 @@
 """The clusters of a partition, one by one: size, weight, boundary and share of the cut.
 
-It uses :func:`leastcut.cuts.as_problem`, as the sums that a cut is made of have no public name.
+It uses :func:`leastcut.problem.as_problem`, as the sums that a cut is made of have no public name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEAD = ("cluster", "size", "weight", "boundary", "boundary/weight")
 
 def clusters_of(graph: Any, labels: np.ndarray, cut: str, isolated: str) -> list[Cluster]:
     """Return the clusters of labels 0..k-1."""
-    from leastcut.cuts import as_problem
+    from leastcut.problem import as_problem
 
     sizes = np.bincount(labels)
     if hasattr(graph, "n_anchors"):  # which stores no edges, and has every degree 1

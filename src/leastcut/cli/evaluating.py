@@ -31,8 +31,8 @@ class EvaluateOptions:
 def run(options: EvaluateOptions) -> int:
     """Evaluate a labelling and return the exit status."""
     from leastcut import Partition, cut_value, refine
-    from leastcut.files.label_files import read_labels
-    from leastcut.files.source import STANDARD_INPUT, Source
+    from leastcut.io.label_files import read_labels
+    from leastcut.io.source import STANDARD_INPUT, Source
 
     reading = options.reading
     outputs = [] if options.output is None else [Output("-o", options.output, LABEL_SUFFIXES)]

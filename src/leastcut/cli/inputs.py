@@ -1,6 +1,6 @@
 """From a file to the graph that is cut: read it, and make a graph of points and pictures.
 
-It uses :func:`leastcut.cuts.given_graph`, for which there is no public name, so that a graph is
+It uses :func:`leastcut.problem.given_graph`, for which there is no public name, so that a graph is
 checked, and warned of, once for all that a command does with it.
 """
 
@@ -25,7 +25,7 @@ from leastcut.cli.anchored import (
 from leastcut.cli.telling import noted
 
 if TYPE_CHECKING:
-    from leastcut.files.loaded import Loaded
+    from leastcut.io.loaded import Loaded
 
 Note = Callable[[str], None]
 """What tells a line, and keeps it."""
@@ -83,8 +83,8 @@ class InputOptions:
     def check(self) -> None:
         """Raise where an option is none of its choices, before any file is read."""
         from leastcut.affinity import AFFINITIES
-        from leastcut.cuts import CUTS
-        from leastcut.files import FORMATS
+        from leastcut.io import FORMATS
+        from leastcut.problem import CUTS
         from leastcut.validation import as_generator, check_choice, check_count
 
         check_choice("--cut", self.cut, CUTS)
@@ -178,8 +178,8 @@ def pose(options: InputOptions) -> Posed:
     ValueError, OSError
         If the file cannot be read, or options do not fit what it holds.
     """
-    from leastcut.files.loaded import Wanted
-    from leastcut.files.reading import read
+    from leastcut.io.loaded import Wanted
+    from leastcut.io.reading import read
 
     began = perf_counter()
     wanted = Wanted(
@@ -208,7 +208,7 @@ def _posed(
     note: Note,
 ) -> Posed:
     """Return the graph of what was read."""
-    from leastcut.cuts import given_graph
+    from leastcut.problem import given_graph
 
     _check_fit(options, loaded)
     began = perf_counter()

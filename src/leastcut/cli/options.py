@@ -31,7 +31,7 @@ def _affinities() -> list[str]:
 
 
 def _formats() -> list[str]:
-    from leastcut.files import FORMATS
+    from leastcut.io import FORMATS
 
     return list(FORMATS)
 

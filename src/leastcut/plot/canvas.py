@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from leastcut.optional_packages import needed_for
-from leastcut.page_design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
+from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
 
 DARK = 0.18
 """Luminance below which a background is dark: white and black letters are as legible there."""

@@ -2,7 +2,7 @@
 
 ``found`` may be a fitted estimator, which has its graph, or a partition with the graph beside it.
 Nothing public tells boundaries and weights of clusters, so graph and cut are read with
-:func:`leastcut.graph.as_graph` and :func:`leastcut.cuts.as_cut`.
+:func:`leastcut.graph.as_graph` and :func:`leastcut.problem.as_cut`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import leastcut
-from leastcut.cuts import Problem, as_cut
 from leastcut.graph import Graph, as_graph, is_factored
+from leastcut.problem import Problem, as_cut
 
 
 @dataclass(frozen=True, eq=False)

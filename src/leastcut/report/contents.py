@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import leastcut
-from leastcut.page_design.numbers import column_texts, significant
-from leastcut.page_design.palette import CLUSTER_COLORS, CLUSTER_MARKERS
 from leastcut.plot.canvas import counted, percent, seconds_text, shortened
 from leastcut.plot.clusters import Clusters
 from leastcut.report.answer import Answer
+from leastcut.report.design.numbers import column_texts, significant
+from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS
 
 SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
 """The markers of clusters, as letters."""

@@ -1,0 +1,136 @@
+"""``exact_partition``: the smallest cut there is, or an error that tells what is not proven."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from leastcut.bounds.certify import Tell, before_proof, certify_problem
+from leastcut.multilevel.exact import exact_problem, too_many
+from leastcut.multilevel.search import partition_problem
+from leastcut.problem import CutLike, Problem, as_problem
+from leastcut.progress import Listener, ProofReading, check_listener, listening
+from leastcut.results import Partition
+from leastcut.validation import check_count, check_n_clusters, check_number, number_by_appearance
+
+OPTIMAL = 1e-6
+"""The gap below which a partition counts as optimal."""
+
+SEARCH_SHARE = 0.2
+"""The part of a time limit for the search that finds what is then proven."""
+
+
+def exact_partition(
+    graph: Any,
+    n_clusters: int,
+    cut: CutLike = "normalized",
+    *,
+    max_partitions: int = 2**28,
+    time_limit: float | None = None,
+    callback: Tell | str | None = None,
+    symmetrize: str | None = None,
+) -> Partition:
+    """Return the partition with the smallest cut value there is, proven.
+
+    Tiny graphs are proven by going through all partitions, others as by :func:`leastcut.certify`.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities; self-loops allowed. Libraries: as for
+        :func:`leastcut.partition`.
+    n_clusters : int
+        Number of clusters c, none of them empty.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+    max_partitions : int, default=2**28
+        Graphs with more partitions than this, or so many nodes that to go through their partitions
+        would take longer than that many of a small graph, are proven by relaxations instead. The
+        default goes through those of 29 nodes in 2 clusters, 19 in 3, 16 in 4, 14 in any number,
+        and up to 750 in one less than that: fractions of a second as a rule, half a minute at
+        worst.
+    time_limit : float, optional
+        Seconds in which the proof by relaxations must end, else an error is raised; going through
+        all partitions is not limited by it. Any of both can be interrupted.
+    callback : callable or "tqdm", optional
+        Called with a :class:`leastcut.ProofProgress` as :func:`leastcut.certify` calls it; where
+        partitions are gone through it is not. Where it returns True the proof stops, and unless it
+        is done an error is raised as at a time limit. ``"tqdm"`` is a progress bar.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+
+    Returns
+    -------
+    Partition
+        Where partitions were gone through its ``lower_bound`` is its ``cut_value``: the gap is 0.
+        (Only a value so small that doubles underflow, below 1e-307, has one that is a few units
+        less.) Otherwise the bound is what was proven, and the gap is less than 1e-6. Clusters are
+        numbered in the order of their first nodes.
+
+    Raises
+    ------
+    RuntimeError
+        Where nothing smaller was found, but that there is nothing is not proven: it tells the gap.
+
+    Examples
+    --------
+    >>> import leastcut
+    >>> S = [[0, 3, 1, 0], [3, 0, 0, 1], [1, 0, 0, 3], [0, 1, 3, 0]]
+    >>> best = leastcut.exact_partition(S, 2, cut="ratio")
+    >>> best.labels, best.cut_value, best.gap
+    (array([0, 0, 1, 1]), 2.0, 0.0)
+    """
+    began = time.monotonic()
+    if time_limit is not None:
+        time_limit = check_number("time_limit", time_limit, allow_infinite=True)
+    max_partitions = check_count("max_partitions", max_partitions)
+    check_listener(callback)
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    words = too_many(problem.n_nodes, n_clusters, max_partitions)
+    if words is None:
+        return exact_problem(problem, n_clusters).named(problem.graph.names)
+    with listening(callback, "exact_partition", lambda: ProofReading(time_limit)) as listener:
+        proven = _proven(problem, n_clusters, words, time_limit, began, listener)
+    return proven.named(problem.graph.names)
+
+
+def _proven(
+    problem: Problem,
+    n_clusters: int,
+    words: str,
+    time_limit: float | None,
+    began: float,
+    listener: Listener | None,
+) -> Partition:
+    """Search, and prove what was found; ``words`` say why partitions are not gone through."""
+    limit = math.inf if time_limit is None else time_limit
+    found = partition_problem(
+        problem,
+        n_clusters,
+        time_limit=None if time_limit is None else SEARCH_SHARE * limit,
+        lower_bound=False,
+        random_state=0,
+        callback=None if listener is None else before_proof(listener),
+        began=began,
+    )
+    is_stopped = listener is not None and listener.has_stopped
+    deadline = -math.inf if is_stopped else began + limit
+    proven = certify_problem(
+        problem, n_clusters, found, deadline=deadline, callback=listener, began=began
+    )
+    assert proven.gap is not None
+    if proven.gap < OPTIMAL:
+        return Partition(number_by_appearance(proven.labels), proven.cut_value, proven.lower_bound)
+    if listener is not None and listener.has_stopped:
+        end, remedy = "was stopped by callback", "let it go on."
+    elif time_limit is None:
+        end, remedy = "made no more progress", "leave it."
+    else:
+        end, remedy = f"did not end in {time_limit:g} s", "raise time_limit."
+    raise RuntimeError(
+        f"{words} A proof by relaxations {end}: the best cut found, {proven.cut_value:.6g}, has a "
+        f"gap of {proven.gap:.2g}. Let leastcut.certify return it with its bound, or {remedy}"
+    )

@@ -1,0 +1,411 @@
+"""A lower bound of every partition's cut value, by a semidefinite relaxation with inequalities.
+
+The matrix Z = GGᵀ of a partition has Zu = u for u = √b / ‖√b‖, tr Z = c, 0 ⪯ Z ⪯ I and Z ≥ 0, its
+cut value is ⟨A, Z⟩, and it fulfils every star inequality (see ``kernels.stars``). Let N = Σ_t y_t
+T_t with y ≥ 0 collect inequalities ⟨T_t, Z⟩ ≥ 0. Then the value is at least ⟨A − N, Z⟩, hence
+
+    value ≥ bound(y) = uᵀ(A − N)u + the c − 1 smallest eigenvalues of A − N outside u
+
+for *any* y ≥ 0: whatever finds y, the bound is proven (``proven_floor``). Here y comes from the
+alternating direction method of multipliers. Z keeps to the spectral conditions, its copy W to the
+inequalities, and N is what it costs that they are one matrix:
+
+1. Z = the nearest matrix to W + (N − A) / ρ with the spectral conditions (``dense_space``);
+2. W = the nearest matrix to Z − N / ρ that fulfils the inequalities: its positive part, and
+   Hildreth's steps for the stars, which start from the multipliers of the last time;
+3. N = ρ times what W was moved by in 2, which is Σ y_t T_t with the y ≥ 0 of these steps.
+
+All pairs are in from the start; stars that Z violates are added in rounds, those without a
+multiplier dropped. ρ follows the two residuals.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from leastcut.bounds.dense_space import DenseSpace
+from leastcut.bounds.grouped_space import GroupedSpace
+from leastcut.bounds.groups import groups_within
+from leastcut.bounds.multipliers import Multipliers, indicator_of, no_multipliers
+from leastcut.bounds.proven_floor import Floor
+from leastcut.bounds.time_left import require_time
+from leastcut.kernels.stars import LEAVES, project_on_stars, settle_pairs
+from leastcut.problem import Problem
+from leastcut.spectral.relax import relax_problem
+
+SMALLEST_SCALE = 1e-280
+"""Size of A's entries below which they may not have all their digits, and nothing is proven."""
+
+LARGEST_DENSE = 3000
+"""Nodes up to which every pair has a multiplier in the end; beyond, pairs of groups have."""
+
+DENSE_AT_ONCE = 1000
+"""Nodes up to which every pair has one from the start; beyond, groups do for the first rounds."""
+
+GROUPS = 600
+"""Groups of nodes to start with, at most."""
+
+MOST_GROUPS = 2000
+"""Groups that splitting may make."""
+
+SPLIT_FROM = 6
+"""Rounds before the first groups are split."""
+
+SPLIT_SHARE = 0.07
+"""Part of the groups that a round may split."""
+
+FEW_SPLITS = 0.02
+"""Part of the groups that are worth a split, below which the groups are fine enough."""
+
+GROWTH = 2.0
+"""By how much splitting may multiply the stars of a round; the least of more are dropped."""
+
+SLOW = 0.005
+"""Part of the value by which the bound must rise between three proofs to stay with groups."""
+
+SPLIT_SPREAD = 1e-3
+"""Least spread of a group that is split, in units of c / n."""
+
+PROOF_EVERY = 8
+"""Rounds between two proofs of a large problem, where one takes as long as a few rounds."""
+
+SECONDS = {DenseSpace: 3e-10, GroupedSpace: 6e-11}
+"""What a proof takes for every n³: at first a guess, then as the last one in this process took."""
+
+SMALL = 300
+"""Nodes below which a proof takes about as long as with so many."""
+
+RESERVED = 1.3
+"""What is kept for a proof, in multiples of what it is estimated to take."""
+
+SWEEPS = 5
+"""Passes over the stars in a projection: it starts near its end, so that few do."""
+
+ITERATIONS = 15
+"""Steps of the method in a round, after which stars are sought and the bound is proven."""
+
+VIOLATED = 2e-3
+"""Least violation of a star that is added, in units of c / rows, which entries of Z are of."""
+
+BALANCE = 2.0
+"""Ratio of the residuals from which on ρ is changed."""
+
+RHO_STEP = 2.0
+"""By what ρ is changed at most: by the fourth root of the ratio, up to this."""
+
+BALANCE_EVERY = 5
+"""Steps between two changes of ρ, at first."""
+
+BALANCE_LATER = 20
+"""Part of all steps so far, as a divisor, that must lie between two changes later."""
+
+SETTLED = 1e-7
+"""Size of both residuals, relative to Z and N, at which the method has nothing more to give."""
+
+STALLED = 20
+"""Rounds without a better bound, or with next to none, after which there is nothing to gain."""
+
+NOTICEABLE = 1e-5
+"""Part of the value by which a bound must rise in STALLED rounds to go on."""
+
+
+class SemidefiniteBound:
+    """A lower bound of the cut value that rises from round to round.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_clusters : int
+    apart : ndarray of shape (m, 2), optional
+        Pairs of nodes that no cluster holds both of: the bound is of such partitions.
+    value : float
+        The best cut value known: what rises of the bound are compared with.
+    labels : ndarray of shape (n,), optional
+        A partition to start from, 0..c-1. Good ones save rounds.
+    parent : SemidefiniteBound, optional
+        A bound of partitions that include all those asked for here, to start from.
+    merged : ndarray of shape (n of the parent,), optional
+        The node that each of the parent's is part of, where nodes were contracted.
+    known : float, optional
+        A bound that is proven already. Without, large problems start from their eigenvalues.
+    deadline : float, default=inf
+        When the first bound must be there, on the monotonic clock. TimeoutError is raised where it
+        is estimated to take longer.
+
+    Attributes
+    ----------
+    bound : float
+        No partition is below. It never falls.
+    proven : float
+        What ``multipliers`` prove; ``bound`` may be of a parent or of eigenvalues, and larger.
+    n_rounds, n_stars : int
+        Rounds so far, and stars in the last.
+    similarity : ndarray of shape (n, n)
+        The last Z: near √(b_i b_j) / b(C) where the relaxation sees i and j in one cluster C. Of
+        groups where the problem is large, and empty where it was solved at once.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        n_clusters: int,
+        apart: np.ndarray | None = None,
+        value: float = np.inf,
+        *,
+        labels: np.ndarray | None = None,
+        parent: SemidefiniteBound | None = None,
+        merged: np.ndarray | None = None,
+        known: float | None = None,
+        deadline: float = np.inf,
+    ) -> None:
+        self.problem, self.n_clusters, self._value = problem, n_clusters, value
+        # In units in which the diagonal of A is at most 1.
+        self._scale = float(problem.operator_parts()[0].max(initial=0.0))
+        self.bound, self.n_rounds, self.n_stars = known or 0.0, 0, 0
+        self._floor: Floor | None = None
+        self.proven = 0.0
+        self._residuals = (np.inf, np.inf)
+        self._history: list[float] = []
+        self._n_steps, self._next_balance = 0, BALANCE_EVERY
+        # One cluster cuts nothing; without edges nothing is cut.
+        self._open = n_clusters > 1 and self._scale > SMALLEST_SCALE
+        if not self._open:
+            self.similarity = np.zeros((0, 0))
+            return
+        derived = apart is not None or parent is not None
+        at_once = problem.n_nodes <= (LARGEST_DENSE if derived else DENSE_AT_ONCE)
+        self._step_seconds = 0.0
+        self._proof_seconds = _estimated(problem.n_nodes, DenseSpace if at_once else GroupedSpace)
+        if at_once:
+            require_time(deadline, self._proof_seconds)
+        self._space, self._W = self._make_space(labels, at_once)
+        self._apart = np.zeros((0, 2), dtype=np.int64)
+        if apart is not None and self._is_dense:
+            self._apart = np.asarray(apart)
+        self._penalty = 1.0
+        self._multipliers = no_multipliers(self._space.root.size)
+        if parent is not None:
+            self._inherit(parent, merged)
+        self.similarity = self._W
+        self._N, self._size = self._multipliers.combined(self._space.root)
+        if self._is_dense:
+            self._prove()
+        elif known is None:
+            self.bound = relax_problem(problem, n_clusters, random_state=0).lower_bound
+
+    @property
+    def _is_dense(self) -> bool:
+        return isinstance(self._space, DenseSpace)
+
+    def _make_space(
+        self, labels: np.ndarray | None, is_dense: bool
+    ) -> tuple[DenseSpace | GroupedSpace, np.ndarray]:
+        """Return the space that rows and columns are of, and the W to start from."""
+        problem, n, c = self.problem, self.problem.n_nodes, self.n_clusters
+        root = np.sqrt(problem.node_weights)
+        if labels is not None:
+            G = np.zeros((n, c))
+            G[np.arange(n), labels] = root
+            G /= np.linalg.norm(G, axis=0)
+        if is_dense:
+            dense = DenseSpace(problem, c, self._scale)
+            if labels is None:
+                nothing = np.zeros((n, n))
+                return dense, dense.nearest(nothing, nothing, 1.0)
+            return dense, G @ G.T
+        group = groups_within(problem, labels, GROUPS)
+        if labels is None:
+            G = np.outer(root, np.ones(c)) / np.linalg.norm(root) / np.sqrt(c)
+        grouped = GroupedSpace(problem, c, self._scale, group, G)
+        return grouped, grouped.image()
+
+    # -- what others read
+
+    @property
+    def prices(self) -> tuple[np.ndarray, float]:
+        """Prices λ of the nodes and μ of a cluster with boundary(C) / b(C) ≥ μ + Σ_{i ∈ C} λ_i.
+
+        About: they come from the eigenvalues' mean, and cλ's sum and cμ add up to about the bound.
+        """
+        n = self.problem.n_nodes
+        if self._floor is None:
+            return np.zeros(n), 0.0
+        floor, root = self._floor, np.sqrt(self.problem.node_weights)
+        vector = floor.vector + 0.5 * (floor.mean - floor.value) * self._space.unit
+        nodes = (-2.0 * self._scale / np.linalg.norm(root)) * root * vector
+        return nodes, floor.mean * self._scale
+
+    @property
+    def multipliers(self) -> Multipliers | None:
+        """The multipliers that prove ``proven``, in the problem's units; None if of groups."""
+        if not self._open or not self._is_dense:
+            return None
+        return self._best.scaled(self._scale)
+
+    # -- a round
+
+    def improve(self, deadline: float = np.inf, target: float = np.inf) -> bool:
+        """Make one round, and return whether another may raise the bound further.
+
+        It ends by ``deadline``, on the monotonic clock; a bound of ``target`` is enough. Large
+        problems are proven every few rounds, and in the last that there is time for. Raises
+        TimeoutError where there is no time for a proof.
+        """
+        if not self._open or self.bound >= target:
+            return False
+        # Without time for a proof there is nothing to gain by further steps.
+        require_time(deadline, self._step_seconds + RESERVED * self._proof_seconds)
+        stop = deadline - RESERVED * self._proof_seconds
+        # 1. Groups are split, and stars that Z violates come in, from the second round on.
+        added = 0
+        if isinstance(self._space, GroupedSpace) and self.n_rounds >= SPLIT_FROM:
+            added += self._refine(self._space, stop)
+        if self.n_rounds and time.monotonic() < stop:
+            added += self._exchange_stars(deadline)
+        # 2. Steps of the method.
+        for _ in range(ITERATIONS):
+            if (began := time.monotonic()) + self._step_seconds > stop:
+                break
+            self._step()
+            self._step_seconds = time.monotonic() - began
+        self.n_rounds += 1
+        settled = added == 0 and max(self._residuals) < SETTLED
+        last = settled or time.monotonic() + self._step_seconds > stop
+        # 3. The bound of the multipliers that it has come to.
+        if self._is_dense or last or self.n_rounds % PROOF_EVERY == 0:
+            self._prove(deadline)
+        self._history.append(self.bound)
+        return not (settled or self.bound >= target) and self._has_gained(NOTICEABLE, STALLED)
+
+    def _step(self) -> None:
+        """Make steps 1, 2 and 3 of the module's text."""
+        space, ours = self._space, self._multipliers
+        Z = space.nearest(self._W, self._N, self._penalty)
+        lifted = Z - ours.pairs / self._penalty
+        i, j = self._apart.T
+        lifted[i, j] = lifted[j, i] = -np.inf
+        if ours.stars.size:
+            scaled, scratch = ours.stars / self._penalty, np.empty(LEAVES)
+            stars = ours.centres, ours.leaves, scaled
+            project_on_stars(lifted, space.root, space.mass, *stars, SWEEPS, scratch)
+            ours = self._multipliers = ours._replace(stars=scaled * self._penalty)
+        apart, moved = settle_pairs(lifted, Z, self._W, ours.pairs, self._penalty)
+        self.similarity = Z
+        self._N, self._size = ours.combined(space.root)
+        length = max(float(np.linalg.norm(self._N)), np.finfo(np.float64).tiny)
+        primal = float(np.sqrt(apart) / np.linalg.norm(Z))
+        self._residuals = primal, float(self._penalty * np.sqrt(moved) / length)
+        self._balance()
+
+    def _balance(self) -> None:
+        """Move ρ so that Z comes to W as fast as W comes to rest, ever more rarely.
+
+        The method is sure to converge only where ρ comes to rest.
+        """
+        self._n_steps += 1
+        if self._n_steps < self._next_balance:
+            return
+        self._next_balance = self._n_steps + max(BALANCE_EVERY, self._n_steps // BALANCE_LATER)
+        primal, dual = self._residuals
+        ratio = (primal + np.finfo(np.float64).tiny) / (dual + np.finfo(np.float64).tiny)
+        if not 1.0 / BALANCE <= ratio <= BALANCE:
+            self._penalty *= float(np.clip(ratio**0.25, 1.0 / RHO_STEP, RHO_STEP))
+
+    def _exchange_stars(self, deadline: float) -> int:
+        """Drop stars without a multiplier, add violated ones, and return how many are new."""
+        root = self._space.root
+        tolerance = VIOLATED * self.n_clusters / root.size
+        self._multipliers, added = self._multipliers.exchanged(
+            self.similarity, root, tolerance, deadline
+        )
+        self.n_stars = self._multipliers.stars.size
+        return added
+
+    def _refine(self, space: GroupedSpace, stop: float) -> int:
+        """Split the groups that hide most of Z, and return how many.
+
+        Where few are worth it, little is gained and nodes are not too many, all groups become the
+        nodes they hold, if there is time until ``stop`` for some steps of them.
+        """
+        old_root, n = space.root, self.problem.n_nodes
+        most = min(int(SPLIT_SHARE * old_root.size) + 1, MOST_GROUPS - old_root.size)
+        added, most_stars = 0, int(GROWTH * self._multipliers.stars.size)
+        if most > 0:
+            old_of = space.split(most, SPLIT_SPREAD * self.n_clusters / n)
+            added = int(old_of.size - old_root.size)
+            split = self._multipliers.split(old_root, space.root, old_of)
+            self._multipliers, self._W = split.heaviest(most_stars), space.image()
+        fine = added <= FEW_SPLITS * old_root.size
+        seconds = _estimated(n, DenseSpace)
+        in_time = time.monotonic() + (1 + ITERATIONS) * seconds <= stop
+        fine = fine and in_time and n <= LARGEST_DENSE
+        if fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
+            self._step_seconds = self._proof_seconds = seconds
+            self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
+            # Parts are numbered group by group: the nodes in that order, and then by their names.
+            order = np.argsort(space.group, kind="stable")
+            roots = space.root, self._space.root[order]
+            split = self._multipliers.split(*roots, space.group[order])
+            self._multipliers = split.heaviest(most_stars).renamed(order)
+            self._W = space.full()
+            added = n - old_root.size
+        self.similarity = self._W
+        self._N, self._size = self._multipliers.combined(self._space.root)
+        if self._space is space:
+            space.rest_at(self._N, self._penalty)
+        return added
+
+    def _has_gained(self, part: float, n_rounds: int) -> bool:
+        """Return whether so many rounds have raised the bound by a part of the value."""
+        if len(self._history) <= n_rounds:
+            return True
+        gained = self._history[-1] - self._history[-1 - n_rounds]
+        return gained > part * (self._value if np.isfinite(self._value) else self.bound)
+
+    def _prove(self, deadline: float = np.inf) -> None:
+        """Prove the bound of the multipliers there are, and keep them if it is the best.
+
+        Raises TimeoutError where that does not end by ``deadline``.
+        """
+        start = time.monotonic()
+        try:
+            floor = self._space.floor(0.5 * (self._N + self._N.T), self._size, deadline)
+        except TimeoutError:
+            self._keep_pace(max(self._proof_seconds, 2.0 * (time.monotonic() - start)))
+            raise
+        self._keep_pace(time.monotonic() - start)
+        if self._floor is None or floor.bound > self._floor.bound:
+            self._floor = floor
+            self._best = Multipliers(*(array.copy() for array in self._multipliers))
+            self.proven = floor.bound * self._scale
+            self.bound = max(self.bound, self.proven)
+
+    def _keep_pace(self, seconds: float) -> None:
+        """Note what a proof takes, for later ones of this process too."""
+        self._proof_seconds = seconds
+        SECONDS[type(self._space)] = seconds / float(max(self.problem.n_nodes, SMALL)) ** 3
+
+    def _inherit(self, parent: SemidefiniteBound, merged: np.ndarray | None) -> None:
+        """Start from the multipliers of a bound of more partitions, contracted where need be."""
+        self.bound = parent.bound
+        if not (parent._open and parent._is_dense and self._is_dense):
+            return
+        self._penalty, self._W = parent._penalty, parent._W.copy()
+        ours = parent._multipliers.scaled(parent._scale / self._scale)
+        if merged is not None:
+            roots = parent._space.root, self._space.root
+            Q = indicator_of(merged, *roots)
+            self._W, ours = Q.T @ self._W @ Q, ours.contracted(*roots, merged)
+        # Pairs that need not be apart here have no negative multipliers.
+        free = np.zeros(ours.pairs.shape, dtype=bool)
+        i, j = self._apart.T
+        free[i, j] = free[j, i] = True
+        ours.pairs[~free & (ours.pairs < 0.0)] = 0.0
+        self._multipliers = ours
+
+
+def _estimated(n_nodes: int, space: type[DenseSpace] | type[GroupedSpace]) -> float:
+    """Return the seconds that a proof is estimated to take."""
+    return SECONDS[space] * float(max(n_nodes, SMALL)) ** 3

@@ -1,0 +1,154 @@
+"""``cut_path``: from samples, or a graph, to partitions into many numbers of clusters at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.affinity import AFFINITIES, affinity_of
+from leastcut.affinity.square_check import warn_of_graph
+from leastcut.estimators.given_graph import read_given
+from leastcut.estimators.parameters import ANCHORS, DEFAULTS, LEARNED
+from leastcut.graph import as_graph
+from leastcut.multilevel.cut_path import CutPath, check_numbers, cut_path_problem
+from leastcut.multilevel.efforts import EFFORTS
+from leastcut.multilevel.path_search import PathProgress
+from leastcut.problem import CutLike, as_problem, given_graph
+from leastcut.progress import check_listener
+from leastcut.validation import (
+    RandomState,
+    as_plain,
+    check_choice,
+    check_matrix,
+    check_symmetrize,
+    refuse_masked,
+)
+
+
+def cut_path(
+    X: Any,
+    n_clusters: Iterable[int] = range(2, 30),
+    *,
+    affinity: Any = "adaptive_neighbors",
+    n_neighbors: int = 10,
+    metric: Any = "euclidean",
+    cut: CutLike = "normalized",
+    effort: str | None = None,
+    random_state: RandomState = None,
+    callback: Callable[[PathProgress], object] | str | None = None,
+    symmetrize: str | None = None,
+) -> CutPath:
+    """Cut one graph into many numbers of clusters, and tell which of them it speaks for.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, n_features), or (n, n), or graph of a library
+        Samples; or a graph, with ``affinity="precomputed"``: a matrix, or one of networkx, igraph,
+        torch_geometric, pandas (an edge list) or AnnData.
+    n_clusters : iterable of int, default=range(2, 30)
+        The numbers of clusters; those above n are left out.
+    affinity : str or callable, default="adaptive_neighbors"
+        As in :class:`leastcut.SpectralClustering`.
+    n_neighbors : int, default=10
+        Neighbours of a sample, where the affinity has them.
+    metric : str or callable, default="euclidean"
+        What near means, where the affinity has neighbours of samples; see
+        :func:`leastcut.adaptive_neighbors_graph`.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+    effort : {"fast", "auto", "balanced", "thorough"} or None, default=None
+        How long to search for the partitions, as in :func:`leastcut.partition`; None means what it
+        means in :class:`leastcut.SpectralClustering`. With the same seed, more effort never gives a
+        larger value.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the start vectors and of the search.
+    callback : callable or "tqdm", optional
+        Called with a :class:`leastcut.PathProgress` after every search for one number of clusters.
+        Where it returns True, and nothing else that counts as true, the search stops with the best
+        so far; numbers that have none get that of a single pass, and values still never fall as the
+        number grows. ``"tqdm"`` is a progress bar on the standard error for what takes more than a
+        second.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None is
+        the mean, with a warning.
+
+    Returns
+    -------
+    CutPath
+        Its values never fall as the number of clusters grows.
+
+    Notes
+    -----
+    The eigenproblem is solved once for all numbers. Every partition takes part in the search for
+    those into a little more and a little fewer clusters, so that many numbers together take less
+    than each alone, but for ``effort="fast"``, where they take as long and no value is above that
+    of :func:`leastcut.partition` with the same effort and integer seed.
+
+    Examples
+    --------
+    >>> import leastcut
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0], [9.1], [9.2]]
+    >>> path = leastcut.cut_path(X, range(1, 5), n_neighbors=3, random_state=0)
+    >>> path.best, path[3].cut_value
+    (3, 0.0)
+    """
+    began = time.monotonic()
+    check_listener(callback)
+    numbers = check_numbers(n_clusters)
+    effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
+    if isinstance(affinity, str) and affinity == ANCHORS:
+        raise ValueError(
+            "affinity='anchors' stores no edges, which a path needs; SpectralClustering('auto', "
+            "affinity='anchors').fit(X).cut_path_ has the path of anchors."
+        )
+    if isinstance(affinity, str) and affinity == LEARNED:
+        raise ValueError(
+            "affinity='learned' makes another graph for every number of clusters, and a path cuts "
+            "one graph; pass affinity='adaptive_neighbors', which it begins with."
+        )
+    chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
+    if symmetrize is not None and chosen.takes != "affinities":
+        raise ValueError(
+            f"symmetrize={symmetrize!r} has no place: affinity={affinity!r} makes a graph that is "
+            "symmetric. Leave it out, or pass a graph and affinity='precomputed'."
+        )
+    # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
+    refuse_masked("X", X)
+    names = None
+    if not (isinstance(X, np.ndarray) or sp.issparse(X)):
+        X, names = read_given(X, chosen.takes, affinity)
+    check_matrix("X", X)
+    samples = X if hasattr(X, "shape") else as_plain("X", X)
+    options: dict[str, Any] = {}
+    if "metric" in chosen.parameters:
+        options["metric"] = metric
+    elif not isinstance(metric, str) or metric != "euclidean":
+        have = [name for name, other in AFFINITIES.items() if "metric" in other.parameters]
+        raise ValueError(
+            f"metric={metric!r} has no place: affinity={affinity!r} compares samples in its own "
+            f"way. What has a metric: {', '.join(map(repr, have))}."
+        )
+    if "n_neighbors" in chosen.parameters:
+        # A few samples do not have as many neighbours as the default asks for.
+        n_samples = samples.shape[0] if np.ndim(samples) else 0
+        options = chosen.limited(n_samples, {**options, "n_neighbors": n_neighbors})
+    if symmetrize is None:
+        graph = as_graph(chosen.graph(samples, **options))
+    else:
+        graph = given_graph(samples, symmetrize)
+    if chosen.takes == "samples" and samples.shape[0] == samples.shape[1]:
+        warn_of_graph(samples)
+    problem = as_problem(replace(graph, names=names), cut)
+    return cut_path_problem(
+        problem,
+        numbers,
+        effort=effort,
+        random_state=random_state,
+        callback=callback,
+        began=began,
+    )

@@ -1,0 +1,183 @@
+"""Samples in Dask collections: what can be clustered, and the chunks that hold it.
+
+Everything that can be told from shapes and types is checked here, before any task runs. Values are
+checked where they lie, by the tasks that read them.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.anchors.source_rows import float_type
+from leastcut.integrations.dask.scheduling import Scheduler
+from leastcut.validation import check_samples
+
+ROWS = "leastcut-rows"
+"""The tasks that count the rows of a data frame, as the dashboard shows them."""
+
+WAYS_TO_NUMPY = ("toarray", "todense", "get")
+"""How other arrays become NumPy's: sparse ones of SciPy, those of sparse, and those of CuPy."""
+
+
+class Samples(NamedTuple):
+    """Samples in chunks of rows.
+
+    Attributes
+    ----------
+    array : dask.array.Array of shape (n_samples, n_features)
+        All features of a sample are in one chunk.
+    dtype : dtype
+        Single precision where the samples are so, else double.
+    """
+
+    array: Any
+    dtype: np.dtype[Any]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The samples of every chunk; those of none are left out."""
+        return tuple(int(size) for size in self.array.chunks[0] if size)
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """The chunks that hold samples."""
+        parts = self.array.to_delayed().reshape(-1)
+        sizes = self.array.chunks[0]
+        starts = accumulate(sizes[:-1], initial=0)
+        return [
+            Chunk(part, Place(int(start), self.array.shape[1], self.dtype))
+            for part, start, size in zip(parts, starts, sizes, strict=True)
+            if size
+        ]
+
+
+class Place(NamedTuple):
+    """Where samples stand in the whole, if that is known, and what they must be like."""
+
+    start: int | None
+    n_features: int
+    dtype: np.dtype[Any]
+
+
+class Chunk(NamedTuple):
+    """The task that holds some samples, and their place."""
+
+    task: Any
+    place: Place
+
+
+def samples_of(X: Any, scheduler: Scheduler) -> Samples:
+    """Return samples to fit, with known chunks; the rows of a data frame are counted for that."""
+    array = _array_of(X)
+    if _is_frame(X):
+        tasks = [scheduler.task(ROWS, len, part) for part in X.to_delayed()]
+        array = X.to_dask_array(lengths=scheduler.fetch(scheduler.keep(tasks)))
+    if any(np.isnan(size) for size in array.chunks[0]):
+        raise ValueError(
+            "X does not know how many rows its chunks have, as after a selection of rows. Call "
+            "X.compute_chunk_sizes() first, or make the array of a data frame by "
+            "to_dask_array(lengths=True)."
+        )
+    if 0 in array.shape:
+        raise ValueError(f"X has shape {array.shape}: there is nothing to compare.")
+    return _ready(array)
+
+
+def new_samples_of(X: Any, n_features: int) -> Samples:
+    """Return samples to predict the clusters of; nobody need know how many there are."""
+    array = _array_of(X)
+    if array.shape[1] != n_features:
+        raise ValueError(
+            f"X has {array.shape[1]} features, and the model was fitted on {n_features}; pass the "
+            "same ones."
+        )
+    return _ready(array)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a collection of Dask."""
+    return hasattr(X, "__dask_graph__") and X.__dask_graph__() is not None
+
+
+def names_of(X: Any) -> np.ndarray | None:
+    """Return the names of features, where X is a data frame and they are words."""
+    names = X.columns if hasattr(type(X), "columns") else ()
+    if not len(names) or not all(isinstance(name, str) for name in names):
+        return None
+    return np.asarray(list(names), dtype=object)
+
+
+def read(chunk: Any, place: Place) -> np.ndarray:
+    """Return the samples of a chunk, finite, C-ordered and in the precision of all: on a worker."""
+    first = "" if place.start is None else f" that begins with row {place.start}"
+    here = f"In the chunk of X{first}: "
+    if type(chunk) is not np.ndarray and (sp.issparse(chunk) or not hasattr(chunk, "__array__")):
+        raise TypeError(f"{here}it is {type(chunk).__name__}, and not a dense NumPy array.")
+    try:
+        points = check_samples(chunk)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{here}{error} Rows are those of the chunk.") from None
+    if points.shape[1] != place.n_features:
+        raise ValueError(
+            f"{here}it has {points.shape[1]} features, where {place.n_features} were announced."
+        )
+    return np.asarray(points.astype(place.dtype, order="C", copy=False))
+
+
+def _is_frame(X: Any) -> bool:
+    # Asked of the type: a Delayed has every attribute.
+    return hasattr(type(X), "to_dask_array") and hasattr(type(X), "columns")
+
+
+def _array_of(X: Any) -> Any:
+    """Return the array that X is or holds, if it is of numbers in rows and columns."""
+    if not is_dask(X):
+        raise TypeError(
+            f"X is {type(X).__name__}, not a collection of Dask. Pass dask.array.from_array(X), or "
+            "give it to leastcut.SpectralClustering(affinity='anchors')."
+        )
+    if _is_frame(X):
+        for column, dtype in zip(X.columns, X.dtypes, strict=True):
+            if getattr(dtype, "kind", "O") not in "fiub":
+                raise ValueError(
+                    f"Column {column!r} of X holds {dtype}, not numbers; drop or encode it."
+                )
+        array = X.to_dask_array()
+    else:
+        array = X
+    if not (hasattr(type(array), "chunks") and hasattr(type(array), "to_delayed")):
+        raise TypeError(
+            f"X is a {type(X).__module__}.{type(X).__name__}; pass a Dask array or data frame of "
+            "samples, one per row."
+        )
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional, one row per sample, but its shape is {array.shape}. Use "
+            "X.reshape(-1, 1) for a single feature."
+        )
+    if not isinstance(array._meta, np.ndarray):
+        kind = type(array._meta)
+        way = next((way for way in WAYS_TO_NUMPY if hasattr(kind, way)), "__array__")
+        raise TypeError(
+            f"Chunks of X are {kind.__module__}.{kind.__name__}, and anchors need dense arrays of "
+            f"NumPy; pass X.map_blocks(lambda chunk: chunk.{way}(), dtype=X.dtype, "
+            "meta=numpy.empty((0, 0), X.dtype)), if there are few features."
+        )
+    if array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X must hold real numbers, but its dtype is {array.dtype}; convert it first."
+        )
+    if np.isnan(array.shape[1]):
+        raise ValueError("X does not know its number of features; X.compute_chunk_sizes() tells.")
+    return array
+
+
+def _ready(array: Any) -> Samples:
+    """Bring all features of a sample together; rows stay in their chunks."""
+    if array.numblocks[1] > 1:
+        array = array.rechunk({1: array.shape[1]})
+    return Samples(array, float_type(array.dtype))

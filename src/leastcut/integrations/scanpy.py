@@ -1,0 +1,157 @@
+"""Single cells: cut the neighbour graph of an AnnData, in the manner of ``scanpy.tl.leiden``.
+
+Nothing of scanpy or anndata is imported: an AnnData is what has ``obs``, ``uns`` and ``obsp``.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leastcut import partition
+from leastcut.validation import check_flag
+
+NEIGHBORS = "neighbors"
+"""Where ``scanpy.pp.neighbors`` says in ``uns`` what it made, unless told otherwise."""
+
+
+def cut(
+    adata: Any,
+    n_clusters: int | str = "auto",
+    *,
+    cut: str | npt.ArrayLike = "normalized",
+    effort: str = "balanced",
+    random_state: Any = 0,
+    key_added: str = "leastcut",
+    neighbors_key: str | None = None,
+    obsp: str | None = None,
+    lower_bound: bool | str | None = None,
+    copy: bool = False,
+) -> Any:
+    """Cluster cells by the smallest cut of their neighbour graph that can be found.
+
+    It takes the place of ``scanpy.tl.leiden`` and writes what that does, so that plots, markers and
+    embeddings follow as usual. There is no resolution: ask for a number of clusters, or let the
+    graph tell it.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With a neighbour graph; ``scanpy.pp.neighbors(adata)`` makes one.
+    n_clusters : int or "auto", default="auto"
+        Number of clusters. ``"auto"`` takes the number, up to 20, that the eigenvalues of the graph
+        speak for, and warns where they hardly do.
+    cut : {"ratio", "normalized"} or array-like of shape (n_cells,), default="normalized"
+        The name of a cut, or a positive weight for every cell.
+    effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
+        How long to search; see :func:`leastcut.partition`.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed. With an integer the clusters are the same every time.
+    key_added : str, default="leastcut"
+        The name under which ``adata.obs`` gets the clusters and ``adata.uns`` what is known of
+        them.
+    neighbors_key : str, optional
+        The ``key_added`` that ``scanpy.pp.neighbors`` was given, if it was given one.
+    obsp : str, optional
+        The name in ``adata.obsp`` of the affinities to cut, instead of those of ``neighbors_key``.
+    lower_bound : bool or "tight", optional
+        Whether to compute what no clustering is below. By default only on small graphs.
+    copy : bool, default=False
+        Whether to leave ``adata`` as it is and return a copy with the clusters.
+
+    Returns
+    -------
+    AnnData or None
+        The copy, if ``copy``. These are set in it, or in ``adata`` itself:
+
+        ``obs[key_added]``
+            The cluster of every cell, categorical: ``"0"`` is the largest.
+        ``uns[key_added]``
+            ``"params"``; ``"cut_value"``; ``"n_clusters"``; ``"seconds"``; where it was computed
+            ``"lower_bound"``.
+
+    Examples
+    --------
+    >>> import leastcut.integrations.scanpy
+    >>> import scanpy  # doctest: +SKIP
+    >>> adata = scanpy.datasets.pbmc68k_reduced()  # doctest: +SKIP
+    >>> leastcut.integrations.scanpy.cut(adata, 8)  # doctest: +SKIP
+    >>> scanpy.pl.umap(adata, color="leastcut")  # doctest: +SKIP
+    """
+    copy = check_flag("copy", copy)
+    if not isinstance(key_added, str):
+        raise TypeError(f"key_added={key_added!r} must be the name of a column of adata.obs.")
+    key, graph = _graph_of(adata, neighbors_key, obsp)
+    began = time.perf_counter()
+    found = partition(
+        graph,
+        n_clusters,
+        cut,
+        effort=effort,
+        lower_bound=lower_bound,
+        random_state=random_state,
+        isolated="ignore",
+    )
+    known = {
+        "params": _storable(
+            n_clusters=n_clusters, cut=cut, effort=effort, random_state=random_state, obsp=key
+        ),
+        "n_clusters": int(found.labels.max()) + 1,
+        "cut_value": found.cut_value,
+        "seconds": time.perf_counter() - began,
+        **({} if found.lower_bound is None else {"lower_bound": found.lower_bound}),
+    }
+    target = adata.copy() if copy else adata
+    target.obs[key_added] = _categories(found.labels)
+    target.uns[key_added] = known
+    return target if copy else None
+
+
+def _graph_of(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[str, Any]:
+    """Return the name in ``obsp`` of the affinities that are meant, and these."""
+    if not all(hasattr(adata, name) for name in ("obs", "uns", "obsp")):
+        raise TypeError(
+            f"adata is {type(adata).__name__}, not an AnnData; for a graph call leastcut.partition."
+        )
+    if obsp is not None and neighbors_key is not None:
+        raise ValueError(
+            f"obsp={obsp!r} and neighbors_key={neighbors_key!r} both name a graph; pass one."
+        )
+    if obsp is not None:
+        key, remedy = obsp, "Pass one of those."
+    elif neighbors_key is not None and neighbors_key not in adata.uns:
+        raise KeyError(
+            f"adata.uns has no {neighbors_key!r}; run "
+            f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r}) first."
+        )
+    else:
+        about = adata.uns.get(NEIGHBORS if neighbors_key is None else neighbors_key, {})
+        key = about.get("connectivities_key", "connectivities")
+        remedy = "Run scanpy.pp.neighbors(adata) first."
+    if key not in adata.obsp:
+        there = ", ".join(map(repr, adata.obsp)) or "nothing"
+        raise KeyError(f"adata.obsp has no {key!r} (it has {there}). {remedy}")
+    return key, adata.obsp[key]
+
+
+def _categories(labels: np.ndarray) -> Any:
+    """Return labels as categories "0", "1", ..., the largest cluster first, as scanpy has them."""
+    import pandas
+
+    largest_first = np.argsort(-np.bincount(labels), kind="stable")
+    rank = np.empty_like(largest_first)
+    rank[largest_first] = np.arange(rank.size)
+    names = [str(number) for number in range(rank.size)]
+    return pandas.Categorical.from_codes(rank[labels], categories=names)
+
+
+def _storable(**params: Any) -> dict[str, Any]:
+    """Return what files of AnnData can hold: numbers, words and arrays; a generator is none."""
+    return {
+        name: value if isinstance(value, int | str) else np.asarray(value)
+        for name, value in params.items()
+        if value is not None and not isinstance(value, np.random.Generator | np.random.RandomState)
+    }

@@ -1,0 +1,114 @@
+"""Clusters of about equal weight, by splitting a small problem in two again and again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from leastcut.kernels.bisect import split
+from leastcut.multilevel.refinement import State
+from leastcut.problem import Problem
+
+TRIES = 10
+"""Starts of every split, of which the best is taken."""
+
+PATIENCE, ROUNDS = 50, 3
+"""Moves without a new best after which a chain ends, and how often chains begin at all nodes of the
+border."""
+
+SPLIT_EDGES = 10_000
+"""Edges that could be visited in the time that a split takes however small it is."""
+
+
+def bisected(problem: Problem, n_clusters: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """Return labels of clusters of about equal weight, and the edges visited to find them.
+
+    Parameters
+    ----------
+    problem : Problem
+        With limits. They may be passed slightly.
+    n_clusters : int
+    rng : Generator
+        Draws where sides begin to grow.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), int32
+        None is empty.
+    work : int
+    """
+    limits = problem.limits
+    assert limits is not None
+    free, work = replace(problem, limits=None), 0
+    labels = np.empty(problem.n_nodes, dtype=np.int32)
+    # The nodes that are to be split, the number of the first of their clusters, and how many.
+    waiting = [(np.arange(problem.n_nodes), 0, n_clusters)]
+    while waiting:
+        nodes, first, count = waiting.pop()
+        if count == 1:
+            labels[nodes] = first
+        elif count == nodes.size:
+            labels[nodes] = first + np.arange(count)
+        else:
+            half = count // 2
+            numbers = half, count - half
+            sides, visited = _split(free.restrict(nodes), numbers, limits.heaviest, rng)
+            waiting.append((nodes[sides == 0], first, half))
+            waiting.append((nodes[sides == 1], first + half, count - half))
+            work += visited + SPLIT_EDGES
+    return labels, work
+
+
+def _split(
+    problem: Problem, numbers: tuple[int, int], heaviest: float, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
+    """Split a problem in two sides, each to be cut further into its number of clusters.
+
+    Returns the side of every node, and the edges visited. No side has fewer nodes than clusters.
+    """
+    n, weights, count = problem.n_nodes, problem.node_weights, sum(numbers)
+    total = float(weights.sum())
+    wanted = total * numbers[0] / count
+    # 1. A side may use its part of what the limits leave: the other parts are for later splits. It
+    #    need not be nearer to what is wanted than nodes are light.
+    spare = max(heaviest * count / total - 1.0, 0.0) / math.ceil(math.log2(count))
+    room = max(spare * min(wanted, total - wanted), float(weights.max()))
+    heavy = np.array([wanted + room, total - wanted + room])
+    limits = problem.offset + (total - heavy[::-1]), problem.offset + heavy
+    # 2. Try from several nodes.
+    orders = np.empty((TRIES, n), dtype=np.int32)
+    for row in orders:
+        row[:] = rng.permutation(n)
+    state = State(problem, np.zeros(n, dtype=np.int32), 2)
+    places = problem.graph.n_stored + n
+    integers = np.empty((5, n), dtype=np.int32)
+    chain = np.empty(n), integers[0], np.zeros(n, dtype=np.uint8), integers[1], integers[2]
+    heap = np.empty(places), np.empty(places, dtype=np.int32)
+    scratch = state.scratch, chain, heap, np.empty(n, dtype=np.uint8), integers[3]
+    value, work = split(
+        state.arrays,
+        orders,
+        (wanted, problem.offset),
+        np.array(numbers),
+        limits,
+        (PATIENCE, ROUNDS),
+        state.sums,
+        scratch,
+        integers[4],
+    )
+    if value < math.inf:
+        return integers[4], int(work)
+    # 3. Few nodes, some of them heavy: by weight alone, to the side that lacks most of it.
+    sides = np.empty(n, dtype=np.int32)
+    lacking, left = np.array([wanted, total - wanted]), np.array(numbers)
+    for rank, i in enumerate(np.argsort(-weights, kind="stable").tolist()):
+        side = int(np.argmax(lacking))
+        # Each side must still get its number of nodes.
+        if left[1 - side] >= n - rank:
+            side = 1 - side
+        sides[i] = side
+        lacking[side] -= weights[i]
+        left[side] = max(left[side] - 1, 0)
+    return sides, int(work)

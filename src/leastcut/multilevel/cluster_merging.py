@@ -1,0 +1,35 @@
+"""Merging clusters into fewer, by the smallest cut of the graph that they form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leastcut.multilevel.levels import contracted_by_labels
+from leastcut.multilevel.search import partition_problem
+from leastcut.problem import Problem
+from leastcut.validation import RandomState
+
+
+def merge_clusters(
+    problem: Problem, labels: np.ndarray, n_clusters: int, *, random_state: RandomState
+) -> np.ndarray:
+    """Join clusters until ``n_clusters`` are left.
+
+    Parameters
+    ----------
+    problem : Problem
+    labels : ndarray of shape (n,)
+        At least ``n_clusters`` clusters 0..k-1, none empty.
+    n_clusters : int
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Labels 0..n_clusters-1 that keep every cluster whole.
+    """
+    # Contraction keeps values: a cut of the graph of clusters has the same value on the whole
+    # graph, and tears no cluster apart.
+    clusters = contracted_by_labels(problem, labels).symmetrised()
+    joined = partition_problem(clusters, n_clusters, random_state=random_state)
+    return np.asarray(joined.labels[labels])

@@ -1,0 +1,387 @@
+"""How many clusters a graph has, by evidence that a graph without clusters would not show.
+
+Connected components are clusters whatever else is. What is asked is whether they split further,
+and the null hypothesis is that they do not. Three things are then known.
+
+*The eigenvalues follow a power law.* Of points without clusters in d dimensions the i-th eigenvalue
+above 0 grows like i^(2/d) (Weyl's law); of random networks it hardly grows. Either way log λ
+against log i is about a line, whose slope p the eigenvalues beyond a number tell. With k clusters
+in c components the first i = k − c eigenvalues above 0 are small and the next one is not:
+
+    step(k) = log(λ_(k+1) / λ_k) / (p log((i + 1) / i))
+
+is the rise there in units of what the law makes it. Without clusters it is about 1, and the chance
+of more about e^-step, as that of i eigenvalues where the law has fewer.
+
+*No cluster is cut off below the next eigenvalue.* For the clusters C of a partition into k let
+
+    leak(k) = max_C boundary(C) (1 / b(C) + 1 / b(rest of its components)) / λ_(k+1),
+
+an upper bound on the part of the indicator of C that lies outside the first k eigenvectors. Without
+clusters it is above 1, and grows like the diameter of a cluster in hops. In units of that it is an
+upper bound of what symmetric shapes are allowed: they have large steps, between eigenvalues that
+repeat, but leak as any other shape without clusters.
+
+*Boundaries are no valleys*: see :mod:`leastcut.multilevel.valleys`.
+
+The evidence for k clusters is step / leak, plus that of valleys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.levels import Coarsening, smallest_level
+from leastcut.multilevel.passes import fresh
+from leastcut.multilevel.refinement import refine_problem
+from leastcut.multilevel.valleys import has_depth, valley_evidence
+from leastcut.problem import Problem
+from leastcut.results import Relaxation
+from leastcut.short_reprs import one_line, some
+from leastcut.spectral.discretizers.cluster_qr import cluster_qr
+from leastcut.spectral.relax import relax_problem
+from leastcut.threads import single_threaded
+from leastcut.validation import RandomState, as_generator
+
+TAIL = 10
+"""Eigenvalues beyond the largest number of clusters that tell the law they follow: fewer leave its
+slope to chance, more cost time."""
+
+FEWEST = 3
+"""Eigenvalues beyond a number, at least, for their law to be told at all."""
+
+FLATTEST = 5e-3
+"""Slope of the law at least: eigenvalues that repeat have none, and steps would be infinite."""
+
+ENOUGH = 4.5
+"""Evidence that a graph splits: 2 of 100 graphs drawn without clusters have as much, or fall into
+components. That one of c components splits needs log c more, as chance has c to choose from."""
+
+LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
+"""The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
+to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbours of a node))."""
+
+STEEP = 3
+"""Power of a leak above that by which evidence falls: one that is half as large again as without
+clusters leaves less than a third of it."""
+
+TIGHTEST = 0.2
+"""Times that leak below which it makes no more difference: coarse clusters are tighter than fine
+ones, and would always win."""
+
+LEAKIEST = 1e9
+"""Leak above which nothing is left of a step, and of which powers are no longer taken."""
+
+THIN = 0.4
+"""How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
+of a line have gaps by chance."""
+
+RESOLVED = 2.0
+"""Nodes of a cluster per neighbour of a node below which steps count for less, and at 1 for
+nothing: a node with its neighbours would do for a cluster."""
+
+SMALL = 1.0 / 30.0
+"""Part of the size of a node's component, in the mean over nodes, below which a component is an
+outlier and no cluster."""
+
+ROUNDING = 1e-13
+"""Part of the last eigenvalue up to which one may be what rounding has left of 0, and has no
+logarithm to speak of."""
+
+EQUAL = 1e-6
+"""Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves."""
+
+WEAK = 1.5
+"""How many times the evidence of the runner-up the best must have to be told from it."""
+
+VALLEY_MOST = 6.5
+"""What valleys may add to the evidence: they are surer the longer they are, and coarse clusters
+would always win by them."""
+
+SHALLOW = 0.25
+"""Slope p below which no valleys are looked for: in so many dimensions every node is near a
+boundary."""
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""Stands for eigenvalues of 0 where something is divided by them."""
+
+VALLEYS = 8
+"""Splits beyond the components up to which valleys are looked for: long shapes with more of them
+hold too few nodes to tell, and each costs a search."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A number of clusters, and why.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The number chosen.
+    numbers : ndarray of shape (m,)
+        The numbers considered, ascending.
+    evidence : ndarray of shape (m,)
+        How much speaks for each: the larger, the more.
+    reason : str
+        Why it was chosen, in plain words.
+    runners_up : tuple of int
+        The numbers that come next, best first.
+    is_weak : bool
+        Whether the evidence hardly tells it from the runners-up.
+    """
+
+    n_clusters: int
+    numbers: np.ndarray
+    evidence: np.ndarray
+    reason: str
+    runners_up: tuple[int, ...]
+    is_weak: bool
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            n_clusters=self.n_clusters,
+            numbers=some(self.numbers),
+            is_weak=self.is_weak,
+            runners_up=some(self.runners_up),
+        )
+
+
+def pairs_needed(most: int, n_nodes: int) -> int:
+    """Return how many eigenpairs a choice of up to ``most`` clusters looks at."""
+    return min(n_nodes, most + 1 + TAIL)
+
+
+def choose_number(
+    problem: Problem,
+    relaxation: Relaxation,
+    numbers: Sequence[int],
+    *,
+    random_state: RandomState,
+) -> Choice:
+    """Choose one of ``numbers``, given the ``pairs_needed`` leading eigenpairs of the problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    relaxation : Relaxation
+        Its leading eigenpairs.
+    numbers : sequence of int
+        The numbers to choose from; those above the number of nodes are left out.
+    random_state : int, Generator, RandomState or None
+        Seed of the searches for valleys, and of the eigensolver, which runs again where small
+        components are left out.
+
+    Returns
+    -------
+    Choice
+    """
+    considered = np.array(sorted({k for k in numbers if k <= problem.n_nodes}), dtype=np.int64)
+    rng = as_generator(random_state)
+    # 1. Components are clusters, but for small ones, which are left out.
+    n_components, _ = problem.graph.components
+    nodes = _without_outliers(problem)
+    if nodes.size < problem.n_nodes:
+        problem = problem.restrict(nodes)
+        count = min(relaxation.n_clusters, nodes.size)
+        relaxation = relax_problem(problem, count, random_state=rng)
+    floor, _ = problem.graph.components
+    # 2. Evidence that components split further, for every number above theirs.
+    found = _splits(problem, relaxation, floor, considered, rng)
+    evidence = np.zeros(considered.size)
+    enough = ENOUGH + float(np.log(floor))
+    evidence[considered == floor] = enough
+    for position, k in enumerate(considered.tolist()):
+        if k in found:
+            evidence[position] = found[k].evidence
+    # 3. The most evidence; where there is none, what is nearest to the components, and of numbers
+    #    with the same the largest: it shows clusters that the others leave together.
+    distance = np.where(evidence > 0.0, 0, np.abs(considered - floor))
+    order = np.lexsort((-considered, distance, -evidence))
+    best, others = order[0], order[1:]
+    second = float(evidence[others[0]]) if others.size else 0.0
+    chosen = int(considered[best])
+    return Choice(
+        chosen,
+        considered,
+        evidence,
+        _reason(chosen, floor, n_components, found, enough),
+        tuple(considered[others[evidence[others] > 0.0]][:2].tolist()),
+        bool(evidence[best] < max(WEAK * second, enough)),
+    )
+
+
+@dataclass(frozen=True)
+class _Split:
+    """What speaks for a number of clusters above that of components.
+
+    Leak and evidence are bounds, from below and above, where a partition could change nothing.
+    """
+
+    step: float
+    leak: float
+    valley: float
+    evidence: float
+
+
+def _splits(
+    problem: Problem,
+    relaxation: Relaxation,
+    floor: int,
+    considered: np.ndarray,
+    rng: np.random.Generator,
+) -> dict[int, _Split]:
+    """Return the evidence for every number above ``floor`` that there are eigenvalues for."""
+    neighbors, values = _neighbors(problem), relaxation.eigenvalues
+    # Seeds are drawn for all, so that what one number draws does not depend on the others.
+    seeds = rng.integers(2**32, size=VALLEYS + 1)
+    # Without the components themselves to choose, any evidence may be the most.
+    matters = ENOUGH / WEAK if floor in considered else 0.0
+    found, doubtful = {}, {}
+    for k, (step, slope) in _steps(values, floor).items():
+        if k not in considered:
+            continue
+        # 1. What a leak would be without clusters, and what weight a step has.
+        room = problem.n_nodes / (k * neighbors)
+        usual = float(
+            np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
+        )
+        step *= min(max((room - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
+        # 2. Some cluster leaks at least the mean of the first k eigenvalues: where a step is too
+        #    small even so, and boundaries are no valleys, there is nothing to be looked for.
+        least = float(np.mean(values[:k])) / max(float(values[k]), SMALLEST) / usual
+        has_valleys = k - floor <= VALLEYS and slope >= SHALLOW
+        if not has_valleys and _tightened(step, least, slope) < matters:
+            found[k] = _Split(step, least, 0.0, _tightened(step, least, slope))
+            continue
+        # 3. The leak of a partition.
+        labels = _clusters(problem, relaxation, k)
+        leak = _leak(problem, labels, float(values[k])) / usual
+        found[k] = _Split(step, leak, 0.0, _tightened(step, leak, slope))
+        if has_valleys:
+            doubtful[k] = labels
+    # 4. The valleys of a better one, for numbers that these could raise beside the first.
+    most = max((split.evidence for split in found.values()), default=0.0)
+    for k, labels in doubtful.items():
+        split = found[k]
+        if WEAK * (split.evidence + VALLEY_MOST) < most or not has_depth(problem, labels):
+            continue
+        valley = valley_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
+        evidence = split.evidence + min(valley, VALLEY_MOST)
+        found[k] = replace(split, valley=valley, evidence=evidence)
+    return found
+
+
+def _tightened(step: float, leak: float, slope: float) -> float:
+    """Return the evidence of a step, raised by a small leak or lowered by a large one."""
+    # Samples of a line have gaps by chance, and there a small leak tells nothing.
+    trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else STEEP
+    return float(step / min(max(leak, TIGHTEST), LEAKIEST) ** trust)
+
+
+def _without_outliers(problem: Problem) -> np.ndarray:
+    """Return the nodes of all components but those that are small beside the others."""
+    _, component = problem.graph.components
+    sizes = np.bincount(component)
+    # The mean over nodes, so that many small components do not make it small.
+    kept = sizes >= SMALL * np.mean(sizes[component])
+    return np.flatnonzero(kept[component])
+
+
+def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]]:
+    """Return by number of clusters the step after it, and the slope of the law beyond it."""
+    values = eigenvalues[floor:]
+    if values.size <= FEWEST or values[-1] <= 0.0:
+        return {}
+    level = np.log(np.maximum(values, ROUNDING * values[-1]))
+    rank = np.log(np.arange(1, values.size + 1))
+    steps = {}
+    for i in range(1, values.size - FEWEST + 1):
+        beyond = slice(i, max(2 * i + FEWEST, i + TAIL))
+        spread = rank[beyond] - rank[beyond].mean()
+        slope = max(float(spread @ level[beyond] / (spread @ spread)), FLATTEST)
+        difference = float(level[i] - level[i - 1])
+        rise = difference / float(rank[i] - rank[i - 1]) if difference > EQUAL else 0.0
+        steps[floor + i] = rise / slope, slope
+    return steps
+
+
+def _searched(problem: Problem, n_clusters: int, seed: int) -> np.ndarray:
+    """Return a partition found by one multilevel pass."""
+    scaled, rng = problem.within_range(), np.random.default_rng(seed)
+    smallest = smallest_level(problem.n_nodes, n_clusters)
+    by_labels = Coarsening(COARSENING_RULES["label_propagation"])
+    found = fresh(scaled, n_clusters, rng, smallest, coarsening=by_labels)
+    assert found is not None
+    return found.labels
+
+
+def _clusters(problem: Problem, relaxation: Relaxation, n_clusters: int) -> np.ndarray:
+    """Return a partition by a direct method, so that nothing is drawn, and exact moves."""
+    with single_threaded():
+        found = cluster_qr(
+            relaxation.leading(n_clusters), random_state=np.random.default_rng(0), score=None
+        )
+    return refine_problem(problem, found.labels).labels
+
+
+def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
+    """Return the largest cut of a cluster from the rest, in units of the ``following`` eigenvalue.
+
+    The rest is that of the components which the cluster has a part of.
+    """
+    weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
+    count, component = problem.graph.components
+    pairs = np.unique(labels * count + component)
+    whole = np.bincount(pairs // count, problem.cluster_weights(component)[pairs % count])
+    # Clusters that are whole components leak nothing.
+    partial = (boundaries > 0.0) & (whole > weights)
+    inside, outside = weights[partial], (whole - weights)[partial]
+    cut = np.max(boundaries[partial] * (1.0 / inside + 1.0 / outside), initial=0.0)
+    return float(cut) / max(following, SMALLEST)
+
+
+def _neighbors(problem: Problem) -> float:
+    """Return how many neighbours a node has, in the middle of all: 1 / Σ share² of its edges."""
+    graph = problem.graph
+    rows = graph.rows
+    other = rows != graph.indices
+    outward = graph.outward
+    share = graph.weights[other] / outward[rows[other]]
+    squares = np.bincount(rows[other], share * share, minlength=graph.n_nodes)
+    return float(np.median(1.0 / squares[squares > 0.0])) if np.any(squares > 0.0) else 1.0
+
+
+def _reason(
+    chosen: int, floor: int, n_components: int, found: dict[int, _Split], enough: float
+) -> str:
+    """Say why a number was chosen."""
+    count = "is connected" if floor == 1 else f"has {floor} connected components"
+    if chosen in found and found[chosen].evidence > 0.0:
+        split = found[chosen]
+        parts = [
+            f"After {chosen} the eigenvalues rise {split.step:.3g} times as fast as beyond, and "
+            f"clusters leak {split.leak:.2g} times as much as without structure"
+        ]
+        if split.valley > 0.0:
+            parts.append(f"their boundaries are valleys, with evidence {split.valley:.3g}")
+        if split.evidence < enough:
+            parts.append(f"the evidence is {split.evidence:.2g} of {enough:.2g} that are needed")
+    elif chosen == floor:
+        apart = "does not split" if floor == 1 else "none of them splits further"
+        parts = [f"The graph {count}, and {apart}"]
+        if found:
+            next_best = max(found, key=lambda k: found[k].evidence)
+            parts.append(
+                f"the most evidence is for {next_best}, {found[next_best].evidence:.2g} of "
+                f"{enough:.2g} that are needed"
+            )
+    else:
+        parts = [f"The graph {count}; of the numbers asked for {chosen} is nearest to {floor}"]
+    if n_components > floor:
+        parts.append(f"components that are small beside the others: {n_components - floor}")
+    return "; ".join(parts) + "."

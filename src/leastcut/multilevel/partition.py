@@ -1,0 +1,333 @@
+"""The flagship: ``partition``, which checks everything once and then searches."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leastcut.apart import Apart
+from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.search import partition_problem
+from leastcut.problem import EDGES, CutLike, Problem, answers_itself, as_problem
+from leastcut.progress import SEARCH_STAGES, Foresight, Listener, check_listener, listening
+from leastcut.results import Partition
+from leastcut.threads import count_threads
+from leastcut.validation import (
+    RandomState,
+    check_choice,
+    check_init,
+    check_n_clusters,
+    check_number,
+)
+
+TIGHT_SHARE = 0.5
+"""The part of a time limit that is for the search where a tight bound is wanted as well."""
+
+
+def partition(
+    graph: Any,
+    n_clusters: int | str,
+    cut: CutLike = "normalized",
+    *,
+    effort: str = "balanced",
+    init: npt.ArrayLike | list[npt.ArrayLike] | None = None,
+    must_link: npt.ArrayLike | None = None,
+    cannot_link: npt.ArrayLike | None = None,
+    balance: float | tuple[float, float] | None = None,
+    time_limit: float | None = None,
+    lower_bound: bool | str | None = None,
+    on_interrupt: str = "raise",
+    random_state: RandomState = None,
+    callback: Callable[[Progress], object] | str | None = None,
+    n_jobs: int | None = None,
+    symmetrize: str | None = None,
+    isolated: str = "error",
+) -> Partition:
+    """Partition a graph into ``n_clusters`` clusters with the smallest cut that can be found.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
+        Symmetric non-negative affinities; self-loops allowed, connected or not. Libraries: graphs
+        of networkx and igraph, ``(edge_index, edge_weight)`` as torch_geometric has them, edge
+        lists in data frames of pandas and polars, and an AnnData with ``obsp["connectivities"]``;
+        :mod:`leastcut.integrations.graphs` says how each is read.
+    n_clusters : int or "auto"
+        Number of clusters, from 1 to n. ``"auto"`` takes the number, from 1 to 20, that the
+        eigenpairs of the graph speak for, as :class:`leastcut.SpectralClustering` does, and warns
+        where they hardly do.
+    cut : {"ratio", "normalized", "edges"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node. ``"edges"`` is the weight of the
+        edges between clusters, each once, and needs ``balance``, which is then of nodes.
+    effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
+        ``fast`` recombines two multilevel passes and, where it costs little, a spectral solution;
+        above 300,000 nodes on a coarser level of the graph. ``auto`` goes on with further passes
+        and recombinations for a quarter of what the graph's eigenvectors would take, if that is
+        longer, and above 300,000 nodes for at most half the work of ``fast``, ``balanced`` for
+        about a second, longer on large graphs, and ``thorough`` until populations stop improving.
+        With the same seed, more effort never gives a larger value.
+    init : array-like of shape (n,), or list of such, optional
+        Partitions to take part, each into exactly ``n_clusters`` clusters; the result is never
+        worse than the best of them.
+    must_link : array-like of shape (m, 2), optional
+        Pairs of node numbers: the nodes of each pair are in one cluster, and with them all that
+        further pairs join to them. Their weights and edges are added up, which is exact.
+    cannot_link : array-like of shape (m, 2), optional
+        Pairs of node numbers: the nodes of each pair are in different clusters. Pairs that
+        contradict each other, ``must_link``, ``init`` or ``n_clusters`` raise before any work.
+    balance : float or pair of floats, optional
+        No cluster weighs more than ``1 + balance`` times what they weigh on average, by the node
+        weights of the cut: nodes for the ratio cut, degrees for the normalized one. A pair is
+        ``(below, above)``: none weighs less than ``1 - below`` times that either. Every move keeps
+        to it; where no partition can, an error says so before any work. Weights that are not whole
+        numbers may pass a limit by 1e-9 of the average, which is their rounding. Not together with
+        ``cannot_link`` or ``lower_bound="tight"``.
+    time_limit : float, optional
+        Seconds after which the search ends, and all but its first pass, which it always makes, is
+        cut short; the lower bound is part of them, and None where they are not enough for it.
+    lower_bound : bool or "tight", optional
+        Whether to compute the lower bound Σλ, an eigenproblem. By default only on small graphs. It
+        is the value itself where that is proven to be the smallest there is, as on tiny graphs.
+        With ``must_link`` it bounds the partitions that keep those pairs together. ``"tight"``
+        certifies what was found as :func:`leastcut.certify` does, which may find something better;
+        of a time limit it has half, and what the search leaves.
+    on_interrupt : {"raise", "return"}, default="raise"
+        What Ctrl-C does: raise, or return the best so far once there is one. On large graphs it
+        does not wait for the loop that is running, which ends in a thread of its own.
+    random_state : int, Generator, RandomState or None
+        Seed. With an integer the labels are the same every time, on any number of threads.
+    callback : callable or "tqdm", optional
+        Called with a :class:`Progress` after every batch of passes, and on large graphs also
+        between the levels of the first. Where it returns True, and nothing else that counts as
+        true, the search stops as at a time limit: the first pass is always made, the best so far
+        is returned, and the lower bound is None unless it was there already. ``"tqdm"`` is a
+        progress bar on the standard error for what takes more than a second.
+    n_jobs : int, optional
+        Threads; -1 is one per available core. By default as many as there are cores, at most 8,
+        where the graph is large enough to gain by them.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
+        the others are cut, into as many clusters as there are to be if they are enough, and then
+        each of these joins one of them. Value and bound are of the nodes with edges.
+
+    Returns
+    -------
+    Partition
+        Its labels are in the order of the nodes; :meth:`leastcut.Partition.by_node` has them by
+        name where the graph has names of nodes.
+
+    Examples
+    --------
+    >>> import leastcut
+    >>> S = [[0, 2, 2, 0, 0, 0], [2, 0, 2, 0, 0, 0], [2, 2, 0, 1, 0, 0],
+    ...      [0, 0, 1, 0, 2, 2], [0, 0, 0, 2, 0, 2], [0, 0, 0, 2, 2, 0]]
+    >>> found = leastcut.partition(S, 2, cut="ratio", random_state=0)
+    >>> found.cut_value, bool(found.labels[0] == found.labels[2])
+    (0.6666666666666666, True)
+
+    Nodes 0 and 3 together, and 1 in another cluster:
+
+    >>> found = leastcut.partition(S, 2, must_link=[(0, 3)], cannot_link=[(1, 3)], random_state=0)
+    >>> labels = found.labels
+    >>> bool(labels[0] == labels[3]), bool(labels[1] == labels[3])
+    (True, False)
+
+    A node without edges beside them:
+
+    >>> S = [[0, 2, 0, 0, 0], [2, 0, 1, 0, 0], [0, 1, 0, 2, 0], [0, 0, 2, 0, 0], [0, 0, 0, 0, 0]]
+    >>> leastcut.partition(S, 2, isolated="ignore", random_state=0).cut_value
+    0.4
+    """
+    # The limit counts from here: to check a large graph takes time as well.
+    began = time.monotonic()
+    if time_limit is not None:
+        time_limit = check_number("time_limit", time_limit, allow_infinite=True)
+    bound = _check_lower_bound(lower_bound)
+    check_listener(callback)
+    effort = check_choice("effort", effort, EFFORTS)
+    on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
+    allowed = None
+    if balance is not None:
+        from leastcut.multilevel.packing import check_balance  # which few calls need
+
+        allowed = check_balance(balance, cannot_link=cannot_link, lower_bound=bound)
+    n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
+    if answers_itself(graph, symmetrize, isolated):
+        _check_auto(n_clusters, init)
+        if must_link is not None or cannot_link is not None:
+            raise ValueError(
+                "Links need the edges, which an anchor graph does not store; leave must_link and "
+                "cannot_link out, or pass graph.to_sparse() if it is small enough."
+            )
+        if balance is not None:
+            raise ValueError(
+                "balance is not offered for an anchor graph; leave it out, or pass "
+                "graph.to_sparse() if it is small enough."
+            )
+        answer: Partition = graph.cut_into(
+            n_clusters,
+            cut,
+            effort=effort,
+            inits=_named(init),
+            time_limit=time_limit,
+            lower_bound=bound,
+            on_interrupt=on_interrupt,
+            random_state=random_state,
+            callback=callback,
+            n_jobs=n_jobs,
+            began=began,
+        )
+        return answer
+    counts_edges = isinstance(cut, str) and cut == EDGES
+    if counts_edges and allowed is None:
+        raise ValueError(
+            "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
+            "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
+        )
+    by = "ratio" if counts_edges else cut
+    problem = as_problem(graph, by, symmetrize=symmetrize, isolated=isolated)
+    whole, names = problem, problem.graph.names
+    deadline = math.inf if time_limit is None else began + time_limit
+    _check_auto(n_clusters, init)
+    if isinstance(n_clusters, str):
+        from leastcut.multilevel.auto_number import auto_number  # which few calls need
+
+        n_clusters = auto_number(problem, random_state, deadline)
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    given, contraction = _given(init, problem.n_nodes, n_clusters), None
+    started = given
+    if must_link is not None or cannot_link is not None:
+        from leastcut.multilevel.links import Contraction, check_links  # which few calls need
+
+        links = check_links(must_link, cannot_link, problem.n_nodes)
+        if links is not None:
+            for labels, (name, _) in zip(given, _named(init), strict=True):
+                links.check_init(labels, name)
+            # A partition that was given shows that there is one.
+            links.check_n_clusters(n_clusters, is_shown=bool(given))
+            if links.n_groups < problem.n_nodes:
+                contraction = Contraction.of(problem, links.groups)
+                problem = contraction.problem
+                given = [contraction.carry(labels) for labels in given]
+            if links.apart is not None:
+                problem = replace(problem, apart=Apart.of(links.apart, links.n_groups))
+
+    if allowed is not None:
+        from leastcut.multilevel.packing import check_given, limits_of  # which few calls need
+
+        problem = replace(problem, limits=limits_of(problem, allowed, n_clusters))
+        check_given(problem, given, [name for name, _ in _named(init)])
+    if counts_edges:
+        problem = problem.counting_edges()
+
+    def search(problem: Problem, n_clusters: int, given: list[np.ndarray]) -> Partition:
+        pairs = None if problem.apart is None else problem.apart.pairs
+        problem = replace(problem, apart=None)
+        found = partition_problem(
+            problem,
+            n_clusters,
+            effort=effort,
+            given=given,
+            apart=pairs,
+            time_limit=TIGHT_SHARE * time_limit if bound == "tight" and time_limit else time_limit,
+            lower_bound=False if isinstance(bound, str) else bound,
+            on_interrupt=on_interrupt,
+            random_state=random_state,
+            callback=listener,
+            n_jobs=n_jobs,
+            began=began,
+        )
+        if bound != "tight" or (listener is not None and listener.has_stopped):
+            return found
+        from leastcut.bounds.certify import certify_problem  # which few calls need
+
+        if pairs is not None and len(pairs):
+            from leastcut.multilevel.links import with_apart
+
+            problem = with_apart(problem, pairs, n_clusters)
+        return certify_problem(
+            problem,
+            n_clusters,
+            found,
+            deadline=deadline,
+            callback=None if listener is None else _tight_stage(listener),
+            began=began,
+            on_interrupt=on_interrupt,
+        )
+
+    stages = (*EFFORTS[effort].stages, *(("tight",) if bound == "tight" else ()))
+    with listening(
+        callback, "partition", lambda: Foresight(stages, SEARCH_STAGES, time_limit)
+    ) as listener:
+        if problem.node_weights.min() > 0:
+            found = search(problem, n_clusters, given)
+        else:
+            from leastcut.multilevel.core import cut_core  # which few calls need
+
+            named = [(name, labels) for (name, _), labels in zip(_named(init), given, strict=True)]
+            found = cut_core(problem, n_clusters, named, search)
+    expanded = found if contraction is None else contraction.expanded(found)
+    if counts_edges:
+        from leastcut.multilevel.packing import with_edge_cut
+
+        is_proven = found.lower_bound == found.cut_value
+        expanded = with_edge_cut(whole, expanded, found.lower_bound, is_proven, started)
+    return expanded.named(names)
+
+
+def _tight_stage(listener: Listener) -> Callable[[Any], bool]:
+    """Return what tells a proof's progress as that of one more stage, "tight"."""
+
+    def tell(proof: Any) -> bool:
+        # The bound rises to the value: that part of it is done.
+        done = proof.lower_bound / proof.cut_value if proof.n_open else 1.0
+        return listener(Progress("tight", done, proof.cut_value, proof.seconds))
+
+    return tell
+
+
+def _check_auto(n_clusters: object, init: object) -> None:
+    """Raise where ``n_clusters`` is a word, but not "auto", or contradicts what was given."""
+    if not isinstance(n_clusters, str):
+        return
+    if n_clusters != "auto":
+        raise TypeError(f"n_clusters={n_clusters!r} must be a whole number or 'auto'.")
+    if init is not None:
+        raise ValueError(
+            "init and n_clusters='auto' contradict each other: init has a number of clusters "
+            "already. Pass that number as n_clusters, or leave init out."
+        )
+
+
+def _check_lower_bound(value: object) -> bool | str | None:
+    """Return ``lower_bound`` if it is one of its values."""
+    if value is None or (isinstance(value, str) and value == "tight"):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(f"lower_bound={value!r} must be True, False, 'tight' or None.")
+
+
+def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:
+    """Return the initial partitions as a list of labels 0..n_clusters-1."""
+    return [check_init(labels, n_nodes, n_clusters, name) for name, labels in _named(init)]
+
+
+def _named(init: Any) -> list[tuple[str, Any]]:
+    """Return the initial partitions with the names that errors have for them."""
+    if init is None:
+        return []
+    # A list of numbers is one partition, a list of arrays or lists is several.
+    several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
+    if not several:
+        return [("init", init)]
+    return [(f"init[{number}]", labels) for number, labels in enumerate(init)]

@@ -1,0 +1,236 @@
+"""A population of partitions that improves by recombination.
+
+Tasks of one batch know only what was there before the batch, and are added in order: the threads
+that run them decide nothing. The constants were set as those of the passes were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+
+from leastcut.multilevel.interface import Search
+from leastcut.multilevel.levels import Coarsening, varied_level
+from leastcut.multilevel.passes import SMALLER, Trial, fresh, recombine
+from leastcut.multilevel.refinement import State
+from leastcut.problem import Problem
+
+SIZE = 16
+"""Members of a full population: more take longer to agree, on something better."""
+
+BATCH = 4
+"""Tasks that are done side by side: more occupy more threads, and know less of each other."""
+
+STARTS_SHARE = 0.25
+"""The part of a budget that goes into starts, before they are recombined."""
+
+IMMIGRATION = 10
+"""Every so many recombinations, the second parent is new: variety, at the price of a pass."""
+
+STALE_TASKS = 3 * SIZE
+"""Recombinations without a new best after which a population has given what it had."""
+
+MOST_IDLE = 2
+"""Populations in a row without a new best after which a budget is not spent any further."""
+
+Task = Callable[[np.random.Generator, Coarsening], Trial | None]
+
+
+class Population:
+    """Partitions of one problem into ``n_clusters`` clusters.
+
+    Attributes
+    ----------
+    members : list of Trial
+    coarsenings : sequence of Coarsening
+        The ways in which hierarchies are made, one of which every task draws, and the threads
+        there are for a batch.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        n_clusters: int,
+        search: Search,
+        members: list[Trial],
+        parents: np.random.Generator,
+        coarsenings: Sequence[Coarsening],
+    ) -> None:
+        """Take over the members; ``parents`` draws who is recombined with whom."""
+        self.problem = problem
+        self.n_clusters = n_clusters
+        self.members = members
+        self._search = search
+        self.coarsenings = coarsenings
+        self._parents = parents
+
+    def add(self, trial: Trial) -> None:
+        """Make a trial a member."""
+        self._search.consider(trial)
+        self.members.append(trial)
+
+    def spend(self, stage: str, budget: float, pass_work: int) -> None:
+        """Add starts and recombine them, until about ``budget`` edges have been visited in all.
+
+        ``pass_work`` is what one pass visits: batches are no larger than the work left pays for. A
+        population that has given what it had makes room for a new one, and the second in a row
+        that brings no new best ends the search before its budget.
+        """
+        search, idle = self._search, 0
+
+        # At least one, or a loop that has work left would not go on.
+        def affordable(limit: float) -> int:
+            return int(np.clip(np.ceil((limit - search.work) / max(1, pass_work)), 1, BATCH))
+
+        while not search.is_done and search.work < budget and idle < MOST_IDLE:
+            before = search.best.value if search.best is not None else np.inf
+            # 1. Make starts: for their part of the budget, and at least two of them, to be parents.
+            starts = search.work + STARTS_SHARE * (budget - search.work)
+            while not search.is_done and len(self.members) < SIZE:
+                if search.work > starts and len(self.members) > 1:
+                    break
+                self.start(min(affordable(starts), SIZE - len(self.members)))
+                search.report(stage, search.work / budget)
+            # 2. Recombine them for the rest of it, or until they have given what they had.
+            stale = 0
+            while not search.is_done and search.work < budget and stale < STALE_TASKS:
+                stale = 0 if self.breed(affordable(budget)) else stale + BATCH
+                search.report(stage, search.work / budget)
+            # 3. Go on with a new one, which the best of all is a member of.
+            if stale >= STALE_TASKS and search.best is not None:
+                idle = 0 if search.best.value < before else idle + 1
+                self.members = [search.best]
+
+    def exhaust(self, stage: str, idle_populations: int) -> None:
+        """Breed one population after another, until so many in a row bring no new best.
+
+        Each is bred alone first, and only then with the best so far: it would take over at once.
+        """
+        # The first population takes over the members that earlier stages have left.
+        search, idle = self._search, 0
+        while not search.is_done and idle < idle_populations:
+            before = search.best.value if search.best is not None else np.inf
+            # 1. Fill the population.
+            while not search.is_done and len(self.members) < SIZE:
+                self.start(min(BATCH, SIZE - len(self.members)))
+                search.report(stage, idle / idle_populations)
+            # 2. Breed it alone.
+            self._breed_until_stale(stage, STALE_TASKS, idle, idle_populations)
+            # 3. Let the best of all populations join, and see whether that brings a new best.
+            if search.best is not None:
+                self.members.append(search.best)
+                self._breed_until_stale(stage, SIZE, idle, idle_populations)
+                idle = 0 if search.best.value < before else idle + 1
+            # 4. Begin another one.
+            self.members = []
+
+    def finish(self) -> None:
+        """Make the last single moves there are from the best."""
+        best = self._search.best
+        if best is not None and not self._search.is_done:
+            # A copy: moves change labels in place, and the best is a member too.
+            state = State(self.problem, best.labels.copy(), self.n_clusters)
+            self._search.consider(Trial(state.labels, state.finish(), state.work))
+
+    def start(self, count: int) -> None:
+        """Add ``count`` partitions from nothing."""
+        for trial in self._run([self._fresh] * count):
+            if trial is not None:
+                self.add(trial)
+
+    def breed(self, count: int = BATCH) -> bool:
+        """Recombine two members, ``count`` times over, and say if the best so far improved.
+
+        A child takes the place of its worse parent, if it is better and no member is as good.
+        """
+        # 1. Draw all parents first, from one stream in one order.
+        replaced = []
+        tasks: list[Task] = []
+        for _ in range(count):
+            better, other = self._parents.choice(len(self.members), 2, replace=False)
+            if self.members[other].value < self.members[better].value:
+                better, other = other, better
+            replaced.append(other)
+            # Counted over the whole search: the ways to recombine come round whatever the batches.
+            number = self._search.n_tasks + len(tasks)
+            tasks.append(self._child(self.members[better], self.members[other], number))
+        # 2. Run the tasks and take their children in order, however the threads were scheduled.
+        improved = False
+        for other, child in zip(replaced, self._run(tasks), strict=True):
+            if child is None:
+                continue
+            improved |= self._search.consider(child)
+            # Of the same value is taken to be the same partition: a second copy of a member would
+            # have nothing to give. An earlier child of the batch may be in the place by now.
+            if child.value < SMALLER * self.members[other].value and not any(
+                abs(child.value - member.value) <= (1.0 - SMALLER) * member.value
+                for member in self.members
+            ):
+                self.members[other] = child
+        return improved
+
+    def _breed_until_stale(self, stage: str, patience: int, idle: int, most_idle: int) -> None:
+        """Recombine until ``patience`` tasks in a row bring no new best."""
+        stale = 0
+        while not self._search.is_done and stale < patience:
+            stale = 0 if self.breed() else stale + BATCH
+            self._search.report(stage, (idle + stale / (patience + 1)) / most_idle)
+
+    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
+        """Find a partition from nothing, on a smallest level of random size."""
+        smallest = varied_level(self.problem.n_nodes, self.n_clusters, rng)
+        return fresh(self.problem, self.n_clusters, rng, smallest, coarsening=coarsening)
+
+    def _child(self, better: Trial, other: Trial, number: int) -> Task:
+        """Return the task of recombining two members; its number says in which way."""
+
+        def task(rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
+            mate, work = other.labels, 0
+            # The newcomer only mates: what may become a member is the child.
+            if number % IMMIGRATION == 0:
+                new = self._fresh(rng, coarsening)
+                if new is None:
+                    return None
+                mate, work = new.labels, new.work
+            child = recombine(
+                self.problem,
+                better.labels,
+                mate,
+                self.n_clusters,
+                rng,
+                regrow=number % 2 == 0,
+                coarsening=coarsening,
+            )
+            return replace(child, work=child.work + work)
+
+        return task
+
+    def _run(self, tasks: Sequence[Task]) -> list[Trial | None]:
+        """Run tasks side by side on the threads there are; None for those the time did not reach.
+
+        Threads that are more than the tasks are shared out among them.
+        """
+        search = self._search
+        # Handed out before any thread runs: what a task draws is fixed by its number.
+        generators = [search.next_generator() for _ in tasks]
+        n_threads = self.coarsenings[0].n_threads
+        workers = min(n_threads, len(tasks))
+
+        def run(task: Task, rng: np.random.Generator) -> Trial | None:
+            drawn = self.coarsenings[int(rng.integers(len(self.coarsenings)))]
+            own = replace(drawn, n_threads=n_threads // workers)
+            return None if search.is_late else task(rng, own)
+
+        if workers == 1:
+            return [run(task, rng) for task, rng in zip(tasks, generators, strict=True)]
+        pool = ThreadPoolExecutor(workers)
+        try:
+            return list(pool.map(run, tasks, generators))
+        except BaseException:  # an interrupt: tasks under way end as if time were up
+            search.stop()
+            raise
+        finally:  # and those that have not begun never do
+            pool.shutdown(cancel_futures=True)

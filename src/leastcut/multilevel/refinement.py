@@ -1,0 +1,355 @@
+"""Refinement: move nodes on the exact cut value until no single move helps.
+
+``State`` is a partition that is being improved; passes over many levels use it as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leastcut.isolated import join_neighbors
+from leastcut.kernels.climb import climb
+from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
+from leastcut.problem import CutLike, Problem, answers_itself, as_problem
+from leastcut.results import Partition
+from leastcut.validation import check_labels
+
+VISITS_PER_NODE = 20
+"""One settling may visit this many times the nodes there are: more lets rounding gather in the
+sums, fewer takes them afresh more often, and hardly any run visits half as many."""
+
+MOST_STALLED = 5
+"""Settlings in a row that may end without a smaller value."""
+
+EXCHANGE_EDGES = 10
+"""A round of exchanges may visit this many times the stored edges; most visit fewer than one."""
+
+VISIBLE = 1e-10
+"""Part of the cut value that the move of a heavy node must gain: far above the rounding of sums."""
+
+
+def refine(
+    graph: Any,
+    labels: npt.ArrayLike,
+    cut: CutLike = "normalized",
+    *,
+    symmetrize: str | None = None,
+    isolated: str = "error",
+) -> Partition:
+    """Improve a partition by moving nodes until no single move makes its cut smaller.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
+        Symmetric non-negative affinities. Libraries: as for :func:`leastcut.partition`.
+    labels : array-like of shape (n,)
+        The partition to start from, by whatever tool it was made; any labels will do.
+    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        The name of a cut, or a positive weight for every node.
+    symmetrize : {"mean", "max"} or None, default=None
+        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
+        it is an error.
+    isolated : {"error", "ignore"}, default="error"
+        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
+        they stay where they are. The others are moved between the clusters that hold some of them,
+        and from none of these the last; the value is theirs.
+
+    Returns
+    -------
+    Partition
+        With as many clusters as ``labels`` has. Its value is never above that of ``labels``, and
+        no move of one node to another cluster lowers it.
+
+    Notes
+    -----
+    A move is judged by the exact change of the cut value, which takes only the node's own edges;
+    a node that moves brings its neighbours back for another look. The cost is O(edges) plus that of
+    the moves.
+
+    Examples
+    --------
+    >>> import leastcut
+    >>> S = [[0, 2, 2, 0, 0, 0], [2, 0, 2, 0, 0, 0], [2, 2, 0, 1, 0, 0],
+    ...      [0, 0, 1, 0, 2, 2], [0, 0, 0, 2, 0, 2], [0, 0, 0, 2, 2, 0]]
+    >>> leastcut.refine(S, [0, 0, 1, 1, 1, 1], cut="ratio").labels
+    array([0, 0, 0, 1, 1, 1])
+    """
+    if answers_itself(graph, symmetrize, isolated):
+        answer: Partition = graph.refined(labels, cut)
+        return answer
+    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
+    own = check_labels(labels, problem.n_nodes)
+    if problem.node_weights.min() > 0:
+        found = refine_problem(problem, own)
+    else:
+        found = _refine_core(problem, own)
+    return found.named(problem.graph.names)
+
+
+def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
+    """Move single nodes of a partition, labels 0..k-1, until no such move lowers its value.
+
+    The value is compared in the problem's own numbers, so the result is never worse than the start
+    even where the problem has to be scaled for the moves.
+    """
+    before = problem.value(labels)
+    # astype copies, so the caller's labels stay as they are.
+    state = State(problem.within_range(), labels.astype(np.int32), int(labels.max()) + 1)
+    state.finish()
+    refined = state.labels.astype(np.int64)
+    after = problem.value(refined)
+    # An equal value may be that of other labels, which no move improves; those given, one may.
+    return Partition(refined, after) if after <= before else Partition(labels, before)
+
+
+def _refine_core(whole: Problem, labels: np.ndarray) -> Partition:
+    """Move single nodes that weigh something; the others stay where they are.
+
+    Those with neighbours by stored entries of weight 0 go with these, unless they are all there is
+    of a cluster.
+    """
+    nodes = np.flatnonzero(whole.node_weights > 0)
+    if nodes.size == 0:
+        return Partition(labels, 0.0)
+    # The clusters that hold any of them, and these numbered without gaps.
+    clusters, own = np.unique(labels[nodes], return_inverse=True)
+    moved = labels.copy()
+    moved[nodes] = clusters[refine_problem(whole.restrict(nodes), own.reshape(-1)).labels]
+    idle = whole.graph.idle
+    if idle is not None:
+        free = (whole.node_weights == 0) & (np.diff(idle.indptr) > 0) & np.isin(labels, clusters)
+        placed = join_neighbors(whole, np.where(free, -1, moved), free, idle)
+        moved = np.where(placed < 0, moved, placed)
+    return Partition(moved, whole.value(moved))
+
+
+class State:
+    """Labels of a problem's nodes and the sums that give their value, kept through every move.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        The cluster of every node; changed in place by the methods.
+    boundary, cluster_weights, count, ratio : ndarray of shape (c,)
+        For every cluster the weight of the edges that leave it, the weight of its nodes with the
+        problem's offset, their number, and the first divided by the second.
+    value : float
+        The cut value, as the last :meth:`measure` or the moves since then give it.
+    work : int
+        Edges visited so far.
+    """
+
+    def __init__(
+        self, problem: Problem, labels: np.ndarray, n_clusters: int, same: State | None = None
+    ) -> None:
+        """Take the sums from the labels, or from the ``same`` partition of another level."""
+        self.problem = problem
+        self.labels = labels
+        self.boundary = np.empty(n_clusters)
+        self.cluster_weights = np.empty(n_clusters)
+        self.count = np.empty(n_clusters, dtype=np.int64)
+        self.ratio = np.empty(n_clusters)
+        self.value: float = np.inf
+        self.work = 0
+        # The tuples that kernels take: the largest ratio and the largest and smallest cluster
+        # weight are the bounds, and the last two arrays are scratch.
+        self.arrays, bounds = problem.arrays, np.empty(3)
+        self.sums = (
+            labels, self.boundary, self.cluster_weights, self.count, self.ratio, bounds
+        )  # fmt: skip
+        self.scratch = np.zeros(n_clusters), np.empty(n_clusters, dtype=np.int32)
+        # None lets the kernels be compiled without a trace of it.
+        self.apart = None if problem.apart is None else problem.apart.arrays
+        self.limits = None
+        if problem.limits is not None:
+            self.limits = problem.limits.of_moves(n_clusters, problem.offset)
+        if same is None:
+            self.measure()
+        else:
+            # All sums but the count of nodes are the same on every level.
+            for mine, other in zip(self.sums[1:], same.sums[1:], strict=True):
+                mine[:] = other
+            self.count[:] = np.bincount(labels, minlength=n_clusters)
+            self.value = same.value
+
+    def measure(self) -> float:
+        """Take all sums afresh from the labels and return the cut value."""
+        self.work += self.problem.graph.n_stored
+        self.value = float(measure(self.arrays, self.sums, self.problem.offset))
+        return self.value
+
+    def on_border(self) -> np.ndarray:
+        """Return 1 for every node with a neighbour in another cluster, else 0."""
+        graph = self.problem.graph
+        found = np.empty(graph.n_nodes, dtype=np.uint8)
+        border(graph.indptr, graph.indices, self.labels, found)
+        self.work += graph.n_stored
+        return found
+
+    def settle(self, nodes: np.ndarray | None = None) -> int:
+        """Make improving moves, starting at ``nodes`` (default: all); return how many."""
+        n = self.problem.n_nodes
+        # A node is queued once at a time, so the ring of n places cannot overflow.
+        queue = np.empty(n, dtype=np.int32)
+        queued = np.zeros(n, dtype=np.uint8)
+        if nodes is None:
+            queue[:] = np.arange(n, dtype=np.int32)
+            queued[:] = 1
+            size = n
+        else:
+            size = nodes.shape[0]
+            queue[:size] = nodes
+            queued[nodes] = 1
+        decrease, moves, edges = settle(
+            self.arrays,
+            self.sums,
+            self.scratch,
+            queue,
+            size,
+            queued,
+            VISITS_PER_NODE * n,
+            self.apart,
+            self.limits,
+        )
+        # Followed through the moves; rounding gathers in it until the next measure.
+        self.value -= decrease
+        self.work += edges
+        return int(moves)
+
+    def climb(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
+        """Run one chain of moves from each seed; return by how much the value fell."""
+        n = self.problem.n_nodes
+        keys, (nodes, trail) = np.empty(n), np.empty((2, n), dtype=np.int32)
+        origin = np.empty(n, dtype=np.int64)
+        chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, origin
+        decrease, edges = climb(
+            self.arrays,
+            self.sums,
+            self.scratch,
+            seeds,
+            patience,
+            max_edges,
+            chain,
+            self.apart,
+            self.limits,
+        )
+        self.value -= decrease
+        self.work += edges
+        return float(decrease)
+
+    def exchange(self, max_edges: int) -> int:
+        """Make the exchanges between clusters that help, where moves are barred; return how many.
+
+        They are barred between clusters that hold nodes apart, and into those that are full.
+        """
+        if self.limits is not None:
+            return self._exchange_within(max_edges)
+        if self.problem.apart is None:
+            return 0
+        from leastcut.kernels.exchange import exchange  # which few searches need
+
+        n, n_clusters = self.problem.n_nodes, self.count.size
+        nodes = self.problem.apart.linked
+        members, seen, origin = np.zeros((3, n), dtype=np.int32)
+        tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((4, n_clusters))
+        scratch = members, seen, origin, tried, self.scratch[0], saved
+        decrease, exchanges, edges = exchange(
+            self.arrays, self.sums, self.apart, nodes, max_edges, scratch
+        )
+        self.value -= decrease
+        self.work += edges
+        return int(exchanges)
+
+    def _exchange_within(self, max_edges: int) -> int:
+        """Make the exchanges that help and keep to the limits; return how many."""
+        from leastcut.kernels.balance import exchange_within, list_moves  # which few searches need
+
+        # 1. Where every node on a border would best move if others made room.
+        nodes = np.flatnonzero(self.on_border()).astype(np.int32)
+        change, target = np.empty(nodes.size), np.empty(nodes.size, dtype=np.int32)
+        list_moves(self.arrays, self.sums, self.scratch, nodes, change, target)
+        # 2. By cluster, and the best of each first.
+        order = np.lexsort((change, self.labels[nodes]))
+        order = order[target[order] >= 0]
+        listed = nodes[order], change[order], target[order]
+        count = np.bincount(self.labels[listed[0]], minlength=self.count.size)
+        first = np.concatenate(([0], np.cumsum(count)))
+        decrease, exchanges, edges = exchange_within(
+            self.arrays, self.sums, self.limits, listed, first, max_edges
+        )
+        self.value -= decrease
+        self.work += edges + self.problem.graph.n_stored
+        return int(exchanges)
+
+    def finish(self) -> float:
+        """Settle until a round over every node, on fresh sums, finds no move; return the value.
+
+        To be called on fresh sums.
+        """
+        # A settling may end at its limit with moves left. The next one, on fresh sums, makes them.
+        value, stalled, graph = self.value, 0, self.problem.graph
+        while True:
+            # A move too small to be seen may open the way to one that is not; a few of them in a
+            # row say that what is left to gain is below the rounding of the sums.
+            while stalled < MOST_STALLED and self.settle() > 0:
+                before, value = value, self.measure()
+                stalled = 0 if value < before else stalled + 1
+            if not self._move_heavy():
+                # Exchanges that fresh sums do not see end it too: they gain less than rounding.
+                exchanges = self.exchange(EXCHANGE_EDGES * graph.n_stored)
+                if exchanges == 0 or not self.measure() < value:
+                    return self.value
+            value, stalled = self.measure(), 0
+
+    def _move_heavy(self) -> bool:
+        """Move one node that is too heavy for the kernels, if that lowers the value.
+
+        To be called on fresh sums. What a node leaves behind that holds nearly all of its cluster's
+        weight is summed, not subtracted. O(n) where no node is heavy, else O(edges), and
+        O(edges of i + c) for every such node i.
+        """
+        labels, node_weights, graph = self.labels, self.problem.node_weights, self.problem.graph
+        own_weights = self.cluster_weights[labels]
+        heavy = (node_weights > HEAVY * own_weights) & (self.count[labels] > 1)
+        with np.errstate(over="ignore"):
+            unsafe = (self.ratio.max() * node_weights > LARGEST) & (self.count[labels] > 1)
+        careful = np.flatnonzero(heavy | unsafe)
+        if careful.size == 0:
+            return False
+        # No cluster has two of them, so one pass gives what every cluster is without its own. Edges
+        # to it then leave the cluster as well.
+        rows, n_clusters = graph.rows, self.count.size
+        outside = (labels[rows] != labels[graph.indices]) | heavy[graph.indices]
+        stays = outside & ~heavy[rows]
+        left_boundary = np.bincount(labels[rows[stays]], graph.weights[stays], n_clusters)
+        left_weight = np.bincount(labels[~heavy], node_weights[~heavy], n_clusters)
+        for i in careful:
+            a, near = labels[i], slice(graph.indptr[i], graph.indptr[i + 1])
+            edges = np.where(graph.indices[near] == i, 0.0, graph.weights[near])
+            link = np.bincount(labels[graph.indices[near]], edges, n_clusters)
+            joined = self.boundary + (edges.sum() - link) - link
+            change = joined / (self.cluster_weights + node_weights[i]) - self.ratio
+            if heavy[i]:
+                left = left_boundary[a] / left_weight[a]
+            else:
+                left = self.boundary[a] - (edges.sum() - link[a]) + link[a]
+                left /= self.cluster_weights[a] - node_weights[i]
+            change += left - self.ratio[a]
+            change[a] = np.inf
+            if self.problem.apart is not None:
+                change[labels[self.problem.apart.of_node(i)]] = np.inf
+            if self.limits is not None:
+                lightest, heaviest = self.limits
+                change[self.cluster_weights + node_weights[i] > heaviest] = np.inf
+                rest = left_weight[a] if heavy[i] else self.cluster_weights[a] - node_weights[i]
+                if rest < lightest[a]:
+                    continue
+            k = int(np.argmin(change))
+            # Of the whole value: it falls with every such move, so there is an end to them.
+            if -change[k] > VISIBLE * self.value:
+                labels[i] = k
+                return True
+        return False

@@ -1,0 +1,221 @@
+"""Partitions that are allowed, made of ones that are not: nodes that are to be apart are."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from leastcut.multilevel.balance import within_limits
+from leastcut.multilevel.levels import Step
+from leastcut.problem import Problem
+
+COUNTED_NODES = 500
+"""Nodes of a level up to which the pairs between any two of them are counted, in a table."""
+
+
+def start_of_merged(
+    problem: Problem, steps: list[Step], n_clusters: int
+) -> tuple[list[Step], np.ndarray] | None:
+    """Return labels of the last level of an agglomeration, or of the coarsest that has any.
+
+    Merging may end with more nodes than clusters, none of which can be together. The levels above
+    leave more of a choice. None where even the problem itself has no partition that is found.
+    """
+    low = steps[-1].problem if steps else problem
+    if low.n_nodes == n_clusters:
+        return steps, np.arange(n_clusters, dtype=np.int32)
+    labels = _least_violated(problem, steps, n_clusters)
+    while True:
+        found = respecting(low, labels, n_clusters)
+        if found is not None:
+            return steps, found
+        if not steps:
+            return None
+        *steps, last = steps
+        labels = labels[last.parent]
+        low = steps[-1].problem if steps else problem
+
+
+def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.ndarray:
+    """Return labels of the last level: the heaviest nodes are clusters, and the others join one.
+
+    Each joins where it violates the fewest pairs of ``problem``, of those where it has the most
+    affinity. On large levels the others are left without a cluster, -1.
+    """
+    low = steps[-1].problem if steps else problem
+    n, apart = low.n_nodes, problem.apart
+    assert apart is not None
+    order = np.argsort(-low.node_weights, kind="stable")
+    labels = np.full(n, -1, dtype=np.int32)
+    labels[order[:n_clusters]] = np.arange(n_clusters)
+    if n > COUNTED_NODES:
+        return labels
+    parent = np.arange(problem.n_nodes)
+    for step in steps:
+        parent = step.parent[parent]
+    # How many pairs there are between two nodes of the level.
+    count = np.zeros((n, n))
+    np.add.at(count, tuple(parent[apart.pairs].T), 1.0)
+    count, ties = count + count.T, low.graph.matrix.toarray()
+    for i in order[n_clusters:]:
+        inside = labels >= 0
+        violated = np.bincount(labels[inside], count[i, inside], n_clusters)
+        drawn = np.bincount(labels[inside], ties[i, inside], n_clusters)
+        labels[i] = np.lexsort((-drawn, violated))[0]
+    return labels
+
+
+def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
+    """Return labels near those given that the problem allows, and of which none is empty.
+
+    Parameters
+    ----------
+    problem : Problem
+        With pairs, or with limits.
+    labels : ndarray of shape (n,)
+        Clusters 0..n_clusters-1, or -1 for nodes that are in none yet.
+    n_clusters : int
+
+    Returns
+    -------
+    ndarray of shape (n,), int32, or None
+        None only where the problem has no colouring, or packing, to fall back on.
+    """
+    if problem.limits is not None:
+        return within_limits(problem, labels, n_clusters)
+    assert problem.apart is not None
+    # 1. Take nodes out of their clusters until no pair is violated, and put each back where it
+    #    adds least to the cut.
+    found = _placed(problem, _without_conflicts(problem, labels.astype(np.int32)), n_clusters)
+    # 2. Where one has no place, the colouring that is known is a partition of all nodes of pairs.
+    if found is None:
+        if problem.apart.colouring is None:
+            return None
+        found = _placed(problem, _coloured(problem, labels, n_clusters), n_clusters)
+    assert found is not None
+    # 3. Fill the clusters that are empty: a node alone is in nobody's way.
+    _fill(problem, found, n_clusters)
+    return found
+
+
+def _without_conflicts(problem: Problem, labels: np.ndarray) -> np.ndarray:
+    """Return labels with -1 for nodes that leave, those in most violated pairs first."""
+    apart = problem.apart
+    assert apart is not None
+    labels = labels.copy()
+    broken = apart.violated(labels)
+    broken = broken[labels[broken[:, 0]] >= 0]
+    count = np.bincount(broken.reshape(-1), minlength=problem.n_nodes)
+    nodes = np.unique(broken)
+    # Of those in equally many pairs the lightest, whose place matters least.
+    nodes = nodes[np.argsort(problem.node_weights[nodes], kind="stable")]
+    while nodes.size and count[nodes].max() > 0:
+        i = nodes[np.argmax(count[nodes])]
+        others = apart.of_node(i)
+        count[others[labels[others] == labels[i]]] -= 1
+        count[i], labels[i] = 0, -1
+    return labels
+
+
+def _placed(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
+    """Put nodes of label -1 where they add least to the cut, those with the least choice first.
+
+    None where a node has no cluster that it may join.
+    """
+    apart, graph = problem.apart, problem.graph
+    assert apart is not None
+    waiting = np.flatnonzero(labels < 0)
+    if waiting.size == 0:
+        return labels
+    # 1. The sums of clusters; those that wait are outside of all of them.
+    outside = np.where(labels < 0, n_clusters, labels).astype(np.int64)
+    boundary = _padded(problem.boundaries(outside), n_clusters + 1)[:n_clusters]
+    weight = _padded(problem.cluster_weights(outside), n_clusters + 1)[:n_clusters]
+    barred = np.zeros((waiting.size, n_clusters), dtype=bool)
+    place = np.full(problem.n_nodes, -1)
+    place[waiting] = np.arange(waiting.size)
+    for row, i in enumerate(waiting.tolist()):
+        near = labels[apart.of_node(i)]
+        barred[row, near[near >= 0]] = True
+    left = np.ones(waiting.size, dtype=bool)
+    # 2. The heaviest of those with the least choice comes next.
+    order = np.argsort(-problem.node_weights[waiting], kind="stable")
+    n_barred = barred.sum(axis=1)
+    for _ in range(waiting.size):
+        row = order[np.argmax(np.where(left, n_barred, -1)[order])]
+        i, left[row] = waiting[row], False
+        if n_barred[row] == n_clusters:
+            return None
+        # 3. What the cut grows by in each cluster; an empty one has no term yet.
+        edges = slice(graph.indptr[i], graph.indptr[i + 1])
+        ends = graph.indices[edges]
+        own = np.where(ends == i, 0.0, graph.weights[edges])
+        inside = labels[ends] >= 0
+        link = np.bincount(labels[ends[inside]], own[inside], n_clusters)
+        joined = boundary + (own.sum() - link) - link
+        with np.errstate(divide="ignore", invalid="ignore"):
+            before = np.where(weight > 0, boundary / weight, 0.0)
+        growth = joined / (weight + problem.node_weights[i]) - before
+        k = int(np.argmin(np.where(barred[row], np.inf, growth)))
+        if barred[row, k]:  # growth that is no number
+            k = int(np.argmin(barred[row]))
+        labels[i] = k
+        boundary[k] = max(joined[k], 0.0)
+        weight[k] += problem.node_weights[i]
+        # 4. Those that are apart from it have one cluster less.
+        rows = place[apart.of_node(i)]
+        rows = rows[rows >= 0]
+        n_barred[rows] += ~barred[rows, k]
+        barred[rows, k] = True
+    return labels
+
+
+def _coloured(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return labels in which nodes of pairs have the colours known, and the others keep theirs.
+
+    Colours are named so that as much weight as possible keeps its label too.
+    """
+    apart = problem.apart
+    assert apart is not None
+    assert apart.colouring is not None
+    colours, linked = apart.colouring[apart.linked], apart.linked
+    agreed = np.zeros((n_clusters, n_clusters))
+    has_label = labels[linked] >= 0
+    weights = problem.node_weights[linked]
+    # As parts of the heaviest, so that no sum overflows.
+    np.add.at(
+        agreed,
+        (colours[has_label], labels[linked[has_label]]),
+        weights[has_label] / weights.max(),
+    )
+    _, name = linear_sum_assignment(agreed, maximize=True)
+    found = labels.astype(np.int32)
+    found[linked] = name[colours]
+    return found
+
+
+def _fill(problem: Problem, labels: np.ndarray, n_clusters: int) -> None:
+    """Move a node into every empty cluster, in place: each time the one that adds least."""
+    graph, rows, node_weights = problem.graph, problem.graph.rows, problem.node_weights
+    outward = graph.outward
+    for k in range(n_clusters):
+        count = np.bincount(labels, minlength=n_clusters)
+        if count[k] > 0:
+            continue
+        boundary = _padded(problem.boundaries(labels), n_clusters)[labels]
+        weight = _padded(problem.cluster_weights(labels), n_clusters)[labels]
+        same = (labels[rows] == labels[graph.indices]) & (rows != graph.indices)
+        own = np.bincount(rows[same], graph.weights[same], problem.n_nodes)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            left = (boundary - (outward - own) + own) / (weight - node_weights)
+            change = left - boundary / weight + outward / node_weights
+        change[~(change < np.inf)] = np.finfo(np.float64).max
+        change[count[labels] == 1] = np.inf  # it would leave a cluster empty
+        labels[int(np.argmin(change))] = k
+
+
+def _padded(sums: np.ndarray, size: int) -> np.ndarray:
+    """Return sums of clusters with zeros for the last ones, which have no node."""
+    found = np.zeros(size)
+    found[: sums.size] = sums
+    return found

@@ -1,0 +1,82 @@
+"""What no partition of several views is below, from what no partition of each is below.
+
+Let cut_v ≥ l_v in every view, and Σ_v α_v cut_v ≥ β for weights α that are finite. Roots are
+concave, so that Σ_v √x_v over all x with x_v ≥ l_v and Σ_v α_v x_v ≥ β is smallest in a corner:
+all x_v = l_v but for one, which makes up for what is missing of β. This β comes from eigenvalues of
+one graph, Σ_v α_v S_v, whose nodes weigh what they do in all views or, where these differ, the most
+that they do in any, which makes no cut larger; or β is Σ_v α_v l_v, if that is more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leastcut.multiview.problem import Views
+from leastcut.problem import Problem
+from leastcut.spectral.relax import relax_problem
+
+ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+"""What sums over clusters and views are trusted to be right to, for every one of them."""
+
+
+def bound_of(problem: Problem, n_clusters: int, deadline: float = np.inf) -> float:
+    """Return what no cut value of a problem is below, of partitions of all its nodes.
+
+    Nodes that weigh nothing may be clusters by themselves, which have no term: of the others there
+    are as many clusters less at least.
+
+    Raises TimeoutError where that takes longer than until ``deadline``.
+    """
+    nodes = np.flatnonzero(problem.node_weights > 0)
+    least = n_clusters - (problem.n_nodes - nodes.size)
+    if least < 2:
+        return 0.0
+    core = problem.restrict(nodes)
+    return relax_problem(core, least, random_state=0, deadline=deadline).lower_bound
+
+
+def weighted_bound(
+    views: Views,
+    weights: np.ndarray,
+    bounds: np.ndarray,
+    n_clusters: int,
+    deadline: float = np.inf,
+) -> float:
+    """Return what no Σ_v α_v cut_v is below, over the views whose weight is finite.
+
+    ``bounds`` are what no cut of each view is below.
+
+    Raises TimeoutError where that takes longer than until ``deadline``.
+    """
+    finite = np.isfinite(weights)
+    own = np.where(finite, weights, 0.0)
+    found = float(np.sum(own * bounds))
+    if own.any():
+        combined = views.combined(own, is_bound=True)
+        found = max(found, bound_of(combined.problem, n_clusters, deadline) / combined.scale)
+    return _less(found, n_clusters, views)
+
+
+def objective_bound(
+    views: Views,
+    weights: np.ndarray,
+    bounds: np.ndarray,
+    weighted: float,
+    n_clusters: int,
+) -> float:
+    """Return what no partition's objective is below, given what bounds cuts and their sum."""
+    if views.given is not None:
+        return weighted
+    roots, own = np.sqrt(bounds), np.where(np.isfinite(weights), weights, 0.0)
+    missing = weighted - float(np.sum(own * bounds))
+    corners = [
+        roots.sum() - roots[v] + np.sqrt(bounds[v] + missing / own[v])
+        for v in np.flatnonzero(own > 0)
+        if missing > 0
+    ]
+    return _less(float(min(corners, default=roots.sum())), n_clusters, views)
+
+
+def _less(bound: float, n_clusters: int, views: Views) -> float:
+    """Return a bound less what rounding may have added to it."""
+    return bound * (1.0 - ROUNDING * (n_clusters + views.n_views))

@@ -1,0 +1,180 @@
+"""LOBPCG, with and without algebraic multigrid: the eigensolvers that users of scikit-learn name.
+
+All wanted eigenvectors are improved together, in a block that is kept orthogonal to the null
+vector. As many copies of a repeated eigenvalue can be found as the block has columns. What it may
+have missed is then looked for as :mod:`leastcut.spectral.eigensolvers.lanczos` does.
+
+References
+----------
+A. Knyazev, "Toward the optimal preconditioned eigensolver: locally optimal block preconditioned
+conjugate gradient method", SIAM Journal on Scientific Computing 23 (2001).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+
+from leastcut.spectral.eigensolvers.dense import dense
+from leastcut.spectral.eigensolvers.interface import OUT_OF_TIME, Eigenpairs
+from leastcut.spectral.eigensolvers.krylov import Budget
+from leastcut.spectral.eigensolvers.lanczos import completed, rayleigh_ritz
+
+GUARDS = 4
+"""Vectors beyond those wanted, which make the wanted ones converge sooner."""
+
+ROWS_PER_VECTOR = 6
+"""With fewer rows for every vector a block method has no room, and the matrix is solved in full."""
+
+COMPLEMENT = 20
+"""Size of the space in which missed pairs are searched for, which are few if there are any."""
+
+MULTIGRID_LIFT = 1e-5
+"""Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1."""
+
+RUN = 50
+"""Iterations after which it begins again with the block that it has: where rounding has spoiled its
+directions a run makes no more progress, and without them it goes on, mostly in fewer of them."""
+
+SLACK = 2.0
+"""Tolerances that a residual may be off by to count as converged: the last step may round it up."""
+
+
+def lobpcg(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-6,
+    max_iter: int = 300,
+    deadline: float = np.inf,
+) -> Eigenpairs:
+    """LOBPCG without a preconditioner; ``max_iter`` counts products with the whole block."""
+    if _too_small(null.size, count):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+    return _iterate("lobpcg", None, matrix, null, count, rng, tol, max_iter, deadline)
+
+
+def amg(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-6,
+    max_iter: int = 300,
+    deadline: float = np.inf,
+) -> Eigenpairs:
+    """LOBPCG preconditioned by a multigrid cycle of pyamg, which is only imported here."""
+    if _too_small(null.size, count):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+    cycle = _multigrid(matrix, rng)
+    return _iterate("amg", cycle, matrix, null, count, rng, tol, max_iter, deadline)
+
+
+def _too_small(n_rows: int, count: int) -> bool:
+    """Whether a block of ``count`` vectors and the guards has too few rows to work with."""
+    return n_rows < ROWS_PER_VECTOR * (count + GUARDS) + 1
+
+
+def _iterate(
+    name: str,
+    preconditioner: Any,
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    rng: np.random.Generator,
+    tol: float,
+    max_iter: int,
+    deadline: float,
+) -> Eigenpairs:
+    """Run SciPy's LOBPCG from random vectors, and judge what it returns by the matrix itself."""
+    n_products = 0
+
+    # In place of the matrix, to count the products.
+    def multiply(block: np.ndarray) -> np.ndarray:
+        nonlocal n_products
+        if time.monotonic() > deadline:
+            raise TimeoutError(OUT_OF_TIME)
+        n_products += 1
+        return np.asarray(matrix @ block)
+
+    # 1. Begin with a block of random vectors, shape (n, count + GUARDS).
+    block = rng.standard_normal((null.size, count + GUARDS))
+    while True:
+        # 2. Let it run for a while, orthogonal to the null vector throughout.
+        length = min(RUN, max_iter - n_products)
+        end = n_products + length
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the residuals below tell what it would
+            values, block = scipy.sparse.linalg.lobpcg(
+                multiply,
+                block,
+                M=preconditioner,
+                Y=null[:, None],
+                tol=tol,
+                maxiter=length,
+                largest=False,
+            )
+        # 3. What the smallest, all but the guards, are worth is asked of the matrix.
+        block = block[:, np.argsort(values)]
+        values, vectors, residuals = rayleigh_ritz(matrix, block[:, :count])
+        converged = bool(residuals.max() <= SLACK * tol)
+        if converged:
+            # In single products from here on, of which a block has as many as columns.
+            budget = Budget(max_iter * block.shape[1], deadline)
+            budget.spent = float(n_products * block.shape[1])
+            return _completed(name, matrix, null, vectors, rng, tol, budget)
+        if n_products >= max_iter:
+            return Eigenpairs(values, vectors, -np.inf, False, name)
+        # 4. Go on with what there is. Before its end a run gives up where its block becomes
+        #    dependent, as in a graph of equal parts, which has few distinct eigenvalues: then
+        #    the guards are drawn anew.
+        gave_up = n_products < end
+        guards = rng.standard_normal((null.size, GUARDS)) if gave_up else block[:, count:]
+        block = np.hstack([vectors, guards])
+
+
+def _completed(
+    name: str,
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    vectors: np.ndarray,
+    rng: np.random.Generator,
+    tol: float,
+    budget: Budget,
+) -> Eigenpairs:
+    """Look for pairs that the block has missed; where the budget ends first nothing is proven."""
+    count, dimension = vectors.shape[1], COMPLEMENT
+    basis = np.empty((null.size, 1 + count + dimension + 1), order="F")
+    basis[:, 0] = null
+    # Of I − A the largest are wanted, and Lanczos takes pairs in that order.
+    values, vectors, _ = rayleigh_ritz(matrix, vectors)
+    found = completed(
+        lambda vector: vector - matrix @ vector,
+        basis, 1.0 - values, vectors, dimension, rng, tol, budget,
+    )  # fmt: skip
+    values, vectors, _ = rayleigh_ritz(matrix, found.vectors)
+    beyond = 1.0 - found.top if found.converged else -np.inf
+    return Eigenpairs(values, vectors, beyond, True, name)
+
+
+def _multigrid(matrix: sp.csr_array, rng: np.random.Generator) -> Any:
+    """Return one cycle of smoothed aggregation, as the operator that preconditions."""
+    pyamg: Any = import_module("pyamg")
+    lifted = sp.csr_matrix(matrix + MULTIGRID_LIFT * sp.eye_array(matrix.shape[0]))
+    # pyamg draws from NumPy's global stream, which is left as it was.
+    state = np.random.get_state()  # noqa: NPY002
+    try:
+        np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
+        hierarchy = pyamg.smoothed_aggregation_solver(lifted)
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+    return hierarchy.aspreconditioner()
