@@ -20,9 +20,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from leastcut.affinity.distance_check import warn_of_distances
-from leastcut.apart import Apart
+from leastcut.constraints import (
+    FREE,
+    CannotLinks,
+    Constraints,
+    Limits,
+    check_balance,
+    unit_exponent,
+)
 from leastcut.graph import Graph, as_graph, is_factored
-from leastcut.limits import Limits, unit_exponent
 from leastcut.short_reprs import fields_in_one_line
 from leastcut.validation import (
     as_floats,
@@ -58,7 +64,7 @@ ORDINARY = 1e280
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A graph and a positive weight for every node: all that a cut is made of.
+    """A graph, a positive weight for every node, and what restricts the partitions.
 
     Contracting nodes gives a problem, and so does restricting to some of them; a level of a
     multilevel hierarchy is a problem like the one the user posed.
@@ -69,19 +75,19 @@ class Problem:
     node_weights : ndarray of shape (n,)
         The weights b, positive; 0 only of nodes without edges, where these are to be ignored. Such
         a problem has values, and is restricted to its other nodes before it is cut.
-    apart : Apart or None
-        Pairs of nodes that must be in different clusters, where there are any.
-    limits : Limits or None
-        What clusters must weigh at least and may weigh at most, where that is limited.
+    constraints : Constraints
+        Links between nodes, and limits on cluster weights.
     offset : float
-        What every cluster weighs in the value besides its nodes: 0 but of :meth:`counting_edges`.
+        The weight of every cluster besides its nodes: 0 but of :meth:`counting_edges`.
+    counts_edges : bool
+        Whether the value is the edge cut, whatever clusters weigh.
     """
 
     graph: Graph
     node_weights: np.ndarray
-    apart: Apart | None = None
-    limits: Limits | None = None
+    constraints: Constraints = FREE
     offset: float = 0.0
+    counts_edges: bool = False
 
     __repr__ = fields_in_one_line
 
@@ -91,9 +97,26 @@ class Problem:
         return self.graph.n_nodes
 
     @property
-    def is_bound(self) -> bool:
-        """Whether not every partition is allowed: nodes are to be apart, or weights limited."""
-        return self.apart is not None or self.limits is not None
+    def cannot_link(self) -> CannotLinks | None:
+        """The pairs of nodes that must be in different clusters, if there are any."""
+        return self.constraints.cannot_link
+
+    @property
+    def limits(self) -> Limits | None:
+        """The least and the most that a cluster may weigh, if that is limited."""
+        return self.constraints.limits
+
+    def as_one(self) -> Problem:
+        """Return the problem itself, which has one graph."""
+        return self
+
+    def unconstrained(self) -> Problem:
+        """Return the problem of all partitions."""
+        return replace(self, constraints=FREE)
+
+    def with_limits(self, limits: Limits) -> Problem:
+        """Return the problem with other limits."""
+        return replace(self, constraints=replace(self.constraints, limits=limits))
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -101,19 +124,18 @@ class Problem:
         return self.graph.indptr, self.graph.indices, self.graph.weights, self.node_weights
 
     def allows(self, labels: np.ndarray) -> bool:
-        """Whether labels 0..k-1, none missing, keep apart what is to be, and to the limits."""
-        if self.apart is not None and self.apart.violated(labels).size:
-            return False
-        return self.limits is None or self.limits.keep(self.cluster_weights(labels))
+        """Whether labels 0..k-1, none missing, satisfy the constraints."""
+        constraints = self.constraints
+        return not constraints.restrict_moves or constraints.allow(
+            labels, self.cluster_weights(labels)
+        )
 
     def value(self, labels: np.ndarray) -> float:
         """Return the cut value of labels 0..k-1, none missing; exactly 0 when no edge is cut."""
+        if self.counts_edges:
+            return 0.5 * float(self.boundaries(labels).sum())
         weights = self.cluster_weights(labels) + self.offset
         return value_of_sums(self.boundaries(labels), weights)
-
-    def edge_cut(self, labels: np.ndarray) -> float:
-        """Return the weight of the edges between clusters, each edge once."""
-        return 0.5 * float(self.boundaries(labels).sum())
 
     def boundaries(self, labels: np.ndarray) -> np.ndarray:
         """Return for every cluster the weight of the edges that leave it."""
@@ -153,10 +175,9 @@ class Problem:
         # All nodes in their order: no copy.
         if nodes.size == self.n_nodes and np.array_equal(nodes, np.arange(nodes.size)):
             return self
-        apart = None if self.apart is None else self.apart.restricted(nodes)
-        limits = None if self.limits is None else self.limits.restricted(nodes)
         graph, weights = self.graph.restrict(nodes), self.node_weights[nodes]
-        return replace(self, graph=graph, node_weights=weights, apart=apart, limits=limits)
+        constraints = self.constraints.restricted(nodes)
+        return replace(self, graph=graph, node_weights=weights, constraints=constraints)
 
     def symmetrised(self) -> Problem:
         """Return the problem with the rounding of a contraction averaged away."""
@@ -192,9 +213,13 @@ class Problem:
         most = max(int(np.frexp(graph.weights.max(initial=0.0))[1]), int(terms.max()) - node_up)
         up = max(min(up, ROOM - most - 2 * self.n_nodes.bit_length()), 0)
         scaled = Graph(graph.indptr, graph.indices, np.ldexp(graph.weights, up))
-        limits = None if self.limits is None else self.limits.scaled(node_up)
-        offset = float(np.ldexp(self.offset, node_up))
-        return Problem(scaled, np.ldexp(node_weights, node_up), self.apart, limits, offset)
+        return replace(
+            self,
+            graph=scaled,
+            node_weights=np.ldexp(node_weights, node_up),
+            constraints=self.constraints.scaled(node_up),
+            offset=float(np.ldexp(self.offset, node_up)),
+        )
 
     def counting_edges(self) -> Problem:
         """Return the problem whose values are edge cuts, or below by a part of 2⁻²⁴ at most.
@@ -211,9 +236,13 @@ class Problem:
             )
         total = int(np.frexp(self.node_weights.sum())[1])
         down = -max(total + LIGHT, unit_exponent(self.node_weights) + UNIT)
-        limits = None if self.limits is None else self.limits.scaled(down)
-        light = np.ldexp(self.node_weights, down)
-        return replace(self, node_weights=light, limits=limits, offset=2.0)
+        return replace(
+            self,
+            node_weights=np.ldexp(self.node_weights, down),
+            constraints=self.constraints.scaled(down),
+            offset=2.0,
+            counts_edges=False,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,10 +344,14 @@ def as_problem(
     graph: Any,
     cut: CutLike = "normalized",
     *,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    balance: Any = None,
+    allow_edges: bool = False,
     symmetrize: str | None = None,
     isolated: str = "error",
 ) -> Problem:
-    """Check a graph and a cut, and return them as one problem.
+    """Check a graph, a cut and constraints, and return them as one problem.
 
     Parameters
     ----------
@@ -326,6 +359,12 @@ def as_problem(
         Symmetric, finite, non-negative affinities; a :class:`Graph` is not checked again.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
+    must_link, cannot_link : array-like of shape (m, 2), optional
+        Pairs of nodes in one cluster, and in different ones.
+    balance : float or pair of floats, optional
+        How far above, or below and above, the average a cluster may weigh.
+    allow_edges : bool, default=False
+        Whether the cut may be "edges", whose clusters weigh their nodes.
     symmetrize : {"mean", "max"} or None, default=None
         What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
         it is an error.
@@ -352,8 +391,11 @@ def as_problem(
     array([2., 3., 1.])
     """
     isolated = check_choice("isolated", isolated, ISOLATED)
+    allowed = None if balance is None else check_balance(balance)
     graph = given_graph(graph, symmetrize)
-    resolved = as_cut(cut, graph.n_nodes)
+    counts_edges = allow_edges and isinstance(cut, str) and cut == EDGES
+    resolved = as_cut("ratio" if counts_edges else cut, graph.n_nodes)
+    constraints = Constraints.of(graph.n_nodes, must_link, cannot_link, allowed)
     # Degrees that overflow are told below, by the affinities that do.
     with np.errstate(over="ignore"):
         weights = resolved.node_weights(graph)
@@ -366,7 +408,7 @@ def as_problem(
             "them, use cut='ratio', or let partition, refine, certify and cut_value leave them out "
             "of the cut with isolated='ignore'."
         )
-    problem = Problem(graph, weights)
+    problem = Problem(graph, weights, constraints, counts_edges=counts_edges)
     if not _is_ordinary(graph, weights):
         _check_range(problem, resolved)
     return problem
@@ -426,12 +468,8 @@ def cut_value(
     """
     if answers_itself(graph, symmetrize, isolated):
         return float(graph.value_of(labels, cut))
-    counts_edges = isinstance(cut, str) and cut == EDGES
-    problem = as_problem(
-        graph, "ratio" if counts_edges else cut, symmetrize=symmetrize, isolated=isolated
-    )
-    checked = check_labels(labels, problem.n_nodes)
-    return problem.edge_cut(checked) if counts_edges else problem.value(checked)
+    problem = as_problem(graph, cut, allow_edges=True, symmetrize=symmetrize, isolated=isolated)
+    return problem.value(check_labels(labels, problem.n_nodes))
 
 
 def node_weights(

@@ -1,13 +1,9 @@
-"""Who listens to long work, and how: a function of the user's, a progress bar, or nobody.
+"""Progress bars for long computations.
 
-A verb that takes ``callback`` checks it by :func:`check_listener` and does its work inside
-:func:`listening`. What comes out is None or a :class:`Listener`, which the work calls with its
-progress, and which says whether to stop: a function stops the work by returning True.
-
-``callback="tqdm"`` is a bar on the standard error, by tqdm where it is installed and else a line
-now and then. Work that ends within a second shows nothing. A bar must not go backwards, and what it
-says is left must not be a wish, so how much is done is told in seconds: those that have passed, of
-those that are foreseen in all (:class:`Foresight`).
+``callback="tqdm"`` is a bar on the standard error, by tqdm if it is installed and else a line now
+and then. Work that ends within a second shows nothing. A bar must not go backwards, and the time
+left must be realistic, so progress is measured in seconds: those that have passed, of the estimated
+total (:class:`TimeEstimate`).
 """
 
 from __future__ import annotations
@@ -15,12 +11,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Any, NamedTuple, Protocol, TextIO
-
-from leastcut.validation import check_callback, is_true
 
 BAR = "tqdm"
 """What ``callback`` is for a progress bar."""
@@ -79,72 +72,6 @@ class Reading(Protocol):
     def __call__(self, progress: Any) -> Shown: ...
 
 
-class Listener:
-    """Passes on what work tells, and remembers whether it was answered with True.
-
-    Attributes
-    ----------
-    has_stopped : bool
-        Whether the work is to stop.
-    """
-
-    def __init__(self, tell: Callable[[Any], object]) -> None:
-        self._tell = tell
-        self.has_stopped = False
-
-    def __call__(self, progress: Any) -> bool:
-        """Pass it on, unless it was answered with True before, and return whether to stop."""
-        # A first pass goes on to its end, and nobody wants to hear of it.
-        self.has_stopped = self.has_stopped or is_true(self._tell(progress))
-        return self.has_stopped
-
-
-def check_listener(callback: object) -> None:
-    """Raise where ``callback`` is neither None, nor to be called, nor the name of a bar."""
-    if isinstance(callback, str):
-        if callback != BAR:
-            raise TypeError(
-                f"callback={callback!r} cannot be called; pass a function of one argument, "
-                f"callback={BAR!r} for a progress bar, or None."
-            )
-        return
-    check_callback(callback)
-
-
-@contextmanager
-def listening(callback: Any, title: str, reading: Callable[[], Reading]) -> Iterator[Any]:
-    """Return a context for work, with its Listener, or None where nobody listens.
-
-    Parameters
-    ----------
-    callback : callable, "tqdm" or None
-        As :func:`check_listener` takes it.
-    title : str
-        What a bar is called.
-    reading : callable
-        Returns what a bar reads progress by; it is only called where there is a bar.
-
-    Examples
-    --------
-    >>> from leastcut.progress import listening
-    >>> with listening(print, "search", reading=None) as listener:
-    ...     listener("half done")
-    half done
-    False
-    """
-    if callback is None:
-        yield None
-    elif isinstance(callback, str):
-        bar = _Bar(title, reading())
-        try:
-            yield Listener(bar.tell)
-        finally:
-            # Also after an error or Ctrl-C: a bar that stays open would be drawn over.
-            bar.close()
-    else:
-        yield Listener(callback)
-
-
 def error_stream() -> TextIO | None:
     """Return the standard error, or None where it is closed or there is none, as under pythonw."""
     stream = sys.stderr
@@ -192,7 +119,7 @@ def say_line(line: str, stream: TextIO | None = None) -> None:
 # -- how far it is
 
 
-class Foresight:
+class TimeEstimate:
     """How much of a search is done, by the clock: the seconds passed, of those foreseen in all.
 
     1. The stage under way takes what it has taken, divided by the fraction of it that is done.
@@ -290,7 +217,7 @@ class ProofReading:
 # -- the bar
 
 
-class _Bar:
+class ProgressBar:
     """A bar, or lines where there is no tqdm."""
 
     def __init__(self, title: str, reading: Reading) -> None:
@@ -321,17 +248,17 @@ class _Bar:
             )
         watch()
 
-    def tell(self, progress: Any) -> None:
+    def show(self, progress: Any) -> None:
         """Show how far the work is."""
         shown = self._reading(progress)
         if self._bar is None:
-            self._tell_line(shown)
+            self._show_line(shown)
             return
         left = "" if shown.left is None else f"{self._bar.format_interval(shown.left)} left, "
         self._bar.set_postfix_str(left + shown.words, refresh=False)
         self._bar.update(shown.done - self._bar.n)
 
-    def _tell_line(self, shown: Shown) -> None:
+    def _show_line(self, shown: Shown) -> None:
         now = time.monotonic()
         if now < self._next:
             return

@@ -305,6 +305,20 @@ def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> n
         ) from None
 
 
+def check_starts(init: Any, n_nodes: int, n_clusters: int) -> list[tuple[str, np.ndarray]]:
+    """Return initial partitions as labels 0..n_clusters-1, each with its name in errors."""
+    return [(name, check_init(one, n_nodes, n_clusters, name)) for name, one in named_starts(init)]
+
+
+def named_starts(init: Any) -> list[tuple[str, Any]]:
+    """Return initial partitions with their names in errors; ``init`` may be one, or a list."""
+    if init is None:
+        return []
+    # A list of numbers is one partition, a list of arrays or lists is several.
+    several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
+    return [(f"init[{i}]", one) for i, one in enumerate(init)] if several else [("init", init)]
+
+
 def check_init(
     labels: npt.ArrayLike, n_nodes: int, n_clusters: int, name: str = "init"
 ) -> np.ndarray:

@@ -22,7 +22,7 @@ from leastcut.anchors.points import InMemory, Store
 from leastcut.anchors.run_folder import RunFolder, TemporaryFolder, hash_of
 from leastcut.anchors.storage import BlocksInFolder
 from leastcut.anchors.table import masses_of
-from leastcut.interrupts import Stopped
+from leastcut.budget import Stopped
 
 
 class Build:

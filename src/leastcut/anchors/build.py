@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
@@ -24,9 +23,9 @@ from leastcut.anchors.settings import (
     short_sizes,
 )
 from leastcut.anchors.sources import as_source
-from leastcut.interrupts import Waiting
+from leastcut.budget import Budget, Waiting
 from leastcut.multilevel.efforts import Progress
-from leastcut.progress import Foresight, check_listener, listening
+from leastcut.progress import TimeEstimate
 from leastcut.threads import count_threads
 from leastcut.validation import RandomState, as_generator, check_choice
 
@@ -143,7 +142,7 @@ def anchor_graph(
     """
     # 1. Check everything.
     check_choice("device", device, DEVICES)
-    check_listener(callback)
+    budget = Budget(callback=callback)
     n_threads = count_threads(n_jobs)
     limit = check_max_memory(max_memory)
     where = _check_folder(folder)
@@ -184,15 +183,12 @@ def anchor_graph(
     build = Build(need, plan, run, facts, rows)
     build.keeper = keeper
     waiting = Waiting()
-    with listening(callback, "anchor_graph", lambda: Foresight(["anchors", "blocks"], STAGES)) as (
-        listener
-    ):
-        began = time.monotonic()
+    with budget.shown("anchor_graph", lambda: TimeEstimate(["anchors", "blocks"], STAGES)):
 
         def tell(stage: str, fraction: float) -> None:
-            if listener is not None:
-                progress = Progress(stage, fraction, inf, time.monotonic() - began)
-                waiting.call(lambda: listener(progress))
+            if budget.callback is not None:
+                progress = Progress(stage, fraction, inf, budget.seconds)
+                waiting.call(lambda: budget.report(progress))
             else:
                 waiting.go_on()
 

@@ -34,6 +34,7 @@ from leastcut.anchors.contraction import (
 from leastcut.anchors.crew import Crew
 from leastcut.anchors.descent import descend
 from leastcut.anchors.table import Table, table_of_crew
+from leastcut.budget import Budget
 from leastcut.multilevel.efforts import Progress
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
@@ -347,8 +348,8 @@ def cut_small(
         problem,
         n_clusters,
         effort=effort,
-        given=given,
-        time_limit=time_limit,
+        starts=given,
+        budget=Budget(time_limit),
         lower_bound=False,
         random_state=seed,
         n_jobs=n_threads,

@@ -6,9 +6,6 @@ the edges themselves, and are refused with the way to them.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +15,11 @@ import numpy.typing as npt
 from leastcut.anchors.points import AnchoredPoints
 from leastcut.anchors.search import cut_crew, refine_crew, starts_of
 from leastcut.anchors.table import inverse_of, table_of_crew
+from leastcut.budget import Budget
 from leastcut.memory import check_memory
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.problem import CUTS
-from leastcut.progress import SEARCH_STAGES, Foresight, listening
+from leastcut.progress import SEARCH_STAGES, TimeEstimate
 from leastcut.results import Partition, Relaxation
 from leastcut.spectral.relax import relax_problem
 from leastcut.validation import (
@@ -89,13 +87,10 @@ def partition_anchors(
     *,
     effort: str,
     inits: list[tuple[str, Any]],
-    time_limit: float | None,
+    budget: Budget,
     lower_bound: bool | str | None,
-    on_interrupt: str,
     random_state: RandomState,
-    callback: Callable[[Any], object] | str | None,
     n_jobs: int | None,
-    began: float,
 ) -> Partition:
     """Cut all points; see :func:`leastcut.partition`, whose options these are, checked."""
     check_cut(cut)
@@ -104,22 +99,19 @@ def partition_anchors(
             "lower_bound='tight' needs the edges, which an anchor graph does not store; pass "
             "lower_bound=True, or graph.to_sparse() if it is small enough."
         )
-    deadline = math.inf if time_limit is None else began + time_limit
     seed = int(as_generator(random_state).integers(2**31))
     if n_jobs is not None:
         graph = replace(graph, n_threads=n_jobs)
     if isinstance(n_clusters, str):
         from leastcut.multilevel.auto_number import auto_number
 
-        n_clusters = auto_number(graph.anchor_problem, seed, deadline)
+        n_clusters = auto_number(graph.anchor_problem, seed, budget.deadline)
     number = check_number_of_clusters(n_clusters, graph)
     given = [graph.split(check_init(labels, graph.n_nodes, number, name)) for name, labels in inits]
     # Only a call that can be made again, to the same labels, has something to go on with.
-    is_repeatable = not given and time_limit is None and random_state is not None
+    is_repeatable = not given and budget.time_limit is None and random_state is not None
     stages = tuple(dict.fromkeys(start.stage for start in starts_of(effort)))
-    with listening(
-        callback, "partition", lambda: Foresight(stages, SEARCH_STAGES, time_limit)
-    ) as listener:
+    with budget.shown("partition", lambda: TimeEstimate(stages, SEARCH_STAGES, budget.time_limit)):
         found = cut_crew(
             graph.crew,
             graph.masses,
@@ -127,16 +119,16 @@ def partition_anchors(
             effort=effort,
             seed=seed,
             given=given,
-            deadline=deadline,
-            listener=listener,
+            deadline=budget.deadline,
+            listener=None if budget.callback is None else budget.report,
             checkpoint=_checkpoint(graph, number, effort, seed) if is_repeatable else None,
-            began=began,
-            on_interrupt=on_interrupt,
+            began=budget.began,
+            on_interrupt=budget.on_interrupt,
             of_anchors=lambda: graph.anchor_problem,
         )
     is_small = graph.n_anchors <= EFFORTS[effort].bound_nodes
     bound = None
-    if lower_bound or (lower_bound is None and is_small and time.monotonic() < deadline):
+    if lower_bound or (lower_bound is None and is_small and budget.seconds_left > 0.0):
         bound = lower_bound_of_anchors(graph, number, seed)
     return Partition(np.concatenate(found.kept), found.value, bound)
 

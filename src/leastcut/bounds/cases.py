@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,8 +30,8 @@ from leastcut.bounds.fixing import pairs_apart, pairs_together
 from leastcut.bounds.rounding import Best
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.time_left import require_time
-from leastcut.multilevel.levels import contracted_by_labels
 from leastcut.problem import Problem
+from leastcut.reductions import contracted_by_labels
 
 LARGEST_SPLIT = 1000
 """Nodes up to which a problem is split into cases."""
@@ -110,9 +110,10 @@ class Cases:
 
     def __init__(self, best: Best, gap: float, root: SemidefiniteBound, bound: float) -> None:
         problem, n = best.problem, best.problem.n_nodes
-        pairs = None if problem.apart is None else problem.apart.pairs.astype(np.int64)
+        links = problem.cannot_link
+        pairs = None if links is None else links.pairs.astype(np.int64)
         self._best, self._gap = best, gap
-        self._problem = replace(problem, apart=None)
+        self._problem = problem.unconstrained()
         self.bound, self.n_cases = bound, 0
         # What rounding may do to the values of contractions.
         self._certain = 1.0 - SAFETY * EPSILON * (problem.graph.n_stored + n)

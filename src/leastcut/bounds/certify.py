@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,22 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leastcut.apart import Apart
 from leastcut.bounds.proof import Proof, ProofProgress
+from leastcut.budget import Budget
 from leastcut.multilevel.efforts import Progress
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import CutLike, Problem, as_problem
-from leastcut.progress import ProofReading, check_listener, listening
+from leastcut.progress import ProofReading
+from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
-from leastcut.validation import (
-    RandomState,
-    check_labels,
-    check_number,
-    number_by_appearance,
-)
+from leastcut.validation import RandomState, check_labels, check_number, number_by_appearance
 
 SEARCH_SHARE = 0.1
-"""The part of a time limit for a search that looks for better labels before the proof begins."""
+"""The fraction of a time limit for a search for better labels before the proof begins."""
 
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
@@ -110,82 +104,19 @@ def certify(
     (array([0, 0, 0, 1, 1, 1]), 0.6666666666666666, 0.0)
     """
     # The limit counts from here: to check a large graph takes time as well.
-    began = time.monotonic()
+    budget = Budget(time_limit, callback)
     gap = check_gap(gap)
-    if time_limit is not None:
-        time_limit = check_number("time_limit", time_limit, allow_infinite=True)
-    check_listener(callback)
-    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
-    names, own = problem.graph.names, check_labels(labels, problem.n_nodes)
-    contraction = None
-    if must_link is not None or cannot_link is not None:
-        from leastcut.multilevel.links import Contraction, check_links  # which few calls need
-
-        links = check_links(must_link, cannot_link, problem.n_nodes)
-        if links is not None:
-            links.check_init(own, "labels")
-            if links.n_groups < problem.n_nodes:
-                contraction = Contraction.of(problem, links.groups)
-                problem, own = contraction.problem, contraction.carry(own)
-            if links.apart is not None:
-                problem = replace(problem, apart=Apart.of(links.apart, links.n_groups))
-
-    def proven(problem: Problem, labels: np.ndarray) -> Partition:
-        if problem.apart is not None:
-            from leastcut.multilevel.links import with_apart
-
-            problem = with_apart(problem, problem.apart.pairs, int(labels.max()) + 1)
-        return certify_labels(
-            problem,
-            labels,
-            gap=gap,
-            time_limit=time_limit,
-            callback=callback,
-            random_state=random_state,
-            began=began,
-        )
-
-    if problem.node_weights.min() > 0:
-        found = proven(problem, own)
-    else:
-        found = _certify_core(problem, own, proven)
-    return (found if contraction is None else contraction.expanded(found)).named(names)
-
-
-def _certify_core(
-    whole: Problem, labels: np.ndarray, proven: Callable[[Problem, np.ndarray], Partition]
-) -> Partition:
-    """Certify the labels, 0..c-1, of the nodes that weigh something, and keep the others with them.
-
-    ``proven`` certifies a problem in which all nodes weigh something.
-    """
-    from leastcut.isolated import NoPlace, label_isolated  # which few calls need
-    from leastcut.multilevel.core import of_all
-
-    # 1. The clusters that hold such nodes, numbered without gaps.
-    nodes = np.flatnonzero(whole.node_weights > 0)
-    if nodes.size == 0:
-        return Partition(number_by_appearance(labels), 0.0, 0.0)
-    clusters, own = np.unique(labels[nodes], return_inverse=True)
-    core = whole.restrict(nodes)
-    if core.apart is not None and len(core.apart.pairs) == 0:
-        core = replace(core, apart=None)
-    before = core.value(own)
-    found = proven(core, own)
-    if not found.cut_value < before:
-        return of_all(whole, replace(found, cut_value=before), labels)
-    # 2. Better labels: clusters of other nodes alone stay, and each of the rest joins one anew.
-    alone = np.flatnonzero(~np.isin(labels, clusters))
-    better = np.empty_like(labels)
-    better[nodes] = found.labels
-    better[alone] = clusters.size + np.unique(labels[alone], return_inverse=True)[1].reshape(-1)
-    placed = np.union1d(nodes, alone)
-    try:
-        everywhere = label_isolated(whole, placed, better[placed], int(labels.max()) + 1)
-    except NoPlace:
-        # What was found shows how small the value could be, but not that it can be so small.
-        return of_all(whole, replace(found, cut_value=before), labels)
-    return of_all(whole, found, everywhere)
+    problem = as_problem(
+        graph,
+        cut,
+        must_link=must_link,
+        cannot_link=cannot_link,
+        symmetrize=symmetrize,
+        isolated=isolated,
+    )
+    known = check_labels(labels, problem.n_nodes)
+    found = certify_labels(problem, known, gap=gap, budget=budget, random_state=random_state)
+    return found.named(problem.graph.names)
 
 
 def check_gap(gap: object) -> float:
@@ -204,42 +135,39 @@ def certify_labels(
     labels: np.ndarray,
     *,
     gap: float = 0.0,
-    time_limit: float | None = None,
-    callback: Tell | str | None = None,
+    budget: Budget | None = None,
     random_state: RandomState = None,
-    began: float | None = None,
 ) -> Partition:
-    """Look for better labels of a problem than those given, 0..c-1, and certify what is found."""
-    began = time.monotonic() if began is None else began
-    n_clusters = int(labels.max()) + 1
-    with listening(callback, "certify", lambda: ProofReading(time_limit)) as listener:
+    """Look for better labels of a problem than those given, 0..c-1, and certify the best.
+
+    Of isolated nodes that weigh nothing the value and the bound say nothing: they are those of the
+    others, in as many clusters as ``labels`` has them in.
+    """
+    budget = budget or Budget()
+
+    def solve(reduced: Reduced) -> Partition:
+        core, c = reduced.problem, reduced.n_clusters
         found = partition_problem(
-            replace(problem, apart=None),
-            n_clusters,
-            given=[labels],
-            apart=None if problem.apart is None else problem.apart.pairs,
-            time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
+            core,
+            c,
+            starts=reduced.starts,
+            budget=budget.share(SEARCH_SHARE, before_proof(core.value(reduced.starts[0]))),
             lower_bound=False,
             random_state=random_state,
-            callback=None if listener is None else before_proof(listener, problem.value(labels)),
-            began=began,
         )
-        deadline = math.inf if time_limit is None else began + time_limit
-        if listener is not None and listener.has_stopped:
-            deadline = -math.inf
-        return certify_problem(
-            problem, n_clusters, found, gap=gap, deadline=deadline, callback=listener, began=began
-        )
+        return certify_problem(core, c, found, gap=gap, budget=budget)
+
+    start, n_clusters = ("labels", labels), int(labels.max()) + 1
+    with budget.shown("certify", lambda: ProofReading(budget.time_limit)):
+        return solve_reduced(problem, n_clusters, solve, [start], keep_isolated=True)
 
 
-def before_proof(tell: Tell, value: float = math.inf) -> Callable[[Progress], object]:
-    """Return what tells of a search as of a proof that has proven nothing yet.
+def before_proof(value: float = np.inf) -> Callable[[Progress], ProofProgress]:
+    """Return what makes of the progress of a search that of a proof that has proven nothing yet.
 
     ``value`` is that of the labels that are known.
     """
-    return lambda progress: tell(
-        ProofProgress(0.0, min(value, progress.cut_value), 1, progress.seconds)
-    )
+    return lambda progress: ProofProgress(0.0, min(value, progress.cut_value), 1, progress.seconds)
 
 
 def certify_problem(
@@ -248,17 +176,13 @@ def certify_problem(
     found: Partition,
     *,
     gap: float = 0.0,
-    deadline: float = math.inf,
-    callback: Tell | None = None,
-    began: float | None = None,
-    on_interrupt: str = "raise",
+    budget: Budget | None = None,
 ) -> Partition:
-    """Prove what can be proven of a partition, with options that :func:`certify` would accept.
+    """Prove what can be proven of a partition of a reduced problem.
 
-    ``found`` has labels 0..c-1 that keep apart what the problem says, and perhaps a bound already.
-    ``deadline`` and ``began`` are on the monotonic clock.
+    ``found`` has labels 0..c-1 that the constraints allow, and perhaps a bound already.
     """
-    began = time.monotonic() if began is None else began
+    budget = budget or Budget()
     # Where numbers are near the ends of what doubles hold, they are raised by powers of two.
     scaled = problem.within_range()
     up = _power(scaled) - _power(problem)
@@ -271,15 +195,15 @@ def certify_problem(
             return value
         return max(float(np.ldexp(proof.bound, -up)) - (SMALLEST if up else 0.0), 0.0)
 
-    def tell(proof: Proof) -> object:
-        assert callback is not None
-        seconds, value = time.monotonic() - began, problem.value(proof.labels)
-        return callback(ProofProgress(proven(value), value, proof.n_open, seconds))
+    def report(proof: Proof) -> bool:
+        value = problem.value(proof.labels)
+        return budget.report(ProofProgress(proven(value), value, proof.n_open, budget.seconds))
 
+    deadline = -np.inf if budget.is_stopped else budget.deadline
     try:
-        proof.run(deadline, None if callback is None else tell)
+        proof.run(deadline, None if budget.callback is None else report)
     except KeyboardInterrupt:
-        if on_interrupt == "raise":
+        if budget.on_interrupt == "raise":
             raise
     if proof.labels is found.labels:
         return replace(found, lower_bound=proven(found.cut_value))

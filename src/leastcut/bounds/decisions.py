@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from leastcut.apart import Apart
-from leastcut.multilevel.colouring import colour
+from leastcut.constraints import CannotLinks
+from leastcut.feasibility import color
 from leastcut.validation import number_by_appearance
 
 CLIQUE_STARTS = 64
@@ -94,8 +94,8 @@ class Decisions:
         if not self.apart.any():
             return True
         most = STEPS_PER_GROUP * self.n_groups
-        found = colour(Apart.of(self.pairs, self.n_groups), n_clusters, most)
-        return found.colours is not None or not found.is_decided
+        found = color(CannotLinks.of(self.pairs, self.n_groups), n_clusters, most)
+        return found.colors is not None or not found.is_decided
 
     def _merged(self, into: np.ndarray) -> Decisions | None:
         """Return the decisions after group i became part of into[i]; None if that is apart."""

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastcut.apart import Apart
 from leastcut.bounds.rounding import Best
-from leastcut.multilevel.colouring import colour
+from leastcut.constraints import CannotLinks, Constraints
+from leastcut.feasibility import color
 from leastcut.multilevel.exact import exact_problem, stirling
 from leastcut.problem import Problem
 from leastcut.results import Partition
@@ -28,11 +28,12 @@ def are_few(n_nodes: int, n_clusters: int) -> bool:
 def best_of_all(problem: Problem, n_clusters: int, pairs: np.ndarray) -> Partition | None:
     """Return the best partition that keeps pairs of nodes apart; None if none does."""
     if pairs.size:
-        apart = Apart.of(pairs, problem.n_nodes)
-        colours = colour(apart, n_clusters).colours
-        if colours is None:  # which is decided, for so few nodes
+        links = CannotLinks.of(pairs, problem.n_nodes)
+        colors = color(links, n_clusters).colors
+        if colors is None:  # which is decided, for so few nodes
             return None
-        problem = replace(problem, apart=apart.with_colouring(colours))
+        links = replace(links, coloring=colors)
+        problem = replace(problem, constraints=Constraints(cannot_link=links))
     return exact_problem(problem, n_clusters)
 
 

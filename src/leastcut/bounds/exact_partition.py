@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import time
 from typing import Any
 
 from leastcut.bounds.certify import Tell, before_proof, certify_problem
+from leastcut.budget import Budget
 from leastcut.multilevel.exact import exact_problem, too_many
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import CutLike, Problem, as_problem
-from leastcut.progress import Listener, ProofReading, check_listener, listening
+from leastcut.progress import ProofReading
 from leastcut.results import Partition
-from leastcut.validation import check_count, check_n_clusters, check_number, number_by_appearance
+from leastcut.validation import check_count, check_n_clusters, number_by_appearance
 
 OPTIMAL = 1e-6
 """The gap below which a partition counts as optimal."""
@@ -82,54 +81,37 @@ def exact_partition(
     >>> best.labels, best.cut_value, best.gap
     (array([0, 0, 1, 1]), 2.0, 0.0)
     """
-    began = time.monotonic()
-    if time_limit is not None:
-        time_limit = check_number("time_limit", time_limit, allow_infinite=True)
+    budget = Budget(time_limit, callback)
     max_partitions = check_count("max_partitions", max_partitions)
-    check_listener(callback)
     problem = as_problem(graph, cut, symmetrize=symmetrize)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
     words = too_many(problem.n_nodes, n_clusters, max_partitions)
     if words is None:
         return exact_problem(problem, n_clusters).named(problem.graph.names)
-    with listening(callback, "exact_partition", lambda: ProofReading(time_limit)) as listener:
-        proven = _proven(problem, n_clusters, words, time_limit, began, listener)
+    with budget.shown("exact_partition", lambda: ProofReading(budget.time_limit)):
+        proven = _proven(problem, n_clusters, words, budget)
     return proven.named(problem.graph.names)
 
 
-def _proven(
-    problem: Problem,
-    n_clusters: int,
-    words: str,
-    time_limit: float | None,
-    began: float,
-    listener: Listener | None,
-) -> Partition:
-    """Search, and prove what was found; ``words`` say why partitions are not gone through."""
-    limit = math.inf if time_limit is None else time_limit
+def _proven(problem: Problem, n_clusters: int, words: str, budget: Budget) -> Partition:
+    """Search, and prove the result; ``words`` say why partitions are not gone through."""
     found = partition_problem(
         problem,
         n_clusters,
-        time_limit=None if time_limit is None else SEARCH_SHARE * limit,
+        budget=budget.share(SEARCH_SHARE, before_proof()),
         lower_bound=False,
         random_state=0,
-        callback=None if listener is None else before_proof(listener),
-        began=began,
     )
-    is_stopped = listener is not None and listener.has_stopped
-    deadline = -math.inf if is_stopped else began + limit
-    proven = certify_problem(
-        problem, n_clusters, found, deadline=deadline, callback=listener, began=began
-    )
+    proven = certify_problem(problem, n_clusters, found, budget=budget)
     assert proven.gap is not None
     if proven.gap < OPTIMAL:
         return Partition(number_by_appearance(proven.labels), proven.cut_value, proven.lower_bound)
-    if listener is not None and listener.has_stopped:
+    if budget.is_stopped:
         end, remedy = "was stopped by callback", "let it go on."
-    elif time_limit is None:
+    elif budget.time_limit is None:
         end, remedy = "made no more progress", "leave it."
     else:
-        end, remedy = f"did not end in {time_limit:g} s", "raise time_limit."
+        end, remedy = f"did not end in {budget.time_limit:g} s", "raise time_limit."
     raise RuntimeError(
         f"{words} A proof by relaxations {end}: the best cut found, {proven.cut_value:.6g}, has a "
         f"gap of {proven.gap:.2g}. Let leastcut.certify return it with its bound, or {remedy}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from leastcut.multilevel.coarsening.heavy_edges import heavy_edges
-from leastcut.multilevel.levels import contracted
 from leastcut.problem import Problem
+from leastcut.reductions import contracted
 
 HEAVIEST_GROUP = 2.0
 """Most that a group may weigh, in shares of an even division."""
@@ -24,10 +24,10 @@ def groups_within(problem: Problem, labels: np.ndarray | None, n_groups: int) ->
     if labels is not None:
         parts = labels.astype(np.int32)
     while problem.n_nodes > n_groups:
-        step = contracted(problem, heavy_edges(problem, rng, share, parts))
-        if step.problem.n_nodes == problem.n_nodes:
+        smaller, parent = contracted(problem, heavy_edges(problem, rng, share, parts))
+        if smaller.n_nodes == problem.n_nodes:
             break
-        coarse = np.empty(step.problem.n_nodes, dtype=np.int32)
-        coarse[step.parent] = parts
-        problem, parts, group = step.problem, coarse, step.parent[group]
+        coarse = np.empty(smaller.n_nodes, dtype=np.int32)
+        coarse[parent] = parts
+        problem, parts, group = smaller, coarse, parent[group]
     return group

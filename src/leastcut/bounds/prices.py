@@ -30,8 +30,8 @@ from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.graph import Graph
 from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters
 from leastcut.kernels.settle_prices import settle_prices
-from leastcut.multilevel.levels import contracted_by_labels
 from leastcut.problem import ORDINARY, Problem
+from leastcut.reductions import contracted_by_labels
 
 GROUPS = 200
 """Groups of nodes, about, whose semidefinite bound the prices come from."""

@@ -11,7 +11,6 @@ import numpy as np
 from leastcut.bounds.cases import Cases
 from leastcut.bounds.root_bounds import RisingBound, root_bounds
 from leastcut.bounds.rounding import Best
-from leastcut.multilevel.links import with_apart
 from leastcut.problem import Problem
 from leastcut.short_reprs import one_line
 from leastcut.threads import single_threaded
@@ -66,10 +65,10 @@ class Proof:
     Parameters
     ----------
     problem : Problem
-        With ``apart`` where pairs of nodes must be apart.
+        Reduced: its constraints are known to be feasible.
     n_clusters : int
     labels : ndarray of shape (n,)
-        The best partition known, 0..c-1, with all pairs apart.
+        The best partition known, 0..c-1, which the constraints allow.
     gap : float
         Part of the value that may be left between it and the bound.
     bound : float
@@ -91,11 +90,9 @@ class Proof:
         gap: float = 0.0,
         bound: float = 0.0,
     ) -> None:
-        if problem.apart is not None and problem.apart.colouring is None:
-            problem = with_apart(problem, problem.apart.pairs, n_clusters)
         self._best = Best(problem, n_clusters, labels)
         uncut = problem.uncut_labels(n_clusters)
-        if uncut is not None and (problem.apart is None or not problem.apart.violated(uncut).size):
+        if uncut is not None and problem.allows(uncut):
             self._best.consider(uncut)
         self._gap = max(gap, PROVEN)
         self.bound, self.is_over = bound, False

@@ -70,7 +70,8 @@ def root_bounds(best: Best, gap: float) -> list[Maker]:
         Part of the value that may be left between it and the bound.
     """
     problem, c = best.problem, best.n_clusters
-    apart = None if problem.apart is None else problem.apart.pairs.astype(np.int64)
+    links = problem.cannot_link
+    apart = None if links is None else links.pairs.astype(np.int64)
 
     def semidefinite(made: Made, deadline: float) -> RisingBound:
         if not made:  # the first bound is computed in any case

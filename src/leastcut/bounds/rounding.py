@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leastcut.multilevel.refinement import refine_problem
+from leastcut.multilevel.repair import respecting
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
 from leastcut.spectral.dense_eigenpairs import eigenpairs
@@ -21,7 +22,7 @@ class Best:
     Attributes
     ----------
     problem : Problem
-        With a colouring, where pairs of nodes must be apart.
+        With a coloring of its cannot-links, if it has any.
     n_clusters : int
     labels : ndarray of shape (n,)
     value : float
@@ -47,11 +48,9 @@ class Best:
         problem, c = self.problem, self.n_clusters
         weights = np.bincount(groups, problem.node_weights)
         labels = rounded(similarity, weights, c)[groups]
-        if problem.apart is not None:
-            from leastcut.multilevel.repair import respecting  # which few problems need
-
+        if problem.cannot_link is not None:
             kept = respecting(problem, labels, c)
-            assert kept is not None  # as the problem has a colouring
+            assert kept is not None  # as the problem has a coloring
             labels = kept.astype(np.int64)
         self.consider(refine_problem(problem, labels).labels)
 

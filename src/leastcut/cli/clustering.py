@@ -168,11 +168,11 @@ def _check_image_output(outputs: dict[str, Output], posed: Posed) -> None:
 def cut_with_bar(posed: Posed, n_clusters: int | str, cut: str, **options: Any) -> Any:
     """Return the partition of a graph, a bar shown while it is searched for."""
     from leastcut import EFFORTS, partition
-    from leastcut.progress import SEARCH_STAGES, Foresight
+    from leastcut.progress import SEARCH_STAGES, TimeEstimate
 
     # Of all stages together: each by itself would let the bar begin anew.
     stages = EFFORTS[options["effort"]].stages
-    foresight = Foresight(stages, SEARCH_STAGES, options.get("time_limit"))
+    foresight = TimeEstimate(stages, SEARCH_STAGES, options.get("time_limit"))
 
     def words(told: Any) -> str:
         value = "" if told.cut_value == np.inf else f", cut {told.cut_value:.6g}"

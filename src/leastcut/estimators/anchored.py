@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,14 +22,15 @@ from leastcut.anchors.graph import AnchorGraph
 from leastcut.anchors.run_folder import RunFolder
 from leastcut.anchors.sources import as_source
 from leastcut.anchors.verbs import check_number_of_clusters
+from leastcut.budget import Budget
 from leastcut.estimators.anchored_path import anchored_path, search
 from leastcut.estimators.chosen_number import choose_told
 from leastcut.estimators.fitted_anchors import FittedAnchors
 from leastcut.estimators.parameters import seed_of
-from leastcut.estimators.strategies import STRATEGIES, Say, Settings, search_bar
+from leastcut.estimators.strategies import STRATEGIES, Say, Settings
 from leastcut.multilevel.cut_path import CutPath
-from leastcut.multilevel.efforts import Progress
-from leastcut.progress import BAR
+from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.progress import BAR, SEARCH_STAGES, TimeEstimate
 from leastcut.validation import is_on_gpu
 
 DEFAULTS = defaults_of(anchor_graph)
@@ -171,11 +171,13 @@ def _cut(
     def listen(progress: Progress) -> None:
         nonlocal rounds
         rounds += 1
-        if bar is not None:
-            bar(progress)
+        bar.report(progress)
 
     say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
-    with search_bar(settings.effort) if settings.verbose else nullcontext() as bar:
+    bar = Budget(callback=BAR if settings.verbose else None)
+    with bar.shown(
+        "SpectralClustering", lambda: TimeEstimate(EFFORTS[settings.effort].stages, SEARCH_STAGES)
+    ):
         found = search(graph, n_clusters, settings, seed, callback=listen)
     say(f"Searched in {max(rounds, 1)} rounds, cut value {found.cut_value:.6g}")
     return _numbered(found.labels, n_clusters), max(rounds, 1)

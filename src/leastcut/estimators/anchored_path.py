@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from leastcut.anchors.graph import AnchorGraph
 from leastcut.anchors.table import Table, inverse_of
 from leastcut.anchors.verbs import partition_anchors, relaxed_anchors
+from leastcut.budget import Budget
 from leastcut.estimators.chosen_number import ChosenNumber
 from leastcut.estimators.strategies import Settings
 from leastcut.multilevel.cut_path import CutPath
@@ -37,13 +37,10 @@ def search(
         "normalized",
         effort=settings.effort,
         inits=[("init", labels) for labels in given],
-        time_limit=None,
+        budget=Budget(callback=callback),
         lower_bound=False,
-        on_interrupt="raise",
         random_state=seed,
-        callback=callback,
         n_jobs=None,
-        began=time.monotonic(),
     )
 
 

@@ -135,7 +135,7 @@ class FittedPath:
             self.numbers,
             effort=self.settings.effort,
             seed=self.seed,
-            given={int(self.labels.max()) + 1: self.labels},
+            starts={int(self.labels.max()) + 1: self.labels},
             n_jobs=self.settings.n_jobs,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 
 from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.square_check import warn_of_graph
+from leastcut.budget import Budget
 from leastcut.estimators.given_graph import read_given
 from leastcut.estimators.parameters import ANCHORS, DEFAULTS, LEARNED
 from leastcut.graph import as_graph
@@ -19,7 +19,6 @@ from leastcut.multilevel.cut_path import CutPath, check_numbers, cut_path_proble
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.path_search import PathProgress
 from leastcut.problem import CutLike, as_problem, given_graph
-from leastcut.progress import check_listener
 from leastcut.validation import (
     RandomState,
     as_plain,
@@ -97,8 +96,7 @@ def cut_path(
     >>> path.best, path[3].cut_value
     (3, 0.0)
     """
-    began = time.monotonic()
-    check_listener(callback)
+    budget = Budget(callback=callback)
     numbers = check_numbers(n_clusters)
     effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
     if isinstance(affinity, str) and affinity == ANCHORS:
@@ -149,6 +147,5 @@ def cut_path(
         numbers,
         effort=effort,
         random_state=random_state,
-        callback=callback,
-        began=began,
+        budget=budget,
     )

@@ -137,7 +137,7 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
     value = {name: _or_default(parameters, name) for name in DEFAULTS}
     balance = parameters["balance"]
     if balance is not None:
-        from leastcut.multilevel.packing import check_balance  # which few fits need
+        from leastcut.constraints import check_balance  # which few fits need
 
         balance = check_balance(balance)
     return Settings(

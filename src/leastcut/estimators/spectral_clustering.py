@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.affinity import Affinity
+from leastcut.constraints import FREE, Constraints
 from leastcut.estimators.eigenpairs import FittedEigenpairs
 from leastcut.estimators.parameters import (
     ANCHORS,
@@ -36,9 +37,8 @@ from leastcut.estimators.parameters import (
     seed_of,
 )
 from leastcut.estimators.prediction import Clusters, Prediction
-from leastcut.estimators.strategies import Settings, cut_core
+from leastcut.estimators.strategies import Settings, cut_problem, read_constraints
 from leastcut.graph import Graph, as_graph
-from leastcut.isolated import label_isolated
 from leastcut.problem import Cut, Problem, as_cut, value_of_sums
 from leastcut.results import NeighborSearch, Partition, Relaxation
 from leastcut.validation import (
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from leastcut.estimators.fitted_anchors import FittedAnchors
     from leastcut.estimators.viewed import FittedViews
     from leastcut.multilevel.cut_path import CutPath
-    from leastcut.multilevel.links import Links
 
 
 PRIVATE = ("_fitted", "_view_columns", "_view_widths")
@@ -77,7 +76,7 @@ class Fitted:
     settings: Settings
     seed: int
     relaxation: Relaxation | None
-    links: Links | None = None
+    constraints: Constraints = FREE
     certified: float | None = None
 
     @property
@@ -164,7 +163,7 @@ class Fitted:
             )
         from leastcut.estimators.certified import certify_fitted  # which few models need
 
-        given = self.matrix, self.cut, self.labels, self.links, self.seed
+        given = self.matrix, self.cut, self.labels, self.constraints, self.seed
         labels, bound, sums = certify_fitted(*given, gap, time_limit, callback)
         # What was proven before stays so.
         bound = max(bound, self.certified or 0.0)
@@ -507,11 +506,9 @@ class SpectralClustering(
 
             cut = weighted(cut, sample_weight, X.shape[0])
         options = affinity.limited(X.shape[0], wanted)
-        links = None
-        if must_link is not None or cannot_link is not None:
-            from leastcut.estimators.linked import cut_linked, read_links  # which few fits need
-
-            links = read_links(must_link, cannot_link, X.shape[0], self.n_clusters, settings)
+        constraints = read_constraints(
+            must_link, cannot_link, X.shape[0], self.n_clusters, settings
+        )
 
         # From samples to a graph, checked once, and to its nodes that can be cut.
         begin = perf_counter()
@@ -521,35 +518,28 @@ class SpectralClustering(
             warn_of_graph(X)
         matrix, graph = self._graph(affinity, X, options, seed)
         made = perf_counter()
-        problem = Problem(graph, cut.node_weights(graph))
+        problem = Problem(graph, cut.node_weights(graph), constraints)
         nodes = graph.connected
         self._report_graph(graph, nodes, made - begin)
-        core = problem.restrict(nodes)
 
         # From the graph to labels, and to those of the nodes without edges.
         chosen, known, n_clusters = None, None, self.n_clusters
         if n_clusters == "auto":
             from leastcut.estimators.chosen_number import choose_told  # which few fits need
 
-            chosen = choose_told(core, self.max_clusters, settings, seed, self._say)
+            chosen = choose_told(
+                problem.unconstrained().restrict(nodes),
+                self.max_clusters,
+                settings,
+                seed,
+                self._say,
+            )
             # Where there is nothing to choose from there is one cluster.
             n_clusters = 1 if chosen is None else chosen.choice.n_clusters
             known = None if chosen is None else chosen.known
         n_clusters = int(n_clusters)
-        if settings.balance is not None:
-            from leastcut.estimators.balanced import cut_balanced  # which few fits need
-
-            found = cut_balanced(problem, links, n_clusters, settings, seed, self._say)
-            labels = found.labels
-        elif links is None:
-            found = cut_core(core, n_clusters, graph.n_nodes, settings, seed, known, self._say)
-            labels = found.labels
-            if nodes.size < graph.n_nodes:
-                labels = label_isolated(problem, nodes, labels, n_clusters)
-        else:
-            found = cut_linked(problem, links, n_clusters, settings, seed, known, self._say)
-            labels = found.labels
-        labels = number_by_appearance(labels)
+        found = cut_problem(problem, n_clusters, settings, seed, known, self._say)
+        labels = number_by_appearance(found.labels)
 
         sums = problem.boundaries(labels), problem.cluster_weights(labels)
         path = None
@@ -557,6 +547,7 @@ class SpectralClustering(
             own = number_by_appearance(labels[nodes])
             every = self.node_names_
             names = None if every is None else tuple(every[node] for node in nodes)
+            core = problem.unconstrained().restrict(nodes)
             path = chosen.path(core, matrix, cut, own, settings, seed, names)
         fitted = Fitted(
             X,
@@ -570,7 +561,7 @@ class SpectralClustering(
             settings,
             seed,
             found.relaxation,
-            links,
+            constraints,
         )
         self._say(
             f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: graph "

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from leastcut.isolated import clusters_of_core
+from leastcut.budget import Budget
+from leastcut.constraints import Constraints
+from leastcut.feasibility import check_n_clusters
 from leastcut.multilevel.cluster_merging import merge_clusters
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
-from leastcut.results import Relaxation
+from leastcut.progress import BAR, SEARCH_STAGES, TimeEstimate
+from leastcut.reductions import Reduced, solve_reduced
+from leastcut.results import Partition, Relaxation
 from leastcut.spectral.discretizers import DISCRETIZERS, OPTIONS
 from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
@@ -158,11 +161,13 @@ def multilevel(
         # Long passes report by the clock, too, and the clock must not be told in a result.
         rounds += progress.fraction == 1.0 or progress.cut_value < smallest
         smallest = min(smallest, progress.cut_value)
-        if bar is not None:
-            bar(progress)
+        bar.report(progress)
 
     say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
-    with search_bar(settings.effort) if settings.verbose else nullcontext() as bar:
+    bar = Budget(callback=BAR if settings.verbose else None)
+    with bar.shown(
+        "SpectralClustering", lambda: TimeEstimate(EFFORTS[settings.effort].stages, SEARCH_STAGES)
+    ):
         found = partition_problem(
             problem,
             n_clusters,
@@ -170,21 +175,12 @@ def multilevel(
             # Eigenpairs are computed when they are asked for, and not by a fit.
             lower_bound=False,
             random_state=seed,
-            callback=listen,
+            budget=Budget(callback=listen),
             n_jobs=settings.n_jobs,
-            apart=None if problem.apart is None else problem.apart.pairs,
         )
     say(f"Searched in {max(rounds, 1)} rounds, cut value {found.cut_value:.6g}")
     # With 1 or n clusters there is nothing to search, and scikit-learn wants n_iter_ >= 1.
     return Outcome(found.labels, max(rounds, 1), known)
-
-
-def search_bar(effort: str) -> AbstractContextManager[Callable[[Progress], object]]:
-    """Return a context with a progress bar."""
-    from leastcut.progress import BAR, SEARCH_STAGES, Foresight, listening  # which few fits need
-
-    stages = EFFORTS[effort].stages
-    return listening(BAR, "SpectralClustering", lambda: Foresight(stages, SEARCH_STAGES))
 
 
 def relax_with_warning(
@@ -229,23 +225,49 @@ STRATEGIES: dict[str, Strategy] = {
 """The strategies by the names that ``solver`` has for them; "auto" is the first unless told."""
 
 
-def cut_core(
-    core: Problem,
+def read_constraints(
+    must_link: Any, cannot_link: Any, n_samples: int, n_clusters: int | str, settings: Settings
+) -> Constraints:
+    """Return the constraints on samples, checked as far as can be before there is a graph."""
+    found = Constraints.of(n_samples, must_link, cannot_link, settings.balance)
+    if found.cannot_link is not None and settings.solver != "multilevel":
+        raise ValueError(
+            f"cannot_link needs the multilevel solver, and the parameters given are those of the "
+            f"{settings.solver} one. Leave them out, or leave cannot_link out."
+        )
+    if found.are_links and not isinstance(n_clusters, str):
+        check_n_clusters(found, n_samples, int(n_clusters))
+    return found
+
+
+def cut_problem(
+    problem: Problem,
     n_clusters: int,
-    n_nodes: int,
     settings: Settings,
     seed: int,
     known: Relaxation | None,
     say: Say,
 ) -> Outcome:
-    """Return labels of the nodes with edges, in the clusters that isolated ones leave them.
+    """Return labels of all nodes, those without edges included, that the constraints allow.
 
-    There are ``n_nodes`` in all, and they form ``n_clusters``.
+    ``known`` are eigenpairs of the nodes with edges, if they have been computed.
     """
-    if core.n_nodes == 0:
-        return Outcome(np.empty(0, dtype=np.int64), 0, None)
-    in_core = n_clusters
-    if core.n_nodes < n_nodes:
-        in_core = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
-    run = STRATEGIES[settings.solver].run
-    return run(core, in_core, n_clusters, settings, seed, known, say)
+    # Under a balance isolated nodes count for what the cut weighs them.
+    is_balanced = problem.constraints.balance is not None
+    take_part = (problem.node_weights if is_balanced else problem.graph.degrees) > 0
+    outcome = Outcome(np.empty(0, dtype=np.int64), 0, None)
+
+    def solve(reduced: Reduced) -> Partition:
+        nonlocal outcome
+        core = reduced.problem
+        # Eigenpairs of contracted nodes are none of the samples.
+        is_same = core.n_nodes == np.count_nonzero(take_part)
+        run = STRATEGIES[settings.solver].run
+        outcome = run(
+            core, reduced.n_clusters, n_clusters, settings, seed, known if is_same else None, say
+        )
+        outcome = outcome._replace(relaxation=outcome.relaxation if is_same else None)
+        return Partition(outcome.labels, core.value(outcome.labels))
+
+    found = solve_reduced(problem, n_clusters, solve, take_part=take_part)
+    return outcome._replace(labels=found.labels)

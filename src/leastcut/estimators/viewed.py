@@ -13,16 +13,17 @@ import numpy as np
 from leastcut.affinity import affinity_of
 from leastcut.affinity.affinity import SEARCH_PARAMETERS
 from leastcut.affinity.square_check import warn_of_graph
+from leastcut.budget import Budget
 from leastcut.estimators.parameters import AFFINITY_DEFAULTS, resolve_affinity, seed_of
 from leastcut.estimators.prediction import Ties
 from leastcut.estimators.sample_weights import weighted
 from leastcut.estimators.strategies import STRATEGIES, Settings
 from leastcut.estimators.view_inputs import affinities_of
-from leastcut.multiview.cutting import cut_views, prove
+from leastcut.multiview.bounds import prove
 from leastcut.multiview.partition_views import check_view_weights
-from leastcut.multiview.problem import Views
+from leastcut.multiview.problem import MultiViewProblem
 from leastcut.multiview.result import PartitionOfViews
-from leastcut.multiview.search import Options
+from leastcut.multiview.search import Options, cut_views
 from leastcut.problem import Problem, as_cut
 from leastcut.validation import warn_caller
 
@@ -87,8 +88,8 @@ def fit_viewed(
         made.append((X, matrix, affinity, options, problem))
     model.neighbors_recall_ = min(recalls, default=None)
     # 2. One partition.
-    whole = Views(tuple(problem for *_, problem in made), weights)
-    searched = Options(settings.effort, None, False, seed, None, settings.n_jobs, time.monotonic())
+    whole = MultiViewProblem(tuple(problem for *_, problem in made), weights)
+    searched = Options(settings.effort, False, seed, settings.n_jobs, Budget())
     found = cut_views(whole, n_clusters, [], searched)
     say(f"{n_clusters} clusters, objective {found.objective:.6g} after {found.n_iter} weighings")
     # 3. What later questions need, view by view.
@@ -109,12 +110,12 @@ class FittedViews:
     ----------
     parts : list of Fitted
         The views, all with the same labels.
-    views : Views
+    views : MultiViewProblem
     found : PartitionOfViews
     """
 
     parts: list[Any]
-    views: Views
+    views: MultiViewProblem
     found: PartitionOfViews
     solver: str = "multilevel"
 
@@ -206,7 +207,7 @@ class FittedViews:
             part.prediction.clusters.values_with_each(tie)
             for part, tie in zip(self.parts, ties, strict=True)
         ]
-        given = self.views.given
+        given = self.views.view_weights
         terms = np.sqrt(values) if given is None else given[:, None, None] * np.array(values)
         labels = np.argmin(np.sum(terms, axis=0), axis=1)
         lost = np.all([tie.weight.sum(axis=1) == 0 for tie in ties], axis=0)

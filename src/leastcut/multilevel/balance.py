@@ -52,7 +52,7 @@ def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
     """Hand weight on between clusters, in place, until they keep to the limits, and say if so."""
     limits, n = problem.limits, problem.n_nodes
     assert limits is not None
-    if limits.keep(np.bincount(labels, problem.node_weights, n_clusters)):
+    if limits.allow(np.bincount(labels, problem.node_weights, n_clusters)):
         return True
     state = State(problem, labels, n_clusters)
     assert state.limits is not None
@@ -80,7 +80,7 @@ def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
             moved += fill(state.arrays, state.sums, state.limits, distance, status, heap)
         # 3. By fresh sums: what is handed on many times gathers rounding.
         state.measure()
-        if limits.keep(weights - problem.offset):
+        if limits.allow(weights - problem.offset):
             return True
         if moved == 0:
             if room <= least:

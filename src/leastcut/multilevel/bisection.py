@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def bisected(problem: Problem, n_clusters: int, rng: np.random.Generator) -> tup
     """
     limits = problem.limits
     assert limits is not None
-    free, work = replace(problem, limits=None), 0
+    free, work = problem.unconstrained(), 0
     labels = np.empty(problem.n_nodes, dtype=np.int32)
     # The nodes that are to be split, the number of the first of their clusters, and how many.
     waiting = [(np.arange(problem.n_nodes), 0, n_clusters)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leastcut.multilevel.levels import contracted_by_labels
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
+from leastcut.reductions import contracted_by_labels
 from leastcut.validation import RandomState
 
 

@@ -8,18 +8,19 @@ by which a number is chosen; none of these needs a partition. The partitions hel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from leastcut.budget import Budget
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.number_of_clusters import Choice, choose_number, pairs_needed
-from leastcut.multilevel.path_search import PathProgress, path_partitions
+from leastcut.multilevel.path_search import path_partitions
 from leastcut.problem import Problem
-from leastcut.progress import PATH_STAGES, Foresight, listening
+from leastcut.progress import PATH_STAGES, TimeEstimate
 from leastcut.results import Columns, Partition, Relaxation
 from leastcut.short_reprs import fields_in_one_line, one_line, some
 from leastcut.spectral.relax import relax_problem
@@ -232,8 +233,7 @@ def cut_path_problem(
     *,
     effort: str,
     random_state: RandomState,
-    callback: Callable[[PathProgress], object] | str | None = None,
-    began: float | None = None,
+    budget: Budget | None = None,
 ) -> CutPath:
     """Cut a problem into many numbers of clusters, with a single relaxation.
 
@@ -246,10 +246,8 @@ def cut_path_problem(
         A name in :data:`leastcut.EFFORTS`: how long to search for the partitions.
     random_state : int, Generator, RandomState or None
         Seed of the start vectors and of the search.
-    callback : callable, "tqdm" or None
-        Hears of the search for the partitions, see :func:`path_partitions`.
-    began : float, optional
-        The time, on the monotonic clock, from which progress counts.
+    budget : Budget, optional
+        Of the search for the partitions, see :func:`path_partitions`.
 
     Returns
     -------
@@ -266,10 +264,9 @@ def cut_path_problem(
     # 2. Choose a number by the eigenpairs, and search for the partitions.
     choice = choice_of(problem, numbers, relaxation, seed)
     stages = EFFORTS[effort].stages
-    with listening(callback, "cut_path", lambda: Foresight(stages, PATH_STAGES)) as listener:
-        found = path_partitions(
-            problem, numbers, effort=effort, seed=seed, callback=listener, began=began
-        )
+    budget = budget or Budget()
+    with budget.shown("cut_path", lambda: TimeEstimate(stages, PATH_STAGES)):
+        found = path_partitions(problem, numbers, effort=effort, seed=seed, budget=budget)
     n_components, _ = problem.graph.components
     contents = Computed(relaxation, found)
     return CutPath(np.array(numbers), n_components, choice, contents, problem.graph.names)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from leastcut.graph import Graph
 from leastcut.kernels.branch_and_bound import DONE, branch
 from leastcut.multilevel.refinement import State
+from leastcut.multilevel.repair import respecting
 from leastcut.problem import Problem
 from leastcut.results import Partition
 from leastcut.validation import number_by_appearance
@@ -158,7 +159,7 @@ def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
     matrix = sp.csr_array((weights, (rows[edges], graph.indices[edges])), shape=(n, n))
     order = _search_order(matrix)
     scaled = Problem(Graph(matrix.indptr, matrix.indices, matrix.data), problem.node_weights)
-    scaled = replace(scaled, apart=problem.apart, limits=problem.limits, offset=problem.offset)
+    scaled = replace(scaled, constraints=problem.constraints, offset=problem.offset)
     return scaled.restrict(order), order
 
 
@@ -200,7 +201,7 @@ def _search(problem: Problem, c: int) -> tuple[np.ndarray, np.ndarray]:
     path = np.full(n, -1), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     tables = np.zeros((n + 1, c)), np.zeros((n + 1, c)), np.zeros((n, c)), np.zeros(later.nnz)
     scratch = np.zeros(c), np.zeros(c), np.zeros(c, dtype=bool)
-    apart = None if problem.apart is None else problem.apart.arrays
+    links = None if problem.cannot_link is None else problem.cannot_link.arrays
     limits = None if problem.limits is None else problem.limits.of_proofs(c, problem.offset)
     # 4. Search in portions: a kernel cannot be interrupted, but between two calls Ctrl-C is heard.
     #    Sums of n terms err by about n · epsilon, and no branch is given up for less.
@@ -216,7 +217,7 @@ def _search(problem: Problem, c: int) -> tuple[np.ndarray, np.ndarray]:
             path,
             tables,
             scratch,
-            apart,
+            links,
             limits,
             problem.offset,
         )
@@ -235,9 +236,7 @@ def _first_labels(problem: Problem, c: int) -> np.ndarray:
     # Runs of the search's order, which follows the edges, and runs of random orders.
     runs = np.arange(n) * c // n
     starts = [runs, *(rng.permutation(runs) for _ in range(N_STARTS - 1))]
-    if problem.is_bound:
-        from leastcut.multilevel.repair import respecting  # which few graphs need
-
+    if problem.constraints.restrict_moves:
         kept = [respecting(problem, start, c) for start in starts]
         starts = [start for start in kept if start is not None]
     found = [State(problem, start.astype(np.int32), c) for start in starts]

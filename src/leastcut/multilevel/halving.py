@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastcut.limits import Limits
+from leastcut.constraints import Limits
 from leastcut.multilevel.bisection import bisected
 from leastcut.multilevel.levels import Coarsening, smallest_level
 from leastcut.multilevel.passes import Trial, fresh, recombine
@@ -39,7 +39,7 @@ def halved(
         if coarsening.is_late():
             return None
         nodes, first, count = waiting.pop()
-        part, half = replace(problem, limits=limits.of_level()).restrict(nodes), count // 2
+        part, half = problem.with_limits(limits.of_level()).restrict(nodes), count // 2
         if count == 1:
             labels[nodes] = first
             continue
@@ -70,7 +70,7 @@ def _limited(part: Problem, count: int) -> Problem:
     total = float(part.node_weights.sum())
     spare = max(limits.heaviest * count / total - 1.0, 0.0) / math.ceil(math.log2(count))
     room = max(0.5 * spare * total, float(part.node_weights.max()))
-    return replace(part, limits=Limits(0.5 * total - room, 0.5 * total + room))
+    return part.with_limits(Limits(0.5 * total - room, 0.5 * total + room))
 
 
 def _in_two(part: Problem, rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:

@@ -8,15 +8,14 @@ it means on the fine problem.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from leastcut.graph import Graph
-from leastcut.kernels.coarsen import contract, gather_listed, list_members, number_groups
+from leastcut.kernels.coarsen import gather_listed
 from leastcut.multilevel.coarsening import COARSENING_RULES, Rule
 from leastcut.problem import Problem
+from leastcut.reductions import contracted
 
 START_NODES, FEW_NODES, LEAST_NODES = 40, 320, 12
 """A pass gathers nodes to so many per cluster, or to that many in all where that is less, but to no
@@ -40,9 +39,6 @@ LISTED_EDGES = 10
 
 PAIRED_NODES = 1000
 """Where no edges are left to merge along, all pairs of up to so many nodes are listed instead."""
-
-BLOCK_EDGES = 200_000
-"""Stored edges per thread of a contraction, below which starting the thread takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +119,11 @@ def build(
     while problem.n_nodes > max(smallest, enough) and not coarsening.is_late():
         # 1. Gather nodes into groups, and contract every group to a node.
         leader = coarsening.rule(problem, rng, share, parts, coarsening.n_threads)
-        # Parts keep apart what must be; without them, groups that do could still leave no partition
-        # of the level that does.
-        if problem.apart is not None and parts is None:
-            leader = problem.apart.one_of_a_group(leader)
-        step = contracted(problem, leader, coarsening.n_threads)
+        # Parts respect the cannot-links; without them, groups that do could still leave no
+        # partition of the level that does.
+        if problem.cannot_link is not None and parts is None:
+            leader = problem.cannot_link.one_per_group(leader)
+        step = Step(*contracted(problem, leader, coarsening.n_threads))
         # 2. Stop where that got nowhere: the levels to come would be as large as this one.
         if step.problem.n_nodes > SPENT * problem.n_nodes:
             break
@@ -147,7 +143,7 @@ def agglomerate(
 
     Taken as clusters, nodes i and j that become one lower the cut value by r_i + r_j − r_ij, where
     r is boundary divided by weight. Each step makes the best of these merges. The problem must have
-    fewer than ``n_clusters`` components, unless nodes are to be apart: then it may also end with
+    fewer than ``n_clusters`` components, unless there are cannot-links: then it may also end with
     more nodes, none of which can be merged. None where time is up before there are so few nodes.
     """
     coarsening = coarsening or Coarsening()
@@ -163,7 +159,7 @@ def agglomerate(
         # 2. Take r of every node: as a cluster, all its edges leave it.
         boundary = np.bincount(source, weights, n) + np.bincount(target, weights, n)
         ratio = boundary / node_weights
-        if problem.apart is not None:
+        if problem.cannot_link is not None:
             source, target, weights = _joinable(problem, source, target, weights)
             if source.size == 0:
                 break
@@ -178,9 +174,9 @@ def agglomerate(
         best = _largest(gain, LISTED_EDGES * most_merges)
         leader, size = np.empty((2, n), dtype=np.int32)
         gather_listed(source[best], target[best], most_merges, leader, size)
-        if problem.apart is not None:
-            leader = problem.apart.torn(leader)
-        steps.append(contracted(problem, leader, coarsening.n_threads))
+        if problem.cannot_link is not None:
+            leader = problem.cannot_link.separated(leader)
+        steps.append(Step(*contracted(problem, leader, coarsening.n_threads)))
         problem = steps[-1].problem
     return steps
 
@@ -188,17 +184,17 @@ def agglomerate(
 def _joinable(
     problem: Problem, source: np.ndarray, target: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the edges between nodes that need not be apart, or all such pairs if there are none.
+    """Return the edges that are no cannot-links, or all such pairs of nodes if there are none.
 
     The pairs have weight 0, and are listed on small levels only.
     """
-    assert problem.apart is not None
-    allowed = ~problem.apart.holds(source, target)
+    assert problem.cannot_link is not None
+    allowed = ~problem.cannot_link.contain(source, target)
     if not allowed.any() and problem.n_nodes <= PAIRED_NODES:
         first, second = np.triu_indices(problem.n_nodes, 1)
         source, target = first.astype(np.int32), second.astype(np.int32)
         weights = np.zeros(source.size)
-        allowed = ~problem.apart.holds(source, target)
+        allowed = ~problem.cannot_link.contain(source, target)
     return source[allowed], target[allowed], weights[allowed]
 
 
@@ -214,24 +210,6 @@ def _largest(values: np.ndarray, count: int) -> np.ndarray:
     return found[np.argsort(-values[found], kind="stable")]
 
 
-def contracted(problem: Problem, leader: np.ndarray, n_threads: int = 1) -> Step:
-    """Return the problem in which all nodes with the same leader are one node.
-
-    ``leader[i]`` is a node that leads itself; coarse nodes come in the order of the leaders.
-    """
-    n = problem.n_nodes
-    parent = np.empty(n, dtype=np.int32)
-    first = np.empty(n + 1, dtype=np.int32)
-    size = int(number_groups(leader, parent, first))
-    return Step(_contracted(problem, parent, first[: size + 1], n_threads), parent)
-
-
-def contracted_by_labels(problem: Problem, labels: np.ndarray) -> Problem:
-    """Return the problem in which every cluster 0..k-1, none empty, is one node, in their order."""
-    first = np.concatenate(([0], np.cumsum(np.bincount(labels)))).astype(np.int32)
-    return _contracted(problem, labels.astype(np.int32), first)
-
-
 def coarse_labels(steps: list[Step], labels: np.ndarray) -> np.ndarray:
     """Carry labels down a hierarchy that never gathers nodes of different labels; a copy."""
     for step in steps:
@@ -241,57 +219,3 @@ def coarse_labels(steps: list[Step], labels: np.ndarray) -> np.ndarray:
         labels = coarse
     # A copy also of labels that went nowhere: moves will change them in place.
     return labels if steps else labels.copy()
-
-
-def _contracted(
-    problem: Problem, parent: np.ndarray, first: np.ndarray, n_threads: int = 1
-) -> Problem:
-    """Contract groups that are numbered by ``parent``; group r has first[r + 1] − first[r] nodes.
-
-    On large problems blocks of coarse rows are made by several threads, which changes nothing in
-    the result: every row is made by one.
-    """
-    graph, size = problem.graph, first.size - 1
-    members = np.empty(problem.n_nodes, dtype=np.int32)
-    node_weights = np.zeros(size)
-    list_members(parent, first, problem.node_weights, members, node_weights)
-
-    # All that a block writes is its own, so threads have nothing to share. It cannot fill more than
-    # ``room``, the number of stored edges of its rows.
-    def block(start: int, stop: int, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
-        indices = np.empty(room, dtype=np.int32)
-        weights = np.empty(room)
-        filled = contract(
-            (graph.indptr, graph.indices, graph.weights),
-            (parent, first, members),
-            start,
-            stop,
-            np.full(size, -1, dtype=graph.indptr.dtype),
-            (indptr, indices, weights),
-        )
-        return indptr[start + 1 : stop + 1], indices[:filled], weights[:filled]
-
-    n_threads = min(n_threads, graph.n_stored // BLOCK_EDGES)
-    if n_threads <= 1:
-        ends, blocks = [0, size], [block(0, size, graph.n_stored)]
-    else:
-        # Coarse row r is made of the stored edges reach[r]..reach[r + 1]-1, taken group by group.
-        reach = np.concatenate(([0], np.cumsum(np.diff(graph.indptr)[members])))[first]
-        # Blocks of about as many edges each; kernels run without the interpreter lock.
-        between = np.searchsorted(reach, np.linspace(0, reach[-1], n_threads + 1)[1:-1])
-        ends = [0, *between.tolist(), size]
-        with ThreadPoolExecutor(n_threads) as pool:
-            blocks = list(pool.map(block, ends[:-1], ends[1:], np.diff(reach[ends]).tolist()))
-    # Every block counts from its own beginning: add what the blocks before have filled.
-    indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
-    filled = 0
-    for start, stop, rows in zip(ends[:-1], ends[1:], blocks, strict=True):
-        np.add(rows[0], filled, out=indptr[start + 1 : stop + 1])
-        filled += rows[1].size
-    indices = np.concatenate([rows[1] for rows in blocks])
-    weights = np.concatenate([rows[2] for rows in blocks])
-    apart = None if problem.apart is None else problem.apart.contracted(parent, size)
-    limits = None if problem.limits is None else problem.limits.of_level()
-    graph = Graph(indptr, indices, weights)
-    return Problem(graph, node_weights, apart, limits, problem.offset)

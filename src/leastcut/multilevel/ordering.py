@@ -9,7 +9,7 @@ levels inherit them.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,11 +46,11 @@ class Numbering:
     order: np.ndarray
     place: np.ndarray
 
-    def carry(self, labels: np.ndarray) -> np.ndarray:
+    def restrict(self, labels: np.ndarray) -> np.ndarray:
         """Return labels by new numbers, given those by old ones."""
         return np.asarray(labels[self.order])
 
-    def carry_back(self, labels: np.ndarray) -> np.ndarray:
+    def expand(self, labels: np.ndarray) -> np.ndarray:
         """Return labels by old numbers, given those by new ones."""
         return np.asarray(labels[self.place])
 
@@ -88,8 +88,10 @@ def numbered_anew(problem: Problem, n_threads: int = 1) -> Numbering:
 
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(rows, ends[:-1], ends[1:]))
-    apart = None if problem.apart is None else problem.apart.restricted(order)
-    limits = None if problem.limits is None else problem.limits.restricted(order)
-    node_weights = problem.node_weights[order]
-    numbered = Problem(Graph(*arrays), node_weights, apart, limits, problem.offset)
+    numbered = replace(
+        problem,
+        graph=Graph(*arrays),
+        node_weights=problem.node_weights[order],
+        constraints=problem.constraints.restricted(order),
+    )
     return Numbering(numbered, order, place)

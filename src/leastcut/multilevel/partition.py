@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from leastcut.apart import Apart
+from leastcut.budget import Budget
+from leastcut.multilevel.auto_number import auto_number
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import EDGES, CutLike, Problem, answers_itself, as_problem
-from leastcut.progress import SEARCH_STAGES, Foresight, Listener, check_listener, listening
+from leastcut.problem import CutLike, answers_itself, as_problem
+from leastcut.progress import SEARCH_STAGES, TimeEstimate
+from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
 from leastcut.threads import count_threads
 from leastcut.validation import (
     RandomState,
     check_choice,
-    check_init,
     check_n_clusters,
-    check_number,
+    check_starts,
+    named_starts,
 )
 
 TIGHT_SHARE = 0.5
-"""The part of a time limit that is for the search where a tight bound is wanted as well."""
+"""The fraction of a time limit that is for the search if a tight bound is wanted as well."""
 
 
 def partition(
@@ -148,18 +147,14 @@ def partition(
     0.4
     """
     # The limit counts from here: to check a large graph takes time as well.
-    began = time.monotonic()
-    if time_limit is not None:
-        time_limit = check_number("time_limit", time_limit, allow_infinite=True)
+    budget = Budget(time_limit, callback, on_interrupt)
     bound = _check_lower_bound(lower_bound)
-    check_listener(callback)
     effort = check_choice("effort", effort, EFFORTS)
-    on_interrupt = check_choice("on_interrupt", on_interrupt, ("raise", "return"))
-    allowed = None
-    if balance is not None:
-        from leastcut.multilevel.packing import check_balance  # which few calls need
-
-        allowed = check_balance(balance, cannot_link=cannot_link, lower_bound=bound)
+    if balance is not None and bound == "tight":
+        raise ValueError(
+            "lower_bound='tight' proves what holds of all partitions, balanced or not. Pass "
+            "lower_bound=True, whose bound holds of balanced ones as well, or leave balance out."
+        )
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
     if answers_itself(graph, symmetrize, isolated):
         _check_auto(n_clusters, init)
@@ -177,122 +172,63 @@ def partition(
             n_clusters,
             cut,
             effort=effort,
-            inits=_named(init),
-            time_limit=time_limit,
+            inits=named_starts(init),
+            budget=budget,
             lower_bound=bound,
-            on_interrupt=on_interrupt,
             random_state=random_state,
-            callback=callback,
             n_jobs=n_jobs,
-            began=began,
         )
         return answer
-    counts_edges = isinstance(cut, str) and cut == EDGES
-    if counts_edges and allowed is None:
+    problem = as_problem(
+        graph,
+        cut,
+        must_link=must_link,
+        cannot_link=cannot_link,
+        balance=balance,
+        allow_edges=True,
+        symmetrize=symmetrize,
+        isolated=isolated,
+    )
+    if problem.counts_edges and balance is None:
         raise ValueError(
             "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
             "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
         )
-    by = "ratio" if counts_edges else cut
-    problem = as_problem(graph, by, symmetrize=symmetrize, isolated=isolated)
-    whole, names = problem, problem.graph.names
-    deadline = math.inf if time_limit is None else began + time_limit
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
-        from leastcut.multilevel.auto_number import auto_number  # which few calls need
-
-        n_clusters = auto_number(problem, random_state, deadline)
+        n_clusters = auto_number(problem, random_state, budget.deadline)
     n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
-    given, contraction = _given(init, problem.n_nodes, n_clusters), None
-    started = given
-    if must_link is not None or cannot_link is not None:
-        from leastcut.multilevel.links import Contraction, check_links  # which few calls need
+    starts = check_starts(init, problem.n_nodes, n_clusters)
 
-        links = check_links(must_link, cannot_link, problem.n_nodes)
-        if links is not None:
-            for labels, (name, _) in zip(given, _named(init), strict=True):
-                links.check_init(labels, name)
-            # A partition that was given shows that there is one.
-            links.check_n_clusters(n_clusters, is_shown=bool(given))
-            if links.n_groups < problem.n_nodes:
-                contraction = Contraction.of(problem, links.groups)
-                problem = contraction.problem
-                given = [contraction.carry(labels) for labels in given]
-            if links.apart is not None:
-                problem = replace(problem, apart=Apart.of(links.apart, links.n_groups))
-
-    if allowed is not None:
-        from leastcut.multilevel.packing import check_given, limits_of  # which few calls need
-
-        problem = replace(problem, limits=limits_of(problem, allowed, n_clusters))
-        check_given(problem, given, [name for name, _ in _named(init)])
-    if counts_edges:
-        problem = problem.counting_edges()
-
-    def search(problem: Problem, n_clusters: int, given: list[np.ndarray]) -> Partition:
-        pairs = None if problem.apart is None else problem.apart.pairs
-        problem = replace(problem, apart=None)
+    def solve(reduced: Reduced) -> Partition:
         found = partition_problem(
-            problem,
-            n_clusters,
+            reduced.problem,
+            reduced.n_clusters,
             effort=effort,
-            given=given,
-            apart=pairs,
-            time_limit=TIGHT_SHARE * time_limit if bound == "tight" and time_limit else time_limit,
+            starts=reduced.starts,
+            budget=budget.share(TIGHT_SHARE if bound == "tight" else 1.0),
             lower_bound=False if isinstance(bound, str) else bound,
-            on_interrupt=on_interrupt,
             random_state=random_state,
-            callback=listener,
             n_jobs=n_jobs,
-            began=began,
         )
-        if bound != "tight" or (listener is not None and listener.has_stopped):
+        if bound != "tight" or budget.is_stopped:
             return found
-        from leastcut.bounds.certify import certify_problem  # which few calls need
+        from leastcut.bounds.certify import certify_problem  # which stands above
 
-        if pairs is not None and len(pairs):
-            from leastcut.multilevel.links import with_apart
-
-            problem = with_apart(problem, pairs, n_clusters)
-        return certify_problem(
-            problem,
-            n_clusters,
-            found,
-            deadline=deadline,
-            callback=None if listener is None else _tight_stage(listener),
-            began=began,
-            on_interrupt=on_interrupt,
-        )
+        proof = budget.share(translate=_as_stage)
+        return certify_problem(reduced.problem, reduced.n_clusters, found, budget=proof)
 
     stages = (*EFFORTS[effort].stages, *(("tight",) if bound == "tight" else ()))
-    with listening(
-        callback, "partition", lambda: Foresight(stages, SEARCH_STAGES, time_limit)
-    ) as listener:
-        if problem.node_weights.min() > 0:
-            found = search(problem, n_clusters, given)
-        else:
-            from leastcut.multilevel.core import cut_core  # which few calls need
-
-            named = [(name, labels) for (name, _), labels in zip(_named(init), given, strict=True)]
-            found = cut_core(problem, n_clusters, named, search)
-    expanded = found if contraction is None else contraction.expanded(found)
-    if counts_edges:
-        from leastcut.multilevel.packing import with_edge_cut
-
-        is_proven = found.lower_bound == found.cut_value
-        expanded = with_edge_cut(whole, expanded, found.lower_bound, is_proven, started)
-    return expanded.named(names)
+    with budget.shown("partition", lambda: TimeEstimate(stages, SEARCH_STAGES, budget.time_limit)):
+        found = solve_reduced(problem, n_clusters, solve, starts)
+    return found.named(problem.graph.names)
 
 
-def _tight_stage(listener: Listener) -> Callable[[Any], bool]:
-    """Return what tells a proof's progress as that of one more stage, "tight"."""
-
-    def tell(proof: Any) -> bool:
-        # The bound rises to the value: that part of it is done.
-        done = proof.lower_bound / proof.cut_value if proof.n_open else 1.0
-        return listener(Progress("tight", done, proof.cut_value, proof.seconds))
-
-    return tell
+def _as_stage(proof: Any) -> Progress:
+    """Return the progress of a proof as that of one more stage, "tight"."""
+    # The bound rises to the value: that fraction of it is done.
+    done = proof.lower_bound / proof.cut_value if proof.n_open else 1.0
+    return Progress("tight", done, proof.cut_value, proof.seconds)
 
 
 def _check_auto(n_clusters: object, init: object) -> None:
@@ -315,19 +251,3 @@ def _check_lower_bound(value: object) -> bool | str | None:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise TypeError(f"lower_bound={value!r} must be True, False, 'tight' or None.")
-
-
-def _given(init: Any, n_nodes: int, n_clusters: int) -> list[np.ndarray]:
-    """Return the initial partitions as a list of labels 0..n_clusters-1."""
-    return [check_init(labels, n_nodes, n_clusters, name) for name, labels in _named(init)]
-
-
-def _named(init: Any) -> list[tuple[str, Any]]:
-    """Return the initial partitions with the names that errors have for them."""
-    if init is None:
-        return []
-    # A list of numbers is one partition, a list of arrays or lists is several.
-    several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
-    if not several:
-        return [("init", init)]
-    return [(f"init[{number}]", labels) for number, labels in enumerate(init)]

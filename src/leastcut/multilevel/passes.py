@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leastcut.multilevel.balance import balanced_start
+from leastcut.multilevel.borders import straighten
 from leastcut.multilevel.levels import (
     Coarsening,
     Step,
@@ -29,6 +31,7 @@ from leastcut.multilevel.levels import (
     never,
 )
 from leastcut.multilevel.refinement import EXCHANGE_EDGES, State
+from leastcut.multilevel.repair import respecting, start_of_merged
 from leastcut.multilevel.spectral_start import rough_labels
 from leastcut.problem import Problem
 
@@ -187,9 +190,7 @@ def spectral(
     if found is None:
         return None
     labels, level, work = found
-    if problem.apart is not None:
-        from leastcut.multilevel.repair import respecting  # which few searches need
-
+    if problem.cannot_link is not None:
         kept = respecting(steps[level - 1].problem if level else problem, labels, n_clusters)
         if kept is None:
             return None
@@ -280,7 +281,7 @@ def improve(
     ``n_whole`` is the size of the problem that the state is a level of.
     """
     state.settle(nodes)
-    if state.apart is not None or state.limits is not None:
+    if state.cannot_link is not None or state.limits is not None:
         for _ in range(EXCHANGE_ROUNDS):
             if state.exchange(EXCHANGE_EDGES * state.problem.graph.n_stored) == 0:
                 break
@@ -341,8 +342,6 @@ def _straighten(
     """Where clusters keep to limits, move borders that single moves cannot; never worse."""
     if state.limits is None or is_late():
         return
-    from leastcut.multilevel.borders import straighten  # which few searches need
-
     straighten(state, before, is_late)
 
 
@@ -359,8 +358,6 @@ def _grown(
     it is a level of.
     """
     if problem.limits is not None:
-        from leastcut.multilevel.balance import balanced_start  # which few searches need
-
         kept, work = balanced_start(problem, n_clusters, rng)
         if kept is None:
             return None
@@ -370,9 +367,7 @@ def _grown(
     if steps is None:
         return None
     labels = np.arange(n_clusters, dtype=np.int32)
-    if problem.apart is not None:
-        from leastcut.multilevel.repair import start_of_merged  # which few searches need
-
+    if problem.cannot_link is not None:
         start = start_of_merged(problem, steps, n_clusters)
         if start is None:
             return None

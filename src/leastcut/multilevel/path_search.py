@@ -22,28 +22,28 @@ into k clusters that step 4 takes at worst is no worse than that into the next l
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from leastcut.budget import Budget
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.levels import (
     agglomerate,
     build,
     coarse_labels,
-    contracted_by_labels,
     varied_level,
 )
 from leastcut.multilevel.passes import CYCLE_NODES, fresh, improve, uncoarsen
 from leastcut.multilevel.refinement import State, refine_problem
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
+from leastcut.reductions import contracted_by_labels
 from leastcut.results import Partition
 from leastcut.short_reprs import one_line
-from leastcut.validation import is_true, number_by_appearance
+from leastcut.validation import number_by_appearance
 
 NEAR = 0.25
 """Part of a number within which the next one is near: a partition into so many clusters tells much
@@ -121,10 +121,9 @@ def path_partitions(
     *,
     effort: str,
     seed: int,
-    given: Mapping[int, np.ndarray] | None = None,
+    starts: Mapping[int, np.ndarray] | None = None,
     n_jobs: int | None = None,
-    callback: Callable[[PathProgress], object] | None = None,
-    began: float | None = None,
+    budget: Budget | None = None,
 ) -> list[Partition]:
     """Cut a problem into every one of many numbers of clusters.
 
@@ -138,15 +137,13 @@ def path_partitions(
     seed : int
         With the same seed more effort never gives a larger value. At the least effort no value is
         above that of :func:`leastcut.partition` with this seed.
-    given : mapping of int to ndarray of shape (n,), optional
+    starts : mapping of int to ndarray of shape (n,), optional
         Partitions that take part, by their numbers of clusters.
     n_jobs : int, optional
         Threads of the fits.
-    callback : callable, optional
-        Called after every search for one number. Where it returns True, numbers without a
-        partition get that of a single pass, and nothing more is searched for.
-    began : float, optional
-        The time, on the monotonic clock, from which progress counts.
+    budget : Budget, optional
+        Its callback is called after every search for one number. If it stops the search, numbers
+        without a partition get that of a single pass.
 
     Returns
     -------
@@ -154,13 +151,13 @@ def path_partitions(
         One for every number, without lower bounds. Values never fall as the number grows, but for
         the last digits, and no move of one node lowers any of them.
     """
-    path = _Path(problem, numbers, seed, n_jobs, callback, began)
+    path = _Path(problem, numbers, seed, n_jobs, budget or Budget())
     for stage in EFFORTS[effort].stages:
         path.begin(stage)
         # 1. and 2. Search for single numbers: in the first stage for all of them.
         path.fit(stage)
         if stage == EFFORTS[effort].stages[0]:
-            for k, labels in (given or {}).items():
+            for k, labels in (starts or {}).items():
                 path.consider(k, labels)
         # 3. Sweep.
         path.sweep(SWEEPS[stage])
@@ -176,8 +173,6 @@ class _Path:
     ----------
     best : dict of int to ndarray
         The labels of the best partition so far, by number.
-    is_stopped : bool
-        Whether the callback has asked to stop.
     """
 
     def __init__(
@@ -186,8 +181,7 @@ class _Path:
         numbers: Sequence[int],
         seed: int,
         n_jobs: int | None,
-        callback: Callable[[PathProgress], object] | None,
-        began: float | None,
+        budget: Budget,
     ) -> None:
         self.best: dict[int, np.ndarray] = {}
         self._problem = problem
@@ -200,9 +194,7 @@ class _Path:
         self._seed = seed
         self._n_jobs = n_jobs
         self._n_tasks = 0
-        self.is_stopped = False
-        self._callback = callback
-        self._began = time.monotonic() if began is None else began
+        self._budget = budget
         # What was done last, and how many steps of how many a stage has made.
         self._stage, self._last, self._done, self._most = "", numbers[0], 0, 0
 
@@ -214,21 +206,17 @@ class _Path:
 
     def end(self) -> None:
         """Report that a stage is done."""
-        self._tell(1.0)
+        self._report(1.0)
 
     def _step(self, k: int) -> None:
-        """Tell that one more step is done."""
+        """Report that one more step is done."""
         self._last, self._done = k, self._done + 1
-        if self._done < self._most:  # the last is told as the end
-            self._tell(self._done / self._most)
+        if self._done < self._most:  # the last is reported as the end
+            self._report(self._done / self._most)
 
-    def _tell(self, fraction: float) -> None:
-        """Call the callback, unless it has asked to stop."""
-        if self._callback is None or self.is_stopped:
-            return
-        k, seconds = self._last, time.monotonic() - self._began
-        told = PathProgress(self._stage, fraction, k, self._values[k], seconds)
-        self.is_stopped = is_true(self._callback(told))
+    def _report(self, fraction: float) -> None:
+        k, seconds = self._last, self._budget.seconds
+        self._budget.report(PathProgress(self._stage, fraction, k, self._values[k], seconds))
 
     def consider(self, k: int, labels: np.ndarray) -> None:
         """Keep a partition if it is the best into so many clusters."""
@@ -240,7 +228,7 @@ class _Path:
         """Search for every number by itself or, in later stages, for the ends of every run."""
         is_first = not self.best
         for k in self._numbers if is_first else self._ends():
-            if self.is_stopped and not is_first:
+            if self._budget.is_stopped and not is_first:
                 break
             if is_first and k not in self._open:
                 uncut = self._problem.uncut_labels(k)
@@ -254,8 +242,8 @@ class _Path:
                 lower_bound=False,
                 random_state=self._seed,
                 n_jobs=self._n_jobs,
-                # No time for more than the pass that is always made.
-                time_limit=0.0 if self.is_stopped else None,
+                # After a stop there is time for no more than the pass that is always made.
+                budget=Budget(time_limit=0.0 if self._budget.is_stopped else None),
             )
             self.consider(k, found.labels)
             # Small problems come with a proof: no sweep can lower those.
@@ -281,7 +269,7 @@ class _Path:
             before = work
             # Downwards first: what the largest number has found goes down by merging.
             for k in self._open if number % 2 else self._open[::-1]:
-                if self.is_stopped:
+                if self._budget.is_stopped:
                     return
                 work += self._improve(k, plan.newcomers)
                 self._step(k)

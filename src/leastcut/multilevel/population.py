@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastcut.multilevel.interface import Search
 from leastcut.multilevel.levels import Coarsening, varied_level
 from leastcut.multilevel.passes import SMALLER, Trial, fresh, recombine
 from leastcut.multilevel.refinement import State
+from leastcut.multilevel.search_state import Search
 from leastcut.problem import Problem
 
 SIZE = 16
@@ -230,7 +230,7 @@ class Population:
         try:
             return list(pool.map(run, tasks, generators))
         except BaseException:  # an interrupt: tasks under way end as if time were up
-            search.stop()
+            search.budget.stop()
             raise
         finally:  # and those that have not begun never do
             pool.shutdown(cancel_futures=True)

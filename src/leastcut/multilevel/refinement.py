@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leastcut.isolated import join_neighbors
+from leastcut.kernels.balance import exchange_within, list_moves
 from leastcut.kernels.climb import climb
+from leastcut.kernels.exchange import exchange
 from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
 from leastcut.problem import CutLike, Problem, answers_itself, as_problem
+from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
 
@@ -162,7 +164,7 @@ class State:
         )  # fmt: skip
         self.scratch = np.zeros(n_clusters), np.empty(n_clusters, dtype=np.int32)
         # None lets the kernels be compiled without a trace of it.
-        self.apart = None if problem.apart is None else problem.apart.arrays
+        self.cannot_link = None if problem.cannot_link is None else problem.cannot_link.arrays
         self.limits = None
         if problem.limits is not None:
             self.limits = problem.limits.of_moves(n_clusters, problem.offset)
@@ -211,7 +213,7 @@ class State:
             size,
             queued,
             VISITS_PER_NODE * n,
-            self.apart,
+            self.cannot_link,
             self.limits,
         )
         # Followed through the moves; rounding gathers in it until the next measure.
@@ -233,7 +235,7 @@ class State:
             patience,
             max_edges,
             chain,
-            self.apart,
+            self.cannot_link,
             self.limits,
         )
         self.value -= decrease
@@ -243,21 +245,19 @@ class State:
     def exchange(self, max_edges: int) -> int:
         """Make the exchanges between clusters that help, where moves are barred; return how many.
 
-        They are barred between clusters that hold nodes apart, and into those that are full.
+        They are barred by cannot-links, and into clusters that are full.
         """
         if self.limits is not None:
             return self._exchange_within(max_edges)
-        if self.problem.apart is None:
+        if self.problem.cannot_link is None:
             return 0
-        from leastcut.kernels.exchange import exchange  # which few searches need
-
         n, n_clusters = self.problem.n_nodes, self.count.size
-        nodes = self.problem.apart.linked
+        nodes = self.problem.cannot_link.nodes
         members, seen, origin = np.zeros((3, n), dtype=np.int32)
         tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((4, n_clusters))
         scratch = members, seen, origin, tried, self.scratch[0], saved
         decrease, exchanges, edges = exchange(
-            self.arrays, self.sums, self.apart, nodes, max_edges, scratch
+            self.arrays, self.sums, self.cannot_link, nodes, max_edges, scratch
         )
         self.value -= decrease
         self.work += edges
@@ -265,8 +265,6 @@ class State:
 
     def _exchange_within(self, max_edges: int) -> int:
         """Make the exchanges that help and keep to the limits; return how many."""
-        from leastcut.kernels.balance import exchange_within, list_moves  # which few searches need
-
         # 1. Where every node on a border would best move if others made room.
         nodes = np.flatnonzero(self.on_border()).astype(np.int32)
         change, target = np.empty(nodes.size), np.empty(nodes.size, dtype=np.int32)
@@ -339,8 +337,8 @@ class State:
                 left /= self.cluster_weights[a] - node_weights[i]
             change += left - self.ratio[a]
             change[a] = np.inf
-            if self.problem.apart is not None:
-                change[labels[self.problem.apart.of_node(i)]] = np.inf
+            if self.problem.cannot_link is not None:
+                change[labels[self.problem.cannot_link.partners(i)]] = np.inf
             if self.limits is not None:
                 lightest, heaviest = self.limits
                 change[self.cluster_weights + node_weights[i] > heaviest] = np.inf

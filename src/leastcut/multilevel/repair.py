@@ -1,4 +1,4 @@
-"""Partitions that are allowed, made of ones that are not: nodes that are to be apart are."""
+"""Repair: a partition that the constraints allow, near one that they do not."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.
     affinity. On large levels the others are left without a cluster, -1.
     """
     low = steps[-1].problem if steps else problem
-    n, apart = low.n_nodes, problem.apart
-    assert apart is not None
+    n, links = low.n_nodes, problem.cannot_link
+    assert links is not None
     order = np.argsort(-low.node_weights, kind="stable")
     labels = np.full(n, -1, dtype=np.int32)
     labels[order[:n_clusters]] = np.arange(n_clusters)
@@ -55,7 +55,7 @@ def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.
         parent = step.parent[parent]
     # How many pairs there are between two nodes of the level.
     count = np.zeros((n, n))
-    np.add.at(count, tuple(parent[apart.pairs].T), 1.0)
+    np.add.at(count, tuple(parent[links.pairs].T), 1.0)
     count, ties = count + count.T, low.graph.matrix.toarray()
     for i in order[n_clusters:]:
         inside = labels >= 0
@@ -79,19 +79,19 @@ def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndar
     Returns
     -------
     ndarray of shape (n,), int32, or None
-        None only where the problem has no colouring, or packing, to fall back on.
+        None only where the problem has no coloring, or packing, to fall back on.
     """
     if problem.limits is not None:
         return within_limits(problem, labels, n_clusters)
-    assert problem.apart is not None
+    assert problem.cannot_link is not None
     # 1. Take nodes out of their clusters until no pair is violated, and put each back where it
     #    adds least to the cut.
     found = _placed(problem, _without_conflicts(problem, labels.astype(np.int32)), n_clusters)
-    # 2. Where one has no place, the colouring that is known is a partition of all nodes of pairs.
+    # 2. Where one has no place, the coloring that is known is a partition of all nodes of pairs.
     if found is None:
-        if problem.apart.colouring is None:
+        if problem.cannot_link.coloring is None:
             return None
-        found = _placed(problem, _coloured(problem, labels, n_clusters), n_clusters)
+        found = _placed(problem, _colored(problem, labels, n_clusters), n_clusters)
     assert found is not None
     # 3. Fill the clusters that are empty: a node alone is in nobody's way.
     _fill(problem, found, n_clusters)
@@ -100,10 +100,10 @@ def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndar
 
 def _without_conflicts(problem: Problem, labels: np.ndarray) -> np.ndarray:
     """Return labels with -1 for nodes that leave, those in most violated pairs first."""
-    apart = problem.apart
-    assert apart is not None
+    links = problem.cannot_link
+    assert links is not None
     labels = labels.copy()
-    broken = apart.violated(labels)
+    broken = links.violated(labels)
     broken = broken[labels[broken[:, 0]] >= 0]
     count = np.bincount(broken.reshape(-1), minlength=problem.n_nodes)
     nodes = np.unique(broken)
@@ -111,7 +111,7 @@ def _without_conflicts(problem: Problem, labels: np.ndarray) -> np.ndarray:
     nodes = nodes[np.argsort(problem.node_weights[nodes], kind="stable")]
     while nodes.size and count[nodes].max() > 0:
         i = nodes[np.argmax(count[nodes])]
-        others = apart.of_node(i)
+        others = links.partners(i)
         count[others[labels[others] == labels[i]]] -= 1
         count[i], labels[i] = 0, -1
     return labels
@@ -122,8 +122,8 @@ def _placed(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray
 
     None where a node has no cluster that it may join.
     """
-    apart, graph = problem.apart, problem.graph
-    assert apart is not None
+    links, graph = problem.cannot_link, problem.graph
+    assert links is not None
     waiting = np.flatnonzero(labels < 0)
     if waiting.size == 0:
         return labels
@@ -135,7 +135,7 @@ def _placed(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray
     place = np.full(problem.n_nodes, -1)
     place[waiting] = np.arange(waiting.size)
     for row, i in enumerate(waiting.tolist()):
-        near = labels[apart.of_node(i)]
+        near = labels[links.partners(i)]
         barred[row, near[near >= 0]] = True
     left = np.ones(waiting.size, dtype=bool)
     # 2. The heaviest of those with the least choice comes next.
@@ -162,35 +162,35 @@ def _placed(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray
         labels[i] = k
         boundary[k] = max(joined[k], 0.0)
         weight[k] += problem.node_weights[i]
-        # 4. Those that are apart from it have one cluster less.
-        rows = place[apart.of_node(i)]
+        # 4. Its partners have one cluster less.
+        rows = place[links.partners(i)]
         rows = rows[rows >= 0]
         n_barred[rows] += ~barred[rows, k]
         barred[rows, k] = True
     return labels
 
 
-def _coloured(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return labels in which nodes of pairs have the colours known, and the others keep theirs.
+def _colored(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return labels in which nodes of pairs have the colors known, and the others keep theirs.
 
     Colours are named so that as much weight as possible keeps its label too.
     """
-    apart = problem.apart
-    assert apart is not None
-    assert apart.colouring is not None
-    colours, linked = apart.colouring[apart.linked], apart.linked
+    links = problem.cannot_link
+    assert links is not None
+    assert links.coloring is not None
+    colors, linked = links.coloring[links.nodes], links.nodes
     agreed = np.zeros((n_clusters, n_clusters))
     has_label = labels[linked] >= 0
     weights = problem.node_weights[linked]
     # As parts of the heaviest, so that no sum overflows.
     np.add.at(
         agreed,
-        (colours[has_label], labels[linked[has_label]]),
+        (colors[has_label], labels[linked[has_label]]),
         weights[has_label] / weights.max(),
     )
     _, name = linear_sum_assignment(agreed, maximize=True)
     found = labels.astype(np.int32)
-    found[linked] = name[colours]
+    found[linked] = name[colors]
     return found
 
 

@@ -9,14 +9,59 @@ that they do in any, which makes no cut larger; or β is Σ_v α_v l_v, if that 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 
-from leastcut.multiview.problem import Views
+from leastcut.multiview.problem import MultiViewProblem
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 """What sums over clusters and views are trusted to be right to, for every one of them."""
+
+
+class Proven(NamedTuple):
+    """What nothing is below: no objective, no weighted sum of cuts, and no cut of each view."""
+
+    objective: float | None = None
+    weighted: float | None = None
+    views: np.ndarray | None = None
+
+
+def prove(
+    whole: MultiViewProblem,
+    cuts: np.ndarray,
+    n_clusters: int,
+    known: Mapping[int, float | None] | None = None,
+    deadline: float = math.inf,
+) -> Proven:
+    """Return what is proven of a partition with these cuts, given what is known of some views.
+
+    Nothing is, where there is not enough time for all of it.
+    """
+    weights = whole.weights(cuts)
+    try:
+        found = [(known or {}).get(v) for v in range(whole.n_views)]
+        bounds = np.array(
+            [
+                bound_of(problem, n_clusters, deadline) if bound is None else bound
+                for problem, bound in zip(whole.problems, found, strict=True)
+            ]
+        )
+        counts = (weights > 0) if whole.view_weights is not None else np.ones(cuts.size, dtype=bool)
+        if np.all(cuts[counts] <= bounds[counts]):
+            # Every view that counts is cut as well as it can be: this is proven, whatever rounding.
+            finite = np.isfinite(weights)
+            weighted = float(np.sum(weights[finite] * cuts[finite]))
+            return Proven(whole.objective(cuts), weighted, bounds)
+        weighted = weighted_bound(whole, weights, bounds, n_clusters, deadline)
+        least = objective_bound(whole, weights, bounds, weighted, n_clusters)
+        return Proven(least, weighted, bounds)
+    except TimeoutError:  # which is what it says
+        return Proven()
 
 
 def bound_of(problem: Problem, n_clusters: int, deadline: float = np.inf) -> float:
@@ -36,7 +81,7 @@ def bound_of(problem: Problem, n_clusters: int, deadline: float = np.inf) -> flo
 
 
 def weighted_bound(
-    views: Views,
+    views: MultiViewProblem,
     weights: np.ndarray,
     bounds: np.ndarray,
     n_clusters: int,
@@ -58,14 +103,14 @@ def weighted_bound(
 
 
 def objective_bound(
-    views: Views,
+    views: MultiViewProblem,
     weights: np.ndarray,
     bounds: np.ndarray,
     weighted: float,
     n_clusters: int,
 ) -> float:
     """Return what no partition's objective is below, given what bounds cuts and their sum."""
-    if views.given is not None:
+    if views.view_weights is not None:
         return weighted
     roots, own = np.sqrt(bounds), np.where(np.isfinite(weights), weights, 0.0)
     missing = weighted - float(np.sum(own * bounds))
@@ -77,6 +122,6 @@ def objective_bound(
     return _less(float(min(corners, default=roots.sum())), n_clusters, views)
 
 
-def _less(bound: float, n_clusters: int, views: Views) -> float:
+def _less(bound: float, n_clusters: int, views: MultiViewProblem) -> float:
     """Return a bound less what rounding may have added to it."""
     return bound * (1.0 - ROUNDING * (n_clusters + views.n_views))

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from leastcut.budget import Budget
 from leastcut.graph import is_factored
 from leastcut.multilevel.efforts import EFFORTS, Progress
-from leastcut.multiview.cutting import cut_views
-from leastcut.multiview.problem import Views
+from leastcut.multiview.problem import MultiViewProblem
 from leastcut.multiview.result import PartitionOfViews
-from leastcut.multiview.search import STAGE, Options
+from leastcut.multiview.search import STAGE, Options, cut_views
 from leastcut.problem import CutLike, Problem, as_problem
-from leastcut.progress import Foresight, check_listener, listening
+from leastcut.progress import TimeEstimate
 from leastcut.threads import count_threads
 from leastcut.validation import (
     RandomState,
     as_floats,
     as_generator,
     check_choice,
-    check_init,
     check_n_clusters,
-    check_number,
+    check_starts,
 )
 
 LEARNED, EQUAL = "auto", "equal"
 """The weights of views that have a name: learned with the partition, or 1 for every view."""
 
-FORESEEN = {STAGE: (10.0, 1.0)}
-"""What a search takes, about, before its first step tells more: seconds, for a progress bar."""
+ESTIMATED = {STAGE: (10.0, 1.0)}
+"""Rough seconds of a search before its first step says more, for a progress bar."""
 
 
 def partition_views(
@@ -132,31 +130,28 @@ def partition_views(
     (array([0, 0, 1, 1]), array([1., 2.]), array([0.5  , 0.354]))
     """
     # 1. Check everything.
-    began = time.monotonic()
-    if time_limit is not None:
-        time_limit = check_number("time_limit", time_limit, allow_infinite=True)
+    budget = Budget(time_limit, callback)
     if lower_bound is not None and not isinstance(lower_bound, bool | np.bool_):
         raise TypeError(f"lower_bound={lower_bound!r} must be True, False or None.")
-    check_listener(callback)
     effort = check_choice("effort", effort, EFFORTS)
     n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
     problems = check_views(graphs, cut, symmetrize, isolated)
     names = problems[0].graph.names
-    given_weights = check_view_weights(weights, len(problems))
+    view_weights = check_view_weights(weights, len(problems))
     n_clusters = check_n_clusters(n_clusters, problems[0].n_nodes)
-    inits = _inits(init, problems[0].n_nodes, n_clusters)
-    as_generator(random_state)  # which raises where it is no seed
+    starts = check_starts(init, problems[0].n_nodes, n_clusters)
+    as_generator(random_state)  # which raises if it is no seed
     bounded = lower_bound
     if bounded is None:
         bounded = problems[0].n_nodes <= EFFORTS[effort].bound_nodes
 
     # 2. Search, and prove what can be proven.
-    whole = Views(problems, given_weights)
-    with listening(
-        callback, "partition_views", lambda: Foresight((STAGE,), FORESEEN, time_limit)
-    ) as listener:
-        options = Options(effort, time_limit, bool(bounded), random_state, listener, n_jobs, began)
-        return cut_views(whole, n_clusters, inits, options, names)
+    whole = MultiViewProblem(problems, view_weights)
+    options = Options(effort, bool(bounded), random_state, n_jobs, budget)
+    with budget.shown(
+        "partition_views", lambda: TimeEstimate((STAGE,), ESTIMATED, budget.time_limit)
+    ):
+        return cut_views(whole, n_clusters, starts, options, names)
 
 
 def check_views(
@@ -217,13 +212,3 @@ def check_view_weights(weights: Any, n_views: int, name: str = "weights") -> np.
     if not numbers.any():
         raise ValueError(f"{name} are all 0, so that every partition is as good; make one larger.")
     return numbers.copy()
-
-
-def _inits(init: Any, n_nodes: int, n_clusters: int) -> list[tuple[str, np.ndarray]]:
-    """Return the initial partitions as labels 0..n_clusters-1, with the names they have."""
-    if init is None:
-        return []
-    # A list of numbers is one partition, a list of arrays or lists is several.
-    several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
-    named = [(f"init[{i}]", one) for i, one in enumerate(init)] if several else [("init", init)]
-    return [(name, check_init(one, n_nodes, n_clusters, name)) for name, one in named]

@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from leastcut.constraints import FREE, Constraints
 from leastcut.graph import Graph
-from leastcut.multilevel.levels import contracted_by_labels
 from leastcut.problem import Problem
+from leastcut.reductions import contracted_by_labels
 
 FLOOR = 1e-6
 """What a cut counts for at least when views are weighed to be added up, as a part of the largest:
@@ -42,19 +43,22 @@ class Combined(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class MultiViewProblem:
     """Problems over the same nodes, and what is minimised over them.
 
     Attributes
     ----------
     problems : tuple of Problem
         One for every view; a node may weigh nothing in some of them, where it has no edges.
-    given : ndarray of shape (V,) or None
+    view_weights : ndarray of shape (V,) or None
         The weights of the views' cuts in the objective; None for the sum of their roots.
     """
 
     problems: tuple[Problem, ...]
-    given: np.ndarray | None = None
+    view_weights: np.ndarray | None = None
+
+    constraints: ClassVar[Constraints] = FREE
+    counts_edges: ClassVar[bool] = False
 
     @property
     def n_nodes(self) -> int:
@@ -72,13 +76,24 @@ class Views:
         first, *others = (problem.node_weights for problem in self.problems)
         return all(np.array_equal(first, other) for other in others)
 
+    @property
+    def node_weights(self) -> np.ndarray:
+        """The most that each node weighs in any view; 0 for a node without edges in all of them."""
+        return np.asarray(np.max([problem.node_weights for problem in self.problems], axis=0))
+
+    def as_one(self) -> Problem:
+        """Return the sum of all views as one problem."""
+        return self.combined(np.ones(self.n_views)).problem
+
     def cuts(self, labels: np.ndarray) -> np.ndarray:
         """Return the cut value of labels 0..c-1 in every view."""
         return np.array([problem.value(labels) for problem in self.problems])
 
     def objective(self, cuts: np.ndarray) -> float:
         """Return what is minimised, given the cut values."""
-        return float(np.sum(np.sqrt(cuts) if self.given is None else self.given * cuts))
+        return float(
+            np.sum(np.sqrt(cuts) if self.view_weights is None else self.view_weights * cuts)
+        )
 
     def value(self, labels: np.ndarray) -> float:
         """Return what is minimised, of labels 0..c-1."""
@@ -86,8 +101,8 @@ class Views:
 
     def weights(self, cuts: np.ndarray) -> np.ndarray:
         """Return α_v = 1 / (2 √cut_v), infinite where nothing is cut, or the weights given."""
-        if self.given is not None:
-            return self.given.copy()
+        if self.view_weights is not None:
+            return self.view_weights.copy()
         with np.errstate(divide="ignore"):
             return np.asarray(0.5 / np.sqrt(cuts))
 
@@ -127,15 +142,17 @@ class Views:
         graph = Graph(matrix.indptr, matrix.indices, matrix.data)
         return Combined(Problem(graph, node_weights), scale)
 
-    def restrict(self, nodes: np.ndarray) -> Views:
+    def restrict(self, nodes: np.ndarray) -> MultiViewProblem:
         """Return the views of some of the nodes, in the order given."""
-        return Views(tuple(problem.restrict(nodes) for problem in self.problems), self.given)
+        return MultiViewProblem(
+            tuple(problem.restrict(nodes) for problem in self.problems), self.view_weights
+        )
 
-    def contracted(self, groups: np.ndarray) -> Views:
+    def contracted(self, groups: np.ndarray) -> MultiViewProblem:
         """Return the views in which every group of nodes is one, which changes no cut's value."""
-        return Views(
+        return MultiViewProblem(
             tuple(contracted_by_labels(one, groups).symmetrised() for one in self.problems),
-            self.given,
+            self.view_weights,
         )
 
 

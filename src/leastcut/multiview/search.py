@@ -17,19 +17,20 @@ up to the one asked for, each going on from the one before, so that more effort 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from leastcut.isolated import clusters_of_core, label_isolated
+from leastcut.budget import Budget
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.search import partition_problem
-from leastcut.multiview.problem import Views
+from leastcut.multiview.bounds import Proven, prove
+from leastcut.multiview.problem import MultiViewProblem
+from leastcut.multiview.result import PartitionOfViews
 from leastcut.multiview.state import refined, settled_near
 from leastcut.problem import Problem
-from leastcut.progress import Listener
+from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
 from leastcut.validation import RandomState, as_generator, number_by_appearance
 
@@ -46,19 +47,17 @@ KEPT = 8
 """Partitions that are kept to be recombined with the best."""
 
 STAGE = "views"
-"""What the stage is called that callbacks hear of."""
+"""The name of the stage in reports of progress."""
 
 
 class Options(NamedTuple):
     """The options of a search, as :func:`leastcut.partition_views` takes them, checked."""
 
     effort: str
-    time_limit: float | None
     lower_bound: bool
     random_state: RandomState
-    callback: Listener | None
     n_jobs: int | None
-    began: float
+    budget: Budget
 
 
 class Found(NamedTuple):
@@ -84,25 +83,104 @@ class Found(NamedTuple):
     bounds: list[float | None]
 
 
+def cut_views(
+    whole: MultiViewProblem,
+    n_clusters: int,
+    starts: Sequence[Start],
+    options: Options,
+    names: tuple[Any, ...] | None = None,
+) -> PartitionOfViews:
+    """Search views that are known to be valid, and bound the objective of every partition.
+
+    ``starts`` are labels 0..n_clusters-1, each with its name in errors.
+    """
+    # 1. Views without a weight take no part, nor do nodes that weigh nothing in any other.
+    used = np.arange(whole.n_views)
+    if whole.view_weights is not None:
+        used = np.flatnonzero(whole.view_weights > 0)
+    weights = None if whole.view_weights is None else whole.view_weights[used]
+    views = MultiViewProblem(tuple(whole.problems[v] for v in used), weights)
+    # 2. Search what is left.
+    found = Found(np.empty(0, dtype=np.int64), [0.0], 0, True, [None] * views.n_views)
+    bounds = found.bounds
+
+    def solve(reduced: Reduced) -> Partition:
+        nonlocal found, bounds
+        core: Any = reduced.problem  # as many views as there are
+        found = _found(core, reduced.n_clusters, reduced.starts, options)
+        # What bounds the nodes with edges does so in as many clusters as they are in.
+        bounds = bounds if reduced.steps else found.bounds
+        return Partition(found.labels, core.value(found.labels))
+
+    labels = solve_reduced(cast(Any, views), n_clusters, solve, starts).labels
+    cuts = whole.cuts(labels)
+    # 3. Bound, in the time that is left.
+    proven = Proven()
+    if options.lower_bound and not options.budget.is_stopped:
+        known = dict(zip(used.tolist(), bounds, strict=True))
+        proven = prove(whole, cuts, n_clusters, known, options.budget.deadline)
+    return PartitionOfViews(
+        labels,
+        whole.objective(cuts),
+        cuts,
+        whole.weights(cuts),
+        proven.objective,
+        proven.weighted,
+        proven.views,
+        np.array(found.history),
+        found.n_iter,
+        found.converged,
+        names,
+    )
+
+
+def _found(
+    views: MultiViewProblem, n_clusters: int, starts: Sequence[np.ndarray], options: Options
+) -> Found:
+    """Return the partition of views in which every node weighs something somewhere."""
+    n = views.n_nodes
+    if n_clusters in (1, n):
+        only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
+        return Found(only, [views.value(only)], 0, True, views.cuts(only).tolist())
+    if views.n_views > 1:
+        found = search_views(views, n_clusters, starts, options)
+        return found._replace(labels=number_by_appearance(found.labels))
+    one = partition_problem(
+        views.problems[0],
+        n_clusters,
+        effort=options.effort,
+        starts=starts,
+        budget=options.budget,
+        lower_bound=options.lower_bound,
+        random_state=options.random_state,
+        n_jobs=options.n_jobs,
+    )
+    ended = not options.budget.is_exhausted
+    return Found(one.labels, [views.value(one.labels)], 0, ended, [one.lower_bound])
+
+
 def search_views(
-    views: Views, n_clusters: int, given: Sequence[np.ndarray], options: Options
+    views: MultiViewProblem,
+    n_clusters: int,
+    starts: Sequence[np.ndarray],
+    options: Options,
 ) -> Found:
     """Search for the partition of the smallest objective; every node weighs something somewhere."""
     search = _Search(views, n_clusters, options)
-    for labels in given:
+    for labels in starts:
         search.take(labels)
     converged = False
     for effort in EFFORTS[options.effort].stages:
         converged = search.go_on(effort)
     if converged:
-        search.tell(1.0)
+        search.report(1.0)
     return Found(search.best, search.history, search.n_iter, converged, search.bounds)
 
 
 class _Search:
     """A search and where it stands: the best partition, and others to recombine it with."""
 
-    def __init__(self, views: Views, n_clusters: int, options: Options) -> None:
+    def __init__(self, views: MultiViewProblem, n_clusters: int, options: Options) -> None:
         self.views, self.n_clusters, self.options = views, n_clusters, options
         self.best = np.empty(0, dtype=np.int64)
         self.value = math.inf
@@ -117,17 +195,15 @@ class _Search:
         if not isinstance(seed, int | np.integer):
             seed = as_generator(seed).integers(2**32)
         self._seed = int(seed)
-        self._n_tasks = self._n_told = 0
+        self._n_tasks = self._n_steps = 0
         self._n_expected = sum(views.n_views + 2 + IDLE_ROUNDS[stage] for stage in stages)
-        self._stopped = False
-        limit = options.time_limit
-        self._deadline = math.inf if limit is None else options.began + limit
+        self._budget = options.budget
 
     # -- the steps
 
     def go_on(self, effort: str) -> bool:
         """Go on with an effort until nothing falls any more; return whether it came to that."""
-        if self.history and (self.value == 0.0 or self.is_late):
+        if self.history and (self.value == 0.0 or self._budget.is_exhausted):
             return self.value == 0.0
         self._effort = effort
         self._begin()
@@ -137,10 +213,10 @@ class _Search:
         """Make the starts; the first of all is made whatever the time."""
         views = self.views
         # The same weight for all is what nothing is known about any of them.
-        equal = np.ones(views.n_views) if views.given is None else views.given
+        equal = np.ones(views.n_views) if views.view_weights is None else views.view_weights
         self._add(self._cut(views.combined(equal).problem, is_start=True).labels)
         for v, problem in enumerate(views.problems):
-            if not self.is_late:
+            if not self._budget.is_exhausted:
                 self._add(self._cut_view(v, problem))
 
     def _weigh(self) -> bool:
@@ -149,7 +225,7 @@ class _Search:
         for _ in range(MOST_ROUNDS):
             if self.value == 0.0 or idle == most:
                 return True
-            if self.is_late:
+            if self._budget.is_exhausted:
                 return False
             before = self.value
             weights = self.views.finite_weights(self.views.cuts(self.best))
@@ -159,7 +235,7 @@ class _Search:
             self._shake()
             self._recombine()
             self.history.append(self.value)
-            self._tell_step()
+            self._report_step()
             idle = 0 if self.value < before else idle + 1
         return False
 
@@ -168,7 +244,7 @@ class _Search:
         rng = np.random.default_rng([self._seed, self.n_iter, 1])
         n, most = self.views.n_nodes, math.log(max(self.views.n_nodes / 2, 1.0))
         for _ in range(SHAKES[self._effort]):
-            if self.is_late:
+            if self._budget.is_exhausted:
                 return
             labels, count = self.best.copy(), round(math.exp(rng.uniform(0.0, most)))
             nodes = rng.choice(n, count, replace=False)
@@ -184,7 +260,7 @@ class _Search:
     def _recombine(self) -> None:
         """Improve the best by groups of nodes that it and another partition have together."""
         for _, other in list(self.others):
-            if self.is_late:
+            if self._budget.is_exhausted:
                 return
             pairs = self.best * self.n_clusters + other
             groups = number_by_appearance(pairs)
@@ -197,7 +273,7 @@ class _Search:
     def _add(self, labels: np.ndarray) -> None:
         self.take(labels)
         self.history.append(self.value)
-        self._tell_step()
+        self._report_step()
 
     def take(self, labels: np.ndarray) -> None:
         """Improve a partition by moves, and keep it: as the best, or beside it."""
@@ -216,59 +292,51 @@ class _Search:
             found = self._cut(problem, is_start=True, lower_bound=bounded)
             self.bounds[v] = found.lower_bound
             return found.labels
-        nodes = np.flatnonzero(problem.node_weights > 0)
-        if nodes.size == 0:
+        if not problem.node_weights.any():
             return self.best
-        c = clusters_of_core(self.n_clusters, nodes.size, problem.n_nodes - nodes.size)
-        found = self._cut(problem.restrict(nodes), is_start=True, n_clusters=c)
-        return label_isolated(problem, nodes, found.labels, self.n_clusters)
+
+        def solve(reduced: Reduced) -> Partition:
+            return self._cut(reduced.problem, is_start=True, n_clusters=reduced.n_clusters)
+
+        return solve_reduced(problem, self.n_clusters, solve).labels
 
     def _cut(
         self,
         problem: Problem,
-        given: Sequence[np.ndarray] = (),
+        starts: Sequence[np.ndarray] = (),
         *,
         is_start: bool = False,
         n_clusters: int | None = None,
         lower_bound: bool = False,
     ) -> Partition:
         """Partition one graph, in its share of the time that is left."""
-        options, now = self.options, time.monotonic()
-        left = max(1, self._n_expected - self._n_tasks)
-        limit = None if options.time_limit is None else max(0.0, self._deadline - now) / left
+        options, left = self.options, max(1, self._n_expected - self._n_tasks)
+        budget = self._budget.part(1.0 / left, lambda _: self._progress(self._n_steps))
         self._n_tasks += 1
         return partition_problem(
             problem,
             self.n_clusters if n_clusters is None else n_clusters,
             effort=self._effort,
-            given=given,
-            time_limit=limit,
+            starts=starts,
+            budget=budget,
             lower_bound=lower_bound,
             random_state=np.random.default_rng(
                 self._seed if is_start else [self._seed, self.n_iter]
             ),
-            callback=None if options.callback is None else self._hear,
             n_jobs=options.n_jobs,
-            began=now,
         )
 
-    # -- time, and who listens
+    # -- reports
 
-    @property
-    def is_late(self) -> bool:
-        return self._stopped or time.monotonic() > self._deadline
+    def _report_step(self) -> None:
+        self._n_steps += 1
+        self._budget.report(self._progress(self._n_steps))
 
-    def _hear(self, _: Progress) -> bool:
-        """Tell that it goes on; what a single graph's value is means nothing to the listener."""
-        self.tell(min(self._n_told / self._n_expected, 0.99))
-        return self._stopped
+    def _progress(self, n_steps: int) -> Progress:
+        """Return the progress; the value of a single graph means nothing to the callback."""
+        fraction = min(n_steps / self._n_expected, 0.99)
+        return Progress(STAGE, fraction, self.value, self._budget.seconds)
 
-    def _tell_step(self) -> None:
-        self._n_told += 1
-        self.tell(min(self._n_told / self._n_expected, 0.99))
-
-    def tell(self, fraction: float) -> None:
-        callback = self.options.callback
-        if callback is not None:
-            seconds = time.monotonic() - self.options.began
-            self._stopped = callback(Progress(STAGE, fraction, self.value, seconds))
+    def report(self, fraction: float) -> None:
+        """Report the progress of the search."""
+        self._budget.report(Progress(STAGE, fraction, self.value, self._budget.seconds))

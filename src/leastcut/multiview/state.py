@@ -6,7 +6,7 @@ import numpy as np
 
 from leastcut.kernels.moves import HEAVY
 from leastcut.kernels.view_moves import measure_views, settle_views
-from leastcut.multiview.problem import Views, stacked
+from leastcut.multiview.problem import MultiViewProblem, stacked
 from leastcut.problem import Problem
 
 VISITS_PER_NODE = 20
@@ -25,7 +25,7 @@ class ViewsState:
         The cluster of every node; changed in place by the methods.
     """
 
-    def __init__(self, views: Views, labels: np.ndarray, n_clusters: int) -> None:
+    def __init__(self, views: MultiViewProblem, labels: np.ndarray, n_clusters: int) -> None:
         self.views = views
         self.labels = labels.astype(np.int32)  # a copy
         raised = [problem.within_range() for problem in views.problems]
@@ -46,8 +46,10 @@ class ViewsState:
             *np.empty((3, views.n_views)),
         )
         scales = np.array([_scale(*pair) for pair in zip(views.problems, raised, strict=True)])
-        rooted = views.given is None
-        factors = 1.0 / np.sqrt(scales) if views.given is None else views.given / scales
+        rooted = views.view_weights is None
+        factors = (
+            1.0 / np.sqrt(scales) if views.view_weights is None else views.view_weights / scales
+        )
         self._objective = np.ascontiguousarray(factors), rooted
 
     def settle(self, nodes: np.ndarray | None = None) -> int:
@@ -105,12 +107,12 @@ class ViewsState:
         return False
 
 
-def refined(views: Views, labels: np.ndarray) -> np.ndarray:
+def refined(views: MultiViewProblem, labels: np.ndarray) -> np.ndarray:
     """Return labels 0..c-1 that moves of single nodes have improved, or as they are."""
     return ViewsState(views, labels, int(labels.max()) + 1).finish()
 
 
-def settled_near(views: Views, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+def settled_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Return labels after moves that begin at some nodes and at their neighbours in any view."""
     near = np.zeros(views.n_nodes, dtype=bool)
     near[nodes] = True

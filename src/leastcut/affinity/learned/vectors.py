@@ -47,7 +47,7 @@ def clusters(
         problem,
         n_clusters,
         effort="fast",
-        given=given,
+        starts=given,
         lower_bound=False,
         random_state=seed,
         n_jobs=n_jobs,

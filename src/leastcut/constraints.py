@@ -1,0 +1,512 @@
+"""What restricts the partitions of a problem: links between nodes, and limits on cluster weights.
+
+:class:`Constraints` is made and checked once, from what a user passed. It says whether a partition
+is allowed, and what contraction, restriction and rescaling of a problem make of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.short_reprs import fields_in_one_line
+from leastcut.validation import as_plain, check_number, number_by_appearance
+
+ROUNDING = 1e-9
+"""Fraction of the average by which a limit may be passed: (1 + 0.15) · 100 is below 115 in doubles.
+Moves stay within half of it, as they follow sums that round."""
+
+EXACT_BITS = 53
+"""Integers of so many bits are exact in doubles, and so are their sums."""
+
+MOST_NAMED = 6
+"""Nodes of a chain that an error lists."""
+
+Balance = tuple[float | None, float]
+"""How far below, if that is limited, and above the average a cluster may weigh, as fractions."""
+
+
+@dataclass(frozen=True, eq=False)
+class CannotLinks:
+    """Pairs of nodes that must be in different clusters.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray, int32
+        Node i is paired with ``indices[indptr[i]:indptr[i + 1]]``; every pair is stored twice.
+    coloring : ndarray of shape (n,), int32, or None
+        Clusters that violate no pair, -1 for nodes of no pair; None if none is known.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    coloring: np.ndarray | None = None
+
+    __repr__ = fields_in_one_line
+
+    @classmethod
+    def of(cls, pairs: np.ndarray, n_nodes: int) -> CannotLinks:
+        """Return the pairs, of shape (m, 2) and each of two different nodes, as rows of nodes."""
+        low, high = pairs.min(axis=1), pairs.max(axis=1)
+        once = np.unique(low.astype(np.int64) * n_nodes + high)
+        low, high = np.divmod(once, n_nodes)
+        rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+        order = np.lexsort((columns, rows))
+        count = np.bincount(rows, minlength=n_nodes)
+        indptr = np.concatenate(([0], np.cumsum(count))).astype(np.int32)
+        return cls(indptr, columns[order].astype(np.int32))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n, of pairs or not."""
+        return int(self.indptr.shape[0]) - 1
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays that compiled kernels read."""
+        return self.indptr, self.indices
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Every pair once, the smaller node first, in order."""
+        rows = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
+        once = rows < self.indices
+        return np.stack([rows[once], self.indices[once]], axis=1)
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """The nodes that are in a pair."""
+        return np.flatnonzero(np.diff(self.indptr)).astype(np.int32)
+
+    def partners(self, i: int | np.integer[Any]) -> np.ndarray:
+        """Return the nodes that must not share a cluster with node i."""
+        return self.indices[self.indptr[i] : self.indptr[i + 1]]
+
+    def violated(self, labels: np.ndarray) -> np.ndarray:
+        """Return the pairs that share a cluster."""
+        first, second = self.pairs.T
+        return np.asarray(self.pairs[labels[first] == labels[second]])
+
+    def contain(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return for each i < j, given as two arrays, whether it is a pair."""
+        n = self.n_nodes
+        listed = self.pairs[:, 0].astype(np.int64) * n + self.pairs[:, 1]
+        asked = first.astype(np.int64) * n + second
+        place = np.minimum(np.searchsorted(listed, asked), max(listed.size - 1, 0))
+        if listed.size == 0:
+            return np.zeros(asked.shape, dtype=bool)
+        return np.asarray(listed[place] == asked)
+
+    def colored_by(self, labels: np.ndarray) -> CannotLinks:
+        """Return the pairs with the clusters of a partition that violates none of them."""
+        colors = np.full(self.n_nodes, -1, dtype=np.int32)
+        colors[self.nodes] = labels[self.nodes]
+        return replace(self, coloring=colors)
+
+    def restricted(self, nodes: np.ndarray) -> CannotLinks | None:
+        """Return the pairs between some of the nodes, in their order; None if there are none."""
+        place = np.full(self.n_nodes, -1)
+        place[nodes] = np.arange(nodes.size)
+        moved = place[self.pairs]
+        kept = moved[(moved >= 0).all(axis=1)]
+        if kept.size == 0:
+            return None
+        found = CannotLinks.of(kept, nodes.size)
+        return found if self.coloring is None else replace(found, coloring=self.coloring[nodes])
+
+    def contracted(self, parent: np.ndarray, size: int) -> CannotLinks:
+        """Return the pairs between groups of nodes, none of which holds a pair.
+
+        The coloring is kept unless a group has nodes of different colors.
+        """
+        found = CannotLinks.of(parent[self.pairs], size)
+        if self.coloring is None:
+            return found
+        coarse, fine = np.full(size, -1, dtype=np.int32), self.coloring[self.nodes]
+        coarse[parent[self.nodes]] = fine
+        is_kept = np.array_equal(coarse[parent[self.nodes]], fine)
+        return replace(found, coloring=coarse) if is_kept else found
+
+    def one_per_group(self, leader: np.ndarray) -> np.ndarray:
+        """Return leaders of groups, changed so that no group has two nodes of any pairs.
+
+        The groups then have the same pairs as the nodes, and a coloring stays one.
+        """
+        nodes = self.nodes
+        # Leaders first, as what they lead stays with them; then in the order of the nodes.
+        order = nodes[np.argsort(leader[nodes] != nodes, kind="stable")]
+        _, first = np.unique(leader[order], return_index=True)
+        ejected = np.ones(order.size, dtype=bool)
+        ejected[first] = False
+        found = leader.copy()
+        found[order[ejected]] = order[ejected]
+        return found
+
+    def separated(self, leader: np.ndarray) -> np.ndarray:
+        """Return leaders of groups, changed so that no group holds a pair.
+
+        Of a pair in one group the second leaves it, or the one that is not its leader. At least
+        one node stays with every leader that was joined by one that it is not paired with.
+        """
+        broken = self.violated(leader)
+        if broken.size == 0:
+            return leader
+        found = leader.copy()
+        # Those with a leader first: the nodes that are left may all stay with it.
+        leads = found[broken] == broken
+        for i, j in broken[np.argsort(~leads.any(axis=1), kind="stable")].tolist():
+            if found[i] == found[j]:
+                leaving = i if found[j] == j else j
+                found[leaving] = leaving
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The least and the most that a cluster may weigh, on every level of a hierarchy the same.
+
+    Attributes
+    ----------
+    lightest, heaviest : float
+        Both are allowed. Multiples of the unit that all node weights are multiples of, if sums of
+        them are exact. There is no lower limit if ``lightest`` is 0.
+    slack : float
+        The rounding error that sums of node weights may have: 0 if they are exact. Moves stay so
+        far within the limits, and proofs cover partitions that exceed them by as much.
+    packing : ndarray of shape (n,), int32, or None
+        Clusters of the nodes that satisfy the limits; known of the full problem, not of levels.
+    """
+
+    lightest: float
+    heaviest: float
+    slack: float = 0.0
+    packing: np.ndarray | None = None
+
+    __repr__ = fields_in_one_line
+
+    @classmethod
+    def of(cls, balance: Balance, node_weights: np.ndarray, n_clusters: int) -> Limits:
+        """Return the limits that a balance means for so many clusters."""
+        below, above = balance
+        average = float(node_weights.sum()) / n_clusters
+        heaviest = (1.0 + above + ROUNDING) * average
+        lightest = 0.0 if below is None else max(1.0 - below - ROUNDING, 0.0) * average
+        unit = unit_exponent(node_weights)
+        if math.frexp(heaviest)[1] - unit <= EXACT_BITS:
+            fewest = math.ceil(math.ldexp(lightest, -unit))
+            most = math.floor(math.ldexp(heaviest, -unit))
+            return cls(math.ldexp(fewest, unit), math.ldexp(most, unit))
+        return cls(lightest, heaviest, 0.5 * ROUNDING * average)
+
+    def of_moves(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the two limits of moves for every cluster, as compiled kernels take them.
+
+        ``offset`` is the weight of every cluster besides its nodes.
+        """
+        return self._shifted(self.slack, n_clusters, offset)
+
+    def of_proofs(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return limits that every partition accepted by :meth:`allow` is within, as for moves.
+
+        Sums that are added up in another order differ by less than the slack.
+        """
+        return self._shifted(-self.slack, n_clusters, offset)
+
+    def _shifted(
+        self, inward: float, n_clusters: int, offset: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # Without a lower limit no cluster is too light, however little its nodes weigh.
+        lightest = self.lightest + inward if self.lightest > 0.0 else -np.inf
+        heaviest = self.heaviest - inward
+        return np.full(n_clusters, offset + lightest), np.full(n_clusters, offset + heaviest)
+
+    def least_edge_cut(self, floors: np.ndarray, total: float) -> float:
+        """Return a lower bound on the edge weight cut by every partition within the limits.
+
+        By Donath and Hoffman (1973) it is ½ Σ_k λ_k m_k, with the smallest eigenvalues of the ratio
+        cut ascending, given here as ``floors`` under them, and the cluster weights m descending. It
+        is least if as much weight as possible meets the smallest of them.
+        """
+        weights, left = np.full(floors.size, self.lightest), total - floors.size * self.lightest
+        for k in range(floors.size):
+            weights[k] += min(left, self.heaviest - self.lightest)
+            left -= weights[k] - self.lightest
+        return 0.5 * float(floors @ weights)
+
+    def allow(self, cluster_weights: np.ndarray) -> bool:
+        """Whether clusters of these weights are within the limits."""
+        return bool(
+            (cluster_weights <= self.heaviest).all() and (cluster_weights >= self.lightest).all()
+        )
+
+    def with_packing(self, packing: np.ndarray) -> Limits:
+        """Return the limits with clusters that are known to satisfy them."""
+        return replace(self, packing=packing.astype(np.int32))
+
+    def of_level(self) -> Limits:
+        """Return the limits for other nodes than these, of the same total weight."""
+        return self if self.packing is None else replace(self, packing=None)
+
+    def restricted(self, nodes: np.ndarray) -> Limits:
+        """Return the limits for some of the nodes, in the order given; others weigh nothing.
+
+        The packing is kept if no cluster loses all its nodes.
+        """
+        if self.packing is None:
+            return self
+        kept = self.packing[nodes]
+        if np.unique(kept).size < int(self.packing.max()) + 1:
+            return self.of_level()
+        return replace(self, packing=kept)
+
+    def scaled(self, exponent: int) -> Limits:
+        """Return the limits of nodes whose weights are multiplied by a power of two."""
+        return replace(
+            self,
+            lightest=float(np.ldexp(self.lightest, exponent)),
+            heaviest=float(np.ldexp(self.heaviest, exponent)),
+            slack=float(np.ldexp(self.slack, exponent)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Everything that restricts the partitions of a problem.
+
+    Links and balance are what the user asks for. Reductions contract the must-links and, for a
+    number of clusters, add a coloring of the cannot-links and the limits that the balance means
+    (:func:`leastcut.feasibility.feasible`); from then on moves respect them.
+
+    Attributes
+    ----------
+    must_link : ndarray of shape (m, 2) or None
+        Pairs of nodes in one cluster.
+    cannot_link : CannotLinks or None
+        Pairs of nodes in different clusters.
+    balance : pair or None
+        How far below and above the average a cluster may weigh.
+    limits : Limits or None
+        What that means for a number of clusters.
+    """
+
+    must_link: np.ndarray | None = None
+    cannot_link: CannotLinks | None = None
+    balance: Balance | None = None
+    limits: Limits | None = None
+
+    __repr__ = fields_in_one_line
+
+    @classmethod
+    def of(
+        cls,
+        n_nodes: int,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        balance: Balance | None = None,
+    ) -> Constraints:
+        """Check what a user asks for; links that contradict each other raise.
+
+        Parameters
+        ----------
+        n_nodes : int
+        must_link, cannot_link : array-like of shape (m, 2) or None
+        balance : pair or None
+            As :func:`check_balance` returns it.
+
+        Returns
+        -------
+        Constraints
+        """
+        must, cannot = (
+            _pairs(name, given, n_nodes)
+            for name, given in (("must_link", must_link), ("cannot_link", cannot_link))
+        )
+        if cannot is not None and balance is not None:
+            raise ValueError(
+                "balance and cannot_link are not offered together: whether any partition satisfies "
+                "both is not decided here. Leave one of them out; must_link goes with balance."
+            )
+        found = cls(must, None, balance)
+        if cannot is None:
+            return found
+        itself = np.flatnonzero(cannot[:, 0] == cannot[:, 1])
+        if itself.size:
+            i = int(cannot[itself[0], 0])
+            raise ValueError(
+                f"cannot_link[{itself[0]}] is ({i}, {i}), and no node can be separated from itself"
+                f"{_and_more(itself.size)}; leave it out."
+            )
+        groups = found.groups(n_nodes)
+        both = np.flatnonzero(groups[cannot[:, 0]] == groups[cannot[:, 1]])
+        if both.size:
+            i, j = cannot[both[0]].tolist()
+            assert must is not None
+            raise ValueError(
+                f"cannot_link separates nodes {i} and {j}, but must_link joins them: "
+                f"{_chain(_joined(must, n_nodes), i, j)}{_and_more(both.size)}. Leave one of these "
+                "pairs out."
+            )
+        return replace(found, cannot_link=CannotLinks.of(cannot, n_nodes))
+
+    @property
+    def are_links(self) -> bool:
+        """Whether there are links of either kind."""
+        return self.must_link is not None or self.cannot_link is not None
+
+    @property
+    def restrict_moves(self) -> bool:
+        """Whether a move of one node may lead to a partition that is not allowed."""
+        return self.cannot_link is not None or self.limits is not None
+
+    def groups(self, n_nodes: int) -> np.ndarray:
+        """Return the group of every node, by first appearance: one for each must-link component."""
+        if self.must_link is None:
+            return np.arange(n_nodes)
+        joined = _joined(self.must_link, n_nodes)
+        return number_by_appearance(sp.csgraph.connected_components(joined, directed=False)[1])
+
+    def allow(self, labels: np.ndarray, cluster_weights: np.ndarray) -> bool:
+        """Whether labels 0..k-1 respect the cannot-links, and their weights the limits."""
+        if self.cannot_link is not None and self.cannot_link.violated(labels).size:
+            return False
+        return self.limits is None or self.limits.allow(cluster_weights)
+
+    def check_labels(self, labels: np.ndarray, name: str) -> None:
+        """Raise if a partition violates a link, naming the pair."""
+        if self.must_link is not None:
+            self._raise_if(labels, name, "must_link", self.must_link, "in different clusters", True)
+        if self.cannot_link is not None:
+            pairs = self.cannot_link.pairs
+            self._raise_if(labels, name, "cannot_link", pairs, "in one cluster", False)
+
+    @staticmethod
+    def _raise_if(
+        labels: np.ndarray, name: str, kind: str, pairs: np.ndarray, words: str, differ: bool
+    ) -> None:
+        first, second = labels[pairs].T
+        wrong = np.flatnonzero((first != second) == differ)
+        if wrong.size:
+            i, j = pairs[wrong[0]].tolist()
+            raise ValueError(
+                f"{name} has nodes {i} and {j} {words}, which {kind} forbids"
+                f"{_and_more(wrong.size)}; change their labels, or leave the pair out."
+            )
+
+    def contracted(self, parent: np.ndarray, size: int) -> Constraints:
+        """Return the constraints of groups of nodes, none of which holds a cannot-link.
+
+        The groups hold the must-links, if there are any.
+        """
+        if self.cannot_link is None and self.limits is None and self.must_link is None:
+            return self
+        apart = None if self.cannot_link is None else self.cannot_link.contracted(parent, size)
+        limits = None if self.limits is None else self.limits.of_level()
+        return replace(self, must_link=None, cannot_link=apart, limits=limits)
+
+    def restricted(self, nodes: np.ndarray) -> Constraints:
+        """Return the constraints between some of the nodes, in the order given."""
+        if self.cannot_link is None and self.limits is None:
+            return self
+        apart = None if self.cannot_link is None else self.cannot_link.restricted(nodes)
+        limits = None if self.limits is None else self.limits.restricted(nodes)
+        return replace(self, cannot_link=apart, limits=limits)
+
+    def scaled(self, exponent: int) -> Constraints:
+        """Return the constraints of nodes whose weights are multiplied by a power of two."""
+        if self.limits is None:
+            return self
+        return replace(self, limits=self.limits.scaled(exponent))
+
+
+FREE = Constraints()
+"""No constraints: every partition is allowed."""
+
+
+def check_balance(balance: Any) -> Balance:
+    """Return how far below and above the average a cluster may weigh, as fractions of it.
+
+    Parameters
+    ----------
+    balance : float or pair of floats
+        One number is what may be above; a pair is below, from 0 to 1, and above.
+
+    Returns
+    -------
+    tuple of (float or None, float)
+        None if there is no lower limit.
+    """
+    if isinstance(balance, str | bytes) or not isinstance(balance, Sequence | np.ndarray):
+        return None, check_number("balance", balance)
+    if isinstance(balance, np.ndarray) and balance.ndim == 0:
+        return None, check_number("balance", balance)
+    if len(balance) != 2:
+        raise ValueError(
+            f"balance={balance!r} must be a number, such as 0.1, or a pair (below, above) of them."
+        )
+    below = check_number("balance[0]", balance[0])
+    if below > 1.0:
+        raise ValueError(f"balance[0]={below} must be at most 1: no cluster weighs less than 0.")
+    return below, check_number("balance[1]", balance[1])
+
+
+def unit_exponent(values: np.ndarray) -> int:
+    """Return the exponent of the largest power of two that all values are multiples of."""
+    fractions, exponents = np.frexp(values[values > 0.0])
+    digits = np.ldexp(fractions, 53).astype(np.int64)
+    lowest = np.frexp((digits & -digits).astype(np.float64))[1] - 54
+    return int(np.min(exponents + lowest, initial=1100))
+
+
+def _pairs(name: str, given: Any, n_nodes: int) -> np.ndarray | None:
+    """Return pairs of node numbers as an array of shape (m, 2), checked; None for no pairs."""
+    if given is None:
+        return None
+    pairs = as_plain(name, given)
+    if pairs.shape == (0,):  # an empty list, of whatever type
+        return None
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(
+            f"{name} must hold pairs of node numbers, so it must have shape (m, 2), but its shape "
+            f"is {pairs.shape}."
+        )
+    if pairs.dtype.kind not in "iu":
+        raise TypeError(
+            f"{name} must hold node numbers, which are integers, but its dtype is {pairs.dtype}; "
+            "convert it first."
+        )
+    outside = np.flatnonzero(((pairs < 0) | (pairs >= n_nodes)).any(axis=1))
+    if outside.size:
+        i, j = pairs[outside[0]].tolist()
+        raise ValueError(
+            f"{name}[{outside[0]}] is ({i}, {j}), but nodes are numbered from 0 to {n_nodes - 1}"
+            f"{_and_more(outside.size)}."
+        )
+    return pairs.astype(np.int64) if len(pairs) else None
+
+
+def _joined(pairs: np.ndarray, n_nodes: int) -> sp.csr_array:
+    """Return the graph of the must-links."""
+    return sp.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n_nodes, n_nodes)).tocsr()
+
+
+def _and_more(count: int) -> str:
+    return f" (the first of {count} such pairs)" if count > 1 else ""
+
+
+def _chain(joined: sp.csr_array, i: int, j: int) -> str:
+    """Return in words how pairs lead from i to j."""
+    _, before = sp.csgraph.breadth_first_order(joined, i, directed=False)
+    chain = [j]
+    while chain[-1] != i:
+        chain.append(int(before[chain[-1]]))
+    chain.reverse()
+    names = [str(node) for node in chain]
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 2], "...", *names[-2:]]
+    return " - ".join(names)
