@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from leastcut.formatting import Words, one_line
 from leastcut.graph import Graph
 from leastcut.multilevel.direct_cut import direct_cut
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.partition import partition
 from leastcut.problem import CutLike, as_cut, as_problem
 from leastcut.results import Discretization, Partition
-from leastcut.short_reprs import Words, one_line
+from leastcut.seeds import RandomState, as_seed
 from leastcut.spectral.discretizers import DISCRETIZERS
 from leastcut.spectral.discretizers.discretize import discretize
 from leastcut.spectral.relax import relax
-from leastcut.validation import RandomState, as_generator, check_choice, check_n_clusters
+from leastcut.validation import check_choice, check_n_clusters
 
 WITHOUT_EIGENVECTORS = ("direct_cut", "partition")
 """The methods that are compared with the discretizers, each by the name of its function."""
@@ -195,7 +196,7 @@ def compare(
     # 1. Everything is checked before anything is computed, and the graph once.
     names = _check_methods(methods)
     effort = check_choice("effort", effort, EFFORTS)
-    seed = _seed(random_state)
+    seed = as_seed(random_state)
     checked = as_problem(graph, cut, symmetrize=symmetrize).graph
     n_clusters = check_n_clusters(n_clusters, checked.n_nodes)
     name = as_cut(cut, checked.n_nodes).name
@@ -248,14 +249,6 @@ def _check_methods(methods: Iterable[str] | None) -> tuple[str, ...]:
     if not names:
         raise ValueError("methods is empty; name at least one method, or leave it out for all.")
     return names
-
-
-def _seed(random_state: RandomState) -> int:
-    """Return the integer that every method is seeded by."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        as_generator(random_state)  # which refuses what is not a seed
-        return int(random_state)
-    return int(as_generator(random_state).integers(2**31 - 1))
 
 
 def _compared(

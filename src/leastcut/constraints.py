@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.short_reprs import fields_in_one_line
+from leastcut.formatting import fields_in_one_line
 from leastcut.validation import as_plain, check_number, number_by_appearance
 
 ROUNDING = 1e-9

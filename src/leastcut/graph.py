@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.short_reprs import one_line
+from leastcut.formatting import one_line
 from leastcut.threads import in_blocks
 from leastcut.validation import (
     average_rounding,

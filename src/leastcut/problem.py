@@ -28,8 +28,8 @@ from leastcut.constraints import (
     check_balance,
     unit_exponent,
 )
+from leastcut.formatting import fields_in_one_line
 from leastcut.graph import Graph, as_graph, is_factored
-from leastcut.short_reprs import fields_in_one_line
 from leastcut.validation import (
     as_floats,
     check_choice,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.short_reprs import Words, one_line
+from leastcut.formatting import Words, one_line
 from leastcut.validation import as_floats
 
 

@@ -40,28 +40,6 @@ CHECKED = 2**17
 SYMMETRIZE = ("mean", "max")
 """Ways to make an undirected graph of a directed one: (S + Sᵀ) / 2, or the larger of both."""
 
-RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
-"""What ``random_state`` may be: a seed, a generator, or None for fresh entropy."""
-
-
-def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return the generator that ``random_state`` stands for; a generator given is used itself."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        # Drawing moves it on, so that the next call with the same RandomState draws otherwise.
-        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
-    if random_state is not None and (
-        isinstance(random_state, bool)
-        or not isinstance(random_state, int | np.integer)
-        or random_state < 0
-    ):
-        raise ValueError(
-            f"random_state={random_state!r} is not a seed; pass None, an integer >= 0, or a "
-            "numpy Generator or RandomState."
-        )
-    return np.random.default_rng(random_state)
-
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``known``, else raise an error that lists them."""
@@ -621,10 +599,10 @@ def number_by_appearance(labels: np.ndarray) -> np.ndarray:
     return rank[inverse.reshape(-1)]
 
 
-def warn_caller(message: str) -> None:
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of the line that called into this package, by way of scikit-learn or not."""
     # Level 1 would be this function and level 2 its caller, where the walk up the stack begins.
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("leastcut", "sklearn"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

@@ -22,11 +22,11 @@ from sklearn.datasets import load_digits, make_blobs
 import leastcut
 from leastcut.validation import check_graph
 
-SHARED = {"validation", "threads", "memory", "optional_packages", "short_reprs", "sparse_check"}
-SHARED |= {"progress", "interrupts", "results", "metrics"}
+SHARED = {"validation", "threads", "memory", "optional_packages", "formatting", "sparse_check"}
+SHARED |= {"progress", "budget", "results", "metrics", "seeds"}
 """Small things that every folder may use."""
 
-NOUNS = {"graph", "problem", "apart", "limits", "isolated"}
+NOUNS = {"graph", "problem", "constraints", "feasibility", "reductions"}
 BELOW: dict[str, set[str]] = {
     **dict.fromkeys(SHARED, SHARED),
     "kernels": SHARED,

@@ -19,12 +19,11 @@ from imports import PUBLIC
 from sklearn.datasets import make_blobs
 
 import leastcut
+from leastcut.formatting import LONGEST, gap_in_words, one_line, shown
 from leastcut.graph import as_graph
 from leastcut.problem import as_problem
 from leastcut.report import notebook
-from leastcut.report.notebook import gap_in_words
 from leastcut.results import Columns
-from leastcut.short_reprs import LONGEST, one_line, shown
 
 X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
 S = points_graph(300)

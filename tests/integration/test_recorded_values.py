@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from leastcut.apart import Apart
+from leastcut.multilevel.colouring import colour
+from leastcut.multilevel.packing import limits_of
 from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
-from leastcut.apart import Apart
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.multilevel.balance import within_limits
 from leastcut.multilevel.borders import straighten
-from leastcut.multilevel.colouring import colour
-from leastcut.multilevel.packing import limits_of
 from leastcut.multilevel.refinement import State
 from leastcut.problem import as_problem
 

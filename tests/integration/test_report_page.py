@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 import leastcut
+from leastcut.formatting import number_text
 from leastcut.plot.clusters import clusters_of
 from leastcut.report.contents import sentences
-from leastcut.report.design.numbers import number_text
 from leastcut.report.design.palette import PALETTE, luminance
 from leastcut.report.drawings import COLORS
 from leastcut.report.page import Answer, report_html

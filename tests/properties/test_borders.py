@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from conftest import graphs, points_graph
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
+from leastcut.multilevel.packing import limits_of
 
 from leastcut.kernels.border_flow import gather_strip, strip_graph
 from leastcut.multilevel.borders import straighten
 from leastcut.multilevel.halving import halved
 from leastcut.multilevel.levels import Coarsening
-from leastcut.multilevel.packing import limits_of
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem, as_problem
 

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from conftest import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from leastcut.limits import Limits
 from test_limits import interpret
 
 from leastcut.graph import Graph
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import border_flow, minimum_cut
-from leastcut.limits import Limits
 from leastcut.multilevel import balance, borders
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem

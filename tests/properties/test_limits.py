@@ -9,13 +9,13 @@ import pytest
 from conftest import draws, graphs, knn_graph
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from leastcut.limits import Limits, unit_exponent
 from sklearn.datasets import load_digits, load_iris
 from test_refinement import CUTS, some_cut
 
 import leastcut
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import bisect, climb, exchange, moves
-from leastcut.limits import Limits, unit_exponent
 from leastcut.multilevel import balance, bisection, packing, refinement
 from leastcut.multilevel.coarsening import COARSENING_RULES
 from leastcut.multilevel.levels import Coarsening, build, coarse_labels

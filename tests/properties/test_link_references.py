@@ -11,9 +11,7 @@ import pytest
 from conftest import draws, either, graphs, saw
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from leastcut.apart import Apart
-from leastcut.multilevel import colouring
 from leastcut.multilevel.colouring import _components, _peeled, _search, colour
 from leastcut.multilevel.links import (
     MOST_NAMED,
@@ -23,6 +21,8 @@ from leastcut.multilevel.links import (
     sides,
     with_apart,
 )
+
+from leastcut.multilevel import colouring
 from leastcut.problem import as_problem
 from leastcut.results import Partition
 

@@ -34,8 +34,8 @@ from leastcut.multilevel.valleys import (
     valley_evidence,
 )
 from leastcut.problem import as_problem
+from leastcut.seeds import as_generator
 from leastcut.spectral.relax import relax_problem
-from leastcut.validation import as_generator
 
 CUTS = ["normalized", "ratio"]
 

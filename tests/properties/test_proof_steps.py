@@ -10,8 +10,8 @@ import pytest
 from conftest import draws, premise, saw
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from leastcut.apart import Apart
+
 from leastcut.bounds import proven_floor as floors
 from leastcut.bounds.cases import Cases
 from leastcut.bounds.decisions import Decisions

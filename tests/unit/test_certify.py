@@ -12,10 +12,10 @@ import pytest
 from conftest import either, graphs, knn_graph, load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
+from leastcut.apart import Apart
 from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
-from leastcut.apart import Apart
 from leastcut.bounds import enumeration, root_bounds
 from leastcut.bounds.decisions import Decisions
 from leastcut.bounds.proof import Proof

@@ -109,6 +109,7 @@ def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster(S, c,
 
 def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_round():
     from leastcut.isolated import label_isolated
+
     from leastcut.problem import as_problem
 
     # Two pairs of nodes with edges; 4 sees more of the second, 5 as many of both, 6 and 7 a chain

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from conftest import draws, either, graphs, points_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leastcut.multilevel.links import with_apart
 from sklearn.datasets import load_digits, load_iris, load_wine
 from test_refinement import CUTS, some_cut
 
@@ -19,7 +20,6 @@ from leastcut.kernels import exchange as exchanging
 from leastcut.kernels import moves
 from leastcut.multilevel import colouring, search
 from leastcut.multilevel.levels import agglomerate, build
-from leastcut.multilevel.links import with_apart
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.search import partition_problem

@@ -27,8 +27,9 @@ from leastcut.affinity.neighbors.index import (
 )
 from leastcut.graph import ROWS, symmetric_graph
 from leastcut.results import NeighborSearch
+from leastcut.seeds import RandomState
 from leastcut.threads import in_blocks
-from leastcut.validation import RandomState, check_flag, check_neighbors, check_number
+from leastcut.validation import check_flag, check_neighbors, check_number
 
 
 def adaptive_neighbors_graph(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from leastcut.short_reprs import one_line, some
+from leastcut.formatting import one_line, some
 
 Rows = Callable[[Any], Any]
 """From n_new samples to their (n_new, n_samples) affinities, sparse where most of them are 0."""

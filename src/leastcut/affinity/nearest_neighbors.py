@@ -20,7 +20,8 @@ from leastcut.affinity.neighbors.index import (
 )
 from leastcut.graph import symmetric_graph
 from leastcut.results import NeighborSearch
-from leastcut.validation import RandomState, check_flag, check_neighbors
+from leastcut.seeds import RandomState
+from leastcut.validation import check_flag, check_neighbors
 
 
 def nearest_neighbors_graph(

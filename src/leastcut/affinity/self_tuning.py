@@ -20,8 +20,9 @@ from leastcut.affinity.neighbors.index import (
 )
 from leastcut.graph import ROWS, symmetric_graph
 from leastcut.results import NeighborSearch
+from leastcut.seeds import RandomState
 from leastcut.threads import in_blocks
-from leastcut.validation import RandomState, check_neighbors
+from leastcut.validation import check_neighbors
 
 
 def self_tuning_graph(

@@ -19,15 +19,15 @@ from leastcut.anchors.settings import (
     check_anchors,
     check_block_rows,
     forecast_seconds,
-    seed_of,
     short_sizes,
 )
 from leastcut.anchors.sources import as_source
 from leastcut.budget import Budget, Waiting
 from leastcut.multilevel.efforts import Progress
 from leastcut.progress import TimeEstimate
+from leastcut.seeds import RandomState, as_generator, as_seed
 from leastcut.threads import count_threads
-from leastcut.validation import RandomState, as_generator, check_choice
+from leastcut.validation import check_choice
 
 DEVICES = ("auto", "cpu", "cuda")
 """Where nearest anchors are looked for."""
@@ -152,7 +152,8 @@ def anchor_graph(
     n_anchors, n_neighbors = check_anchors(n_anchors, n_neighbors, n)
     as_generator(random_state)  # which raises where it is none
     run = None if where is None else RunFolder(where)
-    seed = seed_of(random_state, None if run is None else run.seed)
+    seed = run.seed if random_state is None and run is not None else None
+    seed = as_seed(random_state) if seed is None else seed
     if run is not None and device == "auto":
         device = run.device
     on_gpu = use_gpu(device, X, forecast_seconds(source.shape, n_anchors) / n_threads)

@@ -20,9 +20,9 @@ from leastcut.anchors.contraction import anchor_problem
 from leastcut.anchors.crew import Threads
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.table import Table, inverse_of, table_of_crew
+from leastcut.formatting import one_line
 from leastcut.memory import check_memory
 from leastcut.problem import Problem
-from leastcut.short_reprs import one_line
 
 ENTRY_BYTES = 12
 """Bytes of a stored edge: a weight and an index."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from leastcut.affinity.neighbors.searching import TREE_FEATURES
 from leastcut.anchors.blocks import MOST_POINTS
-from leastcut.validation import RandomState, as_generator, check_count
+from leastcut.validation import check_count
 
 LEAST_BLOCK_ROWS, MOST_BLOCK_ROWS, BLOCKS = 2**13, 2**17, 16
 """Points of a block by default: so many blocks, for threads to share, unless they become too small
@@ -59,18 +59,6 @@ def check_anchors(n_anchors: object, n_neighbors: object, n_samples: int) -> tup
             f"{remedy if anchors > 1 else 'pass more of these'}."
         )
     return anchors, neighbors
-
-
-def seed_of(random_state: RandomState, kept: int | None = None) -> int:
-    """Return the seed that ``random_state`` stands for: a number itself, else one that it draws.
-
-    ``kept`` is the one that None stands for, where there is one.
-    """
-    if random_state is None and kept is not None:
-        return kept
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(as_generator(random_state).integers(2**63))
 
 
 def short_sizes(sizes: tuple[int, ...]) -> int | list[int]:

@@ -21,15 +21,9 @@ from leastcut.multilevel.efforts import EFFORTS
 from leastcut.problem import CUTS
 from leastcut.progress import SEARCH_STAGES, TimeEstimate
 from leastcut.results import Partition, Relaxation
+from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.relax import relax_problem
-from leastcut.validation import (
-    RandomState,
-    as_generator,
-    check_choice,
-    check_init,
-    check_labels,
-    check_n_clusters,
-)
+from leastcut.validation import check_choice, check_init, check_labels, check_n_clusters
 
 EPSILON = float(np.finfo(np.float64).eps)
 

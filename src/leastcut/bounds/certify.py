@@ -17,7 +17,8 @@ from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.progress import ProofReading
 from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
-from leastcut.validation import RandomState, check_labels, check_number, number_by_appearance
+from leastcut.seeds import RandomState
+from leastcut.validation import check_labels, check_number, number_by_appearance
 
 SEARCH_SHARE = 0.1
 """The fraction of a time limit for a search for better labels before the proof begins."""

@@ -11,13 +11,10 @@ import numpy as np
 from leastcut.bounds.cases import Cases
 from leastcut.bounds.root_bounds import RisingBound, root_bounds
 from leastcut.bounds.rounding import Best
+from leastcut.formatting import PROVEN, one_line
 from leastcut.problem import Problem
-from leastcut.short_reprs import one_line
 from leastcut.threads import single_threaded
 from leastcut.validation import is_true
-
-PROVEN = 1e-7
-"""Part of the value below it at which a bound counts as having reached it."""
 
 HURRIED_NODES = 150
 """Nodes up to which cases cost so little that the problem is split once its bound rises slowly."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from leastcut.cli.anchored import refuse_anchored
 from leastcut.cli.clustering import (
-    PROVEN,
     check_clusters,
     cut_with_bar,
     gap_in_words,
@@ -22,6 +21,7 @@ from leastcut.cli.inputs import InputOptions, pose
 from leastcut.cli.outputs import LABEL_SUFFIXES, Output, check_outputs
 from leastcut.cli.records import base_record, write_record
 from leastcut.cli.showing import bar, show
+from leastcut.formatting import PROVEN
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,7 @@ from leastcut.cli.records import base_record, write_record
 from leastcut.cli.segments import coloured, write_image
 from leastcut.cli.showing import bar, show, show_table
 from leastcut.cli.telling import noted
-
-PROVEN = 1e-7
-"""Gap up to which a cut counts as proven to be the smallest: rounding leaves as much."""
+from leastcut.formatting import PROVEN
 
 COMPARED_NODES = 5_000
 """Nodes up to which a report compares the methods unasked, which takes seconds."""

@@ -85,7 +85,8 @@ class InputOptions:
         from leastcut.affinity import AFFINITIES
         from leastcut.io import FORMATS
         from leastcut.problem import CUTS
-        from leastcut.validation import as_generator, check_choice, check_count
+        from leastcut.seeds import as_generator
+        from leastcut.validation import check_choice, check_count
 
         check_choice("--cut", self.cut, CUTS)
         if self.affinity is not None:

@@ -26,11 +26,11 @@ from leastcut.budget import Budget
 from leastcut.estimators.anchored_path import anchored_path, search
 from leastcut.estimators.chosen_number import choose_told
 from leastcut.estimators.fitted_anchors import FittedAnchors
-from leastcut.estimators.parameters import seed_of
 from leastcut.estimators.strategies import STRATEGIES, Say, Settings
 from leastcut.multilevel.cut_path import CutPath
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.progress import BAR, SEARCH_STAGES, TimeEstimate
+from leastcut.seeds import fit_seed
 from leastcut.validation import is_on_gpu
 
 DEFAULTS = defaults_of(anchor_graph)
@@ -200,4 +200,4 @@ def _seed(random_state: Any, folder: Any) -> int:
         kept = RunFolder(Path(folder)).seed
         if kept is not None:
             return kept
-    return seed_of(random_state)
+    return fit_seed(random_state)

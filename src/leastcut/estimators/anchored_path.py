@@ -15,10 +15,10 @@ from leastcut.anchors.verbs import partition_anchors, relaxed_anchors
 from leastcut.budget import Budget
 from leastcut.estimators.chosen_number import ChosenNumber
 from leastcut.estimators.strategies import Settings
+from leastcut.formatting import fields_in_one_line
 from leastcut.multilevel.cut_path import CutPath
 from leastcut.multilevel.efforts import Progress
 from leastcut.results import Partition, Relaxation
-from leastcut.short_reprs import fields_in_one_line
 
 
 def search(

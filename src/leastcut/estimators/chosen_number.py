@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from leastcut.estimators.strategies import Say, Settings, relax_with_warning
+from leastcut.formatting import fields_in_one_line
 from leastcut.graph import as_graph
 from leastcut.multilevel.auto_number import MAX_CLUSTERS, ROUGH
 from leastcut.multilevel.cut_path import CutPath, choice_of, pairs_of_path
@@ -20,7 +21,6 @@ from leastcut.multilevel.number_of_clusters import Choice
 from leastcut.multilevel.path_search import path_partitions
 from leastcut.problem import Cut, Problem
 from leastcut.results import Partition, Relaxation
-from leastcut.short_reprs import fields_in_one_line
 from leastcut.validation import warn_caller
 
 

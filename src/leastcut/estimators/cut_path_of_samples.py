@@ -19,8 +19,8 @@ from leastcut.multilevel.cut_path import CutPath, check_numbers, cut_path_proble
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.path_search import PathProgress
 from leastcut.problem import CutLike, as_problem, given_graph
+from leastcut.seeds import RandomState
 from leastcut.validation import (
-    RandomState,
     as_plain,
     check_choice,
     check_matrix,

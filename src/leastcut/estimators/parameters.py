@@ -15,7 +15,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from leastcut.affinity import AFFINITIES
@@ -259,13 +258,6 @@ def check_counts(parameters: Mapping[str, Any], n_samples: int) -> None:
                 f"n_samples={n_samples} should be >= {name}={wanted}; ask for at most "
                 f"{n_samples}, or pass more samples."
             )
-
-
-def seed_of(random_state: Any) -> int:
-    """Return the integer that ``random_state`` stands for in a fit."""
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _strategy(parameters: Mapping[str, Any]) -> str:

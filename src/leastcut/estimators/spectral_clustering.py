@@ -34,13 +34,13 @@ from leastcut.estimators.parameters import (
     resolve,
     resolve_affinity,
     resolve_anchors,
-    seed_of,
 )
 from leastcut.estimators.prediction import Clusters, Prediction
 from leastcut.estimators.strategies import Settings, cut_problem, read_constraints
 from leastcut.graph import Graph, as_graph
 from leastcut.problem import Cut, Problem, as_cut, value_of_sums
 from leastcut.results import NeighborSearch, Partition, Relaxation
+from leastcut.seeds import fit_seed
 from leastcut.validation import (
     check_matrix,
     is_on_gpu,
@@ -500,7 +500,7 @@ class SpectralClustering(
             warn_caller("view_weights has no effect: there is one view. views= makes several.")
         affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
-        cut, seed = as_cut(self.cut, X.shape[0]), seed_of(self.random_state)
+        cut, seed = as_cut(self.cut, X.shape[0]), fit_seed(self.random_state)
         if sample_weight is not None:
             from leastcut.estimators.sample_weights import weighted  # which few fits need
 

@@ -14,7 +14,7 @@ from leastcut.affinity import affinity_of
 from leastcut.affinity.affinity import SEARCH_PARAMETERS
 from leastcut.affinity.square_check import warn_of_graph
 from leastcut.budget import Budget
-from leastcut.estimators.parameters import AFFINITY_DEFAULTS, resolve_affinity, seed_of
+from leastcut.estimators.parameters import AFFINITY_DEFAULTS, resolve_affinity
 from leastcut.estimators.prediction import Ties
 from leastcut.estimators.sample_weights import weighted
 from leastcut.estimators.strategies import STRATEGIES, Settings
@@ -25,6 +25,7 @@ from leastcut.multiview.problem import MultiViewProblem
 from leastcut.multiview.result import PartitionOfViews
 from leastcut.multiview.search import Options, cut_views
 from leastcut.problem import Problem, as_cut
+from leastcut.seeds import fit_seed
 from leastcut.validation import warn_caller
 
 
@@ -60,7 +61,7 @@ def fit_viewed(
         The arguments of ``fit`` that views do not take, None where they were not given.
     """
     parameters, say = model.get_params(deep=False), model._say
-    cut, seed = as_cut(model.cut, views[0].shape[0]), seed_of(model.random_state)
+    cut, seed = as_cut(model.cut, views[0].shape[0]), fit_seed(model.random_state)
     if sample_weight is not None:
         cut = weighted(cut, sample_weight, views[0].shape[0])
     n_clusters, weights = _check(parameters, settings, len(views), given)

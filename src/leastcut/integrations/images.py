@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from leastcut.formatting import one_line
 from leastcut.optional_packages import needed_for
-from leastcut.short_reprs import one_line
 from leastcut.validation import as_floats, as_plain, check_count, check_number, index_type
 
 DIRECTIONS = 16

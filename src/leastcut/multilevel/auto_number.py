@@ -12,8 +12,9 @@ import numpy as np
 from leastcut.multilevel.cut_path import choice_of, pairs_of_path
 from leastcut.multilevel.number_of_clusters import Choice
 from leastcut.problem import Problem
+from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.relax import relax_problem
-from leastcut.validation import RandomState, as_generator, warn_caller
+from leastcut.validation import warn_caller
 
 MAX_CLUSTERS = 20
 """The largest number of clusters that is considered, unless told otherwise."""

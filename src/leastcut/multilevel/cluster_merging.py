@@ -7,7 +7,7 @@ import numpy as np
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
-from leastcut.validation import RandomState
+from leastcut.seeds import RandomState
 
 
 def merge_clusters(

@@ -16,15 +16,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from leastcut.budget import Budget
+from leastcut.formatting import fields_in_one_line, one_line, some
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.number_of_clusters import Choice, choose_number, pairs_needed
 from leastcut.multilevel.path_search import path_partitions
 from leastcut.problem import Problem
 from leastcut.progress import PATH_STAGES, TimeEstimate
 from leastcut.results import Columns, Partition, Relaxation
-from leastcut.short_reprs import fields_in_one_line, one_line, some
+from leastcut.seeds import RandomState, as_seed
 from leastcut.spectral.relax import relax_problem
-from leastcut.validation import RandomState, as_generator, check_count
+from leastcut.validation import check_count
 
 
 class PathSource(Protocol):
@@ -258,7 +259,7 @@ def cut_path_problem(
     numbers = [k for k in wanted if k <= n]
     if not numbers:
         raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
-    seed = _seed(random_state)
+    seed = as_seed(random_state)
     # 1. Relax once for all k.
     relaxation = relax_problem(problem, pairs_of_path(numbers[-1], n), random_state=seed)
     # 2. Choose a number by the eigenpairs, and search for the partitions.
@@ -287,11 +288,3 @@ def choice_of(
         return Choice(numbers[0], np.array(numbers), np.array([np.nan]), reason, (), False)
     count = min(pairs_needed(numbers[-1], problem.n_nodes), relaxation.n_clusters)
     return choose_number(problem, relaxation.leading(count), numbers, random_state=seed)
-
-
-def _seed(random_state: RandomState) -> int:
-    """Return the integer that ``random_state`` stands for: itself, if it is one."""
-    generator = as_generator(random_state)
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(generator.integers(2**32))

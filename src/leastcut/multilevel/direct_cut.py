@@ -20,10 +20,11 @@ from leastcut.kernels.sweep import sweep
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.results import Discretization
+from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.discretizers.alternation import random_labels
 from leastcut.spectral.discretizers.selection import best_of
 from leastcut.threads import single_threaded
-from leastcut.validation import RandomState, as_generator, check_count, check_init, check_n_clusters
+from leastcut.validation import check_count, check_init, check_n_clusters
 
 LOWEST = 0.5
 """Where the ladder of σ begins, in units of the typical node's edges by its weight: higher, and

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from leastcut.short_reprs import one_line
+from leastcut.formatting import one_line
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leastcut.formatting import one_line, some
 from leastcut.multilevel.coarsening import COARSENING_RULES
 from leastcut.multilevel.levels import Coarsening, smallest_level
 from leastcut.multilevel.passes import fresh
@@ -41,11 +42,10 @@ from leastcut.multilevel.refinement import refine_problem
 from leastcut.multilevel.valleys import has_depth, valley_evidence
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
-from leastcut.short_reprs import one_line, some
+from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.discretizers.cluster_qr import cluster_qr
 from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
-from leastcut.validation import RandomState, as_generator
 
 TAIL = 10
 """Eigenvalues beyond the largest number of clusters that tell the law they follow: fewer leave its

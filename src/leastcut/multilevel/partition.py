@@ -16,14 +16,9 @@ from leastcut.problem import CutLike, answers_itself, as_problem
 from leastcut.progress import SEARCH_STAGES, TimeEstimate
 from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
+from leastcut.seeds import RandomState
 from leastcut.threads import count_threads
-from leastcut.validation import (
-    RandomState,
-    check_choice,
-    check_n_clusters,
-    check_starts,
-    named_starts,
-)
+from leastcut.validation import check_choice, check_n_clusters, check_starts, named_starts
 
 TIGHT_SHARE = 0.5
 """The fraction of a time limit that is for the search if a tight bound is wanted as well."""

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leastcut.budget import Budget
+from leastcut.formatting import one_line
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.levels import (
     agglomerate,
@@ -42,7 +43,6 @@ from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
 from leastcut.results import Partition
-from leastcut.short_reprs import one_line
 from leastcut.validation import number_by_appearance
 
 NEAR = 0.25

@@ -24,8 +24,9 @@ from leastcut.multilevel.stages import first_stage, later_stages
 from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import BLOCK_EDGES
 from leastcut.results import Partition
+from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
-from leastcut.validation import RandomState, as_generator, number_by_appearance
+from leastcut.validation import number_by_appearance
 
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
 """Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at

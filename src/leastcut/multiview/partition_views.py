@@ -16,15 +16,9 @@ from leastcut.multiview.result import PartitionOfViews
 from leastcut.multiview.search import STAGE, Options, cut_views
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.progress import TimeEstimate
+from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
-from leastcut.validation import (
-    RandomState,
-    as_floats,
-    as_generator,
-    check_choice,
-    check_n_clusters,
-    check_starts,
-)
+from leastcut.validation import as_floats, check_choice, check_n_clusters, check_starts
 
 LEARNED, EQUAL = "auto", "equal"
 """The weights of views that have a name: learned with the partition, or 1 for every view."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from leastcut.formatting import Words, one_line
 from leastcut.results import Partition
-from leastcut.short_reprs import Words, one_line
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,8 @@ from leastcut.multiview.state import refined, settled_near
 from leastcut.problem import Problem
 from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
-from leastcut.validation import RandomState, as_generator, number_by_appearance
+from leastcut.seeds import RandomState, as_generator
+from leastcut.validation import number_by_appearance
 
 MOST_ROUNDS = 50
 """Rounds of weighing with one effort at most; hardly any takes ten."""

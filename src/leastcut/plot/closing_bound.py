@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.plot.canvas import axes_for, color, legend_below, open_frame, percent
+from leastcut.formatting import PROVEN, percent
+from leastcut.plot.canvas import axes_for, color, legend_below, open_frame
 
 
 def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
@@ -55,7 +56,7 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
         ax.plot(seconds[-1], heights[-1], marker, color=drawn, markersize=7, clip_on=False)
     gap = (values[-1] - bounds[-1]) / values[-1] if values[-1] > 0.0 else 0.0
     ax.set_title(
-        "Proven optimal" if gap <= 1e-7 else f"No cut is more than {percent(float(gap))} smaller"
+        "Proven optimal" if gap <= PROVEN else f"No cut is more than {percent(float(gap))} smaller"
     )
     ax.set(xlabel="seconds", ylabel="cut value")
     ax.margins(y=0.12)

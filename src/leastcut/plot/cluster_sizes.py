@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.plot.canvas import axes_for, color, counted, legend_below, open_frame, percent
+from leastcut.formatting import counted, percent, significant
+from leastcut.plot.canvas import axes_for, color, legend_below, open_frame
 from leastcut.plot.clusters import Clusters, clusters_of
-from leastcut.report.design.numbers import significant
 
 MOST_BARS = 30
 """Clusters up to which each has bars of its own; more are drawn as points."""

@@ -13,15 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.plot.canvas import (
-    axes_for,
-    cluster_looks,
-    color,
-    counted,
-    no_frame,
-    open_frame,
-    room,
-)
+from leastcut.formatting import counted
+from leastcut.plot.canvas import axes_for, cluster_looks, color, no_frame, open_frame, room
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.plot.point_labels import label_points
 from leastcut.validation import check_choice

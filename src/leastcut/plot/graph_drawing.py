@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.plot.canvas import (
-    axes_for,
-    cluster_looks,
-    color,
-    counted,
-    no_frame,
-    room,
-    shortened,
-)
+from leastcut.formatting import counted, shortened
+from leastcut.plot.canvas import axes_for, cluster_looks, color, no_frame, room
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.plot.graph_layout import layout
 from leastcut.plot.point_labels import label_points

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.plot.canvas import axes_for, color, legend_below, open_frame, seconds_text
-from leastcut.report.design.numbers import significant
+from leastcut.formatting import seconds_text, significant
+from leastcut.plot.canvas import axes_for, color, legend_below, open_frame
 
 
 def comparison(compared: Any, *, ax: Any = None) -> Any:

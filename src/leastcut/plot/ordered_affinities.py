@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.plot.canvas import axes_for, color, counted, is_dark
+from leastcut.formatting import counted
+from leastcut.plot.canvas import axes_for, color, is_dark
 from leastcut.plot.clusters import Clusters, clusters_of
 
 MOST_CELLS = 300

@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 
 import leastcut
-from leastcut.plot.canvas import counted, percent, seconds_text, shortened
+from leastcut.formatting import (
+    PROVEN,
+    column_texts,
+    counted,
+    percent,
+    seconds_text,
+    shortened,
+    significant,
+)
 from leastcut.plot.clusters import Clusters
 from leastcut.report.answer import Answer
-from leastcut.report.design.numbers import column_texts, significant
 from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS
 
 SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
@@ -21,9 +28,6 @@ SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚",
 
 REPRESENTATIVES = 5
 """Nodes that stand for a cluster."""
-
-PROVEN = 1e-7
-"""Gap up to which a cut counts as proven to be the smallest: rounding leaves as much."""
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 """Packages on which an answer may depend."""

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from leastcut.formatting import gap_in_words
+
 MOST_BARS = 20
 """Clusters or eigenvalues that are shown one by one."""
 
@@ -64,26 +66,6 @@ def views_html(found: Any) -> str:
     title = f"{_count(labels.size, 'node')} in {_count(len(sizes), 'cluster')}"
     bars = _bars("cluster", "nodes", names, sizes)
     return _page("PartitionOfViews", title, _facts(facts), bars)
-
-
-def gap_in_words(gap: float | None) -> str:
-    """Say what a gap means.
-
-    Examples
-    --------
-    >>> from leastcut.report.notebook import gap_in_words
-    >>> gap_in_words(0.0), gap_in_words(0.12345)
-    ('proven: no partition is smaller', 'no partition is more than 12.4% smaller')
-    """
-    if gap is None:
-        return "not known: lower_bound=True computes a bound"
-    if gap == 0.0:
-        return "proven: no partition is smaller"
-    if gap < 0.0:
-        return "none: the lower bound is above the value, so one of them is wrong"
-    # Rounded up to three digits: what is said stays true.
-    unit = 10.0 ** (math.floor(math.log10(gap)) - 2)
-    return f"no partition is more than {100.0 * math.ceil(gap / unit) * unit:.3g}% smaller"
 
 
 def path_html(path: Any) -> str:

@@ -20,17 +20,12 @@ import scipy.sparse as sp
 
 from leastcut.problem import CutLike, Problem, answers_itself, as_problem, indicator
 from leastcut.results import Relaxation
+from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.eigensolvers import EIGENSOLVERS, check_solver
 from leastcut.spectral.eigensolvers.auto import auto
 from leastcut.spectral.eigensolvers.interface import Eigenpairs
 from leastcut.threads import single_threaded
-from leastcut.validation import (
-    RandomState,
-    as_generator,
-    check_count,
-    check_n_clusters,
-    check_number,
-)
+from leastcut.validation import check_count, check_n_clusters, check_number
 
 Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
 """A solver with its options filled in."""

@@ -13,14 +13,9 @@ from leastcut.affinity.learned.rows import Rows
 from leastcut.affinity.learned.vectors import SOLVERS
 from leastcut.graph import Graph
 from leastcut.problem import given_graph
+from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
-from leastcut.validation import (
-    RandomState,
-    as_generator,
-    check_choice,
-    check_count,
-    check_n_clusters,
-)
+from leastcut.validation import check_choice, check_count, check_n_clusters
 
 NORMS = ("l2", "l1")
 """How near is measured: by the squares of differences, or by their sizes."""

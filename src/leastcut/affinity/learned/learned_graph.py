@@ -19,13 +19,8 @@ from leastcut.affinity.neighbors.index import (
 )
 from leastcut.kernels.simplex import project_rows
 from leastcut.results import NeighborSearch
-from leastcut.validation import (
-    RandomState,
-    check_choice,
-    check_count,
-    check_n_clusters,
-    check_neighbors,
-)
+from leastcut.seeds import RandomState
+from leastcut.validation import check_choice, check_count, check_n_clusters, check_neighbors
 
 CANDIDATES = 2
 """Candidates of a sample, in times ``n_neighbors``: with more hardly any row ever changed."""

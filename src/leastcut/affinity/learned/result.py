@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from leastcut.formatting import one_line
 from leastcut.results import Columns, Partition
-from leastcut.short_reprs import one_line
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,10 +28,9 @@ from leastcut.affinity.neighbors.searching import (
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.memory import LITTLE_MEMORY, check_memory
 from leastcut.results import NeighborSearch
+from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
 from leastcut.validation import (
-    RandomState,
-    as_generator,
     canonical_csr,
     check_callback,
     check_choice,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.search import cut_crew
-from leastcut.anchors.settings import check_anchors, check_block_rows, seed_of
+from leastcut.anchors.settings import check_anchors, check_block_rows
 from leastcut.anchors.table import masses_of, table_of_crew
 from leastcut.integrations.dask.building import chosen_anchors, tied_crew
 from leastcut.integrations.dask.inputs import (
@@ -25,7 +25,8 @@ from leastcut.integrations.dask.inputs import (
 from leastcut.integrations.dask.labels import Rule, kept_labels, new_labels
 from leastcut.integrations.dask.scheduling import Scheduler
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.validation import as_generator, check_choice, check_count, check_n_clusters
+from leastcut.seeds import as_generator, as_seed
+from leastcut.validation import check_choice, check_count, check_n_clusters
 
 
 class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -132,7 +133,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_count("n_clusters", self.n_clusters)
         check_count("n_anchors", self.n_anchors)
         check_count("n_neighbors", self.n_neighbors)
-        seed = seed_of(self.random_state)
+        seed = as_seed(self.random_state)
         rng = as_generator(seed)  # which raises where it is none
         scheduler = Scheduler(self.client)
         samples = samples_of(X, scheduler)

@@ -9,16 +9,11 @@ from typing import Any
 
 from leastcut.problem import CutLike, as_problem, given_graph
 from leastcut.results import Discretization, Relaxation
+from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.discretizers import DISCRETIZERS, OPTIONS
 from leastcut.spectral.discretizers.selection import Score
 from leastcut.threads import single_threaded
-from leastcut.validation import (
-    RandomState,
-    as_generator,
-    check_choice,
-    check_count,
-    check_symmetrize,
-)
+from leastcut.validation import check_choice, check_count, check_symmetrize
 
 COUNTS = ("n_init", "max_iter", "n_clusters")
 """Options that are whole numbers, in whichever methods have them."""
