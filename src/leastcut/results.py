@@ -325,7 +325,7 @@ class Partition:
         -------
         Axes
         """
-        from leastcut.plot.pictures import draw  # which few partitions need
+        from leastcut.plot import draw  # which few partitions need
 
         return draw(kind, ("clusters",), self, graph=graph, cut=cut, **options)
 

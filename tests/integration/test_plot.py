@@ -23,7 +23,7 @@ from leastcut import plot
 from leastcut.plot.canvas import cluster_looks
 from leastcut.plot.clusters import clusters_of
 from leastcut.plot.embedded_nodes import corner_order, corner_points
-from leastcut.plot.graph_layout import layout
+from leastcut.plot.graph_drawing import layout
 from leastcut.plot.ordered_affinities import MOST_CELLS, mean_cells
 from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
 

@@ -718,7 +718,7 @@ class SpectralClustering(
         Axes
         """
         check_is_fitted(self, "labels_")
-        from leastcut.plot.pictures import draw  # which few models need
+        from leastcut.plot import draw  # which few models need
 
         return draw(kind, ("clusters", "path"), self, **options)
 

@@ -193,7 +193,7 @@ class CutPath:
         -------
         Axes
         """
-        from leastcut.plot.pictures import draw  # which few paths need
+        from leastcut.plot import draw  # which few paths need
 
         return draw(kind, ("path",), self, **options)
 

@@ -14,9 +14,16 @@ from typing import Any
 import numpy as np
 
 from leastcut.formatting import counted
-from leastcut.plot.canvas import axes_for, cluster_looks, color, no_frame, open_frame, room
+from leastcut.plot.canvas import (
+    axes_for,
+    cluster_looks,
+    color,
+    label_points,
+    no_frame,
+    open_frame,
+    room,
+)
 from leastcut.plot.clusters import Clusters, clusters_of
-from leastcut.plot.point_labels import label_points
 from leastcut.validation import check_choice
 
 VIEWS = ("corners", "eigenvectors")

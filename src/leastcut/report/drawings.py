@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from leastcut.plot import PICTURES
 from leastcut.plot.cluster_sizes import MOST_BARS
 from leastcut.plot.clusters import Clusters
 from leastcut.plot.embedded_nodes import MANY_POINTS, scatter
 from leastcut.plot.graph_drawing import MOST_LAID_OUT
-from leastcut.plot.pictures import PICTURES
 from leastcut.report.answer import Answer
 from leastcut.report.design.figures import inline_svg, style, svg_text
 from leastcut.report.design.palette import CLUSTER_COLORS, PALETTE
