@@ -8,6 +8,7 @@ when it already is what is needed (float64 CSR, sorted, no duplicates, no stored
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -131,17 +132,12 @@ class Graph:
         return one_line(self, n_nodes=self.n_nodes, n_stored=self.n_stored)
 
 
-class FactoredGraph:
-    """A graph whose edges are not stored: some verbs ask it for the answer, all others refuse it.
+class FactoredGraph(ABC):
+    """A graph whose edges are not stored."""
 
-    Those that do are ``cut_value`` (``value_of``), ``refine`` (``refined``), ``partition``
-    (``cut_into``), ``relax`` (``relaxed``) and ``lower_bound`` (``bounded``).
-    """
-
-
-def is_factored(graph: object) -> bool:
-    """Say whether a graph stores no edges, so that only some verbs take it."""
-    return isinstance(graph, FactoredGraph)
+    @abstractmethod
+    def as_problem(self, cut: Any, **options: Any) -> Any:
+        """Return the problem of cutting it, as :func:`leastcut.problem.as_problem` does."""
 
 
 def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
@@ -171,7 +167,7 @@ def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     symmetrize = check_symmetrize(symmetrize)
     if isinstance(graph, Graph):
         return graph
-    if is_factored(graph):
+    if isinstance(graph, FactoredGraph):
         raise TypeError(
             f"{graph!r} stores no edges, and this needs them. partition, refine, cut_value, relax "
             "and lower_bound take it as it is; for anything else pass graph.to_sparse(), if it is "

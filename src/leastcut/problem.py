@@ -29,12 +29,12 @@ from leastcut.constraints import (
     unit_exponent,
 )
 from leastcut.formatting import fields_in_one_line
-from leastcut.graph import Graph, as_graph, is_factored
+from leastcut.graph import FactoredGraph, Graph, as_graph
 from leastcut.validation import (
     as_floats,
     check_choice,
     check_labels,
-    check_symmetrize,
+    check_n_clusters,
     refuse_masked,
 )
 
@@ -95,6 +95,20 @@ class Problem:
     def n_nodes(self) -> int:
         """Number of nodes n."""
         return self.graph.n_nodes
+
+    @property
+    def names(self) -> tuple[Any, ...] | None:
+        """The names of the nodes, if they have names."""
+        return self.graph.names
+
+    @property
+    def core(self) -> Problem:
+        """The nodes with edges, without constraints: what a number of clusters is chosen by."""
+        return self.unconstrained().restrict(self.graph.connected)
+
+    def check_n_clusters(self, n_clusters: object) -> int:
+        """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
+        return check_n_clusters(n_clusters, self.n_nodes)
 
     @property
     def cannot_link(self) -> CannotLinks | None:
@@ -247,20 +261,23 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A balanced cut, named by how it weighs the nodes of a graph: b = constant + per_degree · d.
+    """A balanced cut, named by how it weighs nodes: b = sample_weight (constant + per_degree · d).
 
     Attributes
     ----------
     name : str
     constant : float or ndarray of shape (n,)
-        What nodes weigh whatever their edges.
+        The weight of a node whatever its edges.
     per_degree : float
         What an edge adds to the weight of each of its ends, in units of its own weight.
+    sample_weight : float or ndarray of shape (n,)
+        How much a node counts in the balance of its cluster; its edges stay as they are.
     """
 
     name: str
     constant: float | np.ndarray
     per_degree: float
+    sample_weight: float | np.ndarray = 1.0
 
     __repr__ = fields_in_one_line
 
@@ -268,8 +285,45 @@ class Cut:
         """Return the weights b of the nodes; 0 where a node has no edges and only those weigh."""
         # Degrees are not even computed where they do not count. The array given is copied.
         if self.per_degree == 0.0:
-            return np.full(graph.n_nodes, self.constant, dtype=np.float64)
-        return np.asarray(self.constant + self.per_degree * graph.degrees)
+            weights = np.full(graph.n_nodes, self.constant, dtype=np.float64)
+        else:
+            weights = np.asarray(self.constant + self.per_degree * graph.degrees)
+        if np.ndim(self.sample_weight) == 0:
+            return weights
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.asarray(self.sample_weight * weights)
+            total = scaled.sum()
+        if total > LARGEST or np.any((scaled > 0) != (weights > 0)):
+            raise ValueError(
+                f"The node weights that sample_weight gives overflow or vanish: they add up to "
+                f"{total:.6g}, and {LARGEST:g} is the most that is supported. Multiply "
+                "sample_weight by a constant: the smallest cut stays the same one."
+            )
+        return scaled
+
+    def weight_of_new(self, degree: np.ndarray) -> np.ndarray:
+        """Return the weights of new nodes; weights given per node count by their mean."""
+        each = self.sample_weight
+        return np.asarray(np.mean(each * self.constant) + np.mean(each) * self.per_degree * degree)
+
+    def weighted(self, sample_weight: Any, n_samples: int) -> Cut:
+        """Return the cut whose nodes weigh ``sample_weight`` times as much, checked.
+
+        ``sample_weight`` is positive and finite; None leaves the cut as it is, and a number is that
+        of every sample.
+        """
+        if sample_weight is None:
+            return self
+        weights = as_floats("sample_weight", sample_weight)
+        if weights.ndim == 0:
+            weights = np.full(n_samples, weights)
+        if weights.shape != (n_samples,):
+            raise ValueError(
+                f"sample_weight needs one number per sample, so shape ({n_samples},), but its "
+                f"shape is {weights.shape}."
+            )
+        _check_positive("sample_weight", weights, "sample")
+        return replace(self, sample_weight=weights.copy())
 
 
 CUTS: dict[str, Cut] = {
@@ -285,17 +339,7 @@ nodes would be cut off otherwise."""
 
 
 def as_cut(cut: CutLike, n_nodes: int) -> Cut:
-    """Return the cut that a name or an array of node weights means, checked.
-
-    Parameters
-    ----------
-    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,)
-    n_nodes : int
-
-    Returns
-    -------
-    Cut
-    """
+    """Return the cut that a name or an array of node weights means, checked."""
     if isinstance(cut, str):
         return CUTS[check_choice("cut", cut, CUTS)]
     refuse_masked("cut", cut)
@@ -310,14 +354,19 @@ def as_cut(cut: CutLike, n_nodes: int) -> Cut:
             f"cut as node weights needs one number per node, so shape ({n_nodes},), but it "
             f"has shape {weights.shape}. The named cuts are {', '.join(map(repr, CUTS))}."
         )
-    bad = ~(np.isfinite(weights) & (weights > 0))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            f"Node weights must be positive and finite, and {int(bad.sum())} of {n_nodes} "
-            f"are not (the first is {weights[first]} at node {first})."
-        )
+    _check_positive("Node weights", weights, "node")
     return Cut("given", constant=weights, per_degree=0.0)
+
+
+def _check_positive(name: str, weights: np.ndarray, item: str) -> None:
+    """Raise unless all weights are positive and finite."""
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be positive and finite, and {bad.size} of {weights.size} are not (the "
+            f"first is {weights[bad[0]]} at {item} {bad[0]}). Correct it, or leave {item}s of "
+            "weight zero out."
+        )
 
 
 def given_graph(graph: Any, symmetrize: str | None = None) -> Graph:
@@ -414,17 +463,14 @@ def as_problem(
     return problem
 
 
-def answers_itself(graph: Any, symmetrize: str | None, isolated: str = "error") -> bool:
-    """Say whether a graph stores no edges, so that it is asked for the answer of a verb.
+def as_any_problem(graph: Any, cut: CutLike = "normalized", **options: Any) -> Any:
+    """Return the problem of a graph as :func:`as_problem` does, or of one that stores no edges.
 
-    Options that mean nothing to it, as its edges are symmetric and no node is without any, must be
-    such as others take all the same.
+    What such a graph makes is a problem of its own kind, for which verbs are registered.
     """
-    if not is_factored(graph):
-        return False
-    check_symmetrize(symmetrize)
-    check_choice("isolated", isolated, ISOLATED)
-    return True
+    if isinstance(graph, FactoredGraph):
+        return graph.as_problem(cut, **options)
+    return as_problem(graph, cut, **options)
 
 
 def cut_value(
@@ -466,10 +512,9 @@ def cut_value(
     >>> leastcut.cut_value(S, [0, 0, 1], cut="ratio")
     1.5
     """
-    if answers_itself(graph, symmetrize, isolated):
-        return float(graph.value_of(labels, cut))
-    problem = as_problem(graph, cut, allow_edges=True, symmetrize=symmetrize, isolated=isolated)
-    return problem.value(check_labels(labels, problem.n_nodes))
+    options = {"allow_edges": True, "symmetrize": symmetrize, "isolated": isolated}
+    problem = as_any_problem(graph, cut, **options)
+    return float(problem.value(check_labels(labels, problem.n_nodes)))
 
 
 def node_weights(

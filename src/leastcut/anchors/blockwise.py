@@ -15,10 +15,9 @@ from leastcut.affinity.neighbors.devices import as_tensor
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.choose import choose_anchors
 from leastcut.anchors.files import sum_of
-from leastcut.anchors.graph import AnchorGraph
+from leastcut.anchors.graph import AnchorGraph, InMemory, Store
 from leastcut.anchors.memory_plan import Need, Plan
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
-from leastcut.anchors.points import InMemory, Store
 from leastcut.anchors.run_folder import RunFolder, TemporaryFolder, hash_of
 from leastcut.anchors.storage import BlocksInFolder
 from leastcut.anchors.table import masses_of

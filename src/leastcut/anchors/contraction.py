@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.anchors.blocks import Block
-from leastcut.anchors.crew import Crew
 from leastcut.anchors.table import inverse_of
+from leastcut.anchors.workers import Workers
 from leastcut.graph import Graph
 from leastcut.kernels.anchor_moves import follow_anchors
 from leastcut.kernels.anchor_sums import (
@@ -55,12 +55,12 @@ class Groups(NamedTuple):
 # -- the anchors' own graph
 
 
-def anchor_problem(crew: Crew, masses: np.ndarray) -> Problem:
+def graph_of_anchors(workers: Workers, masses: np.ndarray) -> Problem:
     """Return the anchors' own graph, with masses as node weights, without anchors that have none.
 
     Sums are rounded, in the same way whoever adds.
     """
-    total = crew.total("leastcut-start", ties_of_anchors, None, sum_of_matrices, masses.size)
+    total = workers.total("leastcut-start", ties_of_anchors, None, sum_of_matrices, masses.size)
     used = np.flatnonzero(masses > 0)
     matrix = sp.csr_array(total)[used][:, used]
     matrix.sort_indices()
@@ -98,14 +98,14 @@ def follow(
 # -- points in groups
 
 
-def groups_of_crew(
-    crew: Crew, masses: np.ndarray, kept: list[Any] | None, n_clusters: int
+def groups_of(
+    workers: Workers, masses: np.ndarray, kept: list[Any] | None, n_clusters: int
 ) -> Groups:
     """Return points in groups: those of one nearest anchor that are together in all of ``kept``.
 
     Parameters
     ----------
-    crew : Crew
+    workers : Workers
     masses : ndarray of shape (p,)
     kept : list of tuples, or None
         The labels of several partitions beside every block.
@@ -113,7 +113,7 @@ def groups_of_crew(
         Into how many clusters they are.
     """
     shared = masses.size, n_clusters
-    found: Groups = crew.total(
+    found: Groups = workers.total(
         "leastcut-groups", groups_of_block, kept, sum_of_groups, *shared, is_exact=True
     )
     return found

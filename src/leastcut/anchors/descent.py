@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastcut.anchors.blocks import Block
-from leastcut.anchors.crew import Crew
 from leastcut.anchors.table import Entries, Table, entries_of, inverse_of
+from leastcut.anchors.workers import Workers
 from leastcut.kernels.anchor_moves import sweep_points
 
 VISIBLE = 1e-12
@@ -41,7 +41,7 @@ class Descended(NamedTuple):
 
 
 def descend(
-    crew: Crew,
+    workers: Workers,
     kept: Sequence[Any],
     table: Table,
     *,
@@ -51,9 +51,9 @@ def descend(
 
     Parameters
     ----------
-    crew : Crew
+    workers : Workers
     kept : sequence
-        The labels beside every block, as the crew keeps them.
+        The labels beside every block, as the workers keeps them.
     table : Table
         Their table.
     go_on : callable, optional
@@ -64,16 +64,16 @@ def descend(
     Descended
     """
     kept, n_rounds = list(kept), 0
-    n_points = sum(crew.sizes)
-    alike = len(crew.sizes) > 1
+    n_points = sum(workers.sizes)
+    alike = len(workers.sizes) > 1
     while True:
         before = table.value
         shared = table.weights, table.masses, n_points if alike else 0, before
-        moved, told = crew.run("leastcut-sweep", sweep_block, kept, *shared)
+        moved, told = workers.run("leastcut-sweep", sweep_block, kept, *shared)
         n_rounds += 1
         movers = [b for b, change in enumerate(told) if change is not None]
         if not movers:
-            if alike and _are_held(crew.sizes, table):
+            if alike and _are_held(workers.sizes, table):
                 alike = False
                 continue
             return Descended(kept, table, n_rounds, True)
@@ -86,7 +86,7 @@ def descend(
                 return Descended(kept, table, n_rounds, True)
             alike = False
             continue
-        alike = len(crew.sizes) > 1
+        alike = len(workers.sizes) > 1
         if not go_on(kept, table):
             return Descended(kept, table, n_rounds, False)
 

@@ -1,25 +1,67 @@
-"""The anchor graph as verbs see it: a graph whose edges are never stored."""
+"""The anchor graph: points joined through few anchors, where verbs take a graph."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
 
-from leastcut.anchors.points import AnchoredPoints
-from leastcut.anchors.verbs import (
-    check_cut,
-    cut_value_of_anchors,
-    lower_bound_of_anchors,
-    partition_anchors,
-    refine_anchors,
-    relax_anchors,
-)
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.anchors.blocks import Block
+from leastcut.anchors.checkpoint import FolderCheckpoint
+from leastcut.anchors.files import sum_of
+from leastcut.anchors.nearest import NearestAnchors
+from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.table import inverse_of
+from leastcut.anchors.workers import LocalWorkers
+from leastcut.formatting import one_line
 from leastcut.graph import FactoredGraph
-from leastcut.results import Partition, Relaxation
+from leastcut.memory import check_memory
+from leastcut.problem import CUTS, ISOLATED
+from leastcut.validation import check_choice, check_symmetrize
+
+ENTRY_BYTES = 12
+"""Bytes of a stored edge: a weight and an index."""
+
+
+class Store(Protocol):
+    """The blocks of Z, in memory or in a folder."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The points of every block."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where a search may save its state."""
+
+    def load(self, number: int) -> Block:
+        """Return a block."""
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Blocks of Z in memory."""
+
+    blocks: Sequence[Block]
+    folder: Path | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The points of every block."""
+        return tuple(block.n_points for block in self.blocks)
+
+    def load(self, number: int) -> Block:
+        """Return a block."""
+        return self.blocks[number]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnchorGraph(AnchoredPoints, FactoredGraph):
+class AnchorGraph(FactoredGraph):
     """Points joined through anchors: what :func:`leastcut.anchor_graph` returns.
 
     ``partition``, ``refine``, ``cut_value``, ``relax`` and ``lower_bound`` take it where they take
@@ -32,13 +74,17 @@ class AnchorGraph(AnchoredPoints, FactoredGraph):
     masses : ndarray of shape (p,)
         Λ: the weight that all points have at every anchor, exactly.
     n_neighbors : int
-        Anchors that every point is tied to, K.
+        Anchors that every point is joined to, K.
     store : Store
         The blocks of Z: for every point K anchors and weights.
     n_threads : int
-        Threads that work on them; no answer depends on it.
+        Threads that work on them; no result depends on it.
     most_clusters : int or None
         Clusters for whose tables ``max_memory`` leaves room; None is any number.
+
+    See Also
+    --------
+    leastcut.AnchorSpectralClustering : The estimator that makes one of samples, and cuts it.
 
     Examples
     --------
@@ -53,23 +99,105 @@ class AnchorGraph(AnchoredPoints, FactoredGraph):
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
 
-    def value_of(self, labels: Any, cut: Any) -> float:
-        """Return what :func:`leastcut.cut_value` returns."""
-        return cut_value_of_anchors(self, labels, cut)
+    anchors: np.ndarray
+    masses: np.ndarray
+    n_neighbors: int
+    store: Store
+    n_threads: int = 1
+    most_clusters: int | None = None
 
-    def refined(self, labels: Any, cut: Any) -> Partition:
-        """Return what :func:`leastcut.refine` returns."""
-        return refine_anchors(self, labels, cut)
+    @property
+    def n_nodes(self) -> int:
+        """Number of points n."""
+        return sum(self.store.sizes)
 
-    def cut_into(self, n_clusters: Any, cut: Any, **options: Any) -> Partition:
-        """Return what :func:`leastcut.partition` returns."""
-        return partition_anchors(self, n_clusters, cut, **options)
+    @property
+    def n_anchors(self) -> int:
+        """Number of anchors p."""
+        return int(self.anchors.shape[0])
 
-    def relaxed(self, n_clusters: Any, cut: Any, **options: Any) -> Relaxation:
-        """Return what :func:`leastcut.relax` returns."""
-        return relax_anchors(self, n_clusters, cut, **options)
+    @cached_property
+    def problem(self) -> AnchorProblem:
+        """The problem of cutting the points."""
+        workers = LocalWorkers(self.store.load, self.store.sizes, self.n_threads)
+        checkpoint = None if self.store.folder is None else self._checkpoint
+        return AnchorProblem(workers, self.masses, self.most_clusters, checkpoint)
 
-    def bounded(self, n_clusters: Any, cut: Any, random_state: Any) -> float:
-        """Return what :func:`leastcut.lower_bound` returns."""
-        check_cut(cut)
-        return lower_bound_of_anchors(self, n_clusters, random_state)
+    def as_problem(
+        self,
+        cut: Any,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        balance: Any = None,
+        allow_edges: bool = False,
+        symmetrize: str | None = None,
+        isolated: str = "error",
+    ) -> AnchorProblem:
+        """Return the problem; raise if an option needs the edges, which are not stored."""
+        # Options that mean nothing here, as edges are symmetric, must be such as others take.
+        check_symmetrize(symmetrize)
+        check_choice("isolated", isolated, ISOLATED)
+        remedy = "or pass graph.to_sparse() if it is small enough."
+        if must_link is not None or cannot_link is not None:
+            raise ValueError(
+                "Links need the edges, which an anchor graph does not store; leave must_link and "
+                f"cannot_link out, {remedy}"
+            )
+        if balance is not None:
+            raise ValueError(f"balance is not offered for an anchor graph; leave it out, {remedy}")
+        if not isinstance(cut, str):
+            raise ValueError(
+                "An anchor graph weighs every point by 1, which is its degree, so cut= as node "
+                f"weights has no place; leave it out, {remedy}"
+            )
+        check_choice("cut", cut, CUTS)
+        return self.problem
+
+    def _checkpoint(self, n_clusters: int, effort: str, seed: int) -> FolderCheckpoint:
+        """Return where a search saves its state, in the folder of the graph."""
+        assert self.store.folder is not None
+        name = f"{n_clusters}-clusters-{effort}-seed-{seed}"
+        numbers = sum_of([self.anchors, self.masses])
+        return FolderCheckpoint(self.store.folder, name, numbers, self.store.sizes, n_clusters)
+
+    @property
+    def nearest(self) -> NearestAnchors:
+        """The search for the anchors nearest to new points."""
+        return NearestAnchors(self.anchors, self.n_neighbors, self.n_threads)
+
+    @property
+    def weights(self) -> sp.csr_array:
+        """Z as a sparse array, made anew every time."""
+        numbers = range(len(self.store.sizes))
+        rows = [self.store.load(number).to_sparse(self.n_anchors) for number in numbers]
+        return sp.csr_array(sp.vstack(rows, format="csr"))
+
+    def to_sparse(self) -> sp.csr_array:
+        """Return S itself: about (K n)² / p edges, for small graphs.
+
+        Raises
+        ------
+        MemoryError
+            If there is not enough memory for it.
+        """
+        weights = self.weights
+        counts = np.bincount(weights.indices, minlength=self.n_anchors)
+        check_memory(
+            float(np.square(counts, dtype=np.float64).sum()) * ENTRY_BYTES,
+            f"The edges of {self!r}",
+            "Cut it as it is: partition, refine and cut_value need none of them.",
+        )
+        data = weights.data * inverse_of(self.masses)[weights.indices]
+        scaled = sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
+        matrix = sp.csr_array(scaled @ weights.T)
+        # Both directions of an edge are rounded differently by the scaling.
+        matrix = sp.csr_array(0.5 * (matrix + matrix.T))
+        matrix.sort_indices()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def __repr__(self) -> str:
+        return one_line(
+            self, n_nodes=self.n_nodes, n_anchors=self.n_anchors, n_neighbors=self.n_neighbors
+        )

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from leastcut.affinity.neighbors.searching import TREE_FEATURES
 from leastcut.anchors.contraction import MOST_SUMMED
-from leastcut.anchors.crew import TOGETHER
 from leastcut.anchors.nearest import SEEN_CELLS, is_in_cells, tile_rows
 from leastcut.anchors.source_rows import Source
 from leastcut.anchors.storage import TIE_BYTES
+from leastcut.anchors.workers import TOGETHER
 from leastcut.memory import available_memory, in_units, memory_in_use
 from leastcut.validation import check_count
 

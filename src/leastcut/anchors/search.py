@@ -14,30 +14,28 @@ An effort is a list of starts, and each begins with the whole list of the one be
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from leastcut.anchors.contraction import (
     MOST_PRODUCTS,
-    anchor_problem,
     contracted,
     follow,
-    groups_of_crew,
+    groups_of,
     label_groups,
     labels_of_keys,
     products_of,
 )
-from leastcut.anchors.crew import Crew
 from leastcut.anchors.descent import descend
-from leastcut.anchors.table import Table, table_of_crew
+from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.table import Table
 from leastcut.budget import Budget
-from leastcut.multilevel.efforts import Progress
+from leastcut.multilevel.efforts import Progress, SearchOptions
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
+from leastcut.seeds import as_generator
 
 
 class Start(NamedTuple):
@@ -74,7 +72,7 @@ class Checkpoint(Protocol):
 
 
 class Found(NamedTuple):
-    """Labels as the crew keeps them, their value, and the rounds of moves that it took."""
+    """Labels as the workers keeps them, their value, and the rounds of moves that it took."""
 
     kept: list[Any]
     value: float
@@ -87,67 +85,25 @@ def starts_of(effort: str) -> list[Start]:
     return [start for name in names[: names.index(effort) + 1] for start in STARTS[name]]
 
 
-def cut_crew(
-    crew: Crew,
-    masses: np.ndarray,
+def search_anchors(
+    problem: AnchorProblem,
     n_clusters: int,
-    *,
-    effort: str = "balanced",
-    seed: int = 0,
-    given: Sequence[list[Any]] = (),
-    deadline: float = math.inf,
-    listener: Callable[[Progress], bool] | None = None,
-    checkpoint: Checkpoint | None = None,
-    began: float | None = None,
-    on_interrupt: str = "raise",
-    of_anchors: Callable[[], Problem] | None = None,
+    starts: Sequence[list[Any]],
+    options: SearchOptions,
+    budget: Budget,
 ) -> Found:
-    """Cut the points of a crew into clusters with the smallest cut that can be found.
+    """Search for the smallest cut of all points; ``starts`` are labels as the workers keep them.
 
-    Parameters
-    ----------
-    crew : Crew
-    masses : ndarray of shape (p,)
-        The masses Λ of its anchors.
-    n_clusters : int
-        1 at least, and at most as many as anchors have points.
-    effort : str
-        A name in :data:`STARTS`.
-    seed : int
-    given : sequence of lists
-        Labels that take part, as the crew keeps them, each into ``n_clusters`` clusters.
-    deadline : float
-        On the monotonic clock; the first start and a round of moves are made all the same.
-    listener : callable, optional
-        Told a :class:`leastcut.Progress` after every round; ends the search by returning True.
-    checkpoint : Checkpoint, optional
-        Where the search leaves how far it is, after every round.
-    began : float, optional
-        When the search began, on the monotonic clock.
-    on_interrupt : {"raise", "return"}
-        What Ctrl-C does: raise, or return the best so far once there is one.
-    of_anchors : callable, optional
-        Returns the anchors' own graph, where somebody has it already or wants it later.
-
-    Returns
-    -------
-    Found
+    At least the first start and a round of moves are made, whatever the budget. The state is saved
+    after every round if the problem has a place for it and the call can be repeated.
     """
-    own = cache(lambda: anchor_problem(crew, masses)) if of_anchors is None else of_anchors
-    search = _Search(crew, masses, n_clusters, seed, deadline, listener, checkpoint, began, own)
-    return search.run([*given, *starts_of(effort)], on_interrupt)
-
-
-def refine_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Found:
-    """Move points until no single move makes the cut smaller."""
-    table = table_of_crew(crew, masses, kept, n_clusters)
-    found = descend(crew, kept, table)
-    return Found(found.kept, found.table.value, found.n_rounds)
-
-
-def value_of_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> float:
-    """Return the value of the cut of labels that are kept beside the blocks."""
-    return table_of_crew(crew, masses, kept, n_clusters).value
+    seed = int(as_generator(options.random_state).integers(2**31))
+    is_repeatable = not starts and budget.time_limit is None and options.random_state is not None
+    checkpoint = None
+    if problem.checkpoint is not None and is_repeatable:
+        checkpoint = problem.checkpoint(n_clusters, options.effort, seed)
+    search = _Search(problem, n_clusters, seed, budget, checkpoint)
+    return search.run([*starts, *starts_of(options.effort)])
 
 
 class _State(NamedTuple):
@@ -160,7 +116,7 @@ class _State(NamedTuple):
     phase : {"start", "moves", "recombine", "last moves"}
         What comes next in it.
     best, current : list or None
-        Labels as the crew keeps them: the best of the steps before, and those of this one.
+        Labels as the workers keeps them: the best of the steps before, and those of this one.
     """
 
     number: int = 0
@@ -174,39 +130,35 @@ class _Search:
 
     def __init__(
         self,
-        crew: Crew,
-        masses: np.ndarray,
+        problem: AnchorProblem,
         n_clusters: int,
         seed: int,
-        deadline: float,
-        listener: Callable[[Progress], bool] | None,
+        budget: Budget,
         checkpoint: Checkpoint | None,
-        began: float | None,
-        of_anchors: Callable[[], Problem],
     ) -> None:
-        self._crew, self._masses, self._n_clusters, self._seed = crew, masses, n_clusters, seed
-        self._deadline, self._listener, self._checkpoint = deadline, listener, checkpoint
-        self._began = time.monotonic() if began is None else began
-        self._of_anchors = of_anchors
+        self._problem, self._n_clusters, self._seed = problem, n_clusters, seed
+        self._workers, self._masses = problem.workers, problem.masses
+        self._budget, self._checkpoint = budget, checkpoint
         self._value, self._n_rounds = math.inf, 0
-        self._is_over = False
 
-    def run(self, steps: Sequence[Start | list[Any]], on_interrupt: str) -> Found:
+    def run(self, steps: Sequence[Start | list[Any]]) -> Found:
         """Take one step after another, from where an earlier search was ended."""
         state = self._resumed()
         try:
-            while state.number < len(steps) and not (self._is_over and state.best is not None):
+            while state.number < len(steps) and not (
+                self._budget.is_exhausted and state.best is not None
+            ):
                 state = self._next(state, steps)
                 self._save(state)
-                self._is_over |= time.monotonic() >= self._deadline
         except KeyboardInterrupt:
             # What a step had begun with is a partition as well.
-            if on_interrupt == "raise" or (state.best is None and state.current is None):
+            if self._budget.on_interrupt == "raise" or (
+                state.best is None and state.current is None
+            ):
                 raise
         kept = state.best if state.best is not None else state.current
         assert kept is not None  # there is a step, and the first is always taken
-        table = table_of_crew(self._crew, self._masses, kept, self._n_clusters)
-        return Found(kept, table.value, max(1, self._n_rounds))
+        return Found(kept, self._table(kept).value, max(1, self._n_rounds))
 
     def _next(self, state: _State, steps: Sequence[Start | list[Any]]) -> _State:
         """Return the state after the phase that comes next."""
@@ -228,18 +180,21 @@ class _Search:
         self._value = table.value
         return _State(state.number + 1, "start", current, None)
 
-    # -- what the phases do
+    def _table(self, kept: Sequence[Any]) -> Table:
+        return self._problem.table(kept, self._n_clusters)
+
+    # -- the phases
 
     def _begun(self, start: Start) -> list[Any] | None:
         """Cut anchors, or points in groups, and let points follow."""
-        crew, c = self._crew, self._n_clusters
+        workers, c = self._workers, self._n_clusters
         if start.of == "anchors":
             used = np.flatnonzero(self._masses > 0)
-            found = self._cut(self._of_anchors(), start.effort, start.seed, ())
+            found = self._cut(self._problem.core, start.effort, start.seed, ())
             label_of_anchor = np.zeros(self._masses.size, dtype=np.int32)
             label_of_anchor[used] = found
-            kept, _ = crew.run("leastcut-start", follow, None, label_of_anchor, c)
-            if table_of_crew(crew, self._masses, kept, c).sizes.min() > 0:
+            kept, _ = workers.run("leastcut-start", follow, None, label_of_anchor, c)
+            if self._table(kept).sizes.min() > 0:
                 return kept
             # An anchor that no point follows was a cluster by itself: groups always have points.
             return self._from_groups(None, start.effort, start.seed, at_any_cost=True)
@@ -250,7 +205,7 @@ class _Search:
         pairs = list(zip(state.best or [], state.current or [], strict=True))
         found = self._from_groups(pairs, effort, state.number)
         tables = [
-            (table_of_crew(self._crew, self._masses, kept, self._n_clusters).value, number, kept)
+            (self._table(kept).value, number, kept)
             for number, kept in enumerate((state.best, state.current, found))
             if kept is not None
         ]
@@ -258,7 +213,7 @@ class _Search:
 
     def _are_alike(self, best: list[Any], table: Table) -> bool:
         """Whether the clusters of a table are those of the best so far, in whatever order."""
-        known = table_of_crew(self._crew, self._masses, best, self._n_clusters)
+        known = self._table(best)
         return {column.tobytes() for column in known.weights.T} == {
             column.tobytes() for column in table.weights.T
         }
@@ -267,8 +222,8 @@ class _Search:
         self, pairs: list[Any] | None, effort: str, seed: int, at_any_cost: bool = False
     ) -> list[Any] | None:
         """Cut points in groups; return None where these are too few, or it would take too long."""
-        crew, masses, c = self._crew, self._masses, self._n_clusters
-        groups = groups_of_crew(crew, masses, pairs, c)
+        workers, masses, c = self._workers, self._masses, self._n_clusters
+        groups = groups_of(workers, masses, pairs, c)
         if not at_any_cost and (groups.keys.size < c or products_of(groups) > MOST_PRODUCTS):
             return None
         if groups.keys.size < c:
@@ -279,16 +234,16 @@ class _Search:
         problem = contracted(groups, masses)
         given = labels_of_keys(groups.keys, 0 if pairs is None else 2, c)
         labels = self._cut(problem, effort, seed, given)
-        return crew.run("leastcut-groups", label_groups, pairs, groups.keys, labels, c)[0]
+        return workers.run("leastcut-groups", label_groups, pairs, groups.keys, labels, c)[0]
 
     def _cut(
         self, problem: Problem, effort: str, seed: int, given: Sequence[np.ndarray]
     ) -> np.ndarray:
-        left = self._deadline - time.monotonic()
+        left = self._budget.seconds_left
         limit = None if math.isinf(left) else max(0.0, left)
         arguments = problem, self._n_clusters, effort, self._seed + seed, given, limit
-        found: np.ndarray = self._crew.once(
-            "leastcut-start", cut_small, *arguments, self._crew.n_threads
+        found: np.ndarray = self._workers.once(
+            "leastcut-start", cut_small, *arguments, self._workers.n_threads
         )
         return found
 
@@ -298,25 +253,21 @@ class _Search:
         def go_on(kept: list[Any], table: Table) -> bool:
             self._n_rounds += 1
             self._save(state._replace(current=kept))
-            if self._listener is not None:
-                step = steps[state.number]
-                stage = step.stage if isinstance(step, Start) else "fast"
-                value = min(self._value, table.value)
-                done = state.number / len(steps)
-                seconds = time.monotonic() - self._began
-                self._is_over |= self._listener(Progress(stage, done, value, seconds))
-            self._is_over |= time.monotonic() >= self._deadline
-            return not self._is_over
+            step = steps[state.number]
+            stage = step.stage if isinstance(step, Start) else "fast"
+            value, done = min(self._value, table.value), state.number / len(steps)
+            self._budget.report(Progress(stage, done, value, self._budget.seconds))
+            return not self._budget.is_exhausted
 
-        table = table_of_crew(self._crew, self._masses, current, self._n_clusters)
-        found = descend(self._crew, current, table, go_on=go_on)
+        table = self._table(current)
+        found = descend(self._workers, current, table, go_on=go_on)
         return found.kept, found.table
 
     # -- where it is left
 
     def _save(self, state: _State) -> None:
         # What comes after a search was stopped is not what it would have come to.
-        if self._checkpoint is None or self._is_over:
+        if self._checkpoint is None or self._budget.is_exhausted:
             return
         facts = {"number": state.number, "phase": state.phase, "n_rounds": self._n_rounds}
         arrays = {"best": state.best, "current": state.current}
@@ -330,7 +281,7 @@ class _Search:
         self._n_rounds = int(facts["n_rounds"])
         best, current = arrays.get("best"), arrays.get("current")
         if best is not None:
-            self._value = table_of_crew(self._crew, self._masses, best, self._n_clusters).value
+            self._value = self._table(best).value
         return _State(int(facts["number"]), str(facts["phase"]), best, current)
 
 

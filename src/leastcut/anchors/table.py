@@ -4,7 +4,7 @@ With T_jk the weight that cluster k has at anchor j, and Λ_j = Σ_k T_jk, the v
 points is exactly Σ_k boundary_k / n_k, where n_k = Σ_j T_jk and boundary_k = Σ_j T_jk (Λ_j − T_jk)
 / Λ_j. No term is negative, so that nothing cancels, and a cut of no edge has the value 0.
 
-The functions with a block as their first argument are tasks of :class:`leastcut.anchors.crew.Crew`.
+The functions whose first argument is a block are tasks of :class:`leastcut.anchors.workers.Workers`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from leastcut.anchors.blocks import Block
-from leastcut.anchors.crew import Crew
+from leastcut.anchors.workers import Workers
 from leastcut.kernels.anchor_moves import add_to_masses, add_to_table
 from leastcut.problem import value_of_sums
 
@@ -75,11 +76,13 @@ def inverse_of(masses: np.ndarray) -> np.ndarray:
     return inverse
 
 
-def table_of_crew(crew: Crew, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Table:
+def table_of(workers: Workers, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Table:
     """Return the table of labels that are kept beside the blocks."""
     shape = masses.size, n_clusters
-    told = crew.total("leastcut-table", table_of_block, kept, sum_of_entries, *shape, is_exact=True)
-    return Table(np.zeros(shape), masses).with_changes([told])
+    entries = workers.total(
+        "leastcut-table", table_of_block, kept, sum_of_entries, *shape, is_exact=True
+    )
+    return Table(np.zeros(shape), masses).with_changes([entries])
 
 
 def table_of_block(
@@ -109,3 +112,8 @@ def masses_of(block: Block, _: Any, n_anchors: int) -> tuple[None, np.ndarray]:
     masses = np.zeros(n_anchors)
     add_to_masses(block.anchors, block.weights, masses)
     return None, masses
+
+
+def weights_of_block(block: Block, _: Any, n_anchors: int) -> tuple[None, sp.csr_array]:
+    """Return the rows of Z of a block."""
+    return None, block.to_sparse(n_anchors)

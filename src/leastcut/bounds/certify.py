@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from leastcut.bounds.proof import Proof, ProofProgress
 from leastcut.budget import Budget
 from leastcut.multilevel.efforts import Progress
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import CutLike, Problem, as_problem
+from leastcut.problem import CutLike, Problem, as_any_problem
 from leastcut.progress import ProofReading
 from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
@@ -107,7 +108,7 @@ def certify(
     # The limit counts from here: to check a large graph takes time as well.
     budget = Budget(time_limit, callback)
     gap = check_gap(gap)
-    problem = as_problem(
+    problem = as_any_problem(
         graph,
         cut,
         must_link=must_link,
@@ -116,8 +117,10 @@ def certify(
         isolated=isolated,
     )
     known = check_labels(labels, problem.n_nodes)
-    found = certify_labels(problem, known, gap=gap, budget=budget, random_state=random_state)
-    return found.named(problem.graph.names)
+    found: Partition = certify_labels(
+        problem, known, gap=gap, budget=budget, random_state=random_state
+    )
+    return found.named(problem.names)
 
 
 def check_gap(gap: object) -> float:
@@ -131,6 +134,7 @@ def check_gap(gap: object) -> float:
     return found
 
 
+@singledispatch
 def certify_labels(
     problem: Problem,
     labels: np.ndarray,

@@ -10,7 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from leastcut.formatting import one_line
+from leastcut.seeds import RandomState
+from leastcut.threads import count_threads
+from leastcut.validation import check_choice
+
+TIGHT = "tight"
+"""The lower bound that is a certificate, and its stage in reports of progress."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,51 @@ EFFORTS: dict[str, Effort] = {
 The numbers were set on half of a collection of meshes, circuits, networks and neighbour graphs, by
 the values that seeds reached in equal time.
 """
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The options that every search shares; :meth:`checked` makes them of what a user passed.
+
+    Attributes
+    ----------
+    effort : str
+        A name in :data:`EFFORTS`.
+    lower_bound : bool, "tight" or None
+        Whether to compute a lower bound; None leaves it to the size of the problem.
+    random_state : int, Generator, RandomState or None
+    n_jobs : int or None
+    """
+
+    effort: str = "balanced"
+    lower_bound: bool | str | None = None
+    random_state: RandomState = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def checked(
+        cls, effort: object, lower_bound: object, random_state: RandomState, n_jobs: object
+    ) -> SearchOptions:
+        """Return the options, or raise an error that names the first bad one."""
+        if isinstance(lower_bound, bool | np.bool_):
+            lower_bound = bool(lower_bound)
+        elif lower_bound is not None and lower_bound != TIGHT:
+            raise TypeError(f"lower_bound={lower_bound!r} must be True, False, {TIGHT!r} or None.")
+        effort = check_choice("effort", effort, EFFORTS)
+        return cls(
+            effort, lower_bound, random_state, None if n_jobs is None else count_threads(n_jobs)
+        )
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether the result is to be certified."""
+        return self.lower_bound == TIGHT
+
+    def wants_bound(self, n_nodes: int) -> bool:
+        """Whether a problem of so many nodes gets a lower bound by eigenvalues."""
+        if self.lower_bound is None:
+            return n_nodes <= EFFORTS[self.effort].bound_nodes
+        return bool(self.lower_bound)
 
 
 class Progress(NamedTuple):

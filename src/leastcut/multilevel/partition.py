@@ -1,27 +1,26 @@
-"""The flagship: ``partition``, which checks everything once and then searches."""
+"""``partition``: the smallest cut of a graph that can be found, and what is proven about it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import singledispatch
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from leastcut.budget import Budget
 from leastcut.multilevel.auto_number import auto_number
-from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.efforts import EFFORTS, TIGHT, Progress, SearchOptions
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import CutLike, answers_itself, as_problem
+from leastcut.problem import CutLike, Problem, as_any_problem
 from leastcut.progress import SEARCH_STAGES, TimeEstimate
-from leastcut.reductions import Reduced, solve_reduced
+from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
 from leastcut.seeds import RandomState
-from leastcut.threads import count_threads
-from leastcut.validation import check_choice, check_n_clusters, check_starts, named_starts
+from leastcut.validation import check_starts
 
 TIGHT_SHARE = 0.5
-"""The fraction of a time limit that is for the search if a tight bound is wanted as well."""
+"""The fraction of a time limit for the search if the result is to be certified as well."""
 
 
 def partition(
@@ -143,38 +142,8 @@ def partition(
     """
     # The limit counts from here: to check a large graph takes time as well.
     budget = Budget(time_limit, callback, on_interrupt)
-    bound = _check_lower_bound(lower_bound)
-    effort = check_choice("effort", effort, EFFORTS)
-    if balance is not None and bound == "tight":
-        raise ValueError(
-            "lower_bound='tight' proves what holds of all partitions, balanced or not. Pass "
-            "lower_bound=True, whose bound holds of balanced ones as well, or leave balance out."
-        )
-    n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
-    if answers_itself(graph, symmetrize, isolated):
-        _check_auto(n_clusters, init)
-        if must_link is not None or cannot_link is not None:
-            raise ValueError(
-                "Links need the edges, which an anchor graph does not store; leave must_link and "
-                "cannot_link out, or pass graph.to_sparse() if it is small enough."
-            )
-        if balance is not None:
-            raise ValueError(
-                "balance is not offered for an anchor graph; leave it out, or pass "
-                "graph.to_sparse() if it is small enough."
-            )
-        answer: Partition = graph.cut_into(
-            n_clusters,
-            cut,
-            effort=effort,
-            inits=named_starts(init),
-            budget=budget,
-            lower_bound=bound,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        return answer
-    problem = as_problem(
+    options = SearchOptions.checked(effort, lower_bound, random_state, n_jobs)
+    problem = as_any_problem(
         graph,
         cut,
         must_link=must_link,
@@ -184,50 +153,75 @@ def partition(
         symmetrize=symmetrize,
         isolated=isolated,
     )
-    if problem.counts_edges and balance is None:
-        raise ValueError(
-            "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
-            "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
-        )
+    _check_balance(balance, options, problem)
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
         n_clusters = auto_number(problem, random_state, budget.deadline)
-    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    n_clusters = problem.check_n_clusters(n_clusters)
     starts = check_starts(init, problem.n_nodes, n_clusters)
+    stages = (*EFFORTS[options.effort].stages, *((TIGHT,) if options.is_tight else ()))
+    with budget.shown("partition", lambda: TimeEstimate(stages, SEARCH_STAGES, budget.time_limit)):
+        found: Partition = solve(problem, n_clusters, starts, options, budget)
+    return found.named(problem.names)
 
-    def solve(reduced: Reduced) -> Partition:
+
+@singledispatch
+def solve(
+    problem: Problem,
+    n_clusters: int,
+    starts: Sequence[Start],
+    options: SearchOptions,
+    budget: Budget,
+) -> Any:
+    """Search for the smallest cut of a problem, and prove as much as the options ask for.
+
+    Other kinds of problem register their own search. The result has the labels of all nodes.
+    """
+
+    def solve_core(reduced: Reduced) -> Partition:
         found = partition_problem(
             reduced.problem,
             reduced.n_clusters,
-            effort=effort,
+            effort=options.effort,
             starts=reduced.starts,
-            budget=budget.share(TIGHT_SHARE if bound == "tight" else 1.0),
-            lower_bound=False if isinstance(bound, str) else bound,
-            random_state=random_state,
-            n_jobs=n_jobs,
+            budget=budget.share(TIGHT_SHARE if options.is_tight else 1.0),
+            lower_bound=False if options.is_tight else options.lower_bound,
+            random_state=options.random_state,
+            n_jobs=options.n_jobs,
         )
-        if bound != "tight" or budget.is_stopped:
+        if not options.is_tight or budget.is_stopped:
             return found
-        from leastcut.bounds.certify import certify_problem  # which stands above
+        from leastcut.bounds.certify import certify_problem  # which is above this package
 
         proof = budget.share(translate=_as_stage)
         return certify_problem(reduced.problem, reduced.n_clusters, found, budget=proof)
 
-    stages = (*EFFORTS[effort].stages, *(("tight",) if bound == "tight" else ()))
-    with budget.shown("partition", lambda: TimeEstimate(stages, SEARCH_STAGES, budget.time_limit)):
-        found = solve_reduced(problem, n_clusters, solve, starts)
-    return found.named(problem.graph.names)
+    return solve_reduced(problem, n_clusters, solve_core, starts)
 
 
 def _as_stage(proof: Any) -> Progress:
-    """Return the progress of a proof as that of one more stage, "tight"."""
+    """Return the progress of a proof as that of one more stage."""
     # The bound rises to the value: that fraction of it is done.
     done = proof.lower_bound / proof.cut_value if proof.n_open else 1.0
-    return Progress("tight", done, proof.cut_value, proof.seconds)
+    return Progress(TIGHT, done, proof.cut_value, proof.seconds)
+
+
+def _check_balance(balance: object, options: SearchOptions, problem: Any) -> None:
+    """Raise if the balance is needed, or contradicts the bound."""
+    if balance is None and problem.counts_edges:
+        raise ValueError(
+            "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
+            "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
+        )
+    if balance is not None and options.is_tight:
+        raise ValueError(
+            "lower_bound='tight' proves a bound of all partitions, balanced or not. Pass "
+            "lower_bound=True, whose bound holds for balanced ones as well, or leave balance out."
+        )
 
 
 def _check_auto(n_clusters: object, init: object) -> None:
-    """Raise where ``n_clusters`` is a word, but not "auto", or contradicts what was given."""
+    """Raise if ``n_clusters`` is a word other than "auto", or contradicts ``init``."""
     if not isinstance(n_clusters, str):
         return
     if n_clusters != "auto":
@@ -237,12 +231,3 @@ def _check_auto(n_clusters: object, init: object) -> None:
             "init and n_clusters='auto' contradict each other: init has a number of clusters "
             "already. Pass that number as n_clusters, or leave init out."
         )
-
-
-def _check_lower_bound(value: object) -> bool | str | None:
-    """Return ``lower_bound`` if it is one of its values."""
-    if value is None or (isinstance(value, str) and value == "tight"):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise TypeError(f"lower_bound={value!r} must be True, False, 'tight' or None.")

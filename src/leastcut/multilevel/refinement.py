@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from leastcut.kernels.balance import exchange_within, list_moves
 from leastcut.kernels.climb import climb
 from leastcut.kernels.exchange import exchange
 from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
-from leastcut.problem import CutLike, Problem, answers_itself, as_problem
+from leastcut.problem import CutLike, Problem, as_any_problem
 from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
@@ -79,24 +80,21 @@ def refine(
     >>> leastcut.refine(S, [0, 0, 1, 1, 1, 1], cut="ratio").labels
     array([0, 0, 0, 1, 1, 1])
     """
-    if answers_itself(graph, symmetrize, isolated):
-        answer: Partition = graph.refined(labels, cut)
-        return answer
-    problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
-    own = check_labels(labels, problem.n_nodes)
-    if problem.node_weights.min() > 0:
-        found = refine_problem(problem, own)
-    else:
-        found = _refine_core(problem, own)
-    return found.named(problem.graph.names)
+    problem = as_any_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
+    found: Partition = refine_problem(problem, check_labels(labels, problem.n_nodes))
+    return found.named(problem.names)
 
 
+@singledispatch
 def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
     """Move single nodes of a partition, labels 0..k-1, until no such move lowers its value.
 
     The value is compared in the problem's own numbers, so the result is never worse than the start
-    even where the problem has to be scaled for the moves.
+    even where the problem has to be scaled for the moves. Isolated nodes that weigh nothing stay
+    where they are, or follow their neighbors by stored entries of weight 0.
     """
+    if not problem.node_weights.min() > 0:
+        return _refine_core(problem, labels)
     before = problem.value(labels)
     # astype copies, so the caller's labels stay as they are.
     state = State(problem.within_range(), labels.astype(np.int32), int(labels.max()) + 1)
@@ -107,25 +105,24 @@ def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
     return Partition(refined, after) if after <= before else Partition(labels, before)
 
 
-def _refine_core(whole: Problem, labels: np.ndarray) -> Partition:
-    """Move single nodes that weigh something; the others stay where they are.
+def _refine_core(problem: Problem, labels: np.ndarray) -> Partition:
+    """Refine the partition of the nodes that weigh something, and let the others follow.
 
-    Those with neighbours by stored entries of weight 0 go with these, unless they are all there is
-    of a cluster.
+    An isolated node follows unless it is all there is of a cluster.
     """
-    nodes = np.flatnonzero(whole.node_weights > 0)
+    nodes = np.flatnonzero(problem.node_weights > 0)
     if nodes.size == 0:
         return Partition(labels, 0.0)
     # The clusters that hold any of them, and these numbered without gaps.
-    clusters, own = np.unique(labels[nodes], return_inverse=True)
+    clusters, in_core = np.unique(labels[nodes], return_inverse=True)
     moved = labels.copy()
-    moved[nodes] = clusters[refine_problem(whole.restrict(nodes), own.reshape(-1)).labels]
-    idle = whole.graph.idle
+    moved[nodes] = clusters[refine_problem(problem.restrict(nodes), in_core.reshape(-1)).labels]
+    idle = problem.graph.idle
     if idle is not None:
-        free = (whole.node_weights == 0) & (np.diff(idle.indptr) > 0) & np.isin(labels, clusters)
-        placed = join_neighbors(whole, np.where(free, -1, moved), free, idle)
+        free = (problem.node_weights == 0) & (np.diff(idle.indptr) > 0) & np.isin(labels, clusters)
+        placed = join_neighbors(problem, np.where(free, -1, moved), free, idle)
         moved = np.where(placed < 0, moved, placed)
-    return Partition(moved, whole.value(moved))
+    return Partition(moved, problem.value(moved))
 
 
 class State:

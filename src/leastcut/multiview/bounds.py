@@ -23,45 +23,46 @@ ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 """What sums over clusters and views are trusted to be right to, for every one of them."""
 
 
-class Proven(NamedTuple):
-    """What nothing is below: no objective, no weighted sum of cuts, and no cut of each view."""
+class Bounds(NamedTuple):
+    """Lower bounds on the objective, on the weighted sum of cuts, and on the cut of each view."""
 
     objective: float | None = None
     weighted: float | None = None
     views: np.ndarray | None = None
 
 
-def prove(
-    whole: MultiViewProblem,
+def lower_bounds(
+    views: MultiViewProblem,
     cuts: np.ndarray,
     n_clusters: int,
     known: Mapping[int, float | None] | None = None,
     deadline: float = math.inf,
-) -> Proven:
-    """Return what is proven of a partition with these cuts, given what is known of some views.
+) -> Bounds:
+    """Return the bounds that a partition with these cuts allows to prove.
 
-    Nothing is, where there is not enough time for all of it.
+    ``known`` has bounds of some views that were computed before. There are no bounds if there is
+    not enough time for all of them.
     """
-    weights = whole.weights(cuts)
+    weights = views.weights(cuts)
     try:
-        found = [(known or {}).get(v) for v in range(whole.n_views)]
+        found = [(known or {}).get(v) for v in range(views.n_views)]
         bounds = np.array(
             [
                 bound_of(problem, n_clusters, deadline) if bound is None else bound
-                for problem, bound in zip(whole.problems, found, strict=True)
+                for problem, bound in zip(views.problems, found, strict=True)
             ]
         )
-        counts = (weights > 0) if whole.view_weights is not None else np.ones(cuts.size, dtype=bool)
+        counts = (weights > 0) if views.view_weights is not None else np.ones(cuts.size, dtype=bool)
         if np.all(cuts[counts] <= bounds[counts]):
             # Every view that counts is cut as well as it can be: this is proven, whatever rounding.
             finite = np.isfinite(weights)
             weighted = float(np.sum(weights[finite] * cuts[finite]))
-            return Proven(whole.objective(cuts), weighted, bounds)
-        weighted = weighted_bound(whole, weights, bounds, n_clusters, deadline)
-        least = objective_bound(whole, weights, bounds, weighted, n_clusters)
-        return Proven(least, weighted, bounds)
+            return Bounds(views.objective(cuts), weighted, bounds)
+        weighted = weighted_bound(views, weights, bounds, n_clusters, deadline)
+        least = objective_bound(views, weights, bounds, weighted, n_clusters)
+        return Bounds(least, weighted, bounds)
     except TimeoutError:  # which is what it says
-        return Proven()
+        return Bounds()
 
 
 def bound_of(problem: Problem, n_clusters: int, deadline: float = np.inf) -> float:

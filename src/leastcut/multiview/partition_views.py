@@ -9,16 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from leastcut.budget import Budget
-from leastcut.graph import is_factored
-from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.efforts import Progress, SearchOptions
+from leastcut.multilevel.partition import solve
 from leastcut.multiview.problem import MultiViewProblem
 from leastcut.multiview.result import PartitionOfViews
-from leastcut.multiview.search import STAGE, Options, cut_views
+from leastcut.multiview.search import STAGE
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.progress import TimeEstimate
 from leastcut.seeds import RandomState, as_generator
-from leastcut.threads import count_threads
-from leastcut.validation import as_floats, check_choice, check_n_clusters, check_starts
+from leastcut.validation import (
+    as_floats,
+    check_choice,
+    check_flag,
+    check_n_clusters,
+    check_starts,
+)
 
 LEARNED, EQUAL = "auto", "equal"
 """The weights of views that have a name: learned with the partition, or 1 for every view."""
@@ -123,29 +128,20 @@ def partition_views(
     >>> found.labels, found.cuts, found.weights.round(3)
     (array([0, 0, 1, 1]), array([1., 2.]), array([0.5  , 0.354]))
     """
-    # 1. Check everything.
     budget = Budget(time_limit, callback)
-    if lower_bound is not None and not isinstance(lower_bound, bool | np.bool_):
-        raise TypeError(f"lower_bound={lower_bound!r} must be True, False or None.")
-    effort = check_choice("effort", effort, EFFORTS)
-    n_jobs = n_jobs if n_jobs is None else count_threads(n_jobs)
+    if lower_bound is not None:
+        lower_bound = check_flag("lower_bound", lower_bound)
+    options = SearchOptions.checked(effort, lower_bound, random_state, n_jobs)
     problems = check_views(graphs, cut, symmetrize, isolated)
-    names = problems[0].graph.names
-    view_weights = check_view_weights(weights, len(problems))
-    n_clusters = check_n_clusters(n_clusters, problems[0].n_nodes)
-    starts = check_starts(init, problems[0].n_nodes, n_clusters)
+    problem = MultiViewProblem(problems, check_view_weights(weights, len(problems)))
+    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    starts = check_starts(init, problem.n_nodes, n_clusters)
     as_generator(random_state)  # which raises if it is no seed
-    bounded = lower_bound
-    if bounded is None:
-        bounded = problems[0].n_nodes <= EFFORTS[effort].bound_nodes
-
-    # 2. Search, and prove what can be proven.
-    whole = MultiViewProblem(problems, view_weights)
-    options = Options(effort, bool(bounded), random_state, n_jobs, budget)
     with budget.shown(
         "partition_views", lambda: TimeEstimate((STAGE,), ESTIMATED, budget.time_limit)
     ):
-        return cut_views(whole, n_clusters, starts, options, names)
+        found: PartitionOfViews = solve(problem, n_clusters, starts, options, budget)
+    return found
 
 
 def check_views(
@@ -162,14 +158,9 @@ def check_views(
         raise ValueError("graphs is empty; there must be one graph at least.")
     problems: list[Problem] = []
     for v, graph in enumerate(graphs):
-        if is_factored(graph):
-            raise TypeError(
-                f"graphs[{v}] is {graph!r}, which stores no edges, and views need them; pass "
-                "graph.to_sparse() if it is small enough."
-            )
         try:
             problem = as_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
-        except (TypeError, ValueError) as error:  # told again, with the view that it is of
+        except (TypeError, ValueError) as error:  # repeated with the view that it is about
             raise type(error)(f"graphs[{v}]: {error}") from None
         if problems and problem.n_nodes != problems[0].n_nodes:
             raise ValueError(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,6 +64,11 @@ class MultiViewProblem:
     def n_nodes(self) -> int:
         """Number of nodes n."""
         return self.problems[0].n_nodes
+
+    @property
+    def names(self) -> tuple[Any, ...] | None:
+        """The names of the nodes, where the first graph has names."""
+        return self.problems[0].names
 
     @property
     def n_views(self) -> int:

@@ -5,7 +5,7 @@
 2. From the best so far every view is weighed by α_v, the views are added up with these weights, and
    :func:`leastcut.partition`'s search goes on from the best in that graph. Where views weigh nodes
    alike its answer is never worse; else it is a proposal, which moves improve.
-3. Some nodes of the best are scattered, few or many, and brought to rest by moves.
+3. Some nodes of the best are moved to random clusters, few or many, and moves refine the result.
 4. What was found is recombined: nodes that two partitions have together become one, in every view,
    and moves of such groups improve the better of the two.
 
@@ -18,21 +18,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from leastcut.budget import Budget
-from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.efforts import EFFORTS, Progress, SearchOptions
+from leastcut.multilevel.partition import solve
 from leastcut.multilevel.search import partition_problem
-from leastcut.multiview.bounds import Proven, prove
+from leastcut.multiview.bounds import Bounds, lower_bounds
 from leastcut.multiview.problem import MultiViewProblem
+from leastcut.multiview.refinement import refine_labels, refine_near
 from leastcut.multiview.result import PartitionOfViews
-from leastcut.multiview.state import refined, settled_near
 from leastcut.problem import Problem
 from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
-from leastcut.seeds import RandomState, as_generator
+from leastcut.seeds import as_generator
 from leastcut.validation import number_by_appearance
 
 MOST_ROUNDS = 50
@@ -41,8 +43,8 @@ MOST_ROUNDS = 50
 IDLE_ROUNDS = {"fast": 1, "auto": 1, "balanced": 2, "thorough": 4}
 """Rounds in a row that may end without a smaller objective, each with other seeds."""
 
-SHAKES = {"fast": 8, "auto": 8, "balanced": 32, "thorough": 128}
-"""Times that some nodes of the best are scattered in a round, before moves bring them to rest."""
+PERTURBATIONS = {"fast": 8, "auto": 8, "balanced": 32, "thorough": 128}
+"""Random perturbations of the best partition in a round, each refined by moves."""
 
 KEPT = 8
 """Partitions that are kept to be recombined with the best."""
@@ -51,30 +53,12 @@ STAGE = "views"
 """The name of the stage in reports of progress."""
 
 
-class Options(NamedTuple):
-    """The options of a search, as :func:`leastcut.partition_views` takes them, checked."""
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a search over views comes to.
 
-    effort: str
-    lower_bound: bool
-    random_state: RandomState
-    n_jobs: int | None
-    budget: Budget
-
-
-class Found(NamedTuple):
-    """What a search found.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n,)
-    history : list of float
-        The smallest objective after every start and every round.
-    n_iter : int
-        Rounds of weighing.
-    converged : bool
-        Whether it ended because nothing fell any more.
-    bounds : list of (float or None)
-        What no cut is below, of the views that the search has bounded on its way.
+    ``history`` has the smallest objective after every start and every round of weighing, of which
+    there were ``n_iter``; ``bounds`` the lower bounds of single views computed on the way, or None.
     """
 
     labels: np.ndarray
@@ -84,90 +68,76 @@ class Found(NamedTuple):
     bounds: list[float | None]
 
 
-def cut_views(
-    whole: MultiViewProblem,
+@solve.register(MultiViewProblem)
+def solve_views(
+    problem: MultiViewProblem,
     n_clusters: int,
     starts: Sequence[Start],
-    options: Options,
-    names: tuple[Any, ...] | None = None,
+    options: SearchOptions,
+    budget: Budget,
 ) -> PartitionOfViews:
-    """Search views that are known to be valid, and bound the objective of every partition.
-
-    ``starts`` are labels 0..n_clusters-1, each with its name in errors.
-    """
+    """Search for one partition of all views, and bound the objective of every partition."""
     # 1. Views without a weight take no part, nor do nodes that weigh nothing in any other.
-    used = np.arange(whole.n_views)
-    if whole.view_weights is not None:
-        used = np.flatnonzero(whole.view_weights > 0)
-    weights = None if whole.view_weights is None else whole.view_weights[used]
-    views = MultiViewProblem(tuple(whole.problems[v] for v in used), weights)
+    weights, used = problem.view_weights, np.arange(problem.n_views)
+    if weights is not None:
+        used = np.flatnonzero(weights > 0)
+        weights = weights[used]
+    views = MultiViewProblem(tuple(problem.problems[v] for v in used), weights)
     # 2. Search what is left.
-    found = Found(np.empty(0, dtype=np.int64), [0.0], 0, True, [None] * views.n_views)
-    bounds = found.bounds
+    wants_bound = options.wants_bound(problem.n_nodes)
+    options = replace(options, lower_bound=wants_bound)
+    outcome = Outcome(np.empty(0, dtype=np.int64), [0.0], 0, True, [None] * views.n_views)
+    bounds = outcome.bounds
 
-    def solve(reduced: Reduced) -> Partition:
-        nonlocal found, bounds
+    def solve_core(reduced: Reduced) -> Partition:
+        nonlocal outcome, bounds
         core: Any = reduced.problem  # as many views as there are
-        found = _found(core, reduced.n_clusters, reduced.starts, options)
+        outcome = _solve_core(core, reduced.n_clusters, reduced.starts, options, budget)
         # What bounds the nodes with edges does so in as many clusters as they are in.
-        bounds = bounds if reduced.steps else found.bounds
-        return Partition(found.labels, core.value(found.labels))
+        bounds = bounds if reduced.steps else outcome.bounds
+        return Partition(outcome.labels, core.value(outcome.labels))
 
-    labels = solve_reduced(cast(Any, views), n_clusters, solve, starts).labels
-    cuts = whole.cuts(labels)
+    labels = solve_reduced(cast(Any, views), n_clusters, solve_core, starts).labels
+    cuts = problem.cuts(labels)
     # 3. Bound, in the time that is left.
-    proven = Proven()
-    if options.lower_bound and not options.budget.is_stopped:
+    proven = Bounds()
+    if wants_bound and not budget.is_stopped:
         known = dict(zip(used.tolist(), bounds, strict=True))
-        proven = prove(whole, cuts, n_clusters, known, options.budget.deadline)
+        proven = lower_bounds(problem, cuts, n_clusters, known, budget.deadline)
     return PartitionOfViews(
         labels,
-        whole.objective(cuts),
+        problem.objective(cuts),
         cuts,
-        whole.weights(cuts),
+        problem.weights(cuts),
         proven.objective,
         proven.weighted,
         proven.views,
-        np.array(found.history),
-        found.n_iter,
-        found.converged,
-        names,
+        np.array(outcome.history),
+        outcome.n_iter,
+        outcome.converged,
+        problem.names,
     )
 
 
-def _found(
-    views: MultiViewProblem, n_clusters: int, starts: Sequence[np.ndarray], options: Options
-) -> Found:
-    """Return the partition of views in which every node weighs something somewhere."""
-    n = views.n_nodes
-    if n_clusters in (1, n):
-        only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
-        return Found(only, [views.value(only)], 0, True, views.cuts(only).tolist())
-    if views.n_views > 1:
-        found = search_views(views, n_clusters, starts, options)
-        return found._replace(labels=number_by_appearance(found.labels))
-    one = partition_problem(
-        views.problems[0],
-        n_clusters,
-        effort=options.effort,
-        starts=starts,
-        budget=options.budget,
-        lower_bound=options.lower_bound,
-        random_state=options.random_state,
-        n_jobs=options.n_jobs,
-    )
-    ended = not options.budget.is_exhausted
-    return Found(one.labels, [views.value(one.labels)], 0, ended, [one.lower_bound])
-
-
-def search_views(
+def _solve_core(
     views: MultiViewProblem,
     n_clusters: int,
     starts: Sequence[np.ndarray],
-    options: Options,
-) -> Found:
-    """Search for the partition of the smallest objective; every node weighs something somewhere."""
-    search = _Search(views, n_clusters, options)
+    options: SearchOptions,
+    budget: Budget,
+) -> Outcome:
+    """Search views in which every node weighs something somewhere."""
+    n = views.n_nodes
+    if n_clusters in (1, n):
+        only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
+        return Outcome(only, [views.value(only)], 0, True, views.cuts(only).tolist())
+    if views.n_views == 1:
+        one = partition_problem(
+            views.problems[0], n_clusters, starts=starts, budget=budget, **vars(options)
+        )
+        ended = not budget.is_exhausted
+        return Outcome(one.labels, [views.value(one.labels)], 0, ended, [one.lower_bound])
+    search = _Search(views, n_clusters, options, budget)
     for labels in starts:
         search.take(labels)
     converged = False
@@ -175,13 +145,16 @@ def search_views(
         converged = search.go_on(effort)
     if converged:
         search.report(1.0)
-    return Found(search.best, search.history, search.n_iter, converged, search.bounds)
+    labels = number_by_appearance(search.best)
+    return Outcome(labels, search.history, search.n_iter, converged, search.bounds)
 
 
 class _Search:
-    """A search and where it stands: the best partition, and others to recombine it with."""
+    """The state of a search: the best partition, and others to recombine it with."""
 
-    def __init__(self, views: MultiViewProblem, n_clusters: int, options: Options) -> None:
+    def __init__(
+        self, views: MultiViewProblem, n_clusters: int, options: SearchOptions, budget: Budget
+    ) -> None:
         self.views, self.n_clusters, self.options = views, n_clusters, options
         self.best = np.empty(0, dtype=np.int64)
         self.value = math.inf
@@ -198,7 +171,7 @@ class _Search:
         self._seed = int(seed)
         self._n_tasks = self._n_steps = 0
         self._n_expected = sum(views.n_views + 2 + IDLE_ROUNDS[stage] for stage in stages)
-        self._budget = options.budget
+        self._budget = budget
 
     # -- the steps
 
@@ -233,18 +206,18 @@ class _Search:
             self.n_iter += 1
             labels = self._cut(self.views.combined(weights).problem, [self.best]).labels
             self.take(labels)
-            self._shake()
+            self._perturb()
             self._recombine()
             self.history.append(self.value)
             self._report_step()
             idle = 0 if self.value < before else idle + 1
         return False
 
-    def _shake(self) -> None:
-        """Scatter some nodes of the best over the clusters, few or many, and improve what comes."""
+    def _perturb(self) -> None:
+        """Move some nodes of the best to random clusters, few or many, and improve the result."""
         rng = np.random.default_rng([self._seed, self.n_iter, 1])
         n, most = self.views.n_nodes, math.log(max(self.views.n_nodes / 2, 1.0))
-        for _ in range(SHAKES[self._effort]):
+        for _ in range(PERTURBATIONS[self._effort]):
             if self._budget.is_exhausted:
                 return
             labels, count = self.best.copy(), round(math.exp(rng.uniform(0.0, most)))
@@ -253,7 +226,7 @@ class _Search:
             # Where a cluster was emptied there are too few of them.
             if np.unique(labels).size < self.n_clusters:
                 continue
-            labels = settled_near(self.views, labels, nodes)
+            labels = refine_near(self.views, labels, nodes)
             # What is no better is the best again, or so near to it that it is not worth keeping.
             if self.views.value(labels) < self.value:
                 self.take(labels)
@@ -265,9 +238,9 @@ class _Search:
                 return
             pairs = self.best * self.n_clusters + other
             groups = number_by_appearance(pairs)
-            own = np.empty(int(groups.max()) + 1, dtype=np.int64)
-            own[groups] = self.best
-            self.take(refined(self.views.contracted(groups), own)[groups])
+            coarse = np.empty(int(groups.max()) + 1, dtype=np.int64)
+            coarse[groups] = self.best
+            self.take(refine_labels(self.views.contracted(groups), coarse)[groups])
 
     # -- single partitions
 
@@ -278,7 +251,7 @@ class _Search:
 
     def take(self, labels: np.ndarray) -> None:
         """Improve a partition by moves, and keep it: as the best, or beside it."""
-        labels = refined(self.views, labels)
+        labels = refine_labels(self.views, labels)
         value = self.views.value(labels)
         if value < self.value:
             self.best, labels, self.value, value = labels, self.best, value, self.value

@@ -12,20 +12,19 @@ graph search, and a solver only ever sees one connected block, and is told its n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.problem import CutLike, Problem, answers_itself, as_problem, indicator
+from leastcut.problem import CutLike, Problem, as_any_problem, indicator
 from leastcut.results import Relaxation
 from leastcut.seeds import RandomState, as_generator
-from leastcut.spectral.eigensolvers import EIGENSOLVERS, check_solver
-from leastcut.spectral.eigensolvers.auto import auto
-from leastcut.spectral.eigensolvers.interface import Eigenpairs
+from leastcut.spectral.eigensolvers import check_solver, solver_of
+from leastcut.spectral.eigensolvers.interface import Eigenpairs, Solver
 from leastcut.threads import single_threaded
-from leastcut.validation import check_count, check_n_clusters, check_number
+from leastcut.validation import check_count, check_number
 
 Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
 """A solver with its options filled in."""
@@ -52,7 +51,7 @@ def relax(
     cut: CutLike = "normalized",
     *,
     random_state: RandomState = None,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
     symmetrize: str | None = None,
@@ -70,9 +69,9 @@ def relax(
         The name of a cut, or a positive weight for every node.
     random_state : int, Generator, RandomState or None
         Seeds the start vectors of iterative solvers.
-    solver : {"auto", ...}, default="auto"
-        A name from :data:`leastcut.EIGENSOLVERS`, or ``"auto"`` to choose by the size and shape of
-        the graph. The result says which was used.
+    solver : {"auto", ...} or callable, default="auto"
+        A name in :data:`leastcut.EIGENSOLVERS`, a function with their signature, or ``"auto"`` to
+        choose by the size and shape of the graph. The result says which was used.
     tol : float, optional
         Residual norm, relative to the norm of A, at which an eigenpair has converged; 0 asks for
         all that rounding allows. By default the solver's own: 1e-9, or 1e-6 for "lobpcg" and "amg".
@@ -101,15 +100,10 @@ def relax(
         max_iter = check_count("max_iter", max_iter)
     if tol is not None:
         tol = check_number("tol", tol, allow_infinite=True)
-    if answers_itself(graph, symmetrize):
-        options = {"solver": solver, "tol": tol, "max_iter": max_iter}
-        answer: Relaxation = graph.relaxed(n_clusters, cut, random_state=random_state, **options)
-        return answer
-    problem = as_problem(graph, cut, symmetrize=symmetrize)
-    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
-    return relax_problem(
-        problem, n_clusters, random_state=random_state, solver=solver, tol=tol, max_iter=max_iter
-    )
+    problem = as_any_problem(graph, cut, symmetrize=symmetrize)
+    options = {"solver": solver, "tol": tol, "max_iter": max_iter}
+    n_clusters = problem.check_n_clusters(n_clusters)
+    return relax_problem(problem, n_clusters, random_state=random_state, **options)
 
 
 def lower_bound(
@@ -150,26 +144,30 @@ def lower_bound(
     >>> round(leastcut.lower_bound(S, 2), 6)
     1.0
     """
-    if answers_itself(graph, symmetrize):
-        return float(graph.bounded(n_clusters, cut, random_state))
-    problem = as_problem(graph, cut, symmetrize=symmetrize)
-    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    problem = as_any_problem(graph, cut, symmetrize=symmetrize)
+    return lower_bound_problem(problem, problem.check_n_clusters(n_clusters), random_state)
+
+
+@singledispatch
+def lower_bound_problem(problem: Problem, n_clusters: int, random_state: RandomState) -> float:
+    """Return a lower bound on the value of every partition, by eigenvalues."""
     return relax_problem(problem, n_clusters, random_state=random_state).lower_bound
 
 
+@singledispatch
 def relax_problem(
     problem: Problem,
     n_clusters: int,
     *,
     random_state: RandomState,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
     deadline: float = np.inf,
 ) -> Relaxation:
     """Solve the relaxed cut of a problem, with options that :func:`relax` would accept.
 
-    Raises TimeoutError where it cannot be solved by ``deadline``, on the monotonic clock.
+    Raises TimeoutError if it cannot be solved by ``deadline``, on the monotonic clock.
     """
     matrix = problem.operator()
     options: dict[str, Any] = {"rng": as_generator(random_state), "deadline": deadline}
@@ -178,7 +176,7 @@ def relax_problem(
         options["tol"] = max(tol, SMALLEST_TOLERANCE)
     if max_iter is not None:
         options["max_iter"] = max_iter
-    solve = partial(auto if solver == "auto" else EIGENSOLVERS[solver], **options)
+    solve = partial(solver_of(solver), **options)
     n_components, component = problem.graph.components
     # One thread, as the sums of several round differently, and an eigenspace may be any basis of it
     with single_threaded():

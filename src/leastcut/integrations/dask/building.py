@@ -9,9 +9,9 @@ import numpy as np
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.choose import choose_anchors, sampled_rows
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.integrations.dask.crew import DaskCrew
 from leastcut.integrations.dask.inputs import Place, Samples, read
 from leastcut.integrations.dask.scheduling import Scheduler
+from leastcut.integrations.dask.workers import DaskWorkers
 from leastcut.threads import available_cores
 
 
@@ -41,14 +41,14 @@ def chosen_anchors(samples: Samples, n_anchors: int, seed: int, scheduler: Sched
     return np.asarray(anchors)
 
 
-def tied_crew(samples: Samples, nearest: NearestAnchors, scheduler: Scheduler) -> DaskCrew:
+def tied_workers(samples: Samples, nearest: NearestAnchors, scheduler: Scheduler) -> DaskWorkers:
     """Return the workers with their blocks: all samples with their nearest anchors."""
     shared = scheduler.given("leastcut-nearest-anchors", nearest)
     blocks = [
         scheduler.task("leastcut-nearest", _tie, chunk.task, chunk.place, shared)
         for chunk in samples.chunks
     ]
-    return DaskCrew(scheduler, scheduler.keep(blocks), samples.sizes)
+    return DaskWorkers(scheduler, scheduler.keep(blocks), samples.sizes)
 
 
 def _rows_of(chunk: Any, place: Place, rows: np.ndarray) -> np.ndarray:

@@ -11,9 +11,9 @@ import numpy as np
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.placing import place
 from leastcut.anchors.table import Table
-from leastcut.integrations.dask.crew import Piece
 from leastcut.integrations.dask.inputs import Place, Samples, read
 from leastcut.integrations.dask.scheduling import Scheduler, key_of
+from leastcut.integrations.dask.workers import Piece
 
 LABEL = np.dtype(np.int32)
 """The type of labels."""

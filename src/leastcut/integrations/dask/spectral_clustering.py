@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.search import cut_crew
 from leastcut.anchors.settings import check_anchors, check_block_rows
-from leastcut.anchors.table import masses_of, table_of_crew
-from leastcut.integrations.dask.building import chosen_anchors, tied_crew
+from leastcut.anchors.table import masses_of, table_of
+from leastcut.integrations.dask.building import chosen_anchors, tied_workers
 from leastcut.integrations.dask.inputs import (
     Place,
     is_dask,
@@ -146,20 +146,20 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         anchors = chosen_anchors(samples, n_anchors, seed, scheduler)
         n_neighbors = max(1, min(n_neighbors, anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
-        crew = tied_crew(samples, nearest, scheduler)
-        masses = crew.total(
+        workers = tied_workers(samples, nearest, scheduler)
+        masses = workers.total(
             "leastcut-masses", masses_of, None, sum_of_arrays, anchors.shape[0], is_exact=True
         )
         _check_enough(n_clusters, int(np.count_nonzero(masses)))
         # 3. Cut.
         found = cut_crew(
-            crew,
+            workers,
             masses,
             n_clusters,
             effort=self.effort,
             seed=int(rng.integers(2**31)),
         )
-        table = table_of_crew(crew, masses, found.kept, n_clusters)
+        table = table_of(workers, masses, found.kept, n_clusters)
         # 4. Keep what was found.
         self.labels_ = kept_labels(found.kept, tuple(map(int, samples.array.chunks[0])))
         self.n_clusters_ = n_clusters

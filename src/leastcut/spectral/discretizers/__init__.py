@@ -3,23 +3,34 @@
 A discretizer is a function ``method(relaxation, *, random_state, score, **options)`` that returns a
 :class:`leastcut.Discretization` with exactly c non-empty clusters. It sees eigenvectors,
 eigenvalues and node weights, never the graph. To add one, write its file and a line in
-:data:`DISCRETIZERS`.
+:data:`DISCRETIZERS`; users may also add a function at run time, or pass it where a name is
+expected.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from leastcut.results import Discretization
+import numpy as np
+
+from leastcut.results import Discretization, Relaxation
 from leastcut.spectral.discretizers.cluster_qr import cluster_qr
 from leastcut.spectral.discretizers.first_order import first_order
 from leastcut.spectral.discretizers.improved_rotation import improved_rotation
 from leastcut.spectral.discretizers.kmeans import kmeans, kmeans_norm
+from leastcut.spectral.discretizers.selection import Score
 from leastcut.spectral.discretizers.spectral_rotation import rotation, unscaled_rotation
+from leastcut.threads import single_threaded
+from leastcut.validation import check_choice, check_init
 
-DISCRETIZERS: dict[str, Callable[..., Discretization]] = {
+Discretizer = Callable[..., Any]
+"""The signature ``method(relaxation, *, random_state, score, **options)``; a user's function may
+leave ``random_state`` and ``score`` out, and return labels alone."""
+
+DISCRETIZERS: dict[str, Discretizer] = {
     "first_order": first_order,
     "kmeans": kmeans,
     "kmeans_norm": kmeans_norm,
@@ -31,16 +42,52 @@ DISCRETIZERS: dict[str, Callable[..., Discretization]] = {
 """Every method by name. Options, errors, documentation and contract tests read this dict."""
 
 
-def _options(discretizer: Callable[..., Any]) -> dict[str, Any]:
+def discretizer_of(method: str | Discretizer, name: str = "method") -> Discretizer:
+    """Return the discretizer of a name, or a function as it is."""
+    return method if callable(method) else DISCRETIZERS[check_choice(name, method, DISCRETIZERS)]
+
+
+def options_of(method: str | Discretizer) -> dict[str, Any]:
+    """Return the options of a discretizer and their defaults, as its signature has them."""
     return {
         name: parameter.default
-        for name, parameter in inspect.signature(discretizer).parameters.items()
+        for name, parameter in inspect.signature(discretizer_of(method)).parameters.items()
         # The arguments that all discretizers share have no default; options all have one.
-        if parameter.default is not inspect.Parameter.empty
+        if parameter.default is not parameter.empty and name not in ("random_state", "score")
     }
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    name: _options(discretizer) for name, discretizer in DISCRETIZERS.items()
-}
-"""The options of every discretizer and their defaults, as its signature has them."""
+def run_discretizer(
+    method: str | Discretizer,
+    relaxation: Relaxation,
+    rng: np.random.Generator,
+    score: Score | None,
+    **options: Any,
+) -> Discretization:
+    """Run a discretizer, and check that its labels form the clusters that were asked for.
+
+    BLAS has one thread: at a tie the last bit decides, and several threads round it differently.
+    """
+    discretizer = discretizer_of(method)
+    parameters = inspect.signature(discretizer).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    shared = {"random_state": rng, "score": score}
+    shared = {name: value for name, value in shared.items() if takes_all or name in parameters}
+    with single_threaded():
+        result = discretizer(relaxation, **shared, **options)
+    if isinstance(result, Discretization) and discretizer in _TRUSTED:
+        return result
+    # A user's function may return anything.
+    n_clusters = options.get("n_clusters") or relaxation.n_clusters
+    name = f"The labels of {getattr(discretizer, '__name__', discretizer)!r}"
+    is_result = isinstance(result, Discretization)
+    labels = result.labels if is_result else result
+    labels = check_init(labels, relaxation.n_nodes, n_clusters, name)
+    value = None if score is None else score(labels)
+    if is_result:
+        return replace(result, labels=labels, cut_value=value)
+    loss = np.nan if value is None else value
+    return Discretization(labels, 1, True, loss, np.array([loss]), value)
+
+
+_TRUSTED = frozenset(DISCRETIZERS.values())

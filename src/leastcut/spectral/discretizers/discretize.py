@@ -10,10 +10,14 @@ from typing import Any
 from leastcut.problem import CutLike, as_problem, given_graph
 from leastcut.results import Discretization, Relaxation
 from leastcut.seeds import RandomState, as_generator
-from leastcut.spectral.discretizers import DISCRETIZERS, OPTIONS
+from leastcut.spectral.discretizers import (
+    Discretizer,
+    discretizer_of,
+    options_of,
+    run_discretizer,
+)
 from leastcut.spectral.discretizers.selection import Score
-from leastcut.threads import single_threaded
-from leastcut.validation import check_choice, check_count, check_symmetrize
+from leastcut.validation import check_count, check_symmetrize
 
 COUNTS = ("n_init", "max_iter", "n_clusters")
 """Options that are whole numbers, in whichever methods have them."""
@@ -21,7 +25,7 @@ COUNTS = ("n_init", "max_iter", "n_clusters")
 
 def discretize(
     relaxation: Relaxation,
-    method: str = "first_order",
+    method: str | Discretizer = "first_order",
     *,
     graph: Any = None,
     cut: CutLike | None = None,
@@ -35,9 +39,11 @@ def discretize(
     ----------
     relaxation : Relaxation
         What :func:`leastcut.relax` returns, or eigenpairs from elsewhere.
-    method : str, default="first_order"
+    method : str or callable, default="first_order"
         A name in ``leastcut.DISCRETIZERS``: "first_order", "kmeans", "kmeans_norm", "rotation",
-        "unscaled_rotation", "improved_rotation" or "cluster_qr".
+        "unscaled_rotation", "improved_rotation", "cluster_qr", or one that was added to it. Or a
+        function ``method(relaxation, *, random_state, score, **options)`` that returns labels or a
+        :class:`leastcut.Discretization`; it may leave ``random_state`` and ``score`` out.
     graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library, optional
         With it, the candidates (starts, values of eta) are judged by their true cut value, which
         is returned too. Without it they are judged by the method's own loss.
@@ -75,15 +81,15 @@ def discretize(
         )
     options = _checked(method, options, relaxation)
     score = _score(relaxation, graph, cut, check_symmetrize(symmetrize))
-    rng = as_generator(random_state)
-    # At a tie the last bit decides, and several BLAS threads round it differently.
-    with single_threaded():
-        return DISCRETIZERS[method](relaxation, random_state=rng, score=score, **options)
+    return run_discretizer(method, relaxation, as_generator(random_state), score, **options)
 
 
-def _checked(method: str, options: dict[str, Any], relaxation: Relaxation) -> dict[str, Any]:
+def _checked(
+    method: str | Discretizer, options: dict[str, Any], relaxation: Relaxation
+) -> dict[str, Any]:
     """Return the options if the method has them all, counts as whole numbers."""
-    known = OPTIONS[check_choice("method", method, DISCRETIZERS)]
+    discretizer_of(method)
+    known = options_of(method)
     for name, value in options.items():
         if name not in known:
             listed = ", ".join(map(repr, known)) or "none"

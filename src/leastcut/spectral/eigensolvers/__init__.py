@@ -1,20 +1,28 @@
 """Eigensolvers: the smallest eigenpairs of one connected block, one file per solver.
 
 Every solver has the signature :class:`leastcut.spectral.eigensolvers.interface.Solver`. To add one,
-write its file and a line in :data:`EIGENSOLVERS`.
+write its file and a line in :data:`EIGENSOLVERS`; users may also add a function at run time, or
+pass it where a name is expected.
 """
 
 from __future__ import annotations
 
+import inspect
+from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.spectral.eigensolvers.auto import auto
 from leastcut.spectral.eigensolvers.cg_invert import cg_invert
 from leastcut.spectral.eigensolvers.dense import dense
-from leastcut.spectral.eigensolvers.interface import Solver
+from leastcut.spectral.eigensolvers.interface import TOLERANCE, Eigenpairs, Solver
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 from leastcut.spectral.eigensolvers.lobpcg import amg, lobpcg
 from leastcut.spectral.eigensolvers.shift_invert import shift_invert
-from leastcut.validation import check_choice
+from leastcut.validation import as_floats, check_choice
 
 EIGENSOLVERS: dict[str, Solver] = {
     "dense": dense,
@@ -27,23 +35,21 @@ EIGENSOLVERS: dict[str, Solver] = {
 """Every solver by name. Errors, documentation and contract tests read this dict."""
 
 PACKAGES = {"amg": "pyamg"}
-"""What a solver needs beyond the packages that leastcut itself is installed with."""
+"""Packages that a solver needs beyond the dependencies of leastcut."""
+
+ORTHONORMAL = 1e-6
+"""Largest error of an inner product at which vectors of a user's solver count as orthonormal."""
+
+_TRUSTED = frozenset(EIGENSOLVERS.values())
 
 
-def check_solver(solver: object, name: str = "solver") -> str:
-    """Return the name of a solver, or "auto", if it is known and what it needs is installed.
+def check_solver(solver: Any, name: str = "solver") -> Any:
+    """Return a solver, its name or "auto", if it is known and the package it needs is installed.
 
-    Parameters
-    ----------
-    solver : object
-        What a user passed.
-    name : str, default="solver"
-        What the user's parameter is called, for the error.
-
-    Returns
-    -------
-    str
+    ``name`` is that of the user's parameter, for the error.
     """
+    if callable(solver):
+        return solver
     known = check_choice(name, solver, ("auto", *EIGENSOLVERS))
     package = PACKAGES.get(known)
     if package is not None and find_spec(package) is None:
@@ -53,3 +59,51 @@ def check_solver(solver: object, name: str = "solver") -> str:
             "leastcut, which goes by the size and shape of the graph."
         )
     return known
+
+
+def solver_of(solver: str | Solver) -> Solver:
+    """Return the solver of a name, or a user's function with its result checked."""
+    if solver == "auto":
+        return auto
+    chosen = EIGENSOLVERS[solver] if isinstance(solver, str) else solver
+    return chosen if chosen in _TRUSTED else partial(_checked, chosen, str(solver))
+
+
+def _checked(
+    solver: Any,
+    name: str,
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    tol: float = TOLERANCE,
+    **options: Any,
+) -> Eigenpairs:
+    """Run a user's solver with those options that it has, and measure what it returns.
+
+    It returns values and vectors, or :class:`Eigenpairs`. Whether they have converged is computed
+    from their residuals; nothing is proven of eigenvalues beyond them unless it says so itself.
+    """
+    name = getattr(solver, "__name__", name)
+    parameters = inspect.signature(solver).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    options = {k: v for k, v in {"tol": tol, **options}.items() if takes_all or k in parameters}
+    result = solver(matrix, null, count, **options)
+    values, vectors = as_floats("eigenvalues", result[0]), as_floats("eigenvectors", result[1])
+    if values.shape != (count,) or vectors.shape != (null.size, count):
+        raise ValueError(
+            f"The eigensolver {name} returned arrays of shapes {values.shape} and {vectors.shape}; "
+            f"it must return ({count},) eigenvalues and ({null.size}, {count}) eigenvectors."
+        )
+    basis = np.column_stack([null, vectors])
+    off = np.abs(basis.T @ basis - np.eye(count + 1)).max()
+    if not off <= ORTHONORMAL:
+        raise ValueError(
+            f"The eigenvectors that the eigensolver {name} returned must be orthonormal, and "
+            f"orthogonal to the null vector; an inner product is off by {off:.2g}."
+        )
+    order = np.argsort(values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
+    residuals = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
+    beyond = result.beyond if isinstance(result, Eigenpairs) else -np.inf
+    return Eigenpairs(values, vectors, beyond, bool(residuals.max() <= tol), name)

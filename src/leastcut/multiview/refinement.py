@@ -107,12 +107,12 @@ class ViewsState:
         return False
 
 
-def refined(views: MultiViewProblem, labels: np.ndarray) -> np.ndarray:
+def refine_labels(views: MultiViewProblem, labels: np.ndarray) -> np.ndarray:
     """Return labels 0..c-1 that moves of single nodes have improved, or as they are."""
     return ViewsState(views, labels, int(labels.max()) + 1).finish()
 
 
-def settled_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+def refine_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Return labels after moves that begin at some nodes and at their neighbours in any view."""
     near = np.zeros(views.n_nodes, dtype=bool)
     near[nodes] = True

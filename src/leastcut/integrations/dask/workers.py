@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster as a crew: blocks and labels stay with them, tables come and go.
+"""Workers of a Dask cluster as a workers: blocks and labels stay with them, tables come and go.
 
 A task of Dask takes about a millisecond of the scheduler's time, however short it is. So blocks
 that lie on one worker are bundled, and a bundle is worked on by one task, block by block: which
@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from leastcut.anchors.blocks import Block
-from leastcut.anchors.crew import Add, Task, added
+from leastcut.anchors.workers import Add, Task, added
 from leastcut.integrations.dask.scheduling import Scheduler
 
 BUNDLED_POINTS = 2**20
@@ -37,8 +37,8 @@ class Piece(NamedTuple):
     place: int
 
 
-class DaskCrew:
-    """Workers of Dask, each with its blocks; see :class:`leastcut.anchors.crew.Crew`.
+class DaskWorkers:
+    """Workers of Dask, each with its blocks; see :class:`leastcut.anchors.workers.Workers`.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def bundled(sizes: Sequence[int], owners: Sequence[Any], most: float) -> list[tu
 
     Examples
     --------
-    >>> from leastcut.integrations.dask.crew import bundled
+    >>> from leastcut.integrations.dask.workers import bundled
     >>> bundled([5, 5, 5, 9, 1], ["a", "b", "a", "a", "a"], most=10)
     [(0, 2), (1,), (3, 4)]
     """
