@@ -18,7 +18,7 @@ from sklearn import datasets
 from sklearn.neighbors import kneighbors_graph, radius_neighbors_graph
 
 import leastcut
-from leastcut.affinity.distance_check import looks_like_distances
+from leastcut.distance_check import looks_like_distances
 from leastcut.graph import as_graph
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation")

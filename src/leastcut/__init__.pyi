@@ -14,7 +14,13 @@ from .bounds.proof import ProofProgress as ProofProgress
 from .comparison import Compared as Compared
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
-from .estimators.cut_path_of_samples import cut_path as cut_path
+from .estimators.anchor_spectral_clustering import (
+    AnchorSpectralClustering as AnchorSpectralClustering,
+)
+from .estimators.cut_path import cut_path as cut_path
+from .estimators.multiview_spectral_clustering import (
+    MultiViewSpectralClustering as MultiViewSpectralClustering,
+)
 from .estimators.spectral_clustering import SpectralClustering as SpectralClustering
 from .integrations import dask as dask
 from .integrations import scanpy as scanpy

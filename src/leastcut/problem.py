@@ -13,13 +13,13 @@ on it is trusted: functions that take a problem never validate, and never ask wh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from leastcut.affinity.distance_check import warn_of_distances
+from leastcut.distance_check import warn_of_distances
 from leastcut.constraints import (
     FREE,
     CannotLinks,
@@ -60,6 +60,32 @@ multiples of at most 2⁻⁵⁰: sums of multiples of 2⁻⁵⁰ and the 2 of a 
 
 ORDINARY = 1e280
 """Numbers between this and its inverse are far enough from the ends for whatever is done here."""
+
+
+class AnyProblem(Protocol):
+    """What is minimised and over which partitions: what all kinds of problem share.
+
+    Verbs that take any kind are dispatched on its type, and registered where it is defined.
+    """
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n."""
+
+    @property
+    def names(self) -> tuple[Any, ...] | None:
+        """The names of the nodes, if they have names."""
+
+    def check_n_clusters(self, n_clusters: object) -> int:
+        """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
+
+    def value(self, labels: np.ndarray) -> float:
+        """Return what is minimised, of labels 0..c-1."""
+
+
+def not_offered(verb: str, problem: object) -> TypeError:
+    """Return the error of a verb that is not registered for a kind of problem."""
+    return TypeError(f"{verb} is not offered for a {type(problem).__name__}.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -412,7 +412,7 @@ def test_a_folder_inside_a_file_is_refused(below, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         with pytest.raises(ValueError, match=r"lies inside .*thesis\.tex', which is a file"):
             leastcut.anchor_graph(X, **SETTINGS, folder=path)
-        model = leastcut.SpectralClustering(2, affinity="anchors", n_anchors=15, folder=path)
+        model = leastcut.AnchorSpectralClustering(2, n_anchors=15, folder=path)
         with pytest.raises(ValueError, match=r"lies inside .*thesis\.tex', which is a file"):
             model.fit(X)
 

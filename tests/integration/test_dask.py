@@ -17,10 +17,14 @@ from sklearn.base import clone
 
 import leastcut
 from leastcut.anchors.blocks import Block
-from leastcut.anchors.crew import Threads, added
-from leastcut.integrations.dask import SpectralClustering
-from leastcut.integrations.dask.crew import DaskCrew
+from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.search import search_anchors
+from leastcut.anchors.workers import LocalWorkers, added
+from leastcut.budget import Budget
+from leastcut.integrations.dask import AnchorSpectralClustering
 from leastcut.integrations.dask.scheduling import Scheduler
+from leastcut.integrations.dask.workers import DaskWorkers
+from leastcut.multilevel.efforts import SearchOptions
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -98,7 +102,7 @@ def sum_in_order(terms):
 
 def crews(scheduler):
     blocks = [scheduler.task("leastcut-nearest", made, number) for number in range(len(SIZES))]
-    return DaskCrew(scheduler, scheduler.keep(blocks), SIZES), Threads(made, SIZES, 1)
+    return DaskWorkers(scheduler, scheduler.keep(blocks), SIZES), LocalWorkers(made, SIZES, 1)
 
 
 @pytest.mark.sampled(1)
@@ -202,7 +206,7 @@ def check_same(model, expected):
 @pytest.mark.parametrize("scheduler", ["threads", "sync"])
 def test_labels_are_those_of_one_machine(points, one_machine, scheduler):
     with dask.config.set(scheduler=scheduler):
-        check_same(SpectralClustering(**SETTINGS).fit(in_chunks(points)), one_machine)
+        check_same(AnchorSpectralClustering(**SETTINGS).fit(in_chunks(points)), one_machine)
 
 
 def test_many_blocks_are_added_up_as_on_one_machine(points):
@@ -211,7 +215,7 @@ def test_many_blocks_are_added_up_as_on_one_machine(points):
         leastcut.anchor_graph(points, 60, random_state=3, block_rows=15), 4, effort="fast",
         random_state=3,
     )  # fmt: skip
-    model = SpectralClustering(**SETTINGS).fit(da.from_array(points, chunks=(15, 3)))
+    model = AnchorSpectralClustering(**SETTINGS).fit(da.from_array(points, chunks=(15, 3)))
     np.testing.assert_array_equal(labels_of(model), found.labels)
     assert model.cut_value_ == found.cut_value
 
@@ -223,13 +227,13 @@ def test_more_effort_is_that_of_one_machine_too(effort):
         leastcut.anchor_graph(X, 20, 3, random_state=0, block_rows=100), 3, effort=effort,
         random_state=0,
     )  # fmt: skip
-    model = SpectralClustering(3, n_anchors=20, n_neighbors=3, effort=effort, random_state=0)
+    model = AnchorSpectralClustering(3, n_anchors=20, n_neighbors=3, effort=effort, random_state=0)
     np.testing.assert_array_equal(model.fit_predict(da.from_array(X, chunks=100)), found.labels)
     assert model.cut_value_ == found.cut_value
     assert model.anchors_.dtype == np.float32
 
 
-class KilledBefore(DaskCrew):
+class KilledBefore(DaskWorkers):
     """Workers of which one is killed as a round begins: what it holds is lost."""
 
     round = 3
@@ -243,18 +247,20 @@ class KilledBefore(DaskCrew):
 
 
 def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_machine, monkeypatch):
-    monkeypatch.setattr("leastcut.integrations.dask.building.DaskCrew", KilledBefore)
+    monkeypatch.setattr("leastcut.integrations.dask.building.DaskWorkers", KilledBefore)
     before = set(client.run(os.getpid).values())
-    check_same(SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points)), one_machine)
+    check_same(
+        AnchorSpectralClustering(client=client, **SETTINGS).fit(in_chunks(points)), one_machine
+    )
     client.wait_for_workers(2, timeout=60)
     assert set(client.run(os.getpid).values()) != before
 
 
 @pytest.mark.slow
 def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
-    monkeypatch.setattr("leastcut.integrations.dask.building.DaskCrew", KilledBefore)
+    monkeypatch.setattr("leastcut.integrations.dask.building.DaskWorkers", KilledBefore)
     with two_workers_without_nannies() as client:
-        model = SpectralClustering(client=client, **SETTINGS).fit(in_chunks(points))
+        model = AnchorSpectralClustering(client=client, **SETTINGS).fit(in_chunks(points))
         assert len(client.scheduler_info()["workers"]) == 1
         check_same(model, one_machine)
 
@@ -272,7 +278,7 @@ def test_nothing_of_the_size_of_the_samples_comes_to_the_client(client, monkeypa
     n, size = 400_000, 100_000
     parts = [dask.delayed(drawn)(size, seed) for seed in range(n // size)]
     X = da.concatenate([da.from_delayed(part, (size, 2), np.float32) for part in parts])
-    model = SpectralClustering(3, n_anchors=40, effort="fast", random_state=0, client=client)
+    model = AnchorSpectralClustering(3, n_anchors=40, effort="fast", random_state=0, client=client)
     received, read = [], tcp.from_frames
 
     async def watched(frames, **options):
@@ -295,11 +301,13 @@ def test_frames_are_arrays_with_names(points, one_machine):
     frames = pytest.importorskip("dask.dataframe")
     table = pandas.DataFrame(points, columns=["x", "y", "z"])
     X = frames.from_pandas(table, npartitions=3)
-    model = SpectralClustering(**SETTINGS).fit(X)
+    model = AnchorSpectralClustering(**SETTINGS).fit(X)
     lengths = tuple(X.map_partitions(len).compute())
     array = X.to_dask_array(lengths=list(lengths))
     assert model.labels_.chunks == (lengths,)
-    np.testing.assert_array_equal(model.labels_, SpectralClustering(**SETTINGS).fit(array).labels_)
+    np.testing.assert_array_equal(
+        model.labels_, AnchorSpectralClustering(**SETTINGS).fit(array).labels_
+    )
     assert model.feature_names_in_.tolist() == ["x", "y", "z"]
     np.testing.assert_array_equal(model.predict(X), model.predict(points))
     np.testing.assert_array_equal(model.predict(table), model.predict(points))
@@ -307,7 +315,7 @@ def test_frames_are_arrays_with_names(points, one_machine):
         model.predict(X[["y", "x", "z"]])
     words = X.assign(y="a")
     with pytest.raises(ValueError, match=r"Column 'y' of X holds .*; drop or encode it"):
-        SpectralClustering().fit(words)
+        AnchorSpectralClustering().fit(words)
 
 
 def never(chunk):
@@ -316,7 +324,7 @@ def never(chunk):
 
 def test_prediction_waits_until_it_is_asked_for(points):
     X = in_chunks(points)
-    model = SpectralClustering(**SETTINGS).fit(X)
+    model = AnchorSpectralClustering(**SETTINGS).fit(X)
     model.predict(X.map_blocks(never, dtype=X.dtype))
     for few in (X[X[:, 0] > 0], X[5:6]):  # also where nobody knows how many there are
         found = model.predict(few)
@@ -342,10 +350,10 @@ REFUSED = {
     "no rows": (lambda X: X[:0], {}, ValueError, r"shape \(0, 3\)"),
     "clusters": (lambda X: X, {"n_clusters": 70}, ValueError, "70 is more than the 60 anchors"),
     "more": (lambda X: X, {"n_clusters": 2001}, ValueError, "2001 is more than the 2000"),
-    "no number": (lambda X: X, {"n_clusters": "auto"}, TypeError, "not a whole number"),
+    "no number": (lambda X: X, {"n_clusters": "many"}, ValueError, "The 'n_clusters' parameter"),
     "neighbors": (lambda X: X, {"n_neighbors": 60}, ValueError, "must be below n_anchors=60"),
-    "effort": (lambda X: X, {"effort": "some"}, ValueError, "'fast', 'auto'"),
-    "seed": (lambda X: X, {"random_state": -1}, ValueError, "not a seed"),
+    "effort": (lambda X: X, {"effort": "some"}, ValueError, "The 'effort' parameter"),
+    "seed": (lambda X: X, {"random_state": -1}, ValueError, "The 'random_state' param"),
     "client": (lambda X: X, {"client": "here"}, TypeError, "client='here' is not a client"),
 }  # fmt: skip
 
@@ -355,31 +363,44 @@ def test_what_cannot_be_clustered_is_refused_before_any_work(points, name):
     change, settings, error, words = REFUSED[name]
     X = change(in_chunks(points).map_blocks(never, dtype=points.dtype))
     with pytest.raises(error, match=words):
-        SpectralClustering(**(SETTINGS | settings)).fit(X)
+        AnchorSpectralClustering(**(SETTINGS | settings)).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:The evidence")
+def test_bounds_and_the_number_of_clusters_are_those_of_one_machine(points):
+    settings = SETTINGS | {"n_clusters": "auto", "max_clusters": 6}
+    model = AnchorSpectralClustering(**settings).fit(in_chunks(points))
+    sizes = [size for size in CHUNKS if size]
+    graph = leastcut.anchor_graph(points, 60, random_state=3, block_rows=sizes)
+    found = leastcut.partition(graph, "auto", random_state=3, effort="fast")
+    assert model.n_clusters_ == found.labels.max() + 1
+    assert model.lower_bound_ == pytest.approx(leastcut.lower_bound(graph, model.n_clusters_))
+    assert 0.0 <= model.lower_bound_ <= model.cut_value_
+    assert model.gap_ == pytest.approx(1.0 - model.lower_bound_ / model.cut_value_)
 
 
 def test_values_are_checked_where_they_lie(points):
     bad = points.copy()
     bad[705, 1] = np.nan
     with pytest.raises(ValueError, match=r"begins with row 701: .* first is nan at \(4, 1\)"):
-        SpectralClustering(**SETTINGS).fit(in_chunks(bad))
+        AnchorSpectralClustering(**SETTINGS).fit(in_chunks(bad))
     masked = in_chunks(points).map_blocks(np.ma.masked_less, -5.0)
     with pytest.raises(ValueError, match="masked entries"):
-        SpectralClustering(**SETTINGS).fit(masked)
+        AnchorSpectralClustering(**SETTINGS).fit(masked)
     hidden = in_chunks(points).rechunk(500).map_blocks(sp.csr_array, meta=np.empty((0, 0)))
     with pytest.raises(TypeError, match=r"begins with row \d+: it is csr_array"):
-        SpectralClustering(**SETTINGS).fit(hidden)
+        AnchorSpectralClustering(**SETTINGS).fit(hidden)
 
 
 def test_equal_samples_have_too_few_anchors():
     X = da.ones((50, 2), chunks=20)
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 anchors"):
-        SpectralClustering(2, n_anchors=10).fit(X)
-    assert SpectralClustering(1, n_anchors=10).fit(X).cut_value_ == 0.0
+        AnchorSpectralClustering(2, n_anchors=10).fit(X)
+    assert AnchorSpectralClustering(1, n_anchors=10).fit(X).cut_value_ == 0.0
 
 
 def test_copies_share_the_client_and_files_do_without(client, points):
-    model = SpectralClustering(client=client, **SETTINGS)
+    model = AnchorSpectralClustering(client=client, **SETTINGS)
     assert clone(model).client is client
     model.fit(in_chunks(points))
     again = pickle.loads(pickle.dumps(model))
@@ -401,16 +422,14 @@ def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
             value.flags.writeable = False
         return value
 
-    class Locked(Threads):
+    class Locked(LocalWorkers):
         def run(self, name, task, kept, *shared, which=None):
             kept = None if kept is None else [locked(own) for own in kept]
             return super().run(name, task, kept, *map(locked, shared), which=which)
 
-    from leastcut.anchors.search import cut_crew
-
-    crew = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
-    seed = int(np.random.default_rng(3).integers(2**31))
-    found = cut_crew(crew, graph.masses, 4, effort="fast", seed=seed)
+    workers = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
+    problem = AnchorProblem(workers, graph.masses)
+    found = search_anchors(problem, 4, [], SearchOptions("fast", False, 3), Budget())
     np.testing.assert_array_equal(np.concatenate(found.kept), one_machine.labels)
 
 
@@ -418,7 +437,7 @@ def test_the_estimator_documents_itself():
     from numpydoc.validate import validate  # which workers need not wait for
 
     for name in ("", ".fit", ".predict"):
-        found = validate(f"leastcut.integrations.dask.SpectralClustering{name}")["errors"]
+        found = validate(f"leastcut.integrations.dask.AnchorSpectralClustering{name}")["errors"]
         assert not {"GL08", "SS01", "SS06", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01"} & {
             code for code, _ in found
         }

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering as Theirs
 from sklearn.exceptions import NotFittedError
@@ -22,7 +23,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from leastcut import DISCRETIZERS, SpectralClustering
+import leastcut
+from leastcut import (
+    DISCRETIZERS,
+    EIGENSOLVERS,
+    AnchorSpectralClustering,
+    Discretization,
+    MultiViewSpectralClustering,
+    SpectralClustering,
+)
 
 SETTINGS = [
     SpectralClustering(),
@@ -34,22 +43,16 @@ SETTINGS = [
     SpectralClustering(affinity="self_tuning"),
     SpectralClustering(affinity="precomputed"),
     SpectralClustering(n_clusters="auto", max_clusters=5),
-    SpectralClustering(affinity="anchors", n_anchors=30),
-    SpectralClustering(views=[slice(None), slice(0, 1)]),
-    SpectralClustering(affinity=["adaptive_neighbors", "rbf"], view_weights="equal"),
     SpectralClustering(n_clusters=2, affinity="learned"),
+    AnchorSpectralClustering(n_anchors=30),
+    AnchorSpectralClustering(n_clusters="auto", max_clusters=5, effort="fast"),
+    MultiViewSpectralClustering(),
+    MultiViewSpectralClustering(views=[slice(None), slice(0, 1)]),
+    MultiViewSpectralClustering(affinity=["adaptive_neighbors", "rbf"], view_weights="equal"),
 ]
 
 
 FORMS = ("dense", "sparse")
-WITH_WEIGHTS = (
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_list",
-    "check_sample_weights_shape",
-    "check_sample_weights_not_overwritten",
-    "check_all_zero_sample_weights_error",
-)
 
 
 def expected_failures(estimator):
@@ -57,8 +60,8 @@ def expected_failures(estimator):
     # Computed by test_a_weight_is_not_a_repetition of test_sample_weight.py.
     reason = "a weight counts in the balance of clusters, and a repeated sample has edges, too"
     found = {f"check_sample_weight_equivalence_on_{form}_data": reason for form in FORMS}
-    if estimator.affinity == "anchors":
-        found |= dict.fromkeys(WITH_WEIGHTS, "weights of samples need edges, and it stores none")
+    if isinstance(estimator, AnchorSpectralClustering):
+        return {}
     if estimator.affinity == "precomputed":
         found["check_clustering"] = (
             "it hands samples with two features to an estimator tagged as taking pairs of samples"
@@ -197,6 +200,26 @@ def test_data_frames_and_their_names(blobs, library):
     assert fitted[-1].feature_names_in_.tolist() == ["left", "right"]
 
 
+def test_metadata_is_routed_to_the_fit(blobs):
+    X, _ = blobs
+    weights, links = np.linspace(1.0, 2.0, len(X)), [(0, 1)]
+    apart = [(int(np.argmax(np.abs(X[:, 0] - X[0, 0]))), 0)]
+    model = SpectralClustering(5, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True, must_link=True, cannot_link=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, model)
+        pipeline.fit(X, sample_weight=weights, must_link=links, cannot_link=apart)
+    scaled = StandardScaler().fit_transform(X)
+    alone = clone(model).fit(scaled, sample_weight=weights, must_link=links, cannot_link=apart)
+    assert np.array_equal(pipeline[-1].labels_, alone.labels_)
+    assert pipeline[-1].cut_value_ == alone.cut_value_
+    with config_context(enable_metadata_routing=True):
+        views = MultiViewSpectralClustering(5, random_state=0).set_fit_request(sample_weight=True)
+        make_pipeline(scaler, views).fit(X, sample_weight=weights)
+    assert not np.array_equal(views.view_cuts_, clone(views).fit(scaled).view_cuts_)
+
+
 def test_html_and_tags():
     assert "SpectralClustering" in SpectralClustering()._repr_html_()
     assert get_tags(SpectralClustering(affinity="precomputed")).input_tags.pairwise
@@ -220,13 +243,7 @@ def test_html_and_tags():
         ("max_clusters", 1),
         ("n_neighbors", 0),
         ("gamma", -1),
-        ("n_anchors", 0),
-        ("n_anchors", None),
-        ("max_memory", 0),
-        ("max_memory", 1.5),
-        ("folder", 1),
-        ("views", 2),
-        ("view_weights", "loud"),
+        ("affinity", ["rbf"]),
     ],
 )
 def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
@@ -250,25 +267,44 @@ def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
         ({"kernel_params": {"width": 2}}, "'include_self', 'offset'"),
         ({"n_components": 91}, "n_samples=90 should be >= n_components=91"),
         ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
-        ({"views": [[0], [1]], "n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
-        ({"views": [[0], [1]], "n_clusters": "auto"}, "eigenvalues of one graph"),
-        ({"views": [[0], [1]], "assign_labels": "kmeans"}, "assign_labels='kmeans' is of the spec"),
-        ({"views": [[0], [1]], "solver": "spectral"}, "solver='spectral' is of the spectral"),
-        ({"views": [[0], [1]], "affinity": ["rbf"]}, "lists 1 affinities for 2 views"),
-        ({"views": [[0], [1]], "affinity": "anchors"}, "stores no edges, which views need"),
-        ({"views": [[0], [1]], "affinity": "precomputed"}, "pass X as a list of graphs"),
-        ({"affinity": ["rbf", "closeness"]}, r"affinity\[1\]='closeness' is not known"),
-        ({"views": [[0], [2]]}, r"views\[1\]=\[2\] selects no columns of X, which has 2"),
-        ({"views": [["left"]]}, r"views\[0\]=\['left'\] selects no columns"),
-        ({"views": [[0], []]}, r"views\[1\]=\[\] selects no column"),
-        ({"views": []}, "views is empty"),
-        ({"views": [[0], [1]], "view_weights": [1.0]}, "one number for every view"),
-        ({"views": [[0], [1]], "view_weights": [1.0, -1.0]}, r"view_weights\[1\] is -1.0"),
+        ({"affinity": "learned", "n_clusters": "auto"}, "component for every cluster"),
     ],
 )
 def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
     with pytest.raises(ValueError, match=words):
         SpectralClustering(**{"n_clusters": 3, **settings}).fit(blobs[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
+        ({"n_clusters": "auto"}, "The 'n_clusters' parameter of MultiViewSpectralClustering"),
+        ({"views": 2}, "The 'views' parameter of MultiViewSpectralClustering must be"),
+        ({"view_weights": "loud"}, "The 'view_weights' parameter of MultiViewSpectralClustering"),
+        ({"affinity": ["rbf"]}, "lists 1 affinities for 2 views"),
+        ({"affinity": "learned"}, "one view alone"),
+        ({"affinity": "precomputed"}, "pass X as a list of graphs"),
+        ({"views": None, "affinity": ["rbf", "closeness"]}, r"affinity\[1\]='closeness' is not"),
+        ({"views": [[0], [2]]}, r"views\[1\]=\[2\] selects no columns of X, which has 2"),
+        ({"views": [["left"]]}, r"views\[0\]=\['left'\] selects no columns"),
+        ({"views": [[0], []]}, r"views\[1\]=\[\] selects no column"),
+        ({"views": []}, "views is empty"),
+        ({"view_weights": [1.0]}, "one number for every view"),
+        ({"view_weights": [1.0, -1.0]}, r"view_weights\[1\] is -1.0"),
+    ],
+)
+def test_views_that_cannot_be_had_raise_and_say_why(blobs, settings, words):
+    with pytest.raises(ValueError, match=words):
+        MultiViewSpectralClustering(**{"n_clusters": 3, "views": [[0], [1]], **settings}).fit(
+            blobs[0]
+        )
+
+
+def test_a_list_of_views_is_referred_to_the_estimator_for_views(blobs):
+    X, _ = blobs
+    with pytest.raises(ValueError, match="MultiViewSpectralClustering clusters them"):
+        SpectralClustering(3).fit([X, X])
 
 
 @pytest.mark.parametrize(
@@ -281,8 +317,6 @@ def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
         {"max_clusters": 3},
         {"max_clusters": 8},
         {"assign_labels": "cluster_qr", "n_init": 3},
-        {"view_weights": "equal"},
-        {"view_weights": [1.0, 2.0]},
     ],
 )
 def test_what_theirs_ignores_in_silence_is_said(blobs, settings):
@@ -297,6 +331,74 @@ def test_what_is_asked_for_is_no_reason_to_warn(blobs):
         SpectralClustering("auto", max_clusters=4).fit(blobs[0])
         SpectralClustering(3, affinity="rbf", gamma=2.0).fit(blobs[0])
         SpectralClustering(3, affinity="self_tuning", n_neighbors=5).fit(blobs[0])
+
+
+# -- what users add
+
+
+def signs(relaxation, *, random_state, score, flip=False):
+    """A discretizer: the sign of the last eigenvector."""
+    return (relaxation.eigenvectors[:, -1] > 0) ^ flip
+
+
+def thirds(relaxation):
+    """A discretizer without any option, whose result is complete."""
+    order = np.argsort(relaxation.eigenvectors[:, 1], kind="stable")
+    labels = np.empty(order.size, dtype=int)
+    labels[order] = np.arange(order.size) * relaxation.n_clusters // order.size
+    return Discretization(labels, 3, True, 0.5, np.array([0.5]))
+
+
+def eigh(matrix, null, count, *, rng):
+    """An eigensolver: LAPACK on the full matrix."""
+    values, vectors = np.linalg.eigh(matrix.toarray())
+    return values[1 : count + 1], vectors[:, 1 : count + 1]
+
+
+def test_functions_are_discretizers(blobs, monkeypatch):
+    X, _ = blobs
+    model = SpectralClustering(2, assign_labels=signs, refine=False, random_state=0).fit(X)
+    assert model.solver_ == "spectral"
+    S, relaxation = model.affinity_matrix_, leastcut.relax(model.affinity_matrix_, 2)
+    by_name = leastcut.discretize(relaxation, signs, graph=S, flip=True)
+    assert adjusted_rand_score(by_name.labels, model.labels_) == 1.0
+    assert by_name.cut_value == pytest.approx(leastcut.cut_value(S, by_name.labels))
+    monkeypatch.setitem(DISCRETIZERS, "thirds", thirds)
+    named = SpectralClustering(3, assign_labels="thirds", refine=False, random_state=0).fit(X)
+    found = leastcut.discretize(leastcut.relax(S, 3, random_state=0), "thirds", graph=S)
+    assert (found.n_iter, found.loss) == (3, 0.5)
+    assert found.cut_value == pytest.approx(named.cut_value_)
+    with pytest.raises(TypeError, match="has no option 'eta'"):
+        leastcut.discretize(relaxation, signs, eta=0.1)
+    with pytest.raises(ValueError, match=r"'<lambda>' has 1 clusters where 2 are wanted"):
+        leastcut.discretize(relaxation, lambda relaxation: np.zeros(relaxation.n_nodes))
+
+
+def test_functions_are_eigensolvers(blobs, monkeypatch):
+    X, _ = blobs
+    model = SpectralClustering(3, eigen_solver=eigh, random_state=0).fit(X)
+    assert np.array_equal(model.labels_, SpectralClustering(3, solver="spectral").fit(X).labels_)
+    S = model.affinity_matrix_
+    monkeypatch.setitem(EIGENSOLVERS, "eigh", eigh)
+    # Well connected, so that one block is solved.
+    S = S + sp.csr_array(np.full(S.shape, 1e-3))
+    found, exact = (leastcut.relax(S, 3, solver=solver) for solver in ("eigh", "dense"))
+    np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-12)
+    assert (found.solver, found.converged) == ("eigh", True)
+    # Nothing is proven of eigenvalues that a user's solver may have missed.
+    assert found.lower_bound == 0.0 < exact.lower_bound
+
+    def rough(matrix, null, count, **options):
+        values, vectors = eigh(matrix, null, count, rng=None)
+        return values + 0.1, vectors
+
+    assert not leastcut.relax(S, 3, solver=rough).converged
+    for wrong, words in (
+        (lambda matrix, null, count: (np.zeros(1), null[:, None]), "it must return"),
+        (lambda *arguments: (np.zeros(2), np.ones((90, 2))), "must be orthonormal"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            leastcut.relax(S, 3, solver=wrong)
 
 
 def test_amg_without_pyamg_says_what_to_install(blobs, monkeypatch):

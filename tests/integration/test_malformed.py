@@ -203,7 +203,7 @@ SAMPLES = {
     "graph": lambda X: leastcut.nearest_neighbors_graph(X, n_neighbors=3),
     "fit": lambda X: leastcut.SpectralClustering(2, n_neighbors=3).fit(X),
     "rbf": lambda X: leastcut.SpectralClustering(2, affinity="rbf").fit(X),
-    "anchors": lambda X: leastcut.SpectralClustering(2, affinity="anchors", n_anchors=6).fit(X),
+    "anchors": lambda X: leastcut.AnchorSpectralClustering(2, n_anchors=6).fit(X),
     "anchor_graph": lambda X: leastcut.anchor_graph(X, 6),
     "cut_path": lambda X: leastcut.cut_path(X, [2], affinity="rbf"),
     "predict": lambda Y: leastcut.SpectralClustering(2, n_neighbors=3).fit(X).predict(Y),

@@ -16,19 +16,20 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import leastcut
-from leastcut.anchors import choose, contraction, descent, nearest, placing, points, search, table
+from leastcut.anchors import choose, contraction, descent, nearest, placing, problem, search, table
 from leastcut.anchors.blocks import UNIT, Block
-from leastcut.anchors.contraction import contracted, groups_of_crew, labels_of_keys
-from leastcut.anchors.crew import added
+from leastcut.anchors.contraction import contracted, groups_of, labels_of_keys
 from leastcut.anchors.descent import descend
-from leastcut.anchors.graph import AnchorGraph
+from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.placing import place
-from leastcut.anchors.points import InMemory
-from leastcut.anchors.search import STARTS, starts_of
-from leastcut.anchors.table import Table, table_of_crew
+from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.search import STARTS, search_anchors, starts_of
+from leastcut.anchors.table import Table, table_of
+from leastcut.anchors.workers import added
+from leastcut.budget import Budget
 from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
-from leastcut.multilevel.efforts import EFFORTS
+from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
 
@@ -116,7 +117,7 @@ def test_the_value_is_that_of_the_explicit_graph(graph, data):
 @given(anchor_graphs(), st.data())
 def test_tables_add_up_without_rounding(graph, data):
     labels = labels_of(data, graph.n_nodes)
-    found = graph.table(labels)
+    found = graph.problem.table_of_labels(labels)
     assert np.array_equal(found.weights.sum(axis=1), graph.masses)
     assert np.array_equal(found.sizes, np.bincount(labels))
     by_hand = np.zeros(found.weights.shape, dtype=object)
@@ -251,32 +252,30 @@ def test_the_value_falls_in_every_round(graph, data):
 
     def go_on(kept, found):
         # What is carried on is the table of the labels, to the last digit.
-        again = table_of_crew(graph.crew, graph.masses, kept, c)
+        again = table_of(graph.problem.workers, graph.masses, kept, c)
         assert np.array_equal(again.weights, found.weights)
         values.append(found.value)
         return True
 
-    start = graph.table(labels)
-    found = descend(graph.crew, graph.split(labels), start, go_on=go_on)
+    start = graph.problem.table_of_labels(labels)
+    found = descend(graph.problem.workers, graph.problem.split(labels), start, go_on=go_on)
     assert found.settled
     assert all(b < a for a, b in zip([start.value, *values], values, strict=False))
     assert found.n_rounds >= len(values)
 
 
 class Shuffled:
-    """A crew that works on its blocks in any order, as many at once as it likes."""
+    """Workers that take their blocks in any order, as many at once as they like."""
 
     def __init__(self, graph, seed, n_threads):
-        self._crew = AnchorGraph(
-            graph.anchors, graph.masses, graph.n_neighbors, graph.store, n_threads
-        ).crew
-        self.sizes, self.n_threads = self._crew.sizes, n_threads
+        self._workers = graph.problem.workers.with_threads(n_threads)
+        self.sizes, self.n_threads = self._workers.sizes, n_threads
         self._rng = np.random.default_rng(seed)
 
     def run(self, name, task, kept, *shared, which=None):
         numbers = list(range(len(self.sizes)) if which is None else which)
         order = self._rng.permutation(len(numbers))
-        found = self._crew.run(name, task, kept, *shared, which=[numbers[i] for i in order])
+        found = self._workers.run(name, task, kept, *shared, which=[numbers[i] for i in order])
         back = np.argsort(order)
         return tuple([part[i] for i in back] for part in found)
 
@@ -287,7 +286,7 @@ class Shuffled:
         return added([told[i] for i in order], add)
 
     def once(self, name, function, *arguments):
-        return self._crew.once(name, function, *arguments)
+        return self._workers.once(name, function, *arguments)
 
 
 @settings(max_examples=draws(15))
@@ -295,9 +294,11 @@ class Shuffled:
 def test_who_works_on_what_makes_no_difference(graph, seed, n_threads, data):
     labels = labels_of(data, graph.n_nodes, most=min(4, most_clusters(graph)))
     c = int(labels.max()) + 1
-    plain = leastcut.anchors.search.cut_crew(graph.crew, graph.masses, c, seed=1, effort="auto")
-    crew = Shuffled(graph, seed, n_threads)
-    other = leastcut.anchors.search.cut_crew(crew, graph.masses, c, seed=1, effort="auto")
+    shuffled = AnchorProblem(Shuffled(graph, seed, n_threads), graph.masses)
+    options = SearchOptions("auto", False, 1)
+    plain, other = (
+        search_anchors(one, c, [], options, Budget()) for one in (graph.problem, shuffled)
+    )
     assert plain.value == other.value
     assert np.array_equal(np.concatenate(plain.kept), np.concatenate(other.kept))
 
@@ -388,8 +389,8 @@ def test_directions_that_anchors_do_not_have_are_refused():
 def test_groups_of_points_are_cut_as_their_points_are(graph, data):
     pair = [labels_of(data, graph.n_nodes, most=3) for _ in range(2)]
     c = max(int(labels.max()) + 1 for labels in pair)
-    kept = list(zip(*(graph.split(labels) for labels in pair), strict=True))
-    groups = groups_of_crew(graph.crew, graph.masses, kept, c)
+    kept = list(zip(*(graph.problem.split(labels) for labels in pair), strict=True))
+    groups = groups_of(graph.problem.workers, graph.masses, kept, c)
     problem = contracted(groups, graph.masses)
     # Groups weigh what they have of points, exactly, and hold the labels they were made of.
     assert problem.node_weights.sum() == graph.n_nodes
@@ -444,7 +445,7 @@ def test_an_interrupt_returns_the_best_so_far_or_is_raised():
 @given(anchor_graphs(), st.data())
 def test_a_new_point_joins_the_cluster_where_the_value_grows_least(graph, data):
     labels = labels_of(data, graph.n_nodes)
-    found = graph.table(labels)
+    found = graph.problem.table_of_labels(labels)
     rng = np.random.default_rng(0)
     new = graph.nearest.block(rng.normal(size=(20, graph.anchors.shape[1])).astype(np.float64))
     shares = np.divide(1.0, graph.masses, out=np.zeros(graph.n_anchors), where=graph.masses > 0)
@@ -464,7 +465,9 @@ def test_training_points_stay_where_they_are(name):
     X = SETS[name]().data
     graph = leastcut.anchor_graph(X, 60, random_state=0)
     found = leastcut.partition(graph, 3, effort="auto", random_state=0)
-    again = place(graph.nearest.block(X.astype(np.float64)), graph.table(found.labels))
+    again = place(
+        graph.nearest.block(X.astype(np.float64)), graph.problem.table_of_labels(found.labels)
+    )
     assert np.mean(again == found.labels) > 0.98
 
 
@@ -497,8 +500,8 @@ def test_wrong_options_are_refused_though_they_mean_nothing_here(name):
 
 def test_the_graph_of_the_anchors_is_made_once(monkeypatch):
     made = []
-    monkeypatch.setattr(points, "anchor_problem", lambda *given: made.append(0) or real(*given))
-    real = contraction.anchor_problem
+    real = contraction.graph_of_anchors
+    monkeypatch.setattr(problem, "graph_of_anchors", lambda *args: made.append(0) or real(*args))
     graph = leastcut.anchor_graph(load_iris().data, 20, random_state=0)
     found = leastcut.partition(graph, 3, effort="balanced", lower_bound=True, random_state=0)
     assert found.lower_bound == leastcut.lower_bound(graph, 3, random_state=0)
@@ -509,9 +512,9 @@ def sums_of(graph):
     """The anchors' own graph, and points in groups of one partition and of two, as arrays."""
     rng = np.random.default_rng(0)
     kept = [tuple(rng.integers(0, 3, (2, size))) for size in graph.store.sizes]
-    yield [graph.anchor_problem.graph.matrix.toarray()]
+    yield [graph.problem.core.graph.matrix.toarray()]
     for labels in (None, kept):
-        groups = contraction.groups_of_crew(graph.crew, graph.masses, labels, 3)
+        groups = contraction.groups_of(graph.problem.workers, graph.masses, labels, 3)
         yield [groups.keys, groups.weights.toarray()]
 
 
@@ -542,7 +545,11 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
             )
             new = graph.nearest.block(X[::4] + dtype(0.3))
             found += [graph.anchors, graph.weights.toarray(), graph.masses, refined.labels]
-            found += [refined.cut_value, followed, place(new, graph.table(refined.labels))]
+            found += [
+                refined.cut_value,
+                followed,
+                place(new, graph.problem.table_of_labels(refined.labels)),
+            ]
             found += [part for summed in sums_of(graph) for part in summed]
         return found
 
@@ -570,14 +577,14 @@ def test_every_kernel_is_among_those_compared():
 def test_a_move_changes_the_sums_as_it_reports():
     graph = leastcut.anchor_graph(load_wine().data, 30, random_state=0)
     block, labels = graph.store.load(0), np.arange(graph.n_nodes, dtype=np.int32) % 3
-    found = graph.table(labels)
+    found = graph.problem.table_of_labels(labels)
     sums = found.weights.copy(), found.boundaries, found.sizes
     change, inverse = np.zeros_like(found.weights), table.inverse_of(graph.masses)
     moves = anchor_moves.sweep_points(
         block.anchors, block.weights, labels, inverse, sums, 1.0, 1e-12, change, np.empty(3)
     )
     assert moves > 0
-    after = graph.table(labels)
+    after = graph.problem.table_of_labels(labels)
     assert np.array_equal(found.weights + change, after.weights)
     assert np.array_equal(sums[0], after.weights)
     np.testing.assert_allclose(sums[1], after.boundaries, rtol=1e-9)

@@ -10,8 +10,14 @@ import scipy.sparse as sp
 from conftest import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from leastcut import DISCRETIZERS, SpectralClustering
+from leastcut import (
+    DISCRETIZERS,
+    AnchorSpectralClustering,
+    MultiViewSpectralClustering,
+    SpectralClustering,
+)
 
 DOCUMENTED = re.compile(
     "|".join(
@@ -94,15 +100,26 @@ def inputs(draw):
 
 
 ANCHORED = st.fixed_dictionaries(
-    {"affinity": st.just("anchors")},
+    {},
     optional={
         "n_clusters": st.one_of(st.integers(1, 9), st.just("auto")),
         "n_components": st.one_of(st.none(), st.integers(1, 9)),
         "n_anchors": st.integers(1, 20),
         "n_neighbors": st.integers(1, 12),
-        "cut": st.sampled_from(["normalized", "ratio"]),
         "effort": st.sampled_from(["fast", "balanced"]),
         "max_clusters": st.sampled_from([None, 2, 7]),
+    },
+)
+
+VIEWED = st.fixed_dictionaries(
+    {},
+    optional={
+        "n_clusters": st.integers(1, 9),
+        "n_components": st.one_of(st.none(), st.integers(1, 9)),
+        "affinity": st.sampled_from(["rbf", "nearest_neighbors", ["self_tuning", "cosine"]]),
+        "view_weights": st.sampled_from(["auto", "equal"]),
+        "cut": st.sampled_from(["normalized", "ratio"]),
+        "n_neighbors": st.one_of(st.none(), st.integers(1, 12)),
     },
 )
 
@@ -111,28 +128,36 @@ ANCHORED = st.fixed_dictionaries(
 @given(setting=SETTINGS, X=inputs(), seed=st.integers(0, 5), is_weighted=st.booleans())
 def test_only_documented_errors(setting, X, seed, is_weighted):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, X.shape[0]) if is_weighted else None
-    check_fit(setting, X, seed, weight)
+    check_fit(SpectralClustering(random_state=seed, **setting), X, sample_weight=weight)
 
 
 @settings(max_examples=draws(60))
 @given(setting=ANCHORED, X=inputs(), seed=st.integers(0, 5))
 def test_only_documented_errors_of_anchors(setting, X, seed):
-    check_fit(setting, X.toarray() if sp.issparse(X) else X, seed, None)
+    X = X.toarray() if sp.issparse(X) else X
+    check_fit(AnchorSpectralClustering(random_state=seed, **setting), X)
 
 
-def check_fit(setting, X, seed, weight):
+@settings(max_examples=draws(60))
+@given(setting=VIEWED, X=inputs(), seed=st.integers(0, 5))
+def test_only_documented_errors_of_views(setting, X, seed):
+    options = {"effort": "fast", "random_state": seed, **setting}
+    check_fit(MultiViewSpectralClustering(**options), X)
+
+
+def check_fit(model, X, **given):
     """Fit and ask for all there is: whatever the setting, it holds, or the error is documented."""
-    model = SpectralClustering(random_state=seed, **setting)
+    again = clone(model)
     before = X.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            model.fit(X, sample_weight=weight)
+            model.fit(X, **given)
         except ValueError as error:
             if DOCUMENTED.search(str(error)):
                 return
             raise
-        again = SpectralClustering(random_state=seed, **setting).fit(X, sample_weight=weight)
+        again.fit(X, **given)
         placed = model.predict(X)
         np.testing.assert_array_equal(model.transform(X), model.embedding_)
         assert np.isfinite(model.transform(X[: X.shape[0] // 2 + 1])).all()
@@ -141,8 +166,8 @@ def check_fit(setting, X, seed, weight):
     n = X.shape[0]
     assert model.labels_.shape == placed.shape == (n,)
     assert set(model.labels_) == set(range(model.n_clusters_))
-    if setting.get("n_clusters", 8) != "auto":
-        assert model.n_clusters_ == setting.get("n_clusters", 8)
+    if model.n_clusters != "auto":
+        assert model.n_clusters_ == model.n_clusters
     assert np.isfinite(model.cut_value_)
     assert 0.0 <= model.lower_bound_ <= model.cut_value_
     assert 0.0 <= model.gap_ <= 1.0

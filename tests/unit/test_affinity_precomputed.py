@@ -15,8 +15,8 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from leastcut import AFFINITIES
-from leastcut.affinity.distance_check import all_pairs, looks_like_distances
 from leastcut.affinity.precomputed import precomputed_graph
+from leastcut.distance_check import all_pairs, looks_like_distances
 
 
 def both_agree(matrix: np.ndarray) -> bool:

@@ -17,12 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import leastcut
-from leastcut import SpectralClustering, anchor_graph
+from leastcut import AnchorSpectralClustering, SpectralClustering, anchor_graph
 from leastcut.anchors.graph import AnchorGraph
 from leastcut.anchors.table import Table
-from leastcut.estimators import fitted_anchors
-from leastcut.estimators.anchored import _numbered
-from leastcut.estimators.parameters import ANCHOR_PARAMETERS
+from leastcut.estimators import anchor_spectral_clustering as module
 from leastcut.validation import number_by_appearance
 
 X = load_digits().data[:600]
@@ -30,7 +28,7 @@ X = load_digits().data[:600]
 
 def fitted(data=X, n_clusters=5, **options):
     given = {"n_anchors": 60, "effort": "fast", "random_state": 0, **options}
-    return SpectralClustering(n_clusters, affinity="anchors", **given).fit(data)
+    return AnchorSpectralClustering(n_clusters, **given).fit(data)
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +49,6 @@ def test_a_fit_is_the_graph_and_its_partition(model):
     assert model.cut_value_ == leastcut.cut_value(graph, model.labels_)
     assert (model.n_clusters_, model.solver_, model.n_features_in_) == (5, "multilevel", 64)
     assert model.n_iter_ >= 1
-    assert model.neighbors_recall_ is None
-    assert model.node_names_ is None
 
 
 def test_bound_and_eigenpairs_are_those_of_the_explicit_graph(model):
@@ -68,12 +64,11 @@ def test_bound_and_eigenpairs_are_those_of_the_explicit_graph(model):
 
 def test_the_defaults_are_those_of_the_graph():
     of_graph = inspect.signature(anchor_graph).parameters
-    of_model = inspect.signature(SpectralClustering).parameters
-    for name in ANCHOR_PARAMETERS:
-        # Neighbours are 10 where the affinity has neighbours, and anchors 5.
-        expected = None if name == "n_neighbors" else of_graph[name].default
-        assert of_model[name].default == expected
-    model = SpectralClustering(2, affinity="anchors", effort="fast").fit(load_iris().data)
+    of_model = inspect.signature(AnchorSpectralClustering).parameters
+    shared = {"n_anchors", "n_neighbors", "max_memory", "folder", "device", "n_jobs"}
+    for name in shared:
+        assert of_model[name].default == of_graph[name].default
+    model = AnchorSpectralClustering(2, effort="fast").fit(load_iris().data)
     assert model.affinity_matrix_.n_neighbors == of_graph["n_neighbors"].default == 5
 
 
@@ -87,7 +82,7 @@ def test_neighbours_of_neighbour_graphs_are_ten_as_ever():
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7])
 def test_few_samples_have_few_anchors_and_ties(n):
     data = np.arange(float(n))[:, None] ** 2
-    model = SpectralClustering(1, affinity="anchors", random_state=0).fit(data)
+    model = AnchorSpectralClustering(1, random_state=0).fit(data)
     graph = model.affinity_matrix_
     assert (graph.n_anchors, graph.n_neighbors) == (n, max(1, min(5, n - 1)))
     assert model.predict(data).tolist() == [0] * n
@@ -110,8 +105,8 @@ def test_precision_is_that_of_the_samples(dtype):
 def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypatch):
     labels = np.concatenate([np.full(90, 2), [0], np.full(9, 1)]).astype(np.int32)
     for count in (1, 95, 1000):
-        monkeypatch.setattr("leastcut.estimators.anchored.APPEARING", count)
-        found = _numbered(labels, 3)
+        monkeypatch.setattr(module, "APPEARING", count)
+        found = module.numbered(labels, 3)
         assert found.dtype == np.int32
         assert np.array_equal(found, number_by_appearance(labels))
 
@@ -121,7 +116,7 @@ def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypa
 
 def test_training_samples_lie_where_the_embedding_has_them(model, monkeypatch):
     assert np.array_equal(model.transform(X), model.embedding_)
-    monkeypatch.setattr(fitted_anchors, "NUMBERS", 64 * 7)
+    monkeypatch.setattr(module, "NUMBERS", 64 * 7)
     assert np.array_equal(model.transform(X), model.embedding_)
     new = load_digits().data[600:700]
     assert np.array_equal(model.transform(new)[7:9], model.transform(new[7:9]))
@@ -208,7 +203,7 @@ def test_samples_are_the_same_wherever_they_lie(tmp_path, model):
     predicted = model.predict(X)
     for data in forms(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("leastcut.estimators.spectral_clustering.validate_data", refused)
+            patch.setattr("leastcut.estimators.inputs.validate_data", refused)
             found = fitted(data)
             assert np.array_equal(found.labels_, model.labels_)
             assert found.n_features_in_ == 64
@@ -266,8 +261,8 @@ def test_clones_pickles_and_pipelines(model):
     parts = make_pipeline(StandardScaler(), clone(model))
     assert parts.fit(X).predict(X[:4]).shape == (4,)
     wide = make_pipeline(StandardScaler(), clone(model)).set_output(transform="pandas").fit(X)
-    assert list(wide.transform(X[:2]).columns) == [f"spectralclustering{k}" for k in range(5)]
-    options = {"n_anchors": [30, 60], "n_neighbors": [3, None]}
+    assert list(wide.transform(X[:2]).columns) == [f"anchorspectralclustering{k}" for k in range(5)]
+    options = {"n_anchors": [30, 60], "n_neighbors": [3, 5]}
     search = GridSearchCV(clone(model), options, cv=2, error_score="raise").fit(X)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
@@ -281,14 +276,14 @@ def test_seeds_and_threads():
 
 
 def test_more_effort_is_never_worse():
-    values = [fitted(effort=effort).cut_value_ for effort in ("fast", None, "balanced")]
+    values = [fitted(effort=effort).cut_value_ for effort in ("fast", "auto", "balanced")]
     assert values == sorted(values, reverse=True)
 
 
 def test_verbose_tells_what_is_done(capsys):
     fitted(verbose=True)
     out = capsys.readouterr().out
-    assert "600 samples tied to" in out
+    assert "600 samples joined by" in out
     assert "5 clusters, cut value" in out
 
 
@@ -334,48 +329,34 @@ def test_weak_evidence_warns_on_the_line_of_the_user():
 
 
 @pytest.mark.parametrize(
-    ("options", "given", "words"),
+    ("options", "words"),
     [
-        ({"solver": "spectral"}, {}, "solver='spectral' is of the spectral solver"),
-        ({"assign_labels": "kmeans"}, {}, "assign_labels='kmeans' is of the spectral solver"),
-        ({"eigen_tol": 1e-3, "n_init": 2}, {}, "n_init=2, eigen_tol=0.001 is of the spectral"),
-        ({"eta": [0.1, 1.0]}, {}, r"eta=\[0.1, 1.0\] is of the spectral solver"),
-        ({"eta": np.ones(2)}, {}, "eta=array"),
-        ({"refine": False}, {}, "refine=False is of the spectral solver"),
-        ({"cut": np.ones(600)}, {}, "weights of nodes"),
-        ({}, {"sample_weight": np.ones(600)}, "sample_weight needs the edges"),
-        ({}, {"must_link": [(0, 1)]}, "must_link needs the edges"),
-        ({}, {"cannot_link": [(0, 1)]}, "cannot_link needs the edges"),
-        ({"kernel_params": {"offset": 1.0}}, {}, "does not take"),
-        ({"kernel_params": {"n_anchors": 3}}, {}, "pass n_anchors=... itself"),
-        ({"n_anchors": 4}, {}, "n_anchors=4 should be >= n_clusters=5"),
-        ({"n_clusters": 601}, {}, "n_samples=600 should be >= n_clusters=601"),
-        ({"max_memory": "much"}, {}, "max_memory"),
-        ({"n_anchors": 0}, {}, "The 'n_anchors' parameter of SpectralClustering must be"),
-        ({"max_memory": -1}, {}, "The 'max_memory' parameter of SpectralClustering must be"),
-        ({"folder": 3}, {}, "The 'folder' parameter of SpectralClustering must be"),
+        ({"n_anchors": 4}, "n_anchors=4 should be >= n_clusters=5"),
+        ({"n_clusters": 601}, "n_samples=600 should be >= n_clusters=601"),
+        ({"max_clusters": 3}, "n_clusters=5 is more than max_clusters=3"),
+        ({"max_memory": "much"}, "max_memory"),
+        ({"n_anchors": 0}, "The 'n_anchors' parameter of AnchorSpectralClustering must be"),
+        ({"n_neighbors": None}, "The 'n_neighbors' parameter of AnchorSpectralClustering must"),
+        ({"max_memory": -1}, "The 'max_memory' parameter of AnchorSpectralClustering must be"),
+        ({"folder": 3}, "The 'folder' parameter of AnchorSpectralClustering must be"),
+        ({"effort": "lazy"}, "The 'effort' parameter of AnchorSpectralClustering must be"),
     ],
 )
-def test_what_cannot_be_had_is_refused_before_any_work(options, given, words, monkeypatch):
+def test_what_cannot_be_had_is_refused_before_any_work(options, words, monkeypatch):
     def built(*_, **__):
         raise AssertionError("there was work done")
 
     if "max_memory" not in options:  # which the graph itself knows to read
-        monkeypatch.setattr("leastcut.estimators.anchored.anchor_graph", built)
-    wanted = {"n_clusters": 5, "affinity": "anchors", **options}
+        monkeypatch.setattr(module, "anchor_graph", built)
     with pytest.raises(ValueError, match=words):
-        SpectralClustering(**wanted).fit(X, **given)
+        AnchorSpectralClustering(**{"n_clusters": 5, **options}).fit(X)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"affinity": "anchors", "metric": "cosine"},
-        {"affinity": "anchors", "gamma": 2.0},
-        {"affinity": "anchors", "neighbors": "exact"},
-        {"n_anchors": 30},
-        {"max_memory": "1GiB"},
-        {"affinity": "rbf", "folder": "somewhere"},
+        {"affinity": "rbf", "metric": "cosine"},
+        {"affinity": "rbf", "neighbors": "exact"},
         {"affinity": "rbf", "n_neighbors": 10},
     ],
 )
@@ -407,16 +388,23 @@ def test_a_proof_needs_edges(model):
         model.certify()
     with pytest.raises(ValueError, match="no names of nodes"):
         model.by_node()
-    with pytest.raises(ValueError, match="cut_path_ has the path"):
-        leastcut.cut_path(X, affinity="anchors")
+    with pytest.raises(ValueError, match="A proof needs the edges"):
+        leastcut.certify(model.affinity_matrix_, model.labels_)
     with pytest.raises(NotFittedError):
-        SpectralClustering(affinity="anchors").predict(X)
+        AnchorSpectralClustering().predict(X)
 
 
-@pytest.mark.parametrize("affinity", ["anchors", "precomputed", "adaptive_neighbors"])
-def test_a_graph_of_anchors_is_no_samples(model, affinity):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AnchorSpectralClustering(3),
+        SpectralClustering(3, affinity="precomputed"),
+        SpectralClustering(3),
+    ],
+)
+def test_a_graph_of_anchors_is_no_samples(model, estimator):
     with pytest.raises(TypeError, match=r"leastcut\.partition cuts it as it is"):
-        SpectralClustering(3, affinity=affinity).fit(model.affinity_matrix_)
+        estimator.fit(model.affinity_matrix_)
 
 
 # -- pictures

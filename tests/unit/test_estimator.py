@@ -105,7 +105,8 @@ def test_refinement_never_makes_the_cut_larger(blobs):
 def test_embedding_and_eigenvalues_come_when_asked_for(blobs):
     X, _ = blobs
     model = SpectralClustering(3, random_state=0).fit(X)
-    assert model._fitted.relaxation is None
+    assert model._fitted.known is None
+    assert "relaxation" not in vars(model._fitted)
     assert model.embedding_.shape == (90, 3)
     assert model.eigenvalues_.shape == (3,)
     assert model.embedding_ is model.embedding_

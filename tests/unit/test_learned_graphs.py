@@ -667,10 +667,10 @@ def test_the_estimator_needs_a_number_of_clusters():
 
 
 def test_views_and_balance_of_the_estimator():
-    with pytest.raises(ValueError, match="affinity='learned' makes a graph in as many pieces"):
-        SpectralClustering(3, affinity=["learned", "adaptive_neighbors"]).fit(IRIS)
-    with pytest.raises(ValueError, match="affinity='learned' makes a graph in as many pieces"):
-        SpectralClustering(3, affinity="learned", views=[[0, 1], [2, 3]]).fit(IRIS)
+    views = {"views": [[0, 1], [2, 3]]}
+    for affinity in ("learned", ["learned", "adaptive_neighbors"]):
+        with pytest.raises(ValueError, match="affinity='learned' makes a graph in as many compon"):
+            leastcut.MultiViewSpectralClustering(3, affinity=affinity, **views).fit(IRIS)
     options = {"cut": "ratio", "balance": 0.05, "random_state": 0}
     model = SpectralClustering(3, affinity="learned", **options).fit(IRIS)
     assert np.bincount(model.labels_).max() <= 1.05 * 50

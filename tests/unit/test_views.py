@@ -13,12 +13,12 @@ from benchmarks.views import amgl
 from conftest import draws, graphs, knn_graph, load_dataset, ring
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leastcut.multiview.state import ViewsState, _scale, refined
 from sklearn.datasets import load_digits, load_iris
 
 import leastcut
 from leastcut.kernels import view_moves as kernels
 from leastcut.multiview.problem import Views, stacked
-from leastcut.multiview.state import ViewsState, _scale, refined
 from leastcut.problem import as_problem
 
 WEIGHTS = ("auto", "equal", "given")

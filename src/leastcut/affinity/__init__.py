@@ -7,6 +7,7 @@ from typing import Any
 
 from leastcut.affinity.adaptive_neighbors import ADAPTIVE_NEIGHBORS
 from leastcut.affinity.affinity import Affinity
+from leastcut.affinity.learned.affinity import LEARNED
 from leastcut.affinity.nearest_neighbors import NEAREST_NEIGHBORS
 from leastcut.affinity.pairwise_kernels import pairwise_kernel
 from leastcut.affinity.precomputed import PRECOMPUTED
@@ -18,6 +19,7 @@ AFFINITIES: dict[str, Affinity] = {
     "adaptive_neighbors": ADAPTIVE_NEIGHBORS,
     "nearest_neighbors": NEAREST_NEIGHBORS,
     "self_tuning": SELF_TUNING,
+    "learned": LEARNED,
     "additive_chi2": pairwise_kernel("additive_chi2"),
     "chi2": pairwise_kernel("chi2", "gamma"),
     "linear": pairwise_kernel("linear"),

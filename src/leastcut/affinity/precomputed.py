@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.affinity.affinity import Affinity, Rows
-from leastcut.affinity.distance_check import looks_like_distances
+from leastcut.distance_check import looks_like_distances
 from leastcut.graph import Graph
 from leastcut.validation import (
     SYMMETRY_TOLERANCE,

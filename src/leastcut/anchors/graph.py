@@ -123,7 +123,7 @@ class AnchorGraph(FactoredGraph):
         checkpoint = None if self.store.folder is None else self._checkpoint
         return AnchorProblem(workers, self.masses, self.most_clusters, checkpoint)
 
-    def as_problem(
+    def as_problem(  # type: ignore[override]
         self,
         cut: Any,
         *,

@@ -4,7 +4,7 @@ With T_jk the weight that cluster k has at anchor j, and Λ_j = Σ_k T_jk, the v
 points is exactly Σ_k boundary_k / n_k, where n_k = Σ_j T_jk and boundary_k = Σ_j T_jk (Λ_j − T_jk)
 / Λ_j. No term is negative, so that nothing cancels, and a cut of no edge has the value 0.
 
-The functions whose first argument is a block are tasks of :class:`leastcut.anchors.workers.Workers`.
+Functions whose first argument is a block are tasks of :class:`leastcut.anchors.workers.Workers`.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from leastcut.memory import check_memory
 from leastcut.multilevel.efforts import SearchOptions
 from leastcut.multilevel.partition import solve
 from leastcut.multilevel.refinement import refine_problem
+from leastcut.problem import Problem
 from leastcut.reductions import Start
 from leastcut.results import Partition, Relaxation
 from leastcut.seeds import RandomState
@@ -79,7 +80,7 @@ def lower_bound_anchors(
     problem: AnchorProblem, n_clusters: int, random_state: RandomState
 ) -> float:
     """Return a lower bound on every cut of all points."""
-    return relax_core(problem, n_clusters, random_state).lower_bound
+    return relax_core(problem.core, problem.workers.sizes, n_clusters, random_state).lower_bound
 
 
 @relax_problem.register(AnchorProblem)
@@ -97,7 +98,8 @@ def relax_anchors(
         f"{n_clusters} eigenvectors of {n} points",
         "lower_bound and partition need no eigenvectors of points.",
     )
-    small = relax_core(problem, n_clusters, random_state, **options)
+    sizes = problem.workers.sizes
+    small = relax_core(problem.core, sizes, n_clusters, random_state, **options)
     if small.eigenvalues[-1] > LARGEST_EIGENVALUE:
         raise ValueError(
             f"n_clusters={n_clusters} is more than the directions that {p} anchors have; pass "
@@ -121,17 +123,20 @@ def relax_anchors(
 
 
 def relax_core(
-    problem: AnchorProblem, n_clusters: int, random_state: RandomState, **options: Any
+    core: Problem,
+    sizes: Sequence[int],
+    n_clusters: int,
+    random_state: RandomState,
+    **options: Any,
 ) -> Relaxation:
     """Return the eigenpairs of the anchors' own graph, with floors that hold for all points.
 
-    The eigenvalues are the same. Sums of ZᵀZ are rounded: of terms that are not negative, each by
-    at most half a unit in the last place per term, so that the matrix and its degrees are off by
-    at most that fraction of their norm, which is 1.
+    The eigenvalues are the same. Sums of ZᵀZ over blocks of these sizes are rounded: of terms that
+    are not negative, each by at most half a unit in the last place per term, so that the matrix and
+    its degrees are off by at most that fraction of their norm, which is 1.
     """
-    found = relax_problem(problem.core, n_clusters, random_state=random_state, **options)
+    found: Relaxation = relax_problem(core, n_clusters, random_state=random_state, **options)
     if found.floors is None:
         return found
-    sizes = problem.workers.sizes
     off = 2.0 * (max(sizes) + len(sizes) + 8) * EPSILON
     return replace(found, floors=np.maximum(found.floors - off, 0.0))

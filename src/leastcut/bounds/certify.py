@@ -14,7 +14,7 @@ from leastcut.bounds.proof import Proof, ProofProgress
 from leastcut.budget import Budget
 from leastcut.multilevel.efforts import Progress
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import CutLike, Problem, as_any_problem
+from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.progress import ProofReading
 from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
@@ -135,7 +135,13 @@ def check_gap(gap: object) -> float:
 
 
 @singledispatch
-def certify_labels(
+def certify_labels(problem: AnyProblem, labels: np.ndarray, **options: Any) -> Partition:
+    """Look for better labels of a problem than those given, 0..c-1, and certify the best."""
+    raise not_offered("certify", problem)
+
+
+@certify_labels.register(Problem)
+def certify_graph(
     problem: Problem,
     labels: np.ndarray,
     *,
@@ -143,7 +149,7 @@ def certify_labels(
     budget: Budget | None = None,
     random_state: RandomState = None,
 ) -> Partition:
-    """Look for better labels of a problem than those given, 0..c-1, and certify the best.
+    """Look for better labels of a graph, and certify the best.
 
     Of isolated nodes that weigh nothing the value and the bound say nothing: they are those of the
     others, in as many clusters as ``labels`` has them in.

@@ -31,8 +31,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.estimators.eigenpairs import FittedEigenpairs
-from leastcut.estimators.prediction import Prediction, weight_of_new
+from leastcut.estimators.prediction import Prediction
 from leastcut.validation import warn_caller
 
 LEAST = 1e-3
@@ -43,23 +42,17 @@ ROWS = 2**12
 
 
 class Extension:
-    """The embedding of training samples, to which new ones come.
+    """The embedding of training samples, one row of ``embedding`` each, as new samples meet it."""
 
-    Parameters
-    ----------
-    prediction : Prediction
-        The affinities of new samples to the training samples.
-    eigenpairs : FittedEigenpairs
-        Where those lie.
-    """
-
-    def __init__(self, prediction: Prediction, eigenpairs: FittedEigenpairs) -> None:
+    def __init__(
+        self, prediction: Prediction, embedding: np.ndarray, eigenvalues: np.ndarray
+    ) -> None:
         self.prediction = prediction
-        self.eigenpairs = eigenpairs
+        self.embedding, self.eigenvalues = embedding, eigenvalues
 
     def place(self, X: Any) -> np.ndarray:
-        """Return where samples lie, new ones and training samples."""
-        embedding: np.ndarray = self.eigenpairs.embedding
+        """Return the coordinates of samples, new ones and training samples."""
+        embedding = self.embedding
         if self.prediction.is_training_data(X):
             return embedding.copy()
         # 1. Training samples are where they were.
@@ -69,13 +62,13 @@ class Extension:
         if new.size == 0:
             return found
         # 2. The others are where they solve the equation.
-        eigenvalues, cut = self.eigenpairs.eigenvalues, self.prediction.clusters.cut
+        eigenvalues, cut = self.eigenvalues, self.prediction.clusters.cut
         is_lost = np.zeros((new.size, eigenvalues.size), dtype=bool)
         for block, affinities in self.prediction.affinities(X[new]):
             # As sparse ones, row by row: no row depends on those beside it.
             ties = sp.csr_array(affinities)
             degree = np.asarray(ties.sum(axis=1), dtype=np.float64).reshape(-1, 1)
-            left = degree - weight_of_new(cut, degree) * eigenvalues
+            left = degree - cut.weight_of_new(degree) * eigenvalues
             # 3. Or at 0, where ties say nothing of a component.
             lost = is_lost[block] = left <= LEAST * degree
             found[new[block]] = np.where(lost, 0.0, (ties @ embedding) / np.where(lost, 1.0, left))

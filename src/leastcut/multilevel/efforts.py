@@ -139,7 +139,7 @@ class SearchOptions:
 
     @classmethod
     def checked(
-        cls, effort: object, lower_bound: object, random_state: RandomState, n_jobs: object
+        cls, effort: object, lower_bound: object, random_state: RandomState, n_jobs: int | None
     ) -> SearchOptions:
         """Return the options, or raise an error that names the first bad one."""
         if isinstance(lower_bound, bool | np.bool_):
@@ -155,6 +155,11 @@ class SearchOptions:
     def is_tight(self) -> bool:
         """Whether the result is to be certified."""
         return self.lower_bound == TIGHT
+
+    @property
+    def bound_of_search(self) -> bool | None:
+        """The lower bound that the search itself computes: none if a certificate follows."""
+        return False if isinstance(self.lower_bound, str) else self.lower_bound
 
     def wants_bound(self, n_nodes: int) -> bool:
         """Whether a problem of so many nodes gets a lower bound by eigenvalues."""

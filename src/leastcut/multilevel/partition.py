@@ -12,7 +12,7 @@ from leastcut.budget import Budget
 from leastcut.multilevel.auto_number import auto_number
 from leastcut.multilevel.efforts import EFFORTS, TIGHT, Progress, SearchOptions
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import CutLike, Problem, as_any_problem
+from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.progress import SEARCH_STAGES, TimeEstimate
 from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
@@ -157,17 +157,17 @@ def partition(
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
         n_clusters = auto_number(problem, random_state, budget.deadline)
-    n_clusters = problem.check_n_clusters(n_clusters)
-    starts = check_starts(init, problem.n_nodes, n_clusters)
+    number: int = problem.check_n_clusters(n_clusters)
+    starts = check_starts(init, problem.n_nodes, number)
     stages = (*EFFORTS[options.effort].stages, *((TIGHT,) if options.is_tight else ()))
     with budget.shown("partition", lambda: TimeEstimate(stages, SEARCH_STAGES, budget.time_limit)):
-        found: Partition = solve(problem, n_clusters, starts, options, budget)
+        found: Partition = solve(problem, number, starts, options, budget)
     return found.named(problem.names)
 
 
 @singledispatch
 def solve(
-    problem: Problem,
+    problem: AnyProblem,
     n_clusters: int,
     starts: Sequence[Start],
     options: SearchOptions,
@@ -175,8 +175,20 @@ def solve(
 ) -> Any:
     """Search for the smallest cut of a problem, and prove as much as the options ask for.
 
-    Other kinds of problem register their own search. The result has the labels of all nodes.
+    The result, a Partition or the like, has the labels of all nodes.
     """
+    raise not_offered("partition", problem)
+
+
+@solve.register(Problem)
+def solve_graph(
+    problem: Problem,
+    n_clusters: int,
+    starts: Sequence[Start],
+    options: SearchOptions,
+    budget: Budget,
+) -> Partition:
+    """Reduce the problem, search what is left, prove, and expand."""
 
     def solve_core(reduced: Reduced) -> Partition:
         found = partition_problem(
@@ -185,7 +197,7 @@ def solve(
             effort=options.effort,
             starts=reduced.starts,
             budget=budget.share(TIGHT_SHARE if options.is_tight else 1.0),
-            lower_bound=False if options.is_tight else options.lower_bound,
+            lower_bound=options.bound_of_search,
             random_state=options.random_state,
             n_jobs=options.n_jobs,
         )

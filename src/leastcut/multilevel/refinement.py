@@ -15,7 +15,7 @@ from leastcut.kernels.balance import exchange_within, list_moves
 from leastcut.kernels.climb import climb
 from leastcut.kernels.exchange import exchange
 from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
-from leastcut.problem import CutLike, Problem, as_any_problem
+from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
@@ -86,8 +86,14 @@ def refine(
 
 
 @singledispatch
-def refine_problem(problem: Problem, labels: np.ndarray) -> Partition:
-    """Move single nodes of a partition, labels 0..k-1, until no such move lowers its value.
+def refine_problem(problem: AnyProblem, labels: np.ndarray) -> Partition:
+    """Move single nodes of a partition, labels 0..k-1, until no such move lowers its value."""
+    raise not_offered("refine", problem)
+
+
+@refine_problem.register(Problem)
+def refine_graph(problem: Problem, labels: np.ndarray) -> Partition:
+    """Move single nodes of a graph until no such move lowers the value.
 
     The value is compared in the problem's own numbers, so the result is never worse than the start
     even where the problem has to be scaled for the moves. Isolated nodes that weigh nothing stay
@@ -116,7 +122,7 @@ def _refine_core(problem: Problem, labels: np.ndarray) -> Partition:
     # The clusters that hold any of them, and these numbered without gaps.
     clusters, in_core = np.unique(labels[nodes], return_inverse=True)
     moved = labels.copy()
-    moved[nodes] = clusters[refine_problem(problem.restrict(nodes), in_core.reshape(-1)).labels]
+    moved[nodes] = clusters[refine_graph(problem.restrict(nodes), in_core.reshape(-1)).labels]
     idle = problem.graph.idle
     if idle is not None:
         free = (problem.node_weights == 0) & (np.diff(idle.indptr) > 0) & np.isin(labels, clusters)

@@ -21,7 +21,6 @@ from leastcut.validation import (
     as_floats,
     check_choice,
     check_flag,
-    check_n_clusters,
     check_starts,
 )
 
@@ -134,7 +133,7 @@ def partition_views(
     options = SearchOptions.checked(effort, lower_bound, random_state, n_jobs)
     problems = check_views(graphs, cut, symmetrize, isolated)
     problem = MultiViewProblem(problems, check_view_weights(weights, len(problems)))
-    n_clusters = check_n_clusters(n_clusters, problem.n_nodes)
+    n_clusters = problem.check_n_clusters(n_clusters)
     starts = check_starts(init, problem.n_nodes, n_clusters)
     as_generator(random_state)  # which raises if it is no seed
     with budget.shown(

@@ -21,6 +21,7 @@ from leastcut.constraints import FREE, Constraints
 from leastcut.graph import Graph
 from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
+from leastcut.validation import check_n_clusters
 
 FLOOR = 1e-6
 """What a cut counts for at least when views are weighed to be added up, as a part of the largest:
@@ -69,6 +70,10 @@ class MultiViewProblem:
     def names(self) -> tuple[Any, ...] | None:
         """The names of the nodes, where the first graph has names."""
         return self.problems[0].names
+
+    def check_n_clusters(self, n_clusters: object) -> int:
+        """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
+        return check_n_clusters(n_clusters, self.n_nodes)
 
     @property
     def n_views(self) -> int:

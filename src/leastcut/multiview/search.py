@@ -262,7 +262,7 @@ class _Search:
         """Return the partition of a view by itself; nodes without edges there join its clusters."""
         if problem.node_weights.min() > 0:
             is_last = self._effort == self.options.effort
-            bounded = self.options.lower_bound and is_last
+            bounded = bool(self.options.lower_bound) and is_last
             found = self._cut(problem, is_start=True, lower_bound=bounded)
             self.bounds[v] = found.lower_bound
             return found.labels

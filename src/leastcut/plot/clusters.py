@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import leastcut
-from leastcut.graph import Graph, as_graph, is_factored
+from leastcut.graph import FactoredGraph, Graph, as_graph
 from leastcut.problem import Problem, as_cut
 
 
@@ -149,7 +149,7 @@ class AnchoredClusters(Clusters):
 
     @cached_property
     def _table(self) -> Any:
-        return self.anchored.table(self.labels)
+        return self.anchored.problem.table_of_labels(self.labels)
 
     @cached_property
     def boundaries(self) -> np.ndarray:
@@ -236,7 +236,7 @@ def clusters_of(
         raise ValueError(
             f"A {type(found).__name__} does not hold its graph; pass graph=, the one that was cut."
         )
-    checked = graph if is_factored(graph) else as_graph(graph, symmetrize)
+    checked: Any = graph if isinstance(graph, FactoredGraph) else as_graph(graph, symmetrize)
     labels = np.asarray(labels)
     if labels.shape != (checked.n_nodes,) or labels.dtype.kind not in "iu":
         raise ValueError(
@@ -245,7 +245,7 @@ def clusters_of(
         )
     # Numbers may be missing where labels are from elsewhere; those there are stay in order.
     _, labels = np.unique(labels, return_inverse=True)
-    if is_factored(graph):
+    if isinstance(graph, FactoredGraph):
         return AnchoredClusters(graph, labels.astype(np.int64))
     resolved = as_cut(cut, checked.n_nodes)
     problem = Problem(checked, resolved.node_weights(checked))

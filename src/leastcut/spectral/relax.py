@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.problem import CutLike, Problem, as_any_problem, indicator
+from leastcut.problem import (
+    AnyProblem,
+    CutLike,
+    Problem,
+    as_any_problem,
+    indicator,
+    not_offered,
+)
 from leastcut.results import Relaxation
 from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.eigensolvers import check_solver, solver_of
@@ -149,13 +156,21 @@ def lower_bound(
 
 
 @singledispatch
-def lower_bound_problem(problem: Problem, n_clusters: int, random_state: RandomState) -> float:
+def lower_bound_problem(problem: AnyProblem, n_clusters: int, random_state: RandomState) -> float:
     """Return a lower bound on the value of every partition, by eigenvalues."""
     return relax_problem(problem, n_clusters, random_state=random_state).lower_bound
 
 
 @singledispatch
 def relax_problem(
+    problem: AnyProblem, n_clusters: int, *, random_state: RandomState, **options: Any
+) -> Relaxation:
+    """Solve the relaxed cut of a problem, with options that :func:`relax` would accept."""
+    raise not_offered("relax", problem)
+
+
+@relax_problem.register(Problem)
+def relax_graph(
     problem: Problem,
     n_clusters: int,
     *,
@@ -165,7 +180,7 @@ def relax_problem(
     max_iter: int | None = None,
     deadline: float = np.inf,
 ) -> Relaxation:
-    """Solve the relaxed cut of a problem, with options that :func:`relax` would accept.
+    """Solve the relaxed cut of a graph.
 
     Raises TimeoutError if it cannot be solved by ``deadline``, on the monotonic clock.
     """

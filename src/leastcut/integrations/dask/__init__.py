@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from leastcut.integrations.dask.spectral_clustering import SpectralClustering
+from leastcut.integrations.dask.estimator import AnchorSpectralClustering
 
-__all__ = ["SpectralClustering"]
+__all__ = ["AnchorSpectralClustering"]

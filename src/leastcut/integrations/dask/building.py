@@ -41,7 +41,9 @@ def chosen_anchors(samples: Samples, n_anchors: int, seed: int, scheduler: Sched
     return np.asarray(anchors)
 
 
-def tied_workers(samples: Samples, nearest: NearestAnchors, scheduler: Scheduler) -> DaskWorkers:
+def connected_workers(
+    samples: Samples, nearest: NearestAnchors, scheduler: Scheduler
+) -> DaskWorkers:
     """Return the workers with their blocks: all samples with their nearest anchors."""
     shared = scheduler.given("leastcut-nearest-anchors", nearest)
     blocks = [

@@ -74,13 +74,14 @@ def run_discretizer(
     shared = {"random_state": rng, "score": score}
     shared = {name: value for name, value in shared.items() if takes_all or name in parameters}
     with single_threaded():
-        result = discretizer(relaxation, **shared, **options)
-    if isinstance(result, Discretization) and discretizer in _TRUSTED:
-        return result
+        result: Any = discretizer(relaxation, **shared, **options)
+    is_result = isinstance(result, Discretization)
+    if is_result and discretizer in _TRUSTED:
+        trusted: Discretization = result
+        return trusted
     # A user's function may return anything.
     n_clusters = options.get("n_clusters") or relaxation.n_clusters
     name = f"The labels of {getattr(discretizer, '__name__', discretizer)!r}"
-    is_result = isinstance(result, Discretization)
     labels = result.labels if is_result else result
     labels = check_init(labels, relaxation.n_nodes, n_clusters, name)
     value = None if score is None else score(labels)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.search import cut_crew
+from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.search import search_anchors
 from leastcut.anchors.settings import check_anchors, check_block_rows
-from leastcut.anchors.table import masses_of, table_of
-from leastcut.integrations.dask.building import chosen_anchors, tied_workers
+from leastcut.anchors.table import masses_of
+from leastcut.anchors.verbs import relax_core
+from leastcut.budget import Budget
+from leastcut.estimators.anchor_spectral_clustering import ANCHOR_CONSTRAINTS
+from leastcut.estimators.base import say
+from leastcut.estimators.parameters import check_max_clusters
+from leastcut.estimators.solvers import Settings, choose_number
+from leastcut.integrations.dask.building import chosen_anchors, connected_workers
 from leastcut.integrations.dask.inputs import (
     Place,
     is_dask,
@@ -24,44 +32,53 @@ from leastcut.integrations.dask.inputs import (
 )
 from leastcut.integrations.dask.labels import Rule, kept_labels, new_labels
 from leastcut.integrations.dask.scheduling import Scheduler
-from leastcut.multilevel.efforts import EFFORTS
-from leastcut.seeds import as_generator, as_seed
-from leastcut.validation import check_choice, check_count, check_n_clusters
+from leastcut.multilevel.efforts import SearchOptions
+from leastcut.results import Partition
+from leastcut.seeds import as_seed
+from leastcut.validation import check_n_clusters
 
 
-class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Cluster samples of a Dask array or data frame by the smallest cut of their anchor graph.
 
-    It is :func:`leastcut.anchor_graph` and :func:`leastcut.partition` on the workers of Dask.
-    Samples, their ties to anchors and their labels stay there; what travels are tables of anchors
-    and clusters. A worker that dies costs what it held, which others compute again, and changes
-    no label.
+    It is :class:`leastcut.AnchorSpectralClustering` on the workers of Dask. Samples, their anchor
+    weights and their labels stay there; only tables of anchors and clusters travel. If a worker
+    dies, others compute again what it held, and no label changes.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters. ``"auto"`` takes the number, from 1 to ``max_clusters``, that the
+        eigenpairs of the graph indicate, and warns if the evidence is weak.
     n_anchors : int, default=1000
-        Anchors: centres of k-means on a sample of 20 points for each. At most as many as samples.
+        Anchors: centers of k-means on a sample of 20 points for each. At most as many as samples.
     n_neighbors : int, default=5
-        Anchors that a sample is tied to, fewer than there are.
+        Anchors that a sample has weights on, fewer than there are.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
         How long to search; see :func:`leastcut.partition`.
-    random_state : int, Generator, RandomState or None, default=None
+    max_clusters : int, default=None
+        Largest number that ``n_clusters="auto"`` considers; None means 20.
+    random_state : int, RandomState instance or None, default=None
         An int fixes the labels of samples in the same chunks, on any number of workers.
+    verbose : bool, default=False
+        Whether to report the steps on standard output.
     client : distributed.Client, default=None
-        The cluster to work on. None is the client that is current, and where there is none the
-        scheduler that Dask uses otherwise: threads of this process.
+        The cluster to work on. None is the current client, and if there is none the scheduler that
+        Dask uses otherwise: threads of this process.
 
     Attributes
     ----------
     labels_ : dask.array.Array of shape (n_samples,)
-        The cluster of every sample, 0..n_clusters_-1, none empty, in the chunks of X. They lie on
-        the workers; ``labels_.compute()`` brings them here.
+        The cluster of every sample, 0..n_clusters_-1, none empty, in the chunks of X. They are held
+        by the workers; ``labels_.compute()`` fetches them.
     n_clusters_ : int
         The number of clusters.
     cut_value_ : float
         The value of the cut of all samples, exactly.
+    lower_bound_ : float
+        No partition into as many clusters has a smaller cut value. Computed when first asked for.
+    gap_ : float
+        (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
     n_iter_ : int
         Rounds in which samples were moved.
     anchors_ : ndarray of shape (p, n_features)
@@ -69,25 +86,25 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during fit, where X is a data frame with names.
+        Names of features seen during fit, if X is a data frame with names.
 
     See Also
     --------
-    leastcut.SpectralClustering : The same on one machine, with ``affinity="anchors"``.
+    leastcut.AnchorSpectralClustering : The same on one machine.
 
     Notes
     -----
     Labels are those of ``leastcut.partition(leastcut.anchor_graph(X, block_rows=X.chunks[0]), …)``
-    with the same seed. X is read twice, for the anchors and for the ties; ``X.persist()`` keeps
+    with the same seed. X is read twice, for the anchors and for the weights; ``X.persist()`` keeps
     it in the memory of the workers, if it fits.
 
     Examples
     --------
     >>> import dask.array as da
     >>> import numpy as np
-    >>> from leastcut.integrations.dask import SpectralClustering
+    >>> from leastcut.integrations.dask import AnchorSpectralClustering
     >>> X = da.from_array(np.r_[:50, 80:130].reshape(-1, 1).astype(float), chunks=(30, 1))
-    >>> model = SpectralClustering(2, n_anchors=20, n_neighbors=3, random_state=0).fit(X)
+    >>> model = AnchorSpectralClustering(2, n_anchors=20, n_neighbors=3, random_state=0).fit(X)
     >>> model.labels_.chunks, model.cut_value_
     (((30, 30, 30, 10),), 0.0)
     >>> np.bincount(model.labels_.compute()).tolist()
@@ -96,25 +113,35 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     array([ True,  True])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ANCHOR_CONSTRAINTS,
+        "client": "no_validation",
+    }
+
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         n_anchors: int = 1000,
         n_neighbors: int = 5,
         effort: str = "auto",
+        max_clusters: int | None = None,
         random_state: Any = None,
+        verbose: bool | int = False,
         client: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_anchors = n_anchors
         self.n_neighbors = n_neighbors
         self.effort = effort
+        self.max_clusters = max_clusters
         self.random_state = random_state
+        self.verbose = verbose
         self.client = client
 
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Tie samples to anchors, and cut their graph.
+        """Join samples through anchors, and cut their graph.
 
         Parameters
         ----------
@@ -128,39 +155,39 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : object
         """
-        # 1. Check everything that can be told without reading samples.
-        check_choice("effort", self.effort, EFFORTS)
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_anchors", self.n_anchors)
-        check_count("n_neighbors", self.n_neighbors)
+        # 1. Check everything that can be checked without reading samples.
+        report = partial(say, self)
+        check_max_clusters(self.get_params(deep=False))
         seed = as_seed(self.random_state)
-        rng = as_generator(seed)  # which raises where it is none
         scheduler = Scheduler(self.client)
         samples = samples_of(X, scheduler)
         n_samples, n_features = samples.array.shape
         check_block_rows(samples.sizes, n_samples)
-        n_clusters = check_n_clusters(self.n_clusters, n_samples)
         n_anchors, n_neighbors = check_anchors(self.n_anchors, self.n_neighbors, n_samples)
-        _check_enough(n_clusters, n_anchors)
-        # 2. Choose anchors, and tie all samples to them.
+        n_clusters = self.n_clusters
+        if n_clusters != "auto":
+            _check_enough(check_n_clusters(n_clusters, n_samples), n_anchors)
+        # 2. Choose anchors, and join all samples through them.
         anchors = chosen_anchors(samples, n_anchors, seed, scheduler)
         n_neighbors = max(1, min(n_neighbors, anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
-        workers = tied_workers(samples, nearest, scheduler)
+        workers = connected_workers(samples, nearest, scheduler)
         masses = workers.total(
             "leastcut-masses", masses_of, None, sum_of_arrays, anchors.shape[0], is_exact=True
         )
-        _check_enough(n_clusters, int(np.count_nonzero(masses)))
+        problem = AnchorProblem(workers, masses)
         # 3. Cut.
-        found = cut_crew(
-            workers,
-            masses,
-            n_clusters,
-            effort=self.effort,
-            seed=int(rng.integers(2**31)),
+        if n_clusters == "auto":
+            settings = Settings(effort=self.effort)
+            chosen = choose_number(problem.core, self.max_clusters, settings, seed, report)
+            n_clusters = 1 if chosen is None else chosen.choice.n_clusters
+        n_clusters = problem.check_n_clusters(n_clusters)
+        found = search_anchors(
+            problem, n_clusters, [], SearchOptions(self.effort, False, seed), Budget()
         )
-        table = table_of(workers, masses, found.kept, n_clusters)
-        # 4. Keep what was found.
+        table = problem.table(found.kept, n_clusters)
+        report(f"{n_clusters} clusters, cut value {table.value:.6g}, {found.n_rounds} rounds")
+        # 4. Keep the result.
         self.labels_ = kept_labels(found.kept, tuple(map(int, samples.array.chunks[0])))
         self.n_clusters_ = n_clusters
         self.cut_value_ = table.value
@@ -172,7 +199,26 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if names is not None:
             self.feature_names_in_ = names
         self._rule = Rule(nearest, table)
+        # The graph of the anchors is small, and all that the bound needs.
+        self._core, self._seed, self._lower_bound = (problem.core, workers.sizes), seed, None
         return self
+
+    _lower_bound: float | None
+
+    @property
+    def lower_bound_(self) -> float:
+        """No partition into as many clusters has a smaller cut value."""
+        check_is_fitted(self)
+        if self._lower_bound is None:
+            relaxation = relax_core(*self._core, self.n_clusters_, self._seed)
+            self._lower_bound = relaxation.lower_bound
+        return self._lower_bound
+
+    @property
+    def gap_(self) -> float:
+        """How far above the optimum the cut value can be, as a fraction of it."""
+        gap = Partition(np.empty(0), self.cut_value_, self.lower_bound_).gap
+        return float(gap)  # type: ignore[arg-type]
 
     def predict(self, X: Any) -> Any:
         """Assign samples to the clusters, without changing them.
@@ -219,9 +265,9 @@ def sum_of_arrays(terms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _check_enough(n_clusters: int, n_anchors: int) -> None:
-    """Raise where there are more clusters than anchors that samples are tied to."""
+    """Raise if there are more clusters than anchors."""
     if n_clusters > n_anchors:
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_anchors} anchors that samples are tied "
+            f"n_clusters={n_clusters} is more than the {n_anchors} anchors that samples are joined "
             "to; pass more n_anchors, if X has so many different samples, or fewer clusters."
         )

@@ -56,7 +56,7 @@ def look_like_listed_distances(X: sp.csr_array) -> bool:
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from leastcut.affinity.distance_check.listed import look_like_listed_distances
+    >>> from leastcut.distance_check.listed import look_like_listed_distances
     >>> x = np.random.default_rng(0).random(200)
     >>> distances = abs(x[:, None] - x)
     >>> near = distances * (distances < 0.1)

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.square_check import warn_of_graph
 from leastcut.budget import Budget
-from leastcut.estimators.given_graph import read_given
-from leastcut.estimators.parameters import ANCHORS, DEFAULTS, LEARNED
+from leastcut.estimators.inputs import read_input
+from leastcut.estimators.parameters import DEFAULTS
 from leastcut.graph import as_graph
 from leastcut.multilevel.cut_path import CutPath, check_numbers, cut_path_problem
 from leastcut.multilevel.efforts import EFFORTS
@@ -25,7 +24,6 @@ from leastcut.validation import (
     check_choice,
     check_matrix,
     check_symmetrize,
-    refuse_masked,
 )
 
 
@@ -99,27 +97,19 @@ def cut_path(
     budget = Budget(callback=callback)
     numbers = check_numbers(n_clusters)
     effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
-    if isinstance(affinity, str) and affinity == ANCHORS:
-        raise ValueError(
-            "affinity='anchors' stores no edges, which a path needs; SpectralClustering('auto', "
-            "affinity='anchors').fit(X).cut_path_ has the path of anchors."
-        )
-    if isinstance(affinity, str) and affinity == LEARNED:
-        raise ValueError(
-            "affinity='learned' makes another graph for every number of clusters, and a path cuts "
-            "one graph; pass affinity='adaptive_neighbors', which it begins with."
-        )
     chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
+    if "n_clusters" in chosen.parameters:
+        raise ValueError(
+            f"affinity={affinity!r} makes another graph for every number of clusters, and a path "
+            "cuts one graph; pass affinity='adaptive_neighbors', which it begins with."
+        )
     if symmetrize is not None and chosen.takes != "affinities":
         raise ValueError(
             f"symmetrize={symmetrize!r} has no place: affinity={affinity!r} makes a graph that is "
             "symmetric. Leave it out, or pass a graph and affinity='precomputed'."
         )
+    X, names = read_input(X, chosen.takes, affinity)
     # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
-    refuse_masked("X", X)
-    names = None
-    if not (isinstance(X, np.ndarray) or sp.issparse(X)):
-        X, names = read_given(X, chosen.takes, affinity)
     check_matrix("X", X)
     samples = X if hasattr(X, "shape") else as_plain("X", X)
     options: dict[str, Any] = {}
@@ -129,10 +119,10 @@ def cut_path(
         have = [name for name, other in AFFINITIES.items() if "metric" in other.parameters]
         raise ValueError(
             f"metric={metric!r} has no place: affinity={affinity!r} compares samples in its own "
-            f"way. What has a metric: {', '.join(map(repr, have))}."
+            f"way. Affinities with a metric: {', '.join(map(repr, have))}."
         )
     if "n_neighbors" in chosen.parameters:
-        # A few samples do not have as many neighbours as the default asks for.
+        # A few samples do not have as many neighbors as the default asks for.
         n_samples = samples.shape[0] if np.ndim(samples) else 0
         options = chosen.limited(n_samples, {**options, "n_neighbors": n_neighbors})
     if symmetrize is None:
@@ -143,9 +133,5 @@ def cut_path(
         warn_of_graph(samples)
     problem = as_problem(replace(graph, names=names), cut)
     return cut_path_problem(
-        problem,
-        numbers,
-        effort=effort,
-        random_state=random_state,
-        budget=budget,
+        problem, numbers, effort=effort, random_state=random_state, budget=budget
     )

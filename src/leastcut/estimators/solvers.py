@@ -1,13 +1,12 @@
-"""The ways from a problem to labels that the estimator offers, with one signature.
+"""The solvers of the estimator, from a problem to labels, with one signature.
 
 ``multilevel`` is the search of :func:`leastcut.partition`; ``spectral`` is the classical line:
-relax, discretize and, where asked for, refine. Each says which parameters of the estimator are its
-own, and that is what decides where ``solver="auto"`` leaves the choice.
+relax, discretize and refine. Each lists the parameters of the estimator that belong to it, which
+decide if ``solver="auto"`` leaves the choice.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -18,17 +17,20 @@ from sklearn.exceptions import ConvergenceWarning
 from leastcut.budget import Budget
 from leastcut.constraints import Constraints
 from leastcut.feasibility import check_n_clusters
+from leastcut.multilevel.auto_number import MAX_CLUSTERS, ROUGH, warn_if_weak
 from leastcut.multilevel.cluster_merging import merge_clusters
+from leastcut.multilevel.cut_path import choice_of, pairs_of_path
 from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.number_of_clusters import Choice
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
 from leastcut.progress import BAR, SEARCH_STAGES, TimeEstimate
 from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition, Relaxation
-from leastcut.spectral.discretizers import DISCRETIZERS, OPTIONS
+from leastcut.spectral.discretizers import options_of, run_discretizer
 from leastcut.spectral.relax import relax_problem
-from leastcut.threads import single_threaded
+from leastcut.validation import warn_caller
 
 Say = Callable[[str], None]
 """Takes a line of progress."""
@@ -36,14 +38,14 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The parameters of a fit, resolved: nothing is None any more that has a default.
+    """The parameters of a fit, resolved: None only where it has a meaning of its own.
 
     Attributes
     ----------
     solver : str
-        The strategy, a name in :data:`STRATEGIES`.
-    method : str
-        The discretizer, a name in ``leastcut.DISCRETIZERS``.
+        A name in :data:`SOLVERS`.
+    method : str or callable
+        The discretizer, as :func:`leastcut.discretize` takes it.
     method_options : dict
         Its options.
     n_components : int or None
@@ -53,23 +55,21 @@ class Settings:
     refine : bool
         Whether spectral labels are refined.
     effort : str
-        The effort of the multilevel search, a name in ``leastcut.EFFORTS``.
+        The effort of the multilevel search.
     n_jobs : int or None
-        Threads.
     verbose : bool
-        Whether somebody wants to see how far a search is.
     balance : pair or None
         How far below, or None, and above the average a cluster may weigh.
     """
 
-    solver: str
-    method: str
-    method_options: dict[str, Any]
-    n_components: int | None
-    eigen_options: dict[str, Any]
-    refine: bool
-    effort: str
-    n_jobs: int | None
+    solver: str = "multilevel"
+    method: Any = ""
+    method_options: dict[str, Any] | None = None
+    n_components: int | None = None
+    eigen_options: dict[str, Any] | None = None
+    refine: bool = True
+    effort: str = "auto"
+    n_jobs: int | None = None
     verbose: bool = False
     balance: tuple[float | None, float] | None = None
 
@@ -83,10 +83,10 @@ class Outcome(NamedTuple):
 
 
 class Run(Protocol):
-    """The signature that every strategy shares.
+    """The signature that every solver shares.
 
-    ``n_clusters`` are to be made of the problem; where isolated nodes are clusters by themselves
-    there are more of them in all. ``known`` are eigenpairs that are there already.
+    ``n_clusters`` are to be made of the problem; if isolated nodes are clusters by themselves there
+    are ``n_clusters_in_all``. ``known`` are eigenpairs that have been computed already.
     """
 
     def __call__(
@@ -118,21 +118,20 @@ def spectral(
     bound = relaxation.leading(n_clusters).lower_bound
     say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
 
-    say(f"Computing label assignment using {settings.method}")
     # 2. Discretize. k-means makes any number of clusters of the columns it sees. A rotation makes
-    #    as many as there are columns: where there are too few, zeros are added.
-    seen, options = relaxation.leading(n_components), dict(settings.method_options)
-    if "n_clusters" in OPTIONS[settings.method]:
+    #    as many as there are columns: if there are too few, zeros are added.
+    name = getattr(settings.method, "__name__", settings.method)
+    say(f"Computing label assignment using {name}")
+    seen, options = relaxation.leading(n_components), dict(settings.method_options or {})
+    if "n_clusters" in options_of(settings.method):
         options["n_clusters"] = n_clusters
     elif n_components < n_clusters:
         seen = seen.padded(n_clusters)
-    with single_threaded():
-        found = DISCRETIZERS[settings.method](
-            seen, random_state=np.random.default_rng(seed), score=problem.value, **options
-        )
-    # 3. Where there were more columns than clusters, merge clusters.
+    rng = np.random.default_rng(seed)
+    found = run_discretizer(settings.method, seen, rng, problem.value, **options)
+    # 3. Merge clusters if there were more columns than clusters.
     labels = found.labels
-    if int(labels.max()) + 1 > n_clusters:  # a rotation of more eigenvectors than clusters
+    if int(labels.max()) + 1 > n_clusters:
         labels = merge_clusters(problem, labels, n_clusters, random_state=seed)
     say(f"Assigned after {found.n_iter} iterations, cut value {problem.value(labels):.6g}")
 
@@ -156,18 +155,15 @@ def multilevel(
     """Search, and count the rounds of it: stages that end, and smaller values in between."""
     rounds, smallest = 0, np.inf
 
-    def listen(progress: Progress) -> None:
+    def count(progress: Progress) -> bool:
         nonlocal rounds, smallest
-        # Long passes report by the clock, too, and the clock must not be told in a result.
+        # Long passes report by the clock, too, and a result must not depend on the clock.
         rounds += progress.fraction == 1.0 or progress.cut_value < smallest
         smallest = min(smallest, progress.cut_value)
-        bar.report(progress)
+        return bar.report(progress)
 
-    say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
-    bar = Budget(callback=BAR if settings.verbose else None)
-    with bar.shown(
-        "SpectralClustering", lambda: TimeEstimate(EFFORTS[settings.effort].stages, SEARCH_STAGES)
-    ):
+    bar = search_bar(settings, say)
+    with bar.shown("SpectralClustering", lambda: search_time(settings.effort)):
         found = partition_problem(
             problem,
             n_clusters,
@@ -175,41 +171,57 @@ def multilevel(
             # Eigenpairs are computed when they are asked for, and not by a fit.
             lower_bound=False,
             random_state=seed,
-            budget=Budget(callback=listen),
+            budget=Budget(callback=count),
             n_jobs=settings.n_jobs,
         )
-    say(f"Searched in {max(rounds, 1)} rounds, cut value {found.cut_value:.6g}")
     # With 1 or n clusters there is nothing to search, and scikit-learn wants n_iter_ >= 1.
-    return Outcome(found.labels, max(rounds, 1), known)
+    rounds = max(rounds, 1)
+    say(f"Searched in {rounds} rounds, cut value {found.cut_value:.6g}")
+    return Outcome(found.labels, rounds, known)
+
+
+def search_bar(settings: Settings, say: Say) -> Budget:
+    """Announce a search, and return a budget that shows a progress bar for verbose estimators."""
+    say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
+    return Budget(callback=BAR if settings.verbose else None)
+
+
+def search_time(effort: str) -> TimeEstimate:
+    """Return the time estimate of a search, which its progress bar shows."""
+    return TimeEstimate(EFFORTS[effort].stages, SEARCH_STAGES)
 
 
 def relax_with_warning(
-    problem: Problem, count: int, seed: int, options: dict[str, Any]
+    problem: Problem, count: int, seed: int, options: dict[str, Any] | None
 ) -> Relaxation:
     """Solve for ``count`` eigenpairs and warn if the solver gave up early."""
-    found = relax_problem(problem, count, random_state=seed, **options)
-    if not found.converged:
-        warnings.warn(
-            f"The eigensolver {found.solver!r} stopped before all {count} eigenpairs reached "
-            "the tolerance; labels stay valid, but the lower bound is 0, as nothing is proven. "
-            "Leave eigen_solver=None, or raise eigen_tol.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    found: Relaxation = relax_problem(problem, count, random_state=seed, **(options or {}))
+    warn_of_convergence(found)
     return found
 
 
+def warn_of_convergence(found: Relaxation) -> None:
+    """Warn if eigenpairs have not converged."""
+    if not found.converged:
+        warn_caller(
+            f"The eigensolver {found.solver!r} stopped before all {found.n_clusters} eigenpairs "
+            "reached the tolerance; labels stay valid, but the lower bound is 0, as nothing is "
+            "proven. Leave eigen_solver=None, or raise eigen_tol.",
+            ConvergenceWarning,
+        )
+
+
 @dataclass(frozen=True)
-class Strategy:
-    """A way to labels, and the parameters of the estimator that mean something to it alone."""
+class Solver:
+    """A way to labels, and the parameters of the estimator that belong to it alone."""
 
     run: Run
     parameters: tuple[str, ...]
 
 
-STRATEGIES: dict[str, Strategy] = {
-    "multilevel": Strategy(multilevel, ("effort", "balance")),
-    "spectral": Strategy(
+SOLVERS: dict[str, Solver] = {
+    "multilevel": Solver(multilevel, ("effort", "balance")),
+    "spectral": Solver(
         spectral,
         (
             "eigen_solver",
@@ -222,7 +234,7 @@ STRATEGIES: dict[str, Strategy] = {
         ),
     ),
 }
-"""The strategies by the names that ``solver`` has for them; "auto" is the first unless told."""
+"""The solvers by name; "auto" is the first unless a parameter of another was given."""
 
 
 def read_constraints(
@@ -240,6 +252,41 @@ def read_constraints(
     return found
 
 
+class ChosenNumber(NamedTuple):
+    """A choice of the number of clusters, among 1 to ``most``, and the eigenpairs it was made by.
+
+    The eigenpairs are None if they were only computed roughly.
+    """
+
+    choice: Choice
+    most: int
+    relaxation: Relaxation | None
+
+
+def choose_number(
+    core: Problem, max_clusters: int | None, settings: Settings, seed: int, say: Say
+) -> ChosenNumber | None:
+    """Choose a number of clusters, report why, and warn if the evidence is weak.
+
+    None if there are no two nodes with edges to choose one by.
+    """
+    most = min(max_clusters or MAX_CLUSTERS, core.n_nodes)
+    if most < 2:
+        return None
+    count, options = pairs_of_path(most, core.n_nodes), settings.eigen_options or {}
+    # The spectral solver makes labels of the same eigenpairs; otherwise rough ones will do.
+    is_spectral = settings.solver == "spectral"
+    if is_spectral:
+        count = min(core.n_nodes, max(count, settings.n_components or 0))
+    else:
+        options = {**options, "tol": ROUGH}
+    relaxation = relax_with_warning(core, count, seed, options)
+    choice = choice_of(core, range(1, most + 1), relaxation, seed)
+    say(f"Of 1 to {most} clusters {choice.n_clusters}: {choice.reason}")
+    warn_if_weak(choice, "cut_path_")
+    return ChosenNumber(choice, most, relaxation if is_spectral else None)
+
+
 def cut_problem(
     problem: Problem,
     n_clusters: int,
@@ -248,11 +295,11 @@ def cut_problem(
     known: Relaxation | None,
     say: Say,
 ) -> Outcome:
-    """Return labels of all nodes, those without edges included, that the constraints allow.
+    """Return labels of all nodes, isolated ones included, that the constraints allow.
 
     ``known`` are eigenpairs of the nodes with edges, if they have been computed.
     """
-    # Under a balance isolated nodes count for what the cut weighs them.
+    # Under a balance isolated nodes count with the weight that the cut gives them.
     is_balanced = problem.constraints.balance is not None
     take_part = (problem.node_weights if is_balanced else problem.graph.degrees) > 0
     outcome = Outcome(np.empty(0, dtype=np.int64), 0, None)
@@ -262,7 +309,7 @@ def cut_problem(
         core = reduced.problem
         # Eigenpairs of contracted nodes are none of the samples.
         is_same = core.n_nodes == np.count_nonzero(take_part)
-        run = STRATEGIES[settings.solver].run
+        run = SOLVERS[settings.solver].run
         outcome = run(
             core, reduced.n_clusters, n_clusters, settings, seed, known if is_same else None, say
         )

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.affinity.distance_check.listed import entries_of, look_like_listed_distances
+from leastcut.distance_check.listed import entries_of, look_like_listed_distances
 from leastcut.validation import warn_caller
 
 FEWEST = 10
@@ -81,7 +81,7 @@ def looks_like_distances(X: Any) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> from leastcut.affinity.distance_check import looks_like_distances
+    >>> from leastcut.distance_check import looks_like_distances
     >>> x = np.arange(20.0)
     >>> distances = abs(x[:, None] - x)
     >>> looks_like_distances(distances), looks_like_distances(np.exp(-distances))
