@@ -151,12 +151,8 @@ class Budget:
     def share(self, fraction: float = 1.0, translate: Callable[[Any], Any] | None = None) -> Budget:
         """Return the budget of a part of the work, which ends at this fraction of the time limit.
 
-        Parameters
-        ----------
-        fraction : float, default=1.0
-        translate : callable, optional
-            Makes of the part's progress that of the whole, which is reported; None of it means
-            that nothing is. By default it is reported as it is.
+        ``translate`` makes of the part's progress that of the whole, which is reported; if it
+        returns None, nothing is. By default the progress is reported as it is.
         """
         part = Budget(on_interrupt=self.on_interrupt)
         part.began, part._parent = self.began, self

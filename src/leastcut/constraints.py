@@ -36,12 +36,8 @@ Balance = tuple[float | None, float]
 class CannotLinks:
     """Pairs of nodes that must be in different clusters.
 
-    Attributes
-    ----------
-    indptr, indices : ndarray, int32
-        Node i is paired with ``indices[indptr[i]:indptr[i + 1]]``; every pair is stored twice.
-    coloring : ndarray of shape (n,), int32, or None
-        Clusters that violate no pair, -1 for nodes of no pair; None if none is known.
+    Node i is paired with ``indices[indptr[i]:indptr[i + 1]]``; every pair is stored twice.
+    ``coloring`` has clusters that violate no pair, -1 for nodes of no pair; None if none is known.
     """
 
     indptr: np.ndarray
@@ -312,16 +308,7 @@ class Constraints:
     ) -> Constraints:
         """Check what a user asks for; links that contradict each other raise.
 
-        Parameters
-        ----------
-        n_nodes : int
-        must_link, cannot_link : array-like of shape (m, 2) or None
-        balance : pair or None
-            As :func:`check_balance` returns it.
-
-        Returns
-        -------
-        Constraints
+        ``balance`` is as :func:`check_balance` returns it.
         """
         must, cannot = (
             _pairs(name, given, n_nodes)
@@ -429,17 +416,9 @@ FREE = Constraints()
 
 
 def check_balance(balance: Any) -> Balance:
-    """Return how far below and above the average a cluster may weigh, as fractions of it.
+    """Return how far below, or None, and above the average a cluster may weigh, as fractions of it.
 
-    Parameters
-    ----------
-    balance : float or pair of floats
-        One number is what may be above; a pair is below, from 0 to 1, and above.
-
-    Returns
-    -------
-    tuple of (float or None, float)
-        None if there is no lower limit.
+    One number is the limit above; a pair is the one below, from 0 to 1, and the one above.
     """
     if isinstance(balance, str | bytes) or not isinstance(balance, Sequence | np.ndarray):
         return None, check_number("balance", balance)

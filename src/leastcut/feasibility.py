@@ -50,23 +50,8 @@ def feasible(
 ) -> Constraints:
     """Return the constraints with all that moves need: limits, and a coloring of the cannot-links.
 
-    Parameters
-    ----------
-    constraints : Constraints
-        Without must-links.
-    node_weights : ndarray of shape (n,)
-    n_clusters : int
-    starts : sequence of ndarray of shape (n,)
-        Partitions that are allowed, if any are known: no coloring has to be searched for.
-
-    Returns
-    -------
-    Constraints
-
-    Raises
-    ------
-    ValueError
-        If no partition into so many clusters is allowed, or none is found.
+    ``starts`` are partitions that are allowed: with one, no coloring has to be searched for. Raises
+    ValueError if no partition into so many clusters is allowed, or none is found.
     """
     links, limits = constraints.cannot_link, constraints.limits
     if links is not None and links.coloring is None:
@@ -130,12 +115,12 @@ def check_n_clusters(
 
 @dataclass(frozen=True, eq=False)
 class Coloring:
-    """What the search for a coloring has found.
+    """The result of a search for a coloring.
 
     Attributes
     ----------
     colors : ndarray of shape (n,), int32, or None
-        The colors, -1 for nodes of no pair; None if there is no coloring, or none was found.
+        -1 for nodes of no pair; None if there is no coloring, or none was found.
     is_decided : bool
         Whether None means that there is none.
     clique : list of int
@@ -153,16 +138,7 @@ class Coloring:
 def color(links: CannotLinks, n_colors: int, most_steps: int | None = None) -> Coloring:
     """Color nodes so that no pair has one color, or find out that ``n_colors`` are too few.
 
-    Parameters
-    ----------
-    links : CannotLinks
-    n_colors : int
-    most_steps : int, optional
-        Choices of a color after which the search is given up, by default ``MOST_STEPS``.
-
-    Returns
-    -------
-    Coloring
+    The search is given up after ``most_steps`` choices of a color, by default ``MOST_STEPS``.
     """
     paired = links.nodes
     if paired.size < links.n_nodes:

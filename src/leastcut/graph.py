@@ -143,26 +143,9 @@ class FactoredGraph(ABC):
 def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     """Check an affinity matrix, or a graph of another library, and return it as a :class:`Graph`.
 
-    Parameters
-    ----------
-    graph : Graph, sparse matrix or array, array-like of shape (n, n), or graph of a library
-        Symmetric, finite, non-negative affinities; self-loops allowed. The libraries are those of
-        :mod:`leastcut.integrations.graphs`.
-    symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
-
-    Returns
-    -------
-    Graph
-
-    Examples
-    --------
-    >>> from leastcut.graph import as_graph
-    >>> as_graph([[0.0, 2.0], [2.0, 1.0]]).degrees
-    array([2., 3.])
-    >>> as_graph([[0, 2], [1, 0]], symmetrize="max").weights
-    array([2., 2.])
+    The matrix is symmetric, finite and non-negative, with self-loops allowed; a directed one is
+    made symmetric as ``symmetrize`` says (see :func:`leastcut.partition`). The libraries are those
+    of :mod:`leastcut.integrations.graphs`.
     """
     symmetrize = check_symmetrize(symmetrize)
     if isinstance(graph, Graph):
@@ -217,25 +200,10 @@ def symmetric_graph(
 ) -> sp.csr_array:
     """Return (S + Sᵀ) / 2 for the weights S of lists, or the larger of both directions.
 
-    Parameters
-    ----------
-    indptr : int64 ndarray of shape (n + 1,)
-        The neighbours listed for node i are ``indices[indptr[i]:indptr[i + 1]]``.
-    indices : integer ndarray of shape (n_listed,)
-        Those nodes, none twice in a list. They are sorted in place.
-    weights : float64 ndarray of shape (n_listed,)
-        A weight for each, none negative; zeros are not stored. They are sorted in place.
-    loops : float64 ndarray of shape (n,), optional
-        Positive weights of nodes to themselves, if lists do not hold the node itself.
-    larger : bool, default=False
-        Whether the larger of S_ij and S_ji is taken instead of their mean.
-    n_threads : int, default=1
-        Threads; the graph does not depend on it.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric to the last bit, sorted and without stored zeros.
+    The neighbors listed for node i are ``indices[indptr[i]:indptr[i + 1]]``, none twice, with
+    weights that are not negative; zeros are not stored. Indices and weights are sorted in place.
+    ``loops`` are positive weights of nodes to themselves, if lists do not hold the node itself. The
+    result is symmetric to the last bit, sorted, and does not depend on the number of threads.
     """
     n, n_listed = indptr.size - 1, weights.size
     if n_listed <= FEW_LISTED:

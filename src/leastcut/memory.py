@@ -54,14 +54,7 @@ def memory_in_use() -> int:
 def check_memory(needed: float, what: str, remedy: str) -> None:
     """Raise MemoryError if a stage needs more than there is.
 
-    Parameters
-    ----------
-    needed : float
-        Its forecast, in bytes.
-    what : str
-        The stage, as the subject of "needs about 3 GiB".
-    remedy : str
-        A sentence that names what needs less.
+    ``what`` is the stage, as the subject of "needs about 3 GiB", and ``remedy`` a sentence.
     """
     available = available_memory()
     if available is not None and needed > available:

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from leastcut.distance_check import warn_of_distances
 from leastcut.constraints import (
     FREE,
     CannotLinks,
@@ -28,6 +27,7 @@ from leastcut.constraints import (
     check_balance,
     unit_exponent,
 )
+from leastcut.distance_check import warn_of_distances
 from leastcut.formatting import fields_in_one_line
 from leastcut.graph import FactoredGraph, Graph, as_graph
 from leastcut.validation import (
@@ -396,19 +396,7 @@ def _check_positive(name: str, weights: np.ndarray, item: str) -> None:
 
 
 def given_graph(graph: Any, symmetrize: str | None = None) -> Graph:
-    """Check a graph that a user passed, and warn where it looks like distances.
-
-    Parameters
-    ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        A :class:`Graph` is not checked again.
-    symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph.
-
-    Returns
-    -------
-    Graph
-    """
+    """Return a graph as :func:`as_graph` does, with a warning if it holds distances."""
     found = as_graph(graph, symmetrize)
     if found is not graph:
         warn_of_distances(found.matrix)
@@ -428,42 +416,15 @@ def as_problem(
 ) -> Problem:
     """Check a graph, a cut and constraints, and return them as one problem.
 
-    Parameters
-    ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        Symmetric, finite, non-negative affinities; a :class:`Graph` is not checked again.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
-        The name of a cut, or a positive weight for every node.
-    must_link, cannot_link : array-like of shape (m, 2), optional
-        Pairs of nodes in one cluster, and in different ones.
-    balance : float or pair of floats, optional
-        How far above, or below and above, the average a cluster may weigh.
-    allow_edges : bool, default=False
-        Whether the cut may be "edges", whose clusters weigh their nodes.
-    symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
-    isolated : {"error", "ignore"}, default="error"
-        What becomes of nodes without edges where the cut does not weigh them: an error, or a weight
-        of 0.
+    The arguments are those of :func:`leastcut.partition`; a :class:`Graph` is not checked again.
+    ``allow_edges`` says whether the cut may be "edges". With ``isolated="ignore"`` nodes that the
+    cut does not weigh get the weight 0.
 
-    Returns
-    -------
-    Problem
-
-    Notes
-    -----
     Numbers may be as large and as small as doubles are, within a range that is checked here, in
     O(edges): neither the affinities nor the node weights may add up to more than 1e307, and no cut
     value may exceed that, which n times the largest ratio of a node's edges to its weight bounds;
     that ratio must be at least 1e-307, unless there are no edges. Cut values below 1e-307 are
-    rounded to what doubles can tell apart there.
-
-    Examples
-    --------
-    >>> from leastcut.problem import as_problem
-    >>> as_problem([[0, 2, 0], [2, 0, 1], [0, 1, 0]]).node_weights
-    array([2., 3., 1.])
+    rounded to what doubles can represent there.
     """
     isolated = check_choice("isolated", isolated, ISOLATED)
     allowed = None if balance is None else check_balance(balance)

@@ -70,14 +70,9 @@ class Reduction(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """Groups of nodes are one node each.
+    """A reduction that makes every group of nodes one node.
 
-    Attributes
-    ----------
-    whole, problem : Problem
-        The problem as it was, and the one of the groups.
-    groups : ndarray of shape (n,)
-        The group of every node, numbered by first appearance.
+    ``groups`` has the group of every node of ``whole``, numbered by first appearance.
     """
 
     whole: Problem
@@ -199,12 +194,7 @@ def _contracted(
 
 @dataclass(frozen=True, eq=False)
 class EdgeCounting:
-    """Every cluster weighs 2 and nodes next to nothing, so that cut values are edge cuts.
-
-    Attributes
-    ----------
-    whole, problem : Problem
-    """
+    """A reduction that makes cut values edge cuts: clusters weigh 2 and nodes next to nothing."""
 
     whole: Problem
     problem: Problem
@@ -319,32 +309,12 @@ def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
 def label_isolated(
     problem: Problem, nodes: np.ndarray, labels: np.ndarray, n_clusters: int
 ) -> np.ndarray:
-    """Return labels of all nodes, in ``n_clusters`` clusters, given those of the nodes with edges.
+    """Return labels of all nodes, in ``n_clusters`` clusters, given those of nodes with edges.
 
-    Where the graph stores entries of weight 0, such as the idle lines of a power grid, these name
-    the neighbors of an isolated node, and it joins a cluster of theirs. Other nodes join the
-    cluster whose term they lower most.
-
-    Parameters
-    ----------
-    problem : Problem
-        All nodes; those without edges may weigh nothing. The nodes with edges respect its
-        cannot-links.
-    nodes : ndarray of shape (m,)
-        The nodes with edges.
-    labels : ndarray of shape (m,)
-        Their labels, 0..k-1.
-    n_clusters : int
-        The number of clusters of all nodes, at least k.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    NoPlace
-        If cannot-links leave an isolated node none of the clusters.
+    If the graph stores entries of weight 0, such as the idle lines of a power grid, these name the
+    neighbors of an isolated node, and it joins a cluster of theirs. Other nodes join the cluster
+    whose term they lower most. Nodes without edges may weigh nothing; those with edges respect the
+    cannot-links. Raises NoPlace if cannot-links leave an isolated node none of the clusters.
     """
     # 1. Nodes with edges keep their labels.
     everywhere = np.full(problem.n_nodes, -1, dtype=np.int64)
@@ -575,20 +545,8 @@ def solve_reduced(
 ) -> Partition:
     """Reduce a problem, solve what is left, and return the partition of all nodes.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : int
-    solve : callable
-        Returns a partition of a reduced problem, of at least one node.
-    starts : sequence of (str, ndarray of shape (n,))
-        As for :func:`reduce`; the result is never worse than the best of them.
-    **options
-        Of :func:`reduce`.
-
-    Returns
-    -------
-    Partition
+    ``solve`` returns a partition of a reduced problem of at least one node. The result is never
+    worse than the best of the starts, which are as for :func:`reduce`, as are the options.
     """
 
     def solved(reduced: Reduced) -> Partition:

@@ -25,33 +25,12 @@ INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def check_sparse(name: str, matrix: Any) -> None:
-    """Raise if the arrays of a sparse matrix do not describe a matrix of real numbers.
+    """Raise if the arrays of a sparse matrix of SciPy do not describe a matrix of real numbers.
 
-    Parameters
-    ----------
-    name : str
-        What errors call the matrix.
-    matrix : sparse matrix or array of SciPy
-        In any format. It is not changed. What is not two-dimensional is left to checks of shape.
-
-    Raises
-    ------
-    ValueError
-        If an array is too short or too long, or an index is outside of the matrix; the message
-        names the array, the position and the value.
-    TypeError
-        If an index array does not hold integers, or the values are not real numbers.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from leastcut.sparse_check import check_sparse
-    >>> matrix = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> matrix.indices[1] = 7
-    >>> check_sparse("graph", matrix)
-    Traceback (most recent call last):
-    ...
-    ValueError: graph is a malformed CSR matrix: indices[1] is 7, but must be from 0 to 1. ...
+    Errors call the matrix ``name``, and name the array, the position and the value. It is a
+    ValueError if an array is too short or too long, or an index is outside of the matrix, and a
+    TypeError if an index array does not hold integers, or values are not real numbers. The matrix
+    is not changed; one that is not two-dimensional is left to checks of shape.
     """
     if len(matrix.shape) != 2:
         return

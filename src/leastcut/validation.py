@@ -147,11 +147,8 @@ def check_matrix(name: str, value: Any) -> None:
 def refuse_words(name: str, value: Any) -> None:
     """Raise if entries are words, dates or time spans, which NumPy would convert to numbers.
 
-    Parameters
-    ----------
-    name : str
-    value : array, list, or data frame of pandas or polars
-        The error names the first such entry and, in a frame, its column. Anything else passes.
+    The error names the first such entry of an array, list or data frame of pandas or polars, and in
+    a frame its column. Anything else passes.
     """
     if hasattr(value, "columns"):
         for number, column in enumerate(value.columns):
@@ -344,25 +341,12 @@ def check_graph(
     names: Sequence[Any] | None = None,
     is_directed: bool = False,
 ) -> sp.csr_array:
-    """Return a matrix of affinities as symmetric float64 CSR, or say why it is refused.
+    """Return a matrix of affinities as symmetric float64 CSR; raise an error for any defect.
 
-    Parameters
-    ----------
-    graph : sparse matrix or array-like of shape (n, n)
-        Symmetric (up to rounding, which is averaged away), finite, non-negative affinities;
-        self-loops allowed.
-    symmetrize : {"mean", "max"} or None, default=None
-        What becomes of a matrix that is not symmetric; with None it is refused.
-    names : sequence, optional
-        The names of the nodes, for the error.
-    is_directed : bool, default=False
-        Whether the matrix was read from a directed graph, for the error.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Sorted, without duplicates and stored zeros. It shares the caller's memory where that is
-        possible, and the caller's matrix is never changed.
+    The matrix is symmetric (up to rounding, which is averaged away, unless ``symmetrize`` says what
+    to make of it), finite and non-negative. ``names`` of the nodes and ``is_directed`` are for the
+    error. The result is sorted, without duplicates and stored zeros; it shares the caller's memory
+    if that is possible, and the caller's matrix is never changed.
     """
     check_matrix("graph", graph)
     if not sp.issparse(graph):

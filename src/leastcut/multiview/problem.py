@@ -31,12 +31,8 @@ a view in which nothing is cut has an infinite weight, and no graph has infinite
 class Combined(NamedTuple):
     """One problem that stands for all views.
 
-    Attributes
-    ----------
-    problem : Problem
-    scale : float
-        Its cut values are about so many times Σ_v α_v cut_v: exactly, where all views weigh nodes
-        alike, and not more, where it was made for a bound.
+    Its cut values are about ``scale`` times Σ_v α_v cut_v: exactly, if all views weigh nodes alike,
+    and not more, if it was made for a bound.
     """
 
     problem: Problem

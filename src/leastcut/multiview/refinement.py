@@ -14,15 +14,10 @@ VISITS_PER_NODE = 20
 
 
 class ViewsState:
-    """Labels, and in every view the sums that give their cut value, kept through every move.
+    """Labels, changed in place, and in every view the sums that give their cut value.
 
     Numbers that are near the ends of what doubles hold are raised first, view by view and by powers
     of two, which the factors of the objective undo.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-        The cluster of every node; changed in place by the methods.
     """
 
     def __init__(self, views: MultiViewProblem, labels: np.ndarray, n_clusters: int) -> None:
