@@ -243,6 +243,10 @@ def _fit(affinity: str, **options: int) -> Call:
     return lambda S, n: leastcut.SpectralClustering(1, affinity=affinity, **options).fit(S)
 
 
+def _fit_views(views: list[Any]) -> object:
+    return leastcut.MultiViewSpectralClustering(1, affinity="precomputed").fit(views)
+
+
 def _predict(S: Any, n: int) -> object:
     model = leastcut.SpectralClustering(1, affinity="rbf", random_state=0)
     return model.fit(np.arange(4.0 * n).reshape(4, n)).predict(S)
@@ -264,7 +268,7 @@ CALLS: list[tuple[str, Call]] = [
     ("fit, rbf", _fit("rbf")),
     ("fit, precomputed", _fit("precomputed")),
     ("fit, distances", _fit("precomputed_nearest_neighbors", n_neighbors=1)),
-    ("fit, views", lambda S, n: _fit("precomputed")([np.eye(n), S], n)),
+    ("fit, views", lambda S, n: _fit_views([np.eye(n), S])),
     ("predict", _predict),
 ]
 """Functions that a user may pass a sparse matrix of n nodes, or samples, to."""
