@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import leastcut
 from leastcut.kernels import view_moves as kernels
-from leastcut.multiview.problem import Views, stacked
+from leastcut.multiview.problem import MultiViewProblem, stacked
 from leastcut.multiview.state import ViewsState, _scale, refined
 from leastcut.problem import as_problem
 
@@ -123,7 +123,7 @@ def test_the_result_is_never_above_what_it_was_given(views, c, kind, seed):
 
 @given(several(), st.integers(2, 3), st.integers(0, 2**32 - 1))
 def test_what_lowers_the_weighted_sum_lowers_the_objective(views, c, seed):
-    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    own = MultiViewProblem(tuple(as_problem(one, "ratio") for one in views))
     rng = np.random.default_rng(seed)
     one, other = (own.cuts(rng.permutation(np.arange(own.n_nodes) % c)) for _ in range(2))
     if one.min() > 0:
@@ -146,7 +146,7 @@ def test_no_view_by_itself_nor_their_mean_is_better(cut, kind):
 def test_after_refinement_no_single_move_helps(views, c, kind, seed):
     problems = tuple(as_problem(one) for one in views)
     given_weights = None if kind == "auto" else np.ones(len(views))
-    own = Views(problems, given_weights)
+    own = MultiViewProblem(problems, given_weights)
     start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
     labels = refined(own, start)
     value = own.value(labels)
@@ -162,7 +162,9 @@ def test_after_refinement_no_single_move_helps(views, c, kind, seed):
 @given(several(), st.integers(2, 3), st.booleans(), st.integers(0, 2**32 - 1))
 def test_a_move_changes_the_objective_by_what_the_kernel_says(views, c, rooted, seed):
     rng = np.random.default_rng(seed)
-    own = Views(tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views)))
+    own = MultiViewProblem(
+        tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views))
+    )
     labels = rng.permutation(np.arange(own.n_nodes) % c)
     state = ViewsState(own, labels, c)
     measure, gather, best, clear = (
@@ -190,7 +192,9 @@ def test_a_move_changes_the_objective_by_what_the_kernel_says(views, c, rooted, 
 
 @given(several(max_nodes=9), st.integers(2, 3), st.booleans(), st.integers(0, 2**32 - 1))
 def test_compiled_equals_interpreted(views, c, rooted, seed):
-    own = Views(tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views)))
+    own = MultiViewProblem(
+        tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views))
+    )
     start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
     names = ["measure_views", "gather_ties", "clear_ties", "best_view_move", "apply_view_move"]
     compiled = refined(own, start)
@@ -205,7 +209,7 @@ def test_compiled_equals_interpreted(views, c, rooted, seed):
 
 @given(several(max_nodes=9), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_contraction_and_sums_keep_values(views, c, seed):
-    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    own = MultiViewProblem(tuple(as_problem(one, "ratio") for one in views))
     rng = np.random.default_rng(seed)
     groups = np.unique(rng.integers(c + 2, size=own.n_nodes), return_inverse=True)[1]
     coarse = rng.permutation(np.arange(groups.max() + 1) % c)
@@ -220,7 +224,7 @@ def test_contraction_and_sums_keep_values(views, c, seed):
 
 def test_the_sum_that_bounds_is_not_above_any_weighted_cut():
     views = digits_views()
-    own = Views(tuple(as_problem(one) for one in views))
+    own = MultiViewProblem(tuple(as_problem(one) for one in views))
     weights = np.array([2.0, 0.7])
     combined = own.combined(weights, is_bound=True)
     for seed in range(5):
@@ -362,7 +366,7 @@ def test_numbers_near_the_ends_of_doubles_are_cut_alike(scale):
 def test_a_node_that_holds_nearly_all_of_its_cluster_moves_if_that_helps():
     graph = two_blocks(6, 3, 0.01)
     weights = np.array([1e12, 1.0, 1.0, 1.0, 1.0, 1.0])
-    own = Views((as_problem(graph, weights), as_problem(graph, weights)))
+    own = MultiViewProblem((as_problem(graph, weights), as_problem(graph, weights)))
     labels = refined(own, np.array([0, 1, 1, 0, 0, 0]))
     assert own.value(labels) <= min(own.value(one) for one in partitions(6, 2)) * (1 + 1e-9)
 

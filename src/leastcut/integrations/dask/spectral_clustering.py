@@ -133,7 +133,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_count("n_clusters", self.n_clusters)
         check_count("n_anchors", self.n_anchors)
         check_count("n_neighbors", self.n_neighbors)
-        seed = as_seed(self.random_state)
+        seed = as_seed(self.random_state, 2**63)
         rng = as_generator(seed)  # which raises where it is none
         scheduler = Scheduler(self.client)
         samples = samples_of(X, scheduler)
