@@ -39,10 +39,10 @@ SECONDS_PER_TEST = 120
 CORE = {name: (name,) for name in ("kernels", "multilevel", "spectral", "affinity", "problem.py")}
 NEWER = {
     "certification": ("bounds", "kernels/stars.py", "kernels/settle_prices.py"),
-    "limits": ("limits.py", "multilevel/packing.py"),
+    "limits": ("constraints.py",),
     "balance": ("kernels/balance.py", "kernels/exchange.py", "multilevel/balance.py"),
     "flows": ("kernels/border_flow.py", "kernels/minimum_cut.py", "multilevel/borders.py"),
-    "links": ("apart.py", "multilevel/links.py", "multilevel/colouring.py"),
+    "links": ("feasibility.py", "reductions.py"),
     "anchors": ("anchors", "kernels/anchor"),
     "views": ("multiview", "kernels/view_moves.py"),
     "number of clusters": (
@@ -66,24 +66,21 @@ TESTS = {
     "bounds": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
     "kernels/stars.py": "proof_steps recorded_values semidefinite certify",
     "kernels/settle_prices.py": "proof_steps recorded_values prices certify",
-    "limits.py": "limits recorded_values balance",
-    "multilevel/packing.py": "limits recorded_values balance",
+    "constraints.py": "limits link_references recorded_values balance links certify",
+    "feasibility.py": "limits link_references recorded_values balance links",
+    "reductions.py": "link_references isolated limits recorded_values links multilevel balance",
     "kernels/balance.py": "limited_kernels recorded_values balance borders",
     "kernels/exchange.py": "limited_kernels recorded_values links balance borders",
     "multilevel/balance.py": "limited_kernels recorded_values balance borders",
     "kernels/border_flow.py": "limited_kernels recorded_values borders balance",
     "kernels/minimum_cut.py": "limited_kernels recorded_values borders prices balance",
     "multilevel/borders.py": "limited_kernels recorded_values borders balance",
-    "apart.py": "link_references recorded_values links certify",
-    "multilevel/links.py": "link_references recorded_values links",
-    "multilevel/colouring.py": "link_references recorded_values links",
     "anchors": "anchors recorded_values anchor_storage anchor_folders anchor_estimator anchor_gpu",
     "kernels/anchor": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",
     "multiview": "recorded_values views",
     "kernels/view_moves.py": "recorded_values views",
     "affinity/learned": "learned_graphs",
     "kernels/simplex.py": "learned_graphs",
-    "isolated.py": "isolated links",
     "multilevel/auto_number.py": "path_references number_of_clusters",
     "kernels/tree.py": "tree_references tree neighbors",
     "affinity/neighbors/tree.py": "tree_references tree neighbors",
@@ -216,7 +213,8 @@ def sampled(seed: int, count: int) -> list[Fault]:
 
 def recorded(row: dict[str, Any]) -> Fault | None:
     """Return the fault of a row in today's source, or None if its text is gone."""
-    source, before = (ROOT / PACKAGE / row["file"]).read_bytes(), row["before"].encode()
+    path, before = ROOT / PACKAGE / row["file"], row["before"].encode()
+    source = path.read_bytes() if path.exists() else b""
     places = [found.start() for found in re.finditer(re.escape(before), source)]
     if not places:
         return None

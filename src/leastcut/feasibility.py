@@ -144,7 +144,8 @@ def color(links: CannotLinks, n_colors: int, most_steps: int | None = None) -> C
     if paired.size < links.n_nodes:
         # Only the nodes of pairs, which may be few of many.
         few = links.restricted(paired)
-        assert few is not None
+        if few is None:
+            return Coloring(np.full(links.n_nodes, -1, dtype=np.int32), True, [], n_colors)
         found = color(few, n_colors, most_steps)
         if found.colors is None:
             return replace(found, clique=paired[found.clique].tolist())

@@ -38,5 +38,8 @@ def as_seed(random_state: RandomState, stop: int = 2**31 - 1) -> int:
 
 
 def fit_seed(random_state: RandomState) -> int:
-    """Return :func:`as_seed` as estimators have it: None is NumPy's global state."""
-    return as_seed(np.random.mtrand._rand if random_state is None else random_state)
+    """Return the seed of a fit as scikit-learn draws it; None is NumPy's global state."""
+    random_state = np.random.mtrand._rand if random_state is None else random_state
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return as_seed(random_state)

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from leastcut.interrupts import Stopped, Waiting
+
+from leastcut.budget import Stopped, Waiting
 
 
 def nothing() -> None:
@@ -90,7 +91,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_process():
     said = in_a_process(
         """
         import signal, threading
-        from leastcut.interrupts import Waiting
+        from leastcut.budget import Waiting
 
         begun, go_on = threading.Event(), threading.Event()
 
@@ -119,10 +120,10 @@ def test_an_interrupted_search_returns_what_it_has(on_interrupt):
         import signal, threading
         import numpy as np
         import leastcut
-        from leastcut.multilevel import first_stage, search
+        from leastcut.multilevel import search, stages
 
-        search.LONG_EDGES = first_stage.HUGE_NODES = 100
-        first_stage.SEARCHED_NODES = 80
+        search.LONG_EDGES = stages.HUGE_NODES = 100
+        stages.SEARCHED_NODES = 80
         S = np.kron(np.eye(60), np.ones((5, 5))) + np.eye(300, k=1) + np.eye(300, k=-1)
         main = threading.get_ident()
 

@@ -21,6 +21,7 @@ from sklearn.datasets import make_blobs
 import leastcut
 from leastcut import progress
 from leastcut.bounds.certify import certify_problem
+from leastcut.budget import Budget
 from leastcut.kernels import compile_time
 from leastcut.multilevel.path_search import PathProgress
 from leastcut.problem import as_problem
@@ -108,11 +109,11 @@ def test_a_search_with_pairs_can_be_stopped_before_they_count():
 
 
 def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
-    from leastcut.multilevel import first_stage, search
+    from leastcut.multilevel import search, stages
 
     monkeypatch.setattr(search, "LONG_EDGES", 100)
-    monkeypatch.setattr(first_stage, "HUGE_NODES", 100)
-    monkeypatch.setattr(first_stage, "SEARCHED_NODES", 80)
+    monkeypatch.setattr(stages, "HUGE_NODES", 100)
+    monkeypatch.setattr(stages, "SEARCHED_NODES", 80)
     main, threads = threading.get_ident(), set()
 
     def listen(told):
@@ -150,7 +151,7 @@ def test_a_stopped_proof_never_claims_too_much(graph, number, c):
     optimum = leastcut.exact_partition(graph, c, "ratio").cut_value
     labels = np.arange(len(graph)) % c
     found = leastcut.Partition(labels, problem.value(labels))
-    stopped = certify_problem(problem, c, found, callback=stop_at(number))
+    stopped = certify_problem(problem, c, found, budget=Budget(callback=stop_at(number)))
     assert stopped.lower_bound <= optimum * (1 + 1e-9)
     assert stopped.cut_value >= optimum * (1 - 1e-9)
 
@@ -269,14 +270,14 @@ def test_other_callbacks_are_refused_by_name(verb, callback):
 )
 def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
     stages = ("fast", "auto", "balanced", "thorough")
-    foresight = progress.Foresight(stages, progress.SEARCH_STAGES, limit)
+    estimate = progress.TimeEstimate(stages, progress.SEARCH_STAGES, limit)
     seconds, done = 0.0, 0.0
     fractions = dict.fromkeys(stages, 0.0)
     for number, fraction, more in sorted(steps, key=lambda step: step[0]):
         stage = stages[number]
         seconds += more
         fractions[stage] = max(fractions[stage], fraction)
-        shown = foresight(leastcut.Progress(stage, fractions[stage], 0.5, seconds))
+        shown = estimate(leastcut.Progress(stage, fractions[stage], 0.5, seconds))
         assert done <= shown.done <= 1.0
         assert shown.left >= 0.0
         is_over = stage == "thorough" and fractions[stage] == 1.0
@@ -287,9 +288,9 @@ def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
 
 
 def test_the_time_left_is_right_where_the_pace_is_even():
-    foresight = progress.Foresight(("fast",), progress.SEARCH_STAGES)
+    estimate = progress.TimeEstimate(("fast",), progress.SEARCH_STAGES)
     for percent in range(10, 101, 10):
-        shown = foresight(leastcut.Progress("fast", percent / 100, 1.0, 0.2 * percent))
+        shown = estimate(leastcut.Progress("fast", percent / 100, 1.0, 0.2 * percent))
         assert shown.left == pytest.approx(20.0 - 0.2 * percent, abs=1e-9)
 
 
@@ -363,8 +364,9 @@ def test_a_bar_is_closed_by_errors(error, monkeypatch):
             raise error
 
     tqdm = pytest.importorskip("tqdm").tqdm
-    with pytest.raises(error), progress.listening("tqdm", "work", Broken) as listener:
-        listener(None)
+    budget = Budget(callback="tqdm")
+    with pytest.raises(error), budget.shown("work", Broken):
+        budget.report(None)
     assert not progress.is_watched()
     assert not list(getattr(tqdm, "_instances", ()))
 

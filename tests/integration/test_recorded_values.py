@@ -9,20 +9,18 @@ with ``python tests/integration/test_recorded_values.py``.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from leastcut.apart import Apart
-from leastcut.multilevel.colouring import colour
-from leastcut.multilevel.packing import limits_of
 from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
 from leastcut.bounds.semidefinite import SemidefiniteBound
+from leastcut.constraints import CannotLinks
+from leastcut.feasibility import color, limits_of
 from leastcut.multilevel.balance import within_limits
 from leastcut.multilevel.borders import straighten
 from leastcut.multilevel.refinement import State
@@ -67,7 +65,7 @@ def repaired(
 ) -> list[float]:
     """Values of clusters that are brought within their limits, and of straight borders of them."""
     problem = as_problem(graph, node_weights(graph.shape[0]))
-    problem = replace(problem, limits=limits_of(problem, balance, c))
+    problem = problem.with_limits(limits_of(balance, problem.node_weights, c))
     rng, values = np.random.default_rng(seed), []
     for share in (0.0, 0.1, 0.5):
         # Stretches of nodes of uneven length, some nodes elsewhere.
@@ -84,16 +82,16 @@ def repaired(
     return values
 
 
-def coloured(n: int, chance: float, n_colours: int, seed: int) -> list[float]:
-    """The colours of a random graph that just has so many, after some choices taken back."""
+def colored(n: int, chance: float, n_colors: int, seed: int) -> list[float]:
+    """The colors of a random graph that just has so many, after some choices taken back."""
     rng = np.random.default_rng(seed)
-    hidden = rng.integers(n_colours, size=n)
+    hidden = rng.integers(n_colors, size=n)
     one, other = np.nonzero(np.triu(rng.random((n, n)) < chance, 1))
     kept = hidden[one] != hidden[other]
-    apart = Apart.of(np.column_stack([one[kept], other[kept]]), n)
-    colours = colour(apart, n_colours).colours
-    assert colours is not None
-    return colours.astype(float).tolist()
+    links = CannotLinks.of(np.column_stack([one[kept], other[kept]]), n)
+    colors = color(links, n_colors).colors
+    assert colors is not None
+    return colors.astype(float).tolist()
 
 
 def linked(graph: sp.csr_array, c: int, n_pairs: int, seed: int, **options: object) -> list[float]:
@@ -206,7 +204,7 @@ RUNS = {
         )
         for seed, balance in enumerate(((None, 0.05), (None, 0.5), (0.1, 0.3), (0.4, 1.0)))
     },
-    **{f"colours {seed}": partial(coloured, 60, 0.21, 4, seed) for seed in range(4)},
+    **{f"colours {seed}": partial(colored, 60, 0.21, 4, seed) for seed in range(4)},
     "balance tight, many weights": partial(
         searched, planted(90, 3, 0.3, 0.05), 7, "weights", balance=0.022, effort="fast"
     ),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +14,9 @@ import scipy.sparse as sp
 from conftest import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from leastcut.limits import Limits
 from test_limits import interpret
 
+from leastcut.constraints import Constraints, Limits
 from leastcut.graph import Graph
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import border_flow, minimum_cut
@@ -59,14 +58,14 @@ def sampled(seed, n_clusters=3, most_nodes=9, slack=None) -> tuple[Problem, np.n
     room = int(rng.integers(0, 3)) if slack is None else slack
     limits = Limits(max(loads.min() - room, 0.0), loads.max() + room)
     graph = Graph(matrix.indptr, matrix.indices, matrix.data)
-    return Problem(graph, weights, limits=limits), labels
+    return Problem(graph, weights, Constraints(limits=limits)), labels
 
 
 def scaled(problem: Problem, edges: int, nodes: int) -> Problem:
     graph = problem.graph
     graph = Graph(graph.indptr, graph.indices, np.ldexp(graph.weights, edges))
-    weights, limits = np.ldexp(problem.node_weights, nodes), problem.limits.scaled(nodes)
-    return replace(problem, graph=graph, node_weights=weights, limits=limits)
+    weights = np.ldexp(problem.node_weights, nodes)
+    return Problem(graph, weights, problem.constraints.scaled(nodes))
 
 
 def moved(labels, *moves):
@@ -175,7 +174,7 @@ def test_exchanges_end_where_none_that_is_listed_helps(seed):
     balancing.list_moves(state.arrays, state.sums, state.scratch, nodes, change, target)
     value, labels = state.value, state.labels
     wanted = [i for i in nodes if target[i] >= 0 and change[i] < 0]
-    keep, count = problem.limits.keep, np.bincount(labels)
+    keep, count = problem.limits.allow, np.bincount(labels)
     for i in wanted:
         a, k = labels[i], target[i]
         alone = moved(labels, (i, k))
@@ -207,7 +206,7 @@ def test_even_nodes_are_repaired_to_exactly_even_clusters(seed, c):
     graph = Graph(matrix.indptr, matrix.indices, matrix.data)
     even = n // c
     for lightest, heaviest in ((0, even), (even, even), (even, n)):
-        problem = Problem(graph, np.ones(n), limits=Limits(lightest, heaviest))
+        problem = Problem(graph, np.ones(n), Constraints(limits=Limits(lightest, heaviest)))
         start = np.concatenate([np.arange(c), rng.integers(c, size=n - c)]).astype(np.int32)
         found = balance.within_limits(problem, rng.permutation(start), c)
         # Between two clusters there is one way; among more, nodes may be handed to and fro.
@@ -232,7 +231,7 @@ def test_a_round_of_repair_ends_where_no_node_can_be_handed_on(seed, is_heavy):
     loads = np.sort(np.bincount(labels, weights, c))
     limits = Limits(0.0, loads[1]) if is_heavy else Limits(loads[1], loads[2] + rng.integers(3))
     graph = Graph(matrix.indptr, matrix.indices, matrix.data)
-    problem = Problem(graph, weights, limits=limits)
+    problem = Problem(graph, weights, Constraints(limits=limits))
     state = State(problem, labels, c)
     lightest, heaviest = state.limits
     own, room = state.cluster_weights, float(rng.choice(weights))

@@ -9,19 +9,22 @@ import pytest
 from conftest import draws, graphs, knn_graph
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from leastcut.limits import Limits, unit_exponent
 from sklearn.datasets import load_digits, load_iris
 from test_refinement import CUTS, some_cut
 
 import leastcut
+from leastcut.constraints import Limits, unit_exponent
+from leastcut.feasibility import limits_of
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import bisect, climb, exchange, moves
-from leastcut.multilevel import balance, bisection, packing, refinement
+from leastcut.multilevel import balance, bisection, refinement
 from leastcut.multilevel.coarsening import COARSENING_RULES
 from leastcut.multilevel.levels import Coarsening, build, coarse_labels
 from leastcut.multilevel.passes import cycle, fresh, recombine
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem, as_problem
+from leastcut.reductions import EdgeCounting, solve_reduced
+from leastcut.results import Partition
 
 BALANCES = [(None, 0.0), (None, 0.05), (None, 0.3), (0.2, 0.2), (0.5, 1.0)]
 
@@ -29,8 +32,15 @@ BALANCES = [(None, 0.0), (None, 0.05), (None, 0.3), (0.2, 0.2), (0.5, 1.0)]
 def limited(S, c, cut="ratio", allowed=(None, 0.1), *, edges=False) -> Problem:
     """A problem with limits and a packing; for edges, one whose values are edge cuts."""
     problem = as_problem(S, cut)
-    problem = replace(problem, limits=packing.limits_of(problem, allowed, c))
+    problem = problem.with_limits(limits_of(allowed, problem.node_weights, c))
     return problem.counting_edges() if edges else problem
+
+
+def edge_cut(problem: Problem, labels: np.ndarray) -> float:
+    """The weight of the edges between clusters, each edge once."""
+    edges = problem.graph.matrix.tocoo()
+    first, second = labels[edges.coords[0]], labels[edges.coords[1]]
+    return 0.5 * float(edges.data[first != second].sum())
 
 
 def drawn(data) -> tuple[Problem, int]:
@@ -78,7 +88,7 @@ def test_a_repair_keeps_to_the_limits_and_leaves_what_does(data):
     if problem.allows(start):
         np.testing.assert_array_equal(found, start)
     # Without a packing to fall back on there may be none, but none is wrong.
-    bare = replace(problem, limits=problem.limits.of_level())
+    bare = problem.with_limits(problem.limits.of_level())
     found = balance.within_limits(bare, start, c)
     assert found is None or problem.allows(found)
 
@@ -127,7 +137,7 @@ def test_halves_of_a_path_are_found():
     labels, _ = bisection.bisected(problem, 8, np.random.default_rng(0))
     loads = np.bincount(labels)
     assert loads.max() <= 10  # a node more than its share at each of three splits, at most
-    assert problem.edge_cut(labels) <= 9
+    assert edge_cut(problem, labels) <= 9
 
 
 # -- compiled and interpreted
@@ -146,7 +156,7 @@ def interpret(patch) -> None:
 def test_kernels_compiled_and_interpreted_agree(data):
     problem, c = drawn(data)
     start = np.arange(problem.n_nodes) * c // problem.n_nodes
-    bare = replace(problem, limits=problem.limits.of_level())
+    bare = problem.with_limits(problem.limits.of_level())
 
     def act():
         split, _ = bisection.bisected(problem, c, np.random.default_rng(1))
@@ -175,7 +185,6 @@ def test_a_packing_is_refused_only_where_there_is_none(weights, data):
     weights = np.array(weights, dtype=float)
     c = data.draw(st.integers(1, min(3, weights.size)))
     above = data.draw(st.sampled_from([0.0, 0.1, 0.5]))
-    problem = as_problem(np.ones((weights.size, weights.size)), weights)
     most = np.floor((1 + above + 1e-9) * weights.sum() / c)
     assume(c**weights.size <= 5000)
     fits = any(
@@ -185,18 +194,19 @@ def test_a_packing_is_refused_only_where_there_is_none(weights, data):
     if not fits:
         # Whole numbers, and so few, are decided: it is not that none was found.
         with pytest.raises(ValueError, match=r"(cannot be cut|There are no|alone weighs)"):
-            packing.limits_of(problem, (None, above), c)
+            limits_of((None, above), weights, c)
     else:
-        limits = packing.limits_of(problem, (None, above), c)
-        assert limits.keep(np.bincount(limits.packing, weights, c))
+        limits = limits_of((None, above), weights, c)
+        assert limits.allow(np.bincount(limits.packing, weights, c))
         assert np.unique(limits.packing).size == c
 
 
 def test_limits_of_whole_weights_are_whole():
-    assert Limits.of(None, 0.15, np.ones(400), 4).heaviest == 115  # 1.15 * 100 is below, in doubles
-    assert Limits.of(0.15, 0.0, np.ones(400), 4).lightest == 85
-    assert Limits.of(None, 0.1, np.ones(10), 3).heaviest == 3
-    real = Limits.of(None, 0.1, np.full(10, 0.1), 2)
+    # 1.15 * 100 is below 115, in doubles.
+    assert Limits.of((None, 0.15), np.ones(400), 4).heaviest == 115
+    assert Limits.of((0.15, 0.0), np.ones(400), 4).lightest == 85
+    assert Limits.of((None, 0.1), np.ones(10), 3).heaviest == 3
+    real = Limits.of((None, 0.1), np.full(10, 0.1), 2)
     assert real.slack > 0
     assert real.heaviest == pytest.approx(0.55)
 
@@ -209,21 +219,20 @@ def test_the_unit_of_weights_is_the_largest_power_of_two_that_divides_them(numbe
 
 
 def test_nodes_without_weight_leave_limits_exact():
-    limits = Limits.of(0.2, 0.2, np.array([0.0, 0.5, 0.25, 0.75]), 2)
+    limits = Limits.of((0.2, 0.2), np.array([0.0, 0.5, 0.25, 0.75]), 2)
     assert (limits.lightest, limits.heaviest, limits.slack) == (0.75, 0.75, 0.0)
 
 
 def test_an_exact_packing_is_found_where_the_heaviest_first_has_none():
     weights = np.array([3.0, 3.0, 2.0, 2.0, 2.0])
-    problem = as_problem(np.ones((5, 5)), weights)
-    found = packing.limits_of(problem, (0.0, 0.0), 2).packing
+    found = limits_of((0.0, 0.0), weights, 2).packing
     assert np.bincount(found, weights).tolist() == [6.0, 6.0]
 
 
 def test_fewer_nodes_that_weigh_something_than_clusters_are_decided():
-    problem = replace(as_problem(np.ones((4, 4))), node_weights=np.array([1.0, 2.0, 0.0, 0.0]))
+    weights = np.array([1.0, 2.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="There are no 3 clusters that weigh between"):
-        packing.limits_of(problem, (0.5, 1.5), 3)
+        limits_of((0.5, 1.5), weights, 3)
 
 
 @given(st.data())
@@ -232,21 +241,21 @@ def test_the_bound_of_the_edge_cut_holds_of_every_balanced_partition(data):
     n = len(S)
     c, allowed = data.draw(st.integers(2, n - 1)), data.draw(st.sampled_from(BALANCES))
     problem = as_problem(S, "ratio")
-    limits = Limits.of(*allowed, problem.node_weights, c)
+    limits = Limits.of(allowed, problem.node_weights, c)
     floors = np.linalg.eigvalsh(problem.operator().toarray())[:c]
     bound = limits.least_edge_cut(floors, float(n))
     for number in range(min(c**n, 3000)):
         labels = np.array([number // c**i % c for i in range(n)])
-        if np.unique(labels).size == c and limits.keep(np.bincount(labels)):
-            assert bound <= problem.edge_cut(labels) * (1 + 1e-9) + 1e-9
+        if np.unique(labels).size == c and limits.allow(np.bincount(labels)):
+            assert bound <= edge_cut(problem, labels) * (1 + 1e-9) + 1e-9
 
 
 def test_edge_cuts_are_told_apart_and_given_exactly():
     S = knn_graph(load_iris().data)
     problem = limited(S, 3, edges=True)
     labels = problem.limits.packing.astype(np.int64)
-    assert problem.value(labels) == pytest.approx(problem.edge_cut(labels), rel=2.0**-24)
-    assert problem.value(labels) <= problem.edge_cut(labels)
+    assert problem.value(labels) == pytest.approx(edge_cut(problem, labels), rel=2.0**-24)
+    assert problem.value(labels) <= edge_cut(problem, labels)
     with pytest.raises(ValueError, match=r"add up to .*Multiply them"):
         leastcut.partition(S * 1e300, 3, "edges", balance=0.1)
 
@@ -281,7 +290,7 @@ def test_moves_are_within_what_is_kept_and_that_within_what_is_proven(weights, c
     weights, rng = np.array(weights), np.random.default_rng(seed)
     labels = rng.integers(c, size=weights.size)
     loads = np.bincount(labels, weights, c)
-    limits = Limits.of(*allowed, weights, c)
+    limits = Limits.of(allowed, weights, c)
     # Limits that the loads reach to the last bit, on one side or on both.
     tight = replace(limits, lightest=loads.min(), heaviest=loads.max())
     order = rng.permutation(weights.size)
@@ -290,13 +299,13 @@ def test_moves_are_within_what_is_kept_and_that_within_what_is_proven(weights, c
         factor = each.heaviest / tight.heaviest if each is not limits else 1.0
         moves, proofs = each.of_moves(c), each.of_proofs(c)
         if ((other * factor >= moves[0]) & (other * factor <= moves[1])).all():
-            assert each.keep(loads * factor)
-        if each.keep(loads * factor):
+            assert each.allow(loads * factor)
+        if each.allow(loads * factor):
             assert ((other * factor >= proofs[0]) & (other * factor <= proofs[1])).all()
-    assert tight.keep(loads)
+    assert tight.allow(loads)
     above, below = np.nextafter(loads.max(), 9.0), np.nextafter(loads.min(), 0.0)
-    assert not tight.keep(np.append(loads, above))
-    assert loads.min() == 0.0 or not tight.keep(np.append(loads, below))
+    assert not tight.allow(np.append(loads, above))
+    assert loads.min() == 0.0 or not tight.allow(np.append(loads, below))
     shifted = tight.of_moves(c, 2.0)
     assert (shifted[1] == 2.0 + (tight.heaviest - tight.slack)).all()
     lightest = tight.lightest + tight.slack if tight.lightest > 0.0 else -np.inf
@@ -320,18 +329,20 @@ def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above
 
 @given(st.integers(0, 10**6), st.booleans())
 def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_whole):
-    from leastcut.results import Partition
-
     rng = np.random.default_rng(seed)
     S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_whole else 0.25)
     S = np.triu(S, 1)
-    problem = as_problem(S + S.T, "ratio")
+    problem = as_problem(S + S.T, "edges", allow_edges=True)
     labels, other = rng.permutation([0, 0, 0, 1, 1, 1]), rng.permutation([0, 0, 0, 1, 1, 1])
-    value, better = problem.edge_cut(labels), min(map(problem.edge_cut, (labels, other)))
-    found = Partition(labels, value * (1 - 2.0**-30), value * (1 - 2.0**-30))
-    sought = packing.with_edge_cut(problem, found, 0.5, False, [other])
+    value = edge_cut(problem, labels)
+    better = min(value, edge_cut(problem, other))
+    # By the values of the search, which are slightly below the edge cut.
+    below = value * (1 - 2.0**-30)
+    sought = solve_reduced(problem, 2, lambda _: Partition(labels, below, 0.5), [("init", other)])
     assert (sought.cut_value, sought.lower_bound) == (better, 0.5)
-    proven = packing.with_edge_cut(problem, found, 0.5, True, [])
+    assert edge_cut(problem, sought.labels) == better
+    step = EdgeCounting(problem, problem.counting_edges())
+    proven = step.expand(Partition(labels, below, below))
     assert proven.cut_value == value
     if is_whole:
         assert proven.lower_bound == value
@@ -348,17 +359,16 @@ def test_a_suggested_balance_is_accepted(data):
     digits = data.draw(st.lists(st.integers(0, 999), min_size=n, max_size=n))
     weights = np.array(digits) * 10.0 ** np.array(exponents)
     assume(weights.any())
-    problem = replace(as_problem(np.ones((n, n)), "ratio"), node_weights=weights)
     allowed = data.draw(st.sampled_from(BALANCES))
     try:
-        packing.limits_of(problem, allowed, c)
+        limits_of(allowed, weights, c)
     except ValueError as error:
         words = str(error).split("balance=")[1].split(", which is enough")[0]
         numbers = [float(word) for word in words.strip("()").split(",")]
         enough = (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0])
         assert (enough[0] is None) == (allowed[0] is None)
-        limits = packing.limits_of(problem, enough, c)
-        assert limits.keep(np.bincount(limits.packing, weights, c))
+        limits = limits_of(enough, weights, c)
+        assert limits.allow(np.bincount(limits.packing, weights, c))
         assert np.unique(limits.packing).size == c
         SUGGESTED.append(True)
     else:

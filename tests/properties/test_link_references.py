@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -11,19 +12,19 @@ import pytest
 from conftest import draws, either, graphs, saw
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from leastcut.apart import Apart
-from leastcut.multilevel.colouring import _components, _peeled, _search, colour
-from leastcut.multilevel.links import (
-    MOST_NAMED,
-    Contraction,
-    Links,
-    check_links,
-    sides,
-    with_apart,
-)
 
-from leastcut.multilevel import colouring
+from leastcut import feasibility
+from leastcut.constraints import MOST_NAMED, CannotLinks, Constraints
+from leastcut.feasibility import (
+    _components,
+    _peeled,
+    _search,
+    check_n_clusters,
+    color,
+    feasible,
+)
 from leastcut.problem import as_problem
+from leastcut.reductions import Contraction, reduce
 from leastcut.results import Partition
 
 NO_PAIRS = np.empty((0, 2), dtype=np.int64)
@@ -71,23 +72,23 @@ def as_set(pairs):
 @given(conflict_graphs(), st.data())
 def test_pairs_and_rows_are_those_of_the_graph(case, data):
     n, pairs = case
-    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
-    assert apart.n_nodes == n
-    assert apart.indptr.dtype == apart.indices.dtype == np.int32
-    assert apart.indptr.tolist() == np.cumsum([0, *(graph.degree(i) for i in range(n))]).tolist()
+    links, graph = CannotLinks.of(pairs, n), as_networkx(n, pairs)
+    assert links.n_nodes == n
+    assert links.indptr.dtype == links.indices.dtype == np.int32
+    assert links.indptr.tolist() == np.cumsum([0, *(graph.degree(i) for i in range(n))]).tolist()
     for i in range(n):
-        assert apart.of_node(i).tolist() == sorted(graph[i])
-    assert apart.arrays == (apart.indptr, apart.indices)
-    assert apart.pairs.tolist() == sorted(map(list, as_set(pairs)))
-    assert apart.linked.tolist() == [i for i in range(n) if graph.degree(i)]
-    assert apart.colouring is None
+        assert links.partners(i).tolist() == sorted(graph[i])
+    assert links.arrays == (links.indptr, links.indices)
+    assert links.pairs.tolist() == sorted(map(list, as_set(pairs)))
+    assert links.nodes.tolist() == [i for i in range(n) if graph.degree(i)]
+    assert links.coloring is None
     labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    expected = [[i, j] for i, j in apart.pairs.tolist() if labels[i] == labels[j]]
-    assert apart.violated(labels).tolist() == expected
-    coloured = apart.coloured_by(labels).colouring
-    assert coloured.tolist() == [labels[i] if graph.degree(i) else -1 for i in range(n)]
+    expected = [[i, j] for i, j in links.pairs.tolist() if labels[i] == labels[j]]
+    assert links.violated(labels).tolist() == expected
+    colored = links.colored_by(labels).coloring
+    assert colored.tolist() == [labels[i] if graph.degree(i) else -1 for i in range(n)]
     every = np.array(list(itertools.combinations(range(n), 2)), dtype=np.int32).reshape(-1, 2)
-    held = apart.holds(every[:, 0], every[:, 1])
+    held = links.contain(every[:, 0], every[:, 1])
     assert held.dtype == bool
     assert held.tolist() == [graph.has_edge(i, j) for i, j in every.tolist()]
 
@@ -96,40 +97,43 @@ def test_pairs_and_rows_are_those_of_the_graph(case, data):
 def test_pairs_among_some_nodes_and_between_groups(case, data):
     n, pairs = case
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
+    links, graph = CannotLinks.of(pairs, n), as_networkx(n, pairs)
     labels = np.array(list(nx.greedy_color(graph).items()), dtype=np.int64).reshape(-1, 2)
     labels = labels[np.argsort(labels[:, 0]), 1]
-    coloured = apart.coloured_by(labels)
+    colored = links.colored_by(labels)
     # 1. Some of the nodes, in any order.
     nodes = rng.permutation(n)[: data.draw(st.integers(1, n))]
-    some = coloured.restricted(nodes)
+    some = colored.restricted(nodes)
     inside = {
         tuple(sorted((a, b)))
         for (a, i), (b, j) in itertools.combinations(enumerate(nodes.tolist()), 2)
         if graph.has_edge(i, j)
     }
-    assert as_set(some.pairs) == inside
-    assert some.n_nodes == nodes.size
-    assert some.colouring.tolist() == coloured.colouring[nodes].tolist()
-    assert apart.restricted(nodes).colouring is None
-    # 2. Groups that hold no pair: nodes of one colour, or of none, in groups at random.
+    if either(inside, "pairs among them", "none"):
+        assert as_set(some.pairs) == inside
+        assert some.n_nodes == nodes.size
+        assert some.coloring.tolist() == colored.coloring[nodes].tolist()
+        assert links.restricted(nodes).coloring is None
+    else:
+        assert some is None
+    # 2. Groups that hold no pair: nodes of one color, or of none, in groups at random.
     split = 3 * labels + rng.integers(3, size=n)
     parent = np.unique(split, return_inverse=True)[1]
     size = int(parent.max()) + 1
-    coarse = coloured.contracted(parent, size)
-    assert as_set(coarse.pairs) == as_set(parent[apart.pairs])
+    coarse = colored.contracted(parent, size)
+    assert as_set(coarse.pairs) == as_set(parent[links.pairs])
     assert coarse.n_nodes == size
     expected = np.full(size, -1)
-    expected[parent[apart.linked]] = labels[apart.linked]
-    assert coarse.colouring.tolist() == expected.tolist()
-    assert apart.contracted(parent, size).colouring is None
+    expected[parent[links.nodes]] = labels[links.nodes]
+    assert coarse.coloring.tolist() == expected.tolist()
+    assert links.contracted(parent, size).coloring is None
 
 
 def test_contracting_two_colors_drops_the_coloring():
-    apart = Apart.of(np.array([(0, 1), (1, 2)]), 4).with_colouring(np.array([0, 1, 2, -1]))
+    links = replace(CannotLinks.of(np.array([(0, 1), (1, 2)]), 4), coloring=np.array([0, 1, 2, -1]))
     for parent, kept in (((0, 1, 0, 2), False), ((0, 1, 2, 2), True), ((0, 1, 2, 0), True)):
-        found = apart.contracted(np.array(parent), 3)
-        assert (found.colouring is not None) == kept
+        found = links.contracted(np.array(parent), 3)
+        assert (found.coloring is not None) == kept
         assert as_set(found.pairs) == {(0, 1), (0, 1) if parent[2] == 0 else (1, 2)}
 
 
@@ -144,14 +148,14 @@ def some_leaders(rng, n):
 def test_groups_with_at_most_one_constrained_node(case, seed):
     n, pairs = case
     leader = some_leaders(np.random.default_rng(seed), n)
-    apart, before = Apart.of(pairs, n), leader.copy()
-    linked, expected = set(apart.linked.tolist()), leader.tolist()
+    links, before = CannotLinks.of(pairs, n), leader.copy()
+    paired, expected = set(links.nodes.tolist()), leader.tolist()
     for lead in set(leader.tolist()):
-        members = [i for i in range(n) if leader[i] == lead and i in linked]
-        stays = lead if lead in linked else min(members, default=lead)
+        members = [i for i in range(n) if leader[i] == lead and i in paired]
+        stays = lead if lead in paired else min(members, default=lead)
         for i in members:
             expected[i] = lead if i == stays else i
-    assert apart.one_of_a_group(leader).tolist() == expected
+    assert links.one_per_group(leader).tolist() == expected
     assert np.array_equal(leader, before)
 
 
@@ -159,7 +163,7 @@ def test_groups_with_at_most_one_constrained_node(case, seed):
 def test_groups_lose_nodes_until_they_hold_no_pair(case, seed):
     n, pairs = case
     leader = some_leaders(np.random.default_rng(seed), n)
-    apart, before = Apart.of(pairs, n), leader.copy()
+    links, before = CannotLinks.of(pairs, n), leader.copy()
     expected = leader.tolist()
     # Nodes that their leader cannot be with leave first; then the larger of every pair.
     for i in range(n):
@@ -168,9 +172,9 @@ def test_groups_lose_nodes_until_they_hold_no_pair(case, seed):
     for i, j in sorted(as_set(pairs)):
         if expected[i] == expected[j]:
             expected[j] = j
-    found = apart.torn(leader)
+    found = links.separated(leader)
     assert found.tolist() == expected
-    assert apart.violated(found).size == 0
+    assert links.violated(found).size == 0
     assert np.array_equal(leader, before)
 
 
@@ -209,8 +213,8 @@ def colored_slowly(near, nodes, n_colors):
 @given(conflict_graphs(least=4), st.integers(1, 5))
 def test_the_search_takes_the_steps_of_its_definition(case, n_colors):
     n, pairs = case
-    apart = Apart.of(pairs, n)
-    near = [apart.of_node(i).tolist() for i in range(n)]
+    links = CannotLinks.of(pairs, n)
+    near = [links.partners(i).tolist() for i in range(n)]
     for nodes in map(sorted, nx.connected_components(as_networkx(n, pairs))):
         expected, steps = colored_slowly(near, nodes, n_colors)
         for most in (steps, steps + 1, 10**6):
@@ -227,8 +231,8 @@ def test_the_search_takes_the_steps_of_its_definition(case, n_colors):
 @given(conflict_graphs(), st.integers(0, 6))
 def test_what_is_peeled_off_is_outside_the_core(case, n_colors):
     n, pairs = case
-    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
-    order, gone = _peeled([apart.of_node(i).tolist() for i in range(n)], n_colors)
+    links, graph = CannotLinks.of(pairs, n), as_networkx(n, pairs)
+    order, gone = _peeled([links.partners(i).tolist() for i in range(n)], n_colors)
     core = set(nx.k_core(graph, n_colors))
     assert [i for i in range(n) if not gone[i]] == sorted(core)
     assert sorted(order) == sorted(set(range(n)) - core)
@@ -237,7 +241,7 @@ def test_what_is_peeled_off_is_outside_the_core(case, n_colors):
         assert len(later.intersection(graph[i])) < n_colors
     nodes = sorted(core)
     expected = {frozenset(one) for one in nx.connected_components(graph.subgraph(nodes))}
-    found = _components(apart, nodes)
+    found = _components(links, nodes)
     assert {frozenset(one) for one in found} == expected
     assert sorted(itertools.chain(*found)) == nodes
 
@@ -246,20 +250,20 @@ def test_what_is_peeled_off_is_outside_the_core(case, n_colors):
 @given(conflict_graphs(least=3), st.integers(1, 5))
 def test_colors_suffice_or_there_is_a_reason(case, n_colors):
     n, pairs = case
-    apart, graph = Apart.of(pairs, n), as_networkx(n, pairs)
-    found = colour(apart, n_colors)
-    every = [apart.of_node(i).tolist() for i in range(n)]
+    links, graph = CannotLinks.of(pairs, n), as_networkx(n, pairs)
+    found = color(links, n_colors)
+    every = [links.partners(i).tolist() for i in range(n)]
     possible = all(
         colored_slowly(every, sorted(nodes), n_colors)[0] is not None
         for nodes in nx.connected_components(graph)
     )
     assert found.is_decided
-    assert (found.colours is not None) == possible
+    assert (found.colors is not None) == possible
     if possible:
-        assert found.colours.dtype == np.int32
-        assert all((k >= 0) == (graph.degree(i) > 0) for i, k in enumerate(found.colours))
-        assert found.colours.max() < n_colors
-        assert apart.violated(found.colours).size == 0
+        assert found.colors.dtype == np.int32
+        assert all((k >= 0) == (graph.degree(i) > 0) for i, k in enumerate(found.colors))
+        assert found.colors.max() < n_colors
+        assert links.violated(found.colors).size == 0
         assert (found.clique, found.enough) == ([], n_colors)
         saw("searched", len(nx.k_core(graph, n_colors)) > 0)
         return
@@ -280,8 +284,8 @@ def test_a_clique_is_found_among_many_other_pairs(n_colors):
     clique = range(m * leaves, m * leaves + m)
     pairs = list(itertools.combinations(clique, 2))
     pairs += [(node, k * leaves + leaf) for k, node in enumerate(clique) for leaf in range(leaves)]
-    found = colour(Apart.of(np.array(pairs), m * leaves + m + 3), n_colors)
-    assert found.colours is None
+    found = color(CannotLinks.of(np.array(pairs), m * leaves + m + 3), n_colors)
+    assert found.colors is None
     assert found.is_decided
     assert found.clique == list(clique)
 
@@ -291,15 +295,15 @@ def test_a_clique_is_looked_for_where_there_are_most_pairs():
     ring = [(i, (i + 1) % 120) for i in range(120)]
     spokes = [(120 + i % 3, 4 * i) for i in range(30)]
     triangle = [(120, 121), (121, 122), (120, 122)]
-    found = colour(Apart.of(np.array(ring + spokes + triangle), 123), 2)
-    assert found.colours is None
+    found = color(CannotLinks.of(np.array(ring + spokes + triangle), 123), 2)
+    assert found.colors is None
     assert found.clique == [120, 121, 122]
 
 
 @pytest.mark.parametrize("n_colors", [1, 2, 4])
 def test_the_clique_of_the_smallest_numbers_is_named(n_colors):
     everybody = np.array(list(itertools.combinations(range(n_colors + 3), 2)))[::-1]
-    found = colour(Apart.of(everybody, n_colors + 3), n_colors)
+    found = color(CannotLinks.of(everybody, n_colors + 3), n_colors)
     assert found.clique == list(range(n_colors + 1))
     assert found.enough == n_colors + 3
 
@@ -313,14 +317,14 @@ def wheel(first):
 @pytest.mark.parametrize("n_wheels", [1, 2])
 def test_a_search_that_ends_has_decided(n_wheels, monkeypatch):
     pairs = np.concatenate([wheel(6 * k) for k in range(n_wheels)])
-    apart = Apart.of(pairs, 6 * n_wheels)
-    near = [apart.of_node(i).tolist() for i in range(6)]
+    links = CannotLinks.of(pairs, 6 * n_wheels)
+    near = [links.partners(i).tolist() for i in range(6)]
     colors, steps = colored_slowly(near, range(6), 3)
     assert colors is None
     for most, decided in ((steps, True), (steps - 1, False)):
-        monkeypatch.setattr(colouring, "MOST_STEPS", most)
-        found = colour(apart, 3)
-        assert found.colours is None
+        monkeypatch.setattr(feasibility, "MOST_STEPS", most)
+        found = color(links, 3)
+        assert found.colors is None
         assert (found.is_decided, found.clique, found.enough) == (decided, [], 4)
 
 
@@ -333,18 +337,18 @@ def octahedron(first):
 @pytest.mark.parametrize("n_parts", [1, 2, 3])
 def test_the_limit_of_steps_is_for_all_components_together(n_parts, monkeypatch):
     pairs = np.concatenate([octahedron(6 * k) for k in range(n_parts)])
-    apart = Apart.of(pairs, 6 * n_parts)
+    links = CannotLinks.of(pairs, 6 * n_parts)
     for most, decided in ((6 * n_parts, True), (6 * n_parts - 1, False)):
-        monkeypatch.setattr(colouring, "MOST_STEPS", most)
-        found = colour(apart, 3)
-        assert (found.colours is not None) is found.is_decided is decided
+        monkeypatch.setattr(feasibility, "MOST_STEPS", most)
+        found = color(links, 3)
+        assert (found.colors is not None) is found.is_decided is decided
 
 
 # -- reading links
 
 
 @st.composite
-def links(draw):
+def linked_nodes(draw):
     """Nodes, must-link pairs that often make long chains, and cannot-link pairs."""
     n = draw(st.one_of(st.just(14), st.integers(2, 14)))
     order = np.array(draw(st.permutations(range(n))))
@@ -360,33 +364,37 @@ def links(draw):
 
 
 @settings(max_examples=draws(150))
-@given(links())
+@given(linked_nodes())
 def test_groups_are_connected_components_and_contradictions_are_chains(case):
     n, must, cannot = case
     graph = as_networkx(n, must)
     group = {i: min(one) for one in nx.connected_components(graph) for i in one}
     wrong = [(i, j) for i, j in cannot.tolist() if group[i] == group[j]]
-    if len(must) == len(cannot) == 0:
-        assert check_links(must, cannot, n) is None
-        return
     if not wrong:
-        found = check_links(must, cannot, n)
+        found = Constraints.of(n, must, cannot)
         names = list(dict.fromkeys(group[i] for i in range(n)))
-        assert found.groups.tolist() == [names.index(group[i]) for i in range(n)]
-        assert found.n_groups == len(names)
-        np.testing.assert_array_equal(found.must, must)
-        np.testing.assert_array_equal(found.cannot, cannot)
-        if len(cannot):
-            assert found.apart.tolist() == [[names.index(group[i]) for i in p] for p in cannot]
+        groups = found.groups(n)
+        assert found.are_links == (len(must) > 0 or len(cannot) > 0)
+        assert groups.tolist() == [names.index(group[i]) for i in range(n)]
+        if len(must):
+            np.testing.assert_array_equal(found.must_link, must)
         else:
-            assert found.apart is None
+            assert found.must_link is None
+        if len(cannot):
+            assert as_set(found.cannot_link.pairs) == as_set(cannot)
+            # The same pairs of groups, once groups are nodes.
+            coarse = found.contracted(groups, len(names))
+            assert as_set(coarse.cannot_link.pairs) == as_set(groups[cannot])
+            assert coarse.must_link is None
+        else:
+            assert found.cannot_link is None
         saw("groups", len(names) < n)
         return
     with pytest.raises(ValueError, match="must_link joins them") as raised:
-        check_links(must, cannot, n)
+        Constraints.of(n, must, cannot)
     text = str(raised.value)
     i, j = wrong[0]
-    assert text.startswith(f"cannot_link keeps nodes {i} and {j} apart")
+    assert text.startswith(f"cannot_link separates nodes {i} and {j}, but")
     assert count_in(text) == len(wrong)
     chain = re.search(r"joins them: ([\d .-]+?)(?: \(|\. Leave)", text)[1].split(" - ")
     length = nx.shortest_path_length(graph, i, j) + 1
@@ -416,10 +424,10 @@ def test_pairs_outside_are_named_and_counted(data):
     pairs = np.array(data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=6)))
     wrong = [k for k, pair in enumerate(pairs.tolist()) if min(pair) < 0 or max(pair) >= n]
     if not either(wrong, "some outside", "none outside"):
-        np.testing.assert_array_equal(check_links(pairs, None, n).must, pairs)
+        np.testing.assert_array_equal(Constraints.of(n, pairs).must_link, pairs)
         return
     with pytest.raises(ValueError, match=f"numbered from 0 to {n - 1}") as raised:
-        check_links(pairs, None, n)
+        Constraints.of(n, pairs)
     i, j = pairs[wrong[0]]
     assert str(raised.value).startswith(f"must_link[{wrong[0]}] is ({i}, {j})")
     assert count_in(str(raised.value)) == len(wrong)
@@ -429,10 +437,10 @@ def test_pairs_outside_are_named_and_counted(data):
 def test_a_node_that_cannot_be_with_itself_is_named(pairs):
     wrong = [k for k, (i, j) in enumerate(pairs) if i == j]
     if not either(wrong, "some with themselves", "none with itself"):
-        assert check_links(None, pairs, 3) is not None
+        assert as_set(Constraints.of(3, None, pairs).cannot_link.pairs) == as_set(pairs)
         return
     with pytest.raises(ValueError, match="itself") as raised:
-        check_links(None, pairs, 3)
+        Constraints.of(3, None, pairs)
     i = pairs[wrong[0]][0]
     assert str(raised.value).startswith(f"cannot_link[{wrong[0]}] is ({i}, {i}),")
     assert count_in(str(raised.value)) == len(wrong)
@@ -440,17 +448,19 @@ def test_a_node_that_cannot_be_with_itself_is_named(pairs):
 
 @pytest.mark.parametrize("empty", [None, [], NO_PAIRS, np.empty((0, 2)).astype(int)])
 def test_no_pairs_are_no_links(empty):
-    assert check_links(empty, empty, 3) is None
-    one = check_links(empty, [(0, 2)], 3)
-    assert one.groups.tolist() == [0, 1, 2]
-    assert one.must.shape == (0, 2)
-    assert check_links([(0, 2)], empty, 3).groups.tolist() == [0, 1, 0]
+    none = Constraints.of(3, empty, empty)
+    assert (none.must_link, none.cannot_link, none.are_links) == (None, None, False)
+    one = Constraints.of(3, empty, [(0, 2)])
+    assert one.groups(3).tolist() == [0, 1, 2]
+    assert one.must_link is None
+    assert one.are_links
+    assert Constraints.of(3, [(0, 2)], empty).groups(3).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (2, 1), (2, 3), (1, 2, 2), ()])
 def test_what_has_no_two_columns_is_refused(shape):
     with pytest.raises(ValueError, match=r"must have shape \(m, 2\)"):
-        check_links(np.zeros(shape, dtype=int), None, 5)
+        Constraints.of(5, np.zeros(shape, dtype=int))
 
 
 @given(st.integers(3, 7), st.data())
@@ -462,19 +472,19 @@ def test_too_many_clusters_or_too_few_are_refused_with_pairs_that_say_why(n, dat
         return_inverse=True,
     )[1]
     cannot = cannot[groups[cannot[:, 0]] != groups[cannot[:, 1]]]
-    check = Links(groups, must, cannot).check_n_clusters
+    constraints = Constraints.of(n, must, cannot)
     if either(n_clusters > groups.max() + 1, "too many", "not too many"):
         for is_shown in (False, True):
             with pytest.raises(ValueError, match=f"leave {groups.max() + 1} groups"):
-                check(n_clusters, is_shown)
+                check_n_clusters(constraints, n, n_clusters, is_shown)
         return
-    check(n_clusters, True)
-    found = colour(Apart.of(groups[cannot], groups.max() + 1), n_clusters)
-    if either(found.colours is not None, "enough", "too few"):
-        check(n_clusters)
+    check_n_clusters(constraints, n, n_clusters, True)
+    found = color(CannotLinks.of(groups[cannot], groups.max() + 1), n_clusters)
+    if either(found.colors is not None, "enough", "too few"):
+        check_n_clusters(constraints, n, n_clusters)
         return
     with pytest.raises(ValueError, match=f"^n_clusters={n_clusters}, but"):
-        check(n_clusters)
+        check_n_clusters(constraints, n, n_clusters)
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
@@ -485,12 +495,15 @@ def test_a_clique_is_named_by_the_pairs_that_make_it(size, seed):
     every = np.array(list(itertools.combinations(range(size), 2)))
     cannot = np.array([[rng.choice(np.flatnonzero(groups == k)) for k in pair] for pair in every])
     cannot = rng.permutation(np.concatenate([cannot, cannot[:2, ::-1]]))
+    members = [np.flatnonzero(groups == k) for k in range(size)]
+    must = np.concatenate([np.stack([nodes[:-1], nodes[1:]], axis=1) for nodes in members])
+    constraints = Constraints.of(groups.size, must, cannot)
     with pytest.raises(ValueError, match="cannot_link pairs") as raised:
-        Links(groups, NO_PAIRS, cannot).check_n_clusters(size - 1)
+        check_n_clusters(constraints, groups.size, size - 1)
     text = str(raised.value)
-    named = re.search(r"pairs (.*?)(?: and (\d+) more)? keep (\d+) nodes .* least (\d+) ", text)
+    named = re.search(r"pairs (.*?)(?: and (\d+) more)? separate (\d+) nodes .* least (\d+) ", text)
     pairs = [tuple(map(int, pair)) for pair in re.findall(r"\((\d+), (\d+)\)", named[1])]
-    assert set(pairs) <= set(map(tuple, cannot.tolist()))
+    assert set(pairs) <= as_set(cannot)
     assert len(as_set(groups[pairs])) == len(pairs) == min(len(every), MOST_NAMED)
     assert int(named[2] or 0) == max(len(every) - MOST_NAMED, 0)
     assert named[3] == named[4] == str(size)
@@ -502,19 +515,20 @@ def test_the_first_violated_pair_of_a_partition_is_named(data):
     n = 6
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     must, cannot = data.draw(pairs_strategy(n, 3)), data.draw(pairs_strategy(n, 3))
-    found = Links(np.arange(n), must, cannot)
-    apart = [tuple(p) for p in must.tolist() if labels[p[0]] != labels[p[1]]]
-    together = [tuple(p) for p in cannot.tolist() if labels[p[0]] == labels[p[1]]]
-    if not either(apart or together, "some violated", "none violated"):
-        found.check_init(labels, "init")
+    links = CannotLinks.of(cannot, n) if len(cannot) else None
+    found = Constraints(must if len(must) else None, links)
+    split = [tuple(p) for p in must.tolist() if labels[p[0]] != labels[p[1]]]
+    together = [p for p in sorted(as_set(cannot)) if labels[p[0]] == labels[p[1]]]
+    if not either(split or together, "some violated", "none violated"):
+        found.check_labels(labels, "init")
         return
-    (i, j), kind = (apart or together)[0], "must_link" if apart else "cannot_link"
-    has = "apart" if apart else "together"
+    (i, j), kind = (split or together)[0], "must_link" if split else "cannot_link"
+    place = "in different clusters" if split else "in one cluster"
     with pytest.raises(
-        ValueError, match=rf"^init has nodes {i} and {j} {has}, which {kind} f"
+        ValueError, match=rf"^init has nodes {i} and {j} {place}, which {kind} f"
     ) as r:
-        found.check_init(labels, "init")
-    assert count_in(str(r.value)) == len(apart or together)
+        found.check_labels(labels, "init")
+    assert count_in(str(r.value)) == len(split or together)
 
 
 # -- contraction
@@ -536,19 +550,19 @@ def test_a_contraction_adds_weights_and_gives_values_back(S, data):
     weights = contraction.problem.node_weights
     np.testing.assert_allclose(weights, indicator.T @ problem.node_weights, rtol=1e-12)
     coarse = np.random.default_rng(0).permutation(size)
-    carried = contraction.carry(coarse[groups])
-    assert carried.tolist() == coarse.tolist()
-    assert carried.dtype == coarse.dtype
+    coarse_again = contraction.restrict(coarse[groups])
+    assert coarse_again.tolist() == coarse.tolist()
+    assert coarse_again.dtype == coarse.dtype
     value = problem.value(coarse[groups])
     assert contraction.problem.value(coarse) == pytest.approx(value, rel=1e-9, abs=1e-12)
     for bound, expected in ((None, None), (value + 7.0, value)):
-        found = contraction.expanded(Partition(coarse, value + 7.0, bound))
+        found = contraction.expand(Partition(coarse, value + 7.0, bound))
         assert found.labels.tolist() == coarse[groups].tolist()
         assert found.cut_value == value
         assert found.lower_bound == expected
     # What is not proven loses four units of rounding for every stored edge and node.
     loss = 4.0 * np.finfo(float).eps * (problem.graph.n_stored + n)
-    found = contraction.expanded(Partition(coarse, value + 7.0, 1.0))
+    found = contraction.expand(Partition(coarse, value + 7.0, 1.0))
     assert found.lower_bound == pytest.approx(1.0 - loss, rel=0.1 * loss)
 
 
@@ -560,22 +574,26 @@ def test_two_clusters_leave_exactly_the_sides_together(case):
         for labels in itertools.product(range(2), repeat=n)
         if all(labels[i] != labels[j] for i, j in pairs.tolist())
     ]
-    problem = as_problem(np.ones((n, n)))
+    problem = as_problem(np.ones((n, n)), cannot_link=pairs)
     if not either(allowed, "allowed", "refused"):
         with pytest.raises(ValueError, match="n_clusters=2"):
-            with_apart(problem, pairs, 2)
+            reduce(problem, 2)
         return
-    found = sides(with_apart(problem, pairs, 2))
+    steps = reduce(problem, 2).steps
+    found = steps[-1].groups if len(pairs) else np.arange(n)
+    assert len(steps) == (len(pairs) > 0)
     assert list(dict.fromkeys(found.tolist())) == list(range(int(found.max()) + 1))
     for i, j in itertools.combinations(range(n), 2):
         assert (found[i] == found[j]) == all(labels[i] == labels[j] for labels in allowed)
 
 
 def test_a_partition_that_is_there_already_is_the_coloring():
-    problem, pairs = as_problem(np.ones((5, 5))), np.array([(0, 1), (1, 3)])
+    pairs, weights = np.array([(0, 1), (1, 3)]), np.ones(5)
+    constraints = Constraints.of(5, None, pairs)
     first, second = np.array([2, 0, 1, 1, 0]), np.array([0, 1, 0, 0, 0])
     for initial in ([first], [first, second]):
-        assert with_apart(problem, pairs, 3, initial).apart.colouring.tolist() == [2, 0, -1, 1, -1]
-    found = with_apart(problem, pairs, 3).apart
-    assert found.violated(found.colouring).size == 0
+        links = feasible(constraints, weights, 3, initial).cannot_link
+        assert links.coloring.tolist() == [2, 0, -1, 1, -1]
+    found = feasible(constraints, weights, 3).cannot_link
+    assert found.violated(found.coloring).size == 0
     assert found.pairs.tolist() == pairs.tolist()

@@ -19,6 +19,7 @@ from leastcut.multilevel.cluster_merging import merge_clusters
 from leastcut.multilevel.coarsening import COARSENING_RULES, MOST_SHARES
 from leastcut.multilevel.refinement import State
 from leastcut.problem import as_problem
+from leastcut.reductions import BLOCK_EDGES
 
 
 def star_graph(n_leaves=3000, n_hubs=3):
@@ -124,7 +125,7 @@ def same_hierarchies(ours, theirs):
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_threads_change_nothing(n_threads):
     S = points_graph(54_000)
-    assert S.nnz >= 3 * levels.BLOCK_EDGES
+    assert S.nnz >= 3 * BLOCK_EDGES
     _, alone = levels_of(S, "normalized", smallest=5000)
     _, together = levels_of(S, "normalized", smallest=5000, n_threads=n_threads)
     same_hierarchies(alone, together)

@@ -17,9 +17,9 @@ from test_number_of_clusters import planted
 
 import leastcut
 from leastcut import EFFORTS, SpectralClustering
+from leastcut.budget import Budget
 from leastcut.multilevel.auto_number import auto_number
 from leastcut.multilevel.cut_path import (
-    _seed,
     check_numbers,
     choice_of,
     cut_path_problem,
@@ -30,14 +30,15 @@ from leastcut.multilevel.number_of_clusters import Choice, choose_number
 from leastcut.multilevel.path_search import _intersections, _Path, merged, path_partitions
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import as_problem
+from leastcut.seeds import as_seed
 from leastcut.spectral.relax import relax_problem
 
 CUTS = ["normalized", "ratio"]
 ROUNDS = {"fast": 1, "auto": 1, "balanced": 8}
 
 
-def empty_path(problem, numbers, callback=None, began=None):
-    return _Path(problem, numbers, 0, 1, callback, began)
+def empty_path(problem, numbers):
+    return _Path(problem, numbers, 0, 1, Budget())
 
 
 # -- the search
@@ -107,7 +108,7 @@ def test_the_first_of_equal_partitions_stays():
 def test_progress_counts_every_fit_and_every_round(effort):
     problem, numbers, seen = as_problem(random_graph(3, 40, 0.2)), [1, 3, 4, 5, 20, 40], []
     found = path_partitions(
-        problem, numbers, effort=effort, seed=0, callback=seen.append, began=0.0
+        problem, numbers, effort=effort, seed=0, budget=Budget(callback=seen.append)
     )
     stages = [one.stage for one in seen]
     assert list(dict.fromkeys(stages)) == list(EFFORTS[effort].stages)
@@ -138,7 +139,9 @@ def test_a_search_that_is_stopped_has_every_number(after):
         seen.append(progress)
         return len(seen) == after
 
-    found = path_partitions(problem, numbers, effort="balanced", seed=0, callback=stop)
+    found = path_partitions(
+        problem, numbers, effort="balanced", seed=0, budget=Budget(callback=stop)
+    )
     assert len(seen) == after
     for k, one in zip(numbers, found, strict=True):
         assert set(one.labels.tolist()) == set(range(k))
@@ -220,9 +223,19 @@ def test_a_choice_looks_at_no_more_eigenpairs_than_it_needs():
 def test_numbers_are_sorted_and_seeds_are_read():
     for numbers in ([5, 2, 5, 3], (5, 3, 2), iter([3, 2, 5, 2]), np.array([2, 5, 3])):
         assert check_numbers(numbers) == [2, 3, 5]
-    assert _seed(5) == _seed(np.int64(5)) == 5
+    assert as_seed(5) == as_seed(np.int64(5)) == 5
     generator, same = np.random.default_rng(1), np.random.default_rng(1)
-    assert _seed(generator) == same.integers(2**32)
+    assert as_seed(generator, 2**32) == same.integers(2**32)
+    assert generator.integers(100) == same.integers(100)
+    problem = as_problem(planted(60, 3, 6, 0.8))
+    generator, same = np.random.default_rng(1), np.random.default_rng(1)
+    path, expected = (
+        cut_path_problem(problem, [2, 3, 5], effort="fast", random_state=seed)
+        for seed in (generator, same.integers(2**32))
+    )
+    np.testing.assert_array_equal(path.evidence, expected.evidence)
+    np.testing.assert_array_equal(path.relaxation.eigenvectors, expected.relaxation.eigenvectors)
+    np.testing.assert_array_equal(path.labels, expected.labels)
     assert generator.integers(100) == same.integers(100)
 
 

@@ -10,7 +10,6 @@ import pytest
 from conftest import draws, premise, saw
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from leastcut.apart import Apart
 
 from leastcut.bounds import proven_floor as floors
 from leastcut.bounds.cases import Cases
@@ -23,6 +22,7 @@ from leastcut.bounds.prices import PriceBound
 from leastcut.bounds.rounding import Best
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.splitting import halved_groups
+from leastcut.constraints import CannotLinks
 from leastcut.kernels import stars
 from leastcut.kernels.settle_prices import settle_prices
 from leastcut.problem import as_problem
@@ -500,7 +500,7 @@ def test_the_best_of_all_is_that_of_enumeration(seed, n, wide):
     assert (found is None) == (not kept)
     if found is not None:
         assert found.cut_value == pytest.approx(min(kept), rel=1e-12)
-        assert not Apart.of(pairs, n).violated(found.labels).size
+        assert not CannotLinks.of(pairs, n).violated(found.labels).size
     start = next(iter(labellings(n, c)))
     best = Best(problem, c, start)
     least = min(problem.value(labels) for labels in labellings(n, c))

@@ -6,7 +6,6 @@ changed here as well, by someone who has looked at what it costs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,20 +17,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
+from leastcut.budget import Budget
 from leastcut.multilevel import (
-    first_stage,
-    later_stages,
     levels,
     passes,
     population,
     search,
+    search_state,
     spectral_start,
+    stages,
 )
 from leastcut.multilevel.coarsening.heavy_edges import heavy_edges
 from leastcut.multilevel.coarsening.label_propagation import label_propagation
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.levels import Coarsening
 from leastcut.multilevel.refinement import State
+from leastcut.multilevel.search_state import Search
 from leastcut.multilevel.spectral_start import eigenproblem_work
 from leastcut.problem import as_problem
 from leastcut.spectral.relax import relax_problem
@@ -39,19 +40,19 @@ from leastcut.spectral.relax import relax_problem
 # -- the efforts
 
 
-def spent(S, c, stages, seed=0):
+def spent(S, c, names, seed=0):
     """The work of a search of these stages, and that of its first pass."""
-    made = search._Search(as_problem(S), c, [seed], 1, time.monotonic(), None, False, None)
-    made.run(stages[:1], ())
+    made = Search(as_problem(S), c, [seed], 1, Budget(), False)
+    search._run(made, names[:1], ())
     first = made.work
-    made = search._Search(as_problem(S), c, [seed], 1, time.monotonic(), None, False, None)
-    made.run(stages, ())
+    made = Search(as_problem(S), c, [seed], 1, Budget(), False)
+    search._run(made, names, ())
     return made.work, first
 
 
 def test_every_task_draws_numbers_of_its_own():
     def numbers(seed):
-        made = search._Search(ring(50), 4, [seed], 1, time.monotonic(), None, False, None)
+        made = Search(ring(50), 4, [seed], 1, Budget(), False)
         return [made.next_generator().integers(2**62) for _ in range(50)]
 
     assert len({*numbers(0), *numbers(1)}) == 100
@@ -98,17 +99,17 @@ def test_the_spectral_solution_costs_no_more_than_its_share(monkeypatch):
     # What comes after the spectral solutions is left out.
     monkeypatch.setattr(population.Population, "spend", lambda *_: None)
     monkeypatch.setattr(population.Population, "exhaust", lambda *_: None)
-    monkeypatch.setattr(later_stages, "eigenproblem_work", lambda *_: np.inf)
-    monkeypatch.setattr(search, "eigenproblem_work", lambda *_: np.inf)
-    for stages, starts in (
+    monkeypatch.setattr(stages, "eigenproblem_work", lambda *_: np.inf)
+    monkeypatch.setattr(search_state, "eigenproblem_work", lambda *_: np.inf)
+    for names, starts in (
         (("fast",), [1]),
         (("fast", "auto"), [1, 2, 2]),
         (("fast", "balanced"), [1, 4, 4]),
         (("fast", "thorough"), [1, 10, 10]),
     ):
         asked.clear()
-        made = search._Search(problem, 6, [0], 1, time.monotonic(), None, False, None)
-        made.run(stages, ())
+        made = Search(problem, 6, [0], 1, Budget(), False)
+        search._run(made, names, ())
         assert [n_starts for n_starts, _, _ in asked] == starts
         for _, most_work, found in asked:
             assert found is None or found[2] <= most_work
@@ -119,7 +120,7 @@ def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypat
     monkeypatch.setattr(passes, "rough_labels", lambda *_, most_work, **__: asked.append(most_work))
     # A whole share for up to 8 clusters, and an eighth of it for 32.
     for c, share in ((2, 5.0), (8, 5.0), (32, 0.625)):
-        made = search._Search(ring(4000), c, [0], 1, time.monotonic(), None, False, None)
+        made = Search(ring(4000), c, [0], 1, Budget(), False)
         passes_made, consider = [], made.consider
 
         def noted(trial, passes_made=passes_made, consider=consider):
@@ -128,12 +129,12 @@ def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypat
 
         made.consider = noted
         asked.clear()
-        made.run(("fast",), ())
+        search._run(made, ("fast",), ())
         assert asked == [pytest.approx(share * passes_made[0])]
     # And never more than there is time for.
-    late = search._Search(ring(4000), 4, [0], 1, time.monotonic() - 10, 10.0, False, None)
+    late = Search(ring(4000), 4, [0], 1, Budget(time_limit=0.0), False)
     assert late.work_left <= 0.0
-    early = search._Search(ring(4000), 4, [0], 1, time.monotonic(), 8.0, False, None)
+    early = Search(ring(4000), 4, [0], 1, Budget(time_limit=8.0), False)
     assert early.work_left <= 1e9
 
 
@@ -145,11 +146,11 @@ def test_the_bound_comes_by_itself_up_to_a_size(monkeypatch, effort, most):
         """Raised in place of the search."""
 
     def noted(*arguments):
-        wanted.append(arguments[6])
+        wanted.append(arguments[5])
         raise Stopped
 
     wanted: list[bool] = []
-    monkeypatch.setattr(search, "_Search", noted)
+    monkeypatch.setattr(search, "Search", noted)
     for n in (most, most + 1):
         for asked in (None, False, True):
             with pytest.raises(Stopped):
@@ -185,12 +186,12 @@ def test_what_is_foreseen_to_be_solved_in_full_is(n, c):
 
 
 def test_a_huge_graph_gets_one_pass(monkeypatch):
-    assert first_stage.HUGE_NODES == 300_000
-    monkeypatch.setattr(first_stage, "HUGE_NODES", 1000)
+    assert stages.HUGE_NODES == 300_000
+    monkeypatch.setattr(stages, "HUGE_NODES", 1000)
     for n, n_considered in ((1000, 5), (1001, 1)):
-        made = search._Search(ring(n), 4, [0], 1, time.monotonic(), None, False, None)
+        made = Search(ring(n), 4, [0], 1, Budget(), False)
         # Two passes, a spectral solution, and a child of each of the last two.
-        assert len(first_stage.begin(made, "fast", ())) == n_considered
+        assert len(stages.first_stage(made, "fast", ())) == n_considered
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_the_passes_of_the_first_stage_gather_to_what_is_on_record(monkeypatch, 
         seen.append(smallest)
         return passes.descend(problem, c, rng, smallest, coarsening)
 
-    monkeypatch.setattr(first_stage, "descend", noted)
+    monkeypatch.setattr(stages, "descend", noted)
     leastcut.partition(points_graph(n), c, effort="fast", random_state=0)
     assert seen == sizes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 from conftest import either, graphs, knn_graph, load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from leastcut.apart import Apart
 from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
@@ -20,7 +20,9 @@ from leastcut.bounds import enumeration, root_bounds
 from leastcut.bounds.decisions import Decisions
 from leastcut.bounds.proof import Proof
 from leastcut.bounds.rounding import Best
-from leastcut.problem import Problem, as_problem
+from leastcut.constraints import Constraints
+from leastcut.feasibility import feasible
+from leastcut.problem import as_problem
 
 CLOSE = 1 + 1e-12
 
@@ -127,8 +129,8 @@ def test_links_bound_the_partitions_that_keep_to_them(seed):
     assert found.cut_value == pytest.approx(min(kept), rel=1e-6)
     assert found.lower_bound <= min(kept) * CLOSE
     assert found.gap < 1e-6
-    apart = Apart.of(np.array(cannot), n) if cannot else None
-    proof = Proof(Problem(problem.graph, problem.node_weights, apart), c, own)
+    constraints = feasible(Constraints.of(n, None, cannot), problem.node_weights, c)
+    proof = Proof(replace(problem, constraints=constraints), c, own)
     proof.run()
     free = [problem.value(labels) for labels in labellings(n, c) if linked(labels, [], cannot)]
     assert proof.value == pytest.approx(min(free), rel=1e-6)
@@ -421,9 +423,11 @@ def test_a_tight_bound_of_partition_keeps_to_links():
 
 def test_labels_that_break_a_link_are_refused():
     labels = np.arange(34) % 4
-    with pytest.raises(ValueError, match="labels has nodes 0 and 1 apart, which must_link forbids"):
+    with pytest.raises(
+        ValueError, match="labels has nodes 0 and 1 in different clusters, which must_link forbids"
+    ):
         leastcut.certify(karate(), labels, must_link=[(0, 1)])
-    with pytest.raises(ValueError, match="nodes 0 and 4 together, which cannot_link forbids"):
+    with pytest.raises(ValueError, match="nodes 0 and 4 in one cluster, which cannot_link forbids"):
         leastcut.certify(karate(), labels, cannot_link=[(0, 4)])
 
 

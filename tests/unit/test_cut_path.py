@@ -159,7 +159,7 @@ def test_what_is_given_takes_part():
     X, _ = make_blobs(200, centers=5, random_state=0)
     problem = as_problem(knn_graph(X))
     best = partition(problem.graph, 5, effort="thorough", random_state=3)
-    found = path_partitions(problem, [4, 5], effort="fast", seed=0, given={5: best.labels})
+    found = path_partitions(problem, [4, 5], effort="fast", seed=0, starts={5: best.labels})
     assert found[1].cut_value <= best.cut_value
     assert_never_falls([one.cut_value for one in found])
 

@@ -6,7 +6,6 @@ What is huge is set down to hundreds of nodes here, so that the laws are checked
 from __future__ import annotations
 
 import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -17,13 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
+from leastcut.budget import Budget
 from leastcut.graph import Graph
 from leastcut.kernels import order as kernels
-from leastcut.multilevel import first_stage, ordering, search
+from leastcut.multilevel import ordering, search, search_state, stages
 from leastcut.multilevel.coarsening import COARSENING_RULES
 from leastcut.multilevel.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.levels import smallest_level
+from leastcut.multilevel.search_state import Search
 from leastcut.problem import Problem, as_problem
 
 propagation = sys.modules["leastcut.multilevel.coarsening.label_propagation"]
@@ -60,8 +61,8 @@ def test_a_new_numbering_is_the_same_problem(S, block, n_threads):
     )
     np.testing.assert_array_equal(found.problem.node_weights, problem.node_weights[found.order])
     labels = np.arange(n) % 2
-    carried = found.carry(labels)
-    np.testing.assert_array_equal(found.carry_back(carried), labels)
+    carried = found.restrict(labels)
+    np.testing.assert_array_equal(found.expand(carried), labels)
     assert found.problem.value(carried) == pytest.approx(problem.value(labels))
 
 
@@ -151,17 +152,17 @@ def test_every_stretch_is_visited_by_itself():
 
 @pytest.fixture
 def hundreds_are_huge(monkeypatch):
-    monkeypatch.setattr(first_stage, "HUGE_NODES", 400)
-    monkeypatch.setattr(first_stage, "SEARCHED_NODES", 150)
+    monkeypatch.setattr(stages, "HUGE_NODES", 400)
+    monkeypatch.setattr(stages, "SEARCHED_NODES", 150)
     monkeypatch.setattr(search, "NUMBERED_NODES", 300)
     monkeypatch.setattr(search, "LONG_EDGES", 1000)
-    monkeypatch.setattr(search, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(search_state, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(ordering, "NEAR_NODES", 200)
     monkeypatch.setattr(propagation, "STRETCH_NODES", 120)
 
 
-def made(problem: Problem, c: int, n_threads: int = 1) -> search._Search:
-    return search._Search(problem, c, [0], n_threads, time.monotonic(), None, False, None)
+def made(problem: Problem, c: int) -> Search:
+    return Search(problem, c, [0], 1, Budget(), False)
 
 
 huge = pytest.mark.usefixtures("hundreds_are_huge")
@@ -200,7 +201,7 @@ def test_same_seed_same_labels_on_any_number_of_threads(effort):
 def test_a_level_is_searched_and_its_value_is_kept():
     problem = as_problem(points_graph(1500))
     one = made(problem, 6)
-    trials = first_stage.begin(one, "fast", ())
+    trials = stages.first_stage(one, "fast", ())
     assert len(trials) == 1
     level = one.level
     low = level.steps[-1].problem
@@ -221,18 +222,18 @@ def test_auto_visits_at_most_half_as_many_edges_again():
     assert EFFORTS["auto"].huge_share == 0.5
     problem = as_problem(points_graph(9000))
     one = made(problem, 3)
-    one.run(("fast",), ())
+    search._run(one, ("fast",), ())
     other = made(problem, 3)
-    other.run(("fast", "auto"), ())
+    search._run(other, ("fast", "auto"), ())
     first = one.work
-    assert other._first_work == first
-    assert first < other.budget("auto") <= 1.5 * first
+    assert other.first_work == first
+    assert first < other.work_limit("auto") <= 1.5 * first
     # It ends with the batch that its budget ends in, and one way up.
     batch = 4 * level_pass(other)
     assert first < other.work <= 1.5 * first + batch + first
 
 
-def level_pass(found: search._Search) -> int:
+def level_pass(found: Search) -> int:
     return found.level.search.work // max(1, len(found.level.trials))
 
 

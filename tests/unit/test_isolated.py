@@ -15,6 +15,8 @@ from scipy.sparse.csgraph import connected_components
 
 import leastcut
 from leastcut.graph import as_graph
+from leastcut.problem import as_problem
+from leastcut.reductions import label_isolated
 
 POWER = Path(os.environ.get("LEASTCUT_DATA", "")).parent / "graphs" / "power.npz"
 
@@ -108,10 +110,6 @@ def test_nodes_without_edges_are_beside_a_stored_neighbor_of_their_cluster(S, c,
 
 
 def test_most_neighbors_decide_then_the_smallest_label_and_chains_go_round_by_round():
-    from leastcut.isolated import label_isolated
-
-    from leastcut.problem import as_problem
-
     # Two pairs of nodes with edges; 4 sees more of the second, 5 as many of both, 6 and 7 a chain
     # from 4, 8 and 9 only each other, 10 nothing.
     i = np.array([0, 2, 4, 4, 4, 5, 5, 6, 6, 8])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,19 +12,23 @@ import scipy.sparse as sp
 from conftest import draws, either, graphs, points_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from leastcut.multilevel.links import with_apart
 from sklearn.datasets import load_digits, load_iris, load_wine
 from test_refinement import CUTS, some_cut
 
 import leastcut
+from leastcut import feasibility
+from leastcut.budget import Budget
+from leastcut.constraints import Constraints
+from leastcut.feasibility import feasible
 from leastcut.kernels import exchange as exchanging
 from leastcut.kernels import moves
-from leastcut.multilevel import colouring, search
+from leastcut.multilevel import search
 from leastcut.multilevel.levels import agglomerate, build
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import as_problem
+from leastcut.reductions import reduce, solve_reduced
 
 TINY = 8
 EFFORTS = ("fast", "auto", "balanced")
@@ -44,6 +49,12 @@ def some_links(data, n, c, most):
     same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
     n_must, n_cannot = (data.draw(st.integers(0, count)) for count in most)
     return pairs[same][:n_must], pairs[~same][:n_cannot]
+
+
+def with_cannot_links(problem, pairs, c):
+    """A problem whose partitions into c separate pairs of nodes, with a coloring of these."""
+    constraints = Constraints.of(problem.n_nodes, cannot_link=pairs)
+    return replace(problem, constraints=feasible(constraints, problem.node_weights, c))
 
 
 def all_partitions(n, c):
@@ -144,7 +155,7 @@ def test_links_of_real_classes(name, m):
     free = leastcut.partition(S, c, **options)
     found = leastcut.partition(S, c, cannot_link=cannot, **options)
     assert is_kept(found.labels, NONE, cannot)
-    problem = with_apart(as_problem(S), cannot, c)
+    problem = with_cannot_links(as_problem(S), cannot, c)
     repaired = respecting(problem, free.labels, c)
     assert found.cut_value <= problem.value(repaired) * (1 + 1e-9)
     if is_kept(free.labels, NONE, cannot):
@@ -247,17 +258,17 @@ def test_time_limit_callback_and_interrupt_work_with_links():
 def test_an_interrupt_before_pairs_count_returns_a_repaired_partition(monkeypatch):
     problem = as_problem(points_graph(200))
     cannot = np.random.default_rng(0).integers(200, size=(20, 2))
-    run = search._Search.run
+    problem, run = with_cannot_links(problem, cannot, 4), search._run
 
-    def interrupted(self, stages, given):
-        run(self, stages, given)
+    def interrupted(*arguments):
+        run(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(search._Search, "run", interrupted)
-    options = {"effort": "fast", "random_state": 0, "apart": cannot}
+    monkeypatch.setattr(search, "_run", interrupted)
+    options = {"effort": "fast", "random_state": 0}
     with pytest.raises(KeyboardInterrupt):
         partition_problem(problem, 4, **options)
-    found = partition_problem(problem, 4, on_interrupt="return", **options)
+    found = partition_problem(problem, 4, budget=Budget(on_interrupt="return"), **options)
     assert is_kept(found.labels, NONE, cannot)
 
 
@@ -301,7 +312,7 @@ def state_with_pairs(data):
     _, pairs = some_links(data, n, c, (0, 8))
     if len(pairs) == 0:
         pairs = np.array([(0, n - 1)])
-    problem = with_apart(as_problem(S, cut).within_range(), pairs, c)
+    problem = with_cannot_links(as_problem(S, cut).within_range(), pairs, c)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     labels = respecting(problem, rng.integers(c, size=n), c)
     return problem, labels, c
@@ -320,7 +331,7 @@ def test_moves_and_exchanges_keep_pairs_apart_and_report_what_they_gain(data):
         before = state.value
         act(state)
         reported = before - state.value
-        assert problem.apart.violated(state.labels).size == 0
+        assert problem.cannot_link.violated(state.labels).size == 0
         assert reported >= -1e-12 * before
         assert reported == pytest.approx(before - state.measure(), abs=1e-11 * before)
         assert state.count.min() >= 1
@@ -349,7 +360,7 @@ def test_exchanges_compiled_and_interpreted_agree(data):
 
 
 @given(st.data())
-def test_levels_never_gather_a_pair_and_keep_the_colouring(data):
+def test_levels_never_gather_a_pair_and_keep_the_coloring(data):
     problem, labels, c = state_with_pairs(data)
     rng = np.random.default_rng(0)
     for steps in (
@@ -360,41 +371,41 @@ def test_levels_never_gather_a_pair_and_keep_the_colouring(data):
         parent = np.arange(problem.n_nodes)
         for step in steps:
             parent = step.parent[parent]
-            assert problem.apart.violated(parent).size == 0
-            coarse = step.problem.apart
-            expected = {tuple(sorted(pair)) for pair in parent[problem.apart.pairs].tolist()}
+            assert problem.cannot_link.violated(parent).size == 0
+            coarse = step.problem.cannot_link
+            expected = {tuple(sorted(pair)) for pair in parent[problem.cannot_link.pairs].tolist()}
             assert {tuple(pair) for pair in coarse.pairs.tolist()} == expected
-            if coarse.colouring is not None:
-                assert coarse.violated(coarse.colouring).size == 0
+            if coarse.coloring is not None:
+                assert coarse.violated(coarse.coloring).size == 0
     for step in build(problem, rng, 2):
-        assert step.problem.apart.colouring is not None
+        assert step.problem.cannot_link.coloring is not None
 
 
 @given(st.data())
 def test_a_repair_respects_pairs_and_leaves_the_respectful_alone(data):
     problem, labels, c = state_with_pairs(data)
-    assert problem.apart.violated(labels).size == 0
+    assert problem.cannot_link.violated(labels).size == 0
     assert np.unique(labels).tolist() == list(range(c))
     assert np.array_equal(respecting(problem, labels, c), labels)
 
 
-# -- colouring
+# -- coloring
 
 
 def odd_wheel():
-    """A hub and a ring of five: four colours are needed, and no four nodes are all apart."""
+    """A hub and a ring of five: four colors are needed, and no four nodes are a clique."""
     ring = [(i, (i + 1) % 5) for i in range(5)]
     return ring + [(i, 5) for i in range(5)]
 
 
 def test_a_long_search_is_given_up_with_an_error(monkeypatch):
-    monkeypatch.setattr(colouring, "MOST_STEPS", 3)
+    monkeypatch.setattr(feasibility, "MOST_STEPS", 3)
     with pytest.raises(ValueError, match=r"could not be decided .* \(4 are enough\)"):
         leastcut.partition(points_graph(30), 3, cannot_link=odd_wheel())
 
 
 def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
-    monkeypatch.setattr(colouring, "MOST_STEPS", 3)
+    monkeypatch.setattr(feasibility, "MOST_STEPS", 3)
     S, init = points_graph(30), np.arange(30) % 3
     cannot = np.array([(i, j) for i, j in itertools.combinations(range(9), 2) if (i - j) % 3])
     with pytest.raises(ValueError, match=r"could not be decided .* pass as init"):
@@ -413,10 +424,10 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
         ({"cannot_link": [(1, 2), (3, 3)]}, r"cannot_link\[1\] is \(3, 3\)"),
         ({"cannot_link": [(0, 30)]}, r"cannot_link\[0\] is \(0, 30\), but .* from 0 to 29"),
         ({"must_link": [(-1, 3)]}, r"must_link\[0\] is \(-1, 3\)"),
-        ({"must_link": [(1, 2)], "cannot_link": [(2, 1)]}, "nodes 2 and 1 apart, .*: 2 - 1"),
+        ({"must_link": [(1, 2)], "cannot_link": [(2, 1)]}, "separates nodes 2 and 1, .*: 2 - 1"),
         (
             {"must_link": [(1, 2), (5, 2), (5, 9)], "cannot_link": [(1, 9)]},
-            "nodes 1 and 9 apart, but must_link joins them: 1 - 2 - 5 - 9",
+            "separates nodes 1 and 9, but must_link joins them: 1 - 2 - 5 - 9",
         ),
         (
             {"must_link": [(i, 0) for i in range(1, 29)]},
@@ -424,9 +435,9 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
         ),
         (
             {"cannot_link": list(itertools.combinations(range(4), 2))},
-            r"n_clusters=3, but .* pairs .*\(0, 1\).* keep 4 nodes all apart",
+            r"n_clusters=3, but .* pairs .*\(0, 1\).* separate 4 nodes from each other",
         ),
-        ({"cannot_link": odd_wheel()}, r"no 3 clusters keep all .* \(4 are enough\)"),
+        ({"cannot_link": odd_wheel()}, r"no 3 clusters separate all .* \(4 are enough\)"),
         ({"must_link": [1, 2]}, r"must_link must .* shape \(m, 2\)"),
         ({"must_link": [(0, 1), (1, 2, 3)]}, "must_link cannot be made an array"),
         ({"must_link": [(0.0, 1.0)]}, "must_link must hold node numbers"),
@@ -434,11 +445,11 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
         ({"cannot_link": np.ma.masked_equal([(0, 1), (2, 3)], 3)}, "cannot_link is a masked"),
         (
             {"must_link": [(0, 1)], "init": np.arange(30) % 3},
-            "init has nodes 0 and 1 apart, which must_link forbids",
+            "init has nodes 0 and 1 in different clusters, which must_link forbids",
         ),
         (
             {"cannot_link": [(0, 1), (2, 5), (3, 6)], "init": [np.arange(30) % 3]},
-            r"init\[0\] has nodes 2 and 5 together, .* first of 2",
+            r"init\[0\] has nodes 2 and 5 in one cluster, .* first of 2",
         ),
     ],
 )
@@ -449,7 +460,7 @@ def test_contradictions_are_told_before_any_work(options, message, monkeypatch):
         raise AssertionError("there was work before the error")
 
     monkeypatch.setattr("leastcut.multilevel.partition.partition_problem", work)
-    monkeypatch.setattr("leastcut.multilevel.links.contracted_by_labels", work)
+    monkeypatch.setattr("leastcut.reductions.contracted_by_labels", work)
     with pytest.raises((TypeError, ValueError), match=message):
         leastcut.partition(S, 3, **options)
 
@@ -460,11 +471,13 @@ def test_as_many_groups_as_clusters_are_the_clusters():
     assert np.array_equal(found.labels, [0] * 28 + [1, 2])
 
 
-def test_the_inner_door_says_what_cannot_be_kept_apart():
-    problem = as_problem(points_graph(30))
+def test_a_reduction_says_what_cannot_be_separated():
+    problem = as_problem(points_graph(30), cannot_link=[(0, 1)])
     with pytest.raises(ValueError, match="n_clusters=1, but the cannot_link pairs"):
-        partition_problem(problem, 1, apart=np.array([(0, 1)]))
-    found = partition_problem(problem, 30, apart=np.array([(0, 1)]))
+        reduce(problem, 1)
+    found = solve_reduced(
+        problem, 30, lambda reduced: partition_problem(reduced.problem, reduced.n_clusters)
+    )
     assert np.array_equal(found.labels, np.arange(30))
 
 
@@ -534,7 +547,7 @@ def test_the_estimator_tells_contradictions_before_it_makes_a_graph(blobs, monke
         ({"must_link": [(0, 90)]}, r"must_link\[0\] is \(0, 90\)"),
         ({"cannot_link": [(2, 2)]}, r"\(2, 2\)"),
         ({"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "0 - 1"),
-        ({"cannot_link": list(itertools.combinations(range(4), 2))}, "4 nodes all apart"),
+        ({"cannot_link": list(itertools.combinations(range(4), 2))}, "separate 4 nodes"),
         ({"must_link": [(0, i) for i in range(89)]}, "leave 2 groups"),
     ):
         with pytest.raises(ValueError, match=message):

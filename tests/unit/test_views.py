@@ -13,12 +13,12 @@ from benchmarks.views import amgl
 from conftest import draws, graphs, knn_graph, load_dataset, ring
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from leastcut.multiview.state import ViewsState, _scale, refined
 from sklearn.datasets import load_digits, load_iris
 
 import leastcut
 from leastcut.kernels import view_moves as kernels
-from leastcut.multiview.problem import Views, stacked
+from leastcut.multiview.problem import MultiViewProblem, stacked
+from leastcut.multiview.refinement import ViewsState, _scale, refine_labels
 from leastcut.problem import as_problem
 
 WEIGHTS = ("auto", "equal", "given")
@@ -123,7 +123,7 @@ def test_the_result_is_never_above_what_it_was_given(views, c, kind, seed):
 
 @given(several(), st.integers(2, 3), st.integers(0, 2**32 - 1))
 def test_what_lowers_the_weighted_sum_lowers_the_objective(views, c, seed):
-    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    own = MultiViewProblem(tuple(as_problem(one, "ratio") for one in views))
     rng = np.random.default_rng(seed)
     one, other = (own.cuts(rng.permutation(np.arange(own.n_nodes) % c)) for _ in range(2))
     if one.min() > 0:
@@ -146,9 +146,9 @@ def test_no_view_by_itself_nor_their_mean_is_better(cut, kind):
 def test_after_refinement_no_single_move_helps(views, c, kind, seed):
     problems = tuple(as_problem(one) for one in views)
     given_weights = None if kind == "auto" else np.ones(len(views))
-    own = Views(problems, given_weights)
+    own = MultiViewProblem(problems, given_weights)
     start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
-    labels = refined(own, start)
+    labels = refine_labels(own, start)
     value = own.value(labels)
     assert value <= own.value(start)
     for i in range(own.n_nodes):
@@ -162,7 +162,9 @@ def test_after_refinement_no_single_move_helps(views, c, kind, seed):
 @given(several(), st.integers(2, 3), st.booleans(), st.integers(0, 2**32 - 1))
 def test_a_move_changes_the_objective_by_what_the_kernel_says(views, c, rooted, seed):
     rng = np.random.default_rng(seed)
-    own = Views(tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views)))
+    own = MultiViewProblem(
+        tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views))
+    )
     labels = rng.permutation(np.arange(own.n_nodes) % c)
     state = ViewsState(own, labels, c)
     measure, gather, best, clear = (
@@ -190,22 +192,24 @@ def test_a_move_changes_the_objective_by_what_the_kernel_says(views, c, rooted, 
 
 @given(several(max_nodes=9), st.integers(2, 3), st.booleans(), st.integers(0, 2**32 - 1))
 def test_compiled_equals_interpreted(views, c, rooted, seed):
-    own = Views(tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views)))
+    own = MultiViewProblem(
+        tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views))
+    )
     start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
     names = ["measure_views", "gather_ties", "clear_ties", "best_view_move", "apply_view_move"]
-    compiled = refined(own, start)
+    compiled = refine_labels(own, start)
     with pytest.MonkeyPatch.context() as patch:
         for name in [*names, "settle_views"]:
             plain = getattr(kernels, name).py_func
             patch.setattr(kernels, name, plain)
             if name in ("measure_views", "settle_views"):
-                patch.setattr(f"leastcut.multiview.state.{name}", plain)
-        assert np.array_equal(refined(own, start), compiled)
+                patch.setattr(f"leastcut.multiview.refinement.{name}", plain)
+        assert np.array_equal(refine_labels(own, start), compiled)
 
 
 @given(several(max_nodes=9), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_contraction_and_sums_keep_values(views, c, seed):
-    own = Views(tuple(as_problem(one, "ratio") for one in views))
+    own = MultiViewProblem(tuple(as_problem(one, "ratio") for one in views))
     rng = np.random.default_rng(seed)
     groups = np.unique(rng.integers(c + 2, size=own.n_nodes), return_inverse=True)[1]
     coarse = rng.permutation(np.arange(groups.max() + 1) % c)
@@ -220,7 +224,7 @@ def test_contraction_and_sums_keep_values(views, c, seed):
 
 def test_the_sum_that_bounds_is_not_above_any_weighted_cut():
     views = digits_views()
-    own = Views(tuple(as_problem(one) for one in views))
+    own = MultiViewProblem(tuple(as_problem(one) for one in views))
     weights = np.array([2.0, 0.7])
     combined = own.combined(weights, is_bound=True)
     for seed in range(5):
@@ -347,7 +351,7 @@ def test_views_of_different_nodes_are_refused_with_both_numbers():
 
 def test_an_anchor_graph_is_refused():
     graph = leastcut.anchor_graph(np.random.default_rng(0).normal(size=(40, 2)), 9, random_state=0)
-    with pytest.raises(TypeError, match=r"graphs\[0\] is .* which stores no edges"):
+    with pytest.raises(TypeError, match=r"graphs\[0\]: .* stores no edges"):
         leastcut.partition_views([graph], 2)
 
 
@@ -362,8 +366,8 @@ def test_numbers_near_the_ends_of_doubles_are_cut_alike(scale):
 def test_a_node_that_holds_nearly_all_of_its_cluster_moves_if_that_helps():
     graph = two_blocks(6, 3, 0.01)
     weights = np.array([1e12, 1.0, 1.0, 1.0, 1.0, 1.0])
-    own = Views((as_problem(graph, weights), as_problem(graph, weights)))
-    labels = refined(own, np.array([0, 1, 1, 0, 0, 0]))
+    own = MultiViewProblem((as_problem(graph, weights), as_problem(graph, weights)))
+    labels = refine_labels(own, np.array([0, 1, 1, 0, 0, 0]))
     assert own.value(labels) <= min(own.value(one) for one in partitions(6, 2)) * (1 + 1e-9)
 
 
@@ -469,7 +473,7 @@ COLUMNS = {
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_groups_of_columns_are_views(kind):
     X, parts = iris_views()
-    model = leastcut.SpectralClustering(3, views=COLUMNS[kind], random_state=0).fit(X)
+    model = leastcut.MultiViewSpectralClustering(3, views=COLUMNS[kind], random_state=0).fit(X)
     graphs_of = [leastcut.adaptive_neighbors_graph(part) for part in parts]
     found = leastcut.partition_views(graphs_of, 3, effort="auto", random_state=0)
     assert np.array_equal(model.labels_, found.labels)
@@ -484,11 +488,11 @@ def test_groups_of_columns_are_views(kind):
 
 def test_lists_of_samples_and_of_graphs_are_views():
     X, parts = iris_views()
-    columns = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    listed = leastcut.SpectralClustering(3, random_state=0).fit(parts)
+    columns = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    listed = leastcut.MultiViewSpectralClustering(3, random_state=0).fit(parts)
     graphs_of = [leastcut.adaptive_neighbors_graph(part) for part in parts]
-    given_graphs = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0)
-    several = leastcut.SpectralClustering(3, affinity=["precomputed"] * 2, random_state=0)
+    given_graphs = leastcut.MultiViewSpectralClustering(3, affinity="precomputed", random_state=0)
+    several = leastcut.MultiViewSpectralClustering(3, affinity=["precomputed"] * 2, random_state=0)
     for model, given_views in ((listed, parts), (given_graphs, graphs_of), (several, graphs_of)):
         model.fit(given_views)
         assert np.array_equal(model.labels_, columns.labels_)
@@ -507,18 +511,29 @@ def test_lists_of_samples_and_of_graphs_are_views():
 
 def test_edges_with_their_weights_are_one_graph_and_no_views():
     edges = np.array([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
-    model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+    model = leastcut.MultiViewSpectralClustering(2, affinity="precomputed", random_state=0)
     model.fit((edges, np.array([2.0, 2.0, 1.0, 1.0, 2.0, 2.0])))
-    assert not hasattr(model, "view_cuts_")
+    assert model.view_cuts_.shape == (1,)
     model.fit([np.ones((4, 4)), np.ones((4, 4))])
-    assert hasattr(model, "view_cuts_")
+    assert model.view_cuts_.shape == (2,)
     model.fit(np.ones((4, 4)))
-    assert not hasattr(model, "view_cuts_")
+    assert model.view_cuts_.shape == (1,)
+    assert model.predict(np.ones((3, 4))).shape == (3,)
+
+
+def test_one_view_is_the_estimator_of_one_graph(blobs):
+    X, _ = blobs
+    one = leastcut.MultiViewSpectralClustering(5, random_state=0).fit(X)
+    other = leastcut.SpectralClustering(5, random_state=0).fit(X)
+    assert np.array_equal(one.labels_, other.labels_)
+    assert one.view_cuts_ == pytest.approx([other.cut_value_])
+    assert one.cut_value_ == pytest.approx(np.sqrt(other.cut_value_))
+    assert np.array_equal(one.predict(X + 0.1), other.predict(X + 0.1))
 
 
 def test_an_affinity_of_its_own_for_every_view(blobs):
     X, y = blobs
-    model = leastcut.SpectralClustering(
+    model = leastcut.MultiViewSpectralClustering(
         3, affinity=["self_tuning", "rbf"], gamma=0.5, n_neighbors=6, random_state=0
     ).fit(X)
     assert leastcut.clustering_accuracy(y, model.labels_) == 1.0
@@ -536,29 +551,33 @@ def test_names_of_columns_select_from_data_frames(library):
     columns = {name: X[:, j] for j, name in enumerate(["a1", "a2", "b1", "b2"])}
     frame = frames.DataFrame({**columns, "species": ["iris"] * len(X)})
     named = [["a1", "a2"], slice("b1", "b2")]
-    expected = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    model = leastcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
+    expected = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(
+        X
+    )
+    model = leastcut.MultiViewSpectralClustering(3, views=named, random_state=0).fit(frame)
     assert np.array_equal(model.labels_, expected.labels_)
     assert model.feature_names_in_.tolist() == [*columns, "species"]
     assert np.array_equal(model.predict(frame[:5]), expected.predict(X[:5]))
     if library == "pandas":
         named = [make_column_selector("^a"), make_column_selector("^b")]
-        model = leastcut.SpectralClustering(3, views=named, random_state=0).fit(frame)
+        model = leastcut.MultiViewSpectralClustering(3, views=named, random_state=0).fit(frame)
         assert np.array_equal(model.labels_, expected.labels_)
 
 
 def test_new_samples_join_where_the_objective_grows_least():
     X, _ = iris_views()
-    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X[::2])
+    model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(
+        X[::2]
+    )
     predicted = model.predict(X[1::2])
     assert np.array_equal(predicted, np.concatenate([model.predict(row[None]) for row in X[1::2]]))
     # Of one new sample the score is that of the best place for it, cluster by cluster.
-    parts = model._fitted.parts
+    parts = model._fitted.views
     for row, label in zip(X[1:20:2], predicted, strict=False):
         values = np.zeros(3)
         for part, columns in zip(parts, ([0, 1], [2, 3]), strict=True):
-            _, ties = part.prediction.place(row[None, columns])
-            clusters = part.prediction.clusters
+            _, ties = part.place(row[None, columns])
+            clusters = part.clusters
             values += [np.sqrt(clusters.value_with(ties, np.array([k]))) for k in range(3)]
         assert values[label] == pytest.approx(values.min(), rel=1e-12)
         assert -model.score(row[None]) == pytest.approx(values.min(), rel=1e-12)
@@ -566,19 +585,15 @@ def test_new_samples_join_where_the_objective_grows_least():
 
 def test_what_needs_one_graph_is_refused_with_the_remedy():
     X, _ = iris_views()
-    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
-    with pytest.raises(ValueError, match="must_link has no place where there are several views"):
-        model.fit(X, must_link=[(0, 1)])
+    model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
     with pytest.raises(ValueError, match="A proof is of one graph"):
         model.fit(X).certify()
-    with pytest.raises(ValueError, match="balance has no place where there are several views"):
-        model.set_params(balance=0.1).fit(X)
 
 
 def test_a_picture_is_of_one_view():
     pytest.importorskip("matplotlib")
     X, _ = iris_views()
-    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
     with pytest.raises(ValueError, match="has 2 views, and a picture is of one graph; pass graph="):
         model.plot("sizes")
     assert model.plot("sizes", graph=model.affinity_matrix_[1]) is not None
@@ -586,7 +601,7 @@ def test_a_picture_is_of_one_view():
 
 def test_embeddings_of_views_stand_side_by_side():
     X, _ = iris_views()
-    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
+    model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
     alone = leastcut.SpectralClustering(3, random_state=0).fit(X[:, :2])
     np.testing.assert_allclose(model.embedding_[:, :3], alone.embedding_)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-6)
@@ -597,7 +612,7 @@ def test_embeddings_of_views_stand_side_by_side():
 def test_weights_of_samples_count_in_every_view():
     X, parts = iris_views()
     weights = np.linspace(1.0, 3.0, len(X))
-    model = leastcut.SpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
+    model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0)
     model.fit(X, sample_weight=weights)
     for cut, part in zip(model.view_cuts_, parts, strict=True):
         graph = leastcut.adaptive_neighbors_graph(part)
@@ -609,7 +624,7 @@ def test_nodes_without_edges_in_a_view_are_told():
     graph = two_blocks(12, 6, 0.05)
     part = graph.copy()
     part[3] = part[:, 3] = 0.0
-    model = leastcut.SpectralClustering(2, affinity="precomputed", random_state=0)
+    model = leastcut.MultiViewSpectralClustering(2, affinity="precomputed", random_state=0)
     with pytest.warns(UserWarning, match="1 of 12 nodes has no edges in view 1"):
         model.fit([graph, part])
     assert np.array_equal(model.labels_, np.arange(12) >= 6)

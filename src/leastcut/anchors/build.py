@@ -153,7 +153,7 @@ def anchor_graph(
     as_generator(random_state)  # which raises where it is none
     run = None if where is None else RunFolder(where)
     seed = run.seed if random_state is None and run is not None else None
-    seed = as_seed(random_state) if seed is None else seed
+    seed = as_seed(random_state, 2**63) if seed is None else seed
     if run is not None and device == "auto":
         device = run.device
     on_gpu = use_gpu(device, X, forecast_seconds(source.shape, n_anchors) / n_threads)

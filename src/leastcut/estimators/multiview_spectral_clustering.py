@@ -409,7 +409,11 @@ class MultiViewSpectralClustering(BaseClustering):
     def _checked(self, X: Any, reset: bool) -> list[Any]:
         """Return the X of every view, checked as scikit-learn does."""
         refuse_masked("X", X)
-        if not is_list_of_views(X):
+        is_listed, is_one = is_list_of_views(X), self.views is None
+        is_one = is_one and not (is_listed or isinstance(self.affinity, list))
+        if is_one and affinity_of(self.affinity).takes != "samples":
+            X, is_listed = [X], True  # one graph, perhaps of another library
+        if not is_listed:
             found = self._selected(X, reset)
         elif self.views is None:
             found = self._listed(X, reset)

@@ -259,7 +259,7 @@ def cut_path_problem(
     numbers = [k for k in wanted if k <= n]
     if not numbers:
         raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
-    seed = as_seed(random_state)
+    seed = as_seed(random_state, 2**32)
     # 1. Relax once for all k.
     relaxation = relax_problem(problem, pairs_of_path(numbers[-1], n), random_state=seed)
     # 2. Choose a number by the eigenpairs, and search for the partitions.

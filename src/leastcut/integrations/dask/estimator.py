@@ -158,7 +158,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         # 1. Check everything that can be checked without reading samples.
         report = partial(say, self)
         check_max_clusters(self.get_params(deep=False))
-        seed = as_seed(self.random_state)
+        seed = as_seed(self.random_state, 2**63)
         scheduler = Scheduler(self.client)
         samples = samples_of(X, scheduler)
         n_samples, n_features = samples.array.shape
