@@ -20,12 +20,16 @@ from sklearn.datasets import make_blobs
 
 import leastcut
 from leastcut import plot
-from leastcut.plot.canvas import cluster_looks
+from leastcut.plot.canvas import (
+    CLUSTER_COLORS,
+    CLUSTER_MARKERS,
+    PALETTE,
+    cluster_looks,
+    luminance,
+)
+from leastcut.plot.cluster_plots import MOST_CELLS, mean_cells
 from leastcut.plot.clusters import clusters_of
-from leastcut.plot.embedded_nodes import corner_order, corner_points
-from leastcut.plot.graph_drawing import layout
-from leastcut.plot.ordered_affinities import MOST_CELLS, mean_cells
-from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
+from leastcut.plot.node_plots import corner_order, corner_points, layout
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import style  # noqa: E402

@@ -1,76 +1,117 @@
-"""An answer on one page: an HTML file that needs nothing else and opens offline."""
+"""The report of a partition: one HTML file that opens offline. Its layout is in ``templates``."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import leastcut
+from leastcut.formatting import (
+    PROVEN,
+    column_texts,
+    counted,
+    percent,
+    seconds_text,
+    shortened,
+    significant,
+)
 from leastcut.optional_packages import needed_for
-from leastcut.plot.clusters import clusters_of
-from leastcut.report import drawings
-from leastcut.report.answer import Answer
-from leastcut.report.contents import cluster_rows, method_rows, sentences, settings
+from leastcut.plot.canvas import CLUSTER_COLORS, CLUSTER_MARKERS
+from leastcut.plot.clusters import Clusters, clusters_of
+from leastcut.report import figures
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["Answer", "report_html"]
+SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
+"""The markers of clusters, as letters."""
+
+REPRESENTATIVES = 5
+"""Nodes that represent a cluster."""
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+"""Packages on which a result may depend."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A partition and everything that its report mentions.
+
+    ``title`` says what was clustered, such as the name of a file; ``cut`` is a name or node
+    weights; ``names`` are those of the nodes; ``seconds`` has the time of every step, and
+    ``command`` reproduces the result. ``picture`` has the colored segments of an image, shape
+    (height, width, 3 or 4).
+    """
+
+    title: str
+    graph: Any
+    cut: Any
+    found: leastcut.Partition
+    points: np.ndarray | None = None
+    names: Sequence[str] | None = None
+    path: leastcut.CutPath | None = None
+    comparison: leastcut.Comparison | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    command: str = ""
+    notes: list[str] = field(default_factory=list)
+    picture: np.ndarray | None = None
+    seed: int | None = None
 
 
 def report_html(answer: Answer) -> str:
-    """Return a page that shows an answer: in words, in numbers and in pictures.
+    """Return a page that shows a partition in words, numbers and figures.
 
-    Parameters
-    ----------
-    answer : Answer
-        What was found, and how.
+    It refers to nothing outside itself, and suits light and dark screens of any width.
 
-    Returns
-    -------
-    str
-        HTML that refers to nothing outside itself, for light and dark screens of any width.
-
-    Examples
-    --------
     >>> import leastcut
     >>> from leastcut.report.page import Answer, report_html
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
     >>> found = leastcut.partition(S, 2, lower_bound=True, random_state=0)
-    >>> page = report_html(Answer("four nodes", S, "normalized", found))
-    >>> "4 nodes in 2 clusters: each of 2 nodes." in page
+    >>> "4 nodes in 2 clusters: each of 2 nodes." in report_html(Answer("four", S, "ratio", found))
     True
     """
-    page = _template()
+    template = _template()
     clusters = clusters_of(answer.found, answer.graph, answer.cut)
-    names = answer.names if answer.names is not None else clusters.node_names
-    clusters = replace(clusters, node_names=names)
+    if answer.names is not None:
+        clusters.node_names = answer.names
+    names = clusters.node_names
     if names is not None and len(names) != clusters.n_nodes:
         raise ValueError(
             f"names must be one for each of the {clusters.n_nodes} nodes, but are {len(names)}."
         )
-    parts: dict[str, Any] = {
-        "title": answer.title,
-        "palette": drawings.COLORS,
-        "sentences": sentences(answer, clusters),
-        "rows": cluster_rows(clusters),
-        "has_names": names is not None,
-        "pictures": drawings.of_clusters(answer, clusters),
-        "segments": None if answer.picture is None else drawings.of_segments(answer.picture),
-        "path": answer.path,
-        "path_pictures": [] if answer.path is None else drawings.of_path(answer),
-        "comparison": answer.comparison,
-        "methods": [] if answer.comparison is None else method_rows(answer.comparison),
-        "methods_picture": None if answer.comparison is None else drawings.of_comparison(answer),
-        "notes": answer.notes,
-        "command": answer.command,
-        "settings": settings(answer, clusters),
-    }
-    return page.render(**parts)
+    parts: dict[str, Any] = {}
+    if answer.path is not None:
+        kinds = ("evidence", "cut_values")
+        parts["path_pictures"] = [figures.plotted(kind, answer.path) for kind in kinds]
+    if answer.comparison is not None:
+        height = max(1.8, 1.1 + 0.3 * len(answer.comparison.compared))
+        parts["methods"] = method_rows(answer.comparison)
+        parts["methods_picture"] = figures.plotted("comparison", answer.comparison, height)
+    return template.render(
+        title=answer.title,
+        palette=figures.COLORS,
+        sentences=sentences(answer, clusters),
+        rows=cluster_rows(clusters),
+        has_names=names is not None,
+        pictures=figures.of_clusters(clusters, answer.points),
+        segments=None if answer.picture is None else figures.of_segments(answer.picture),
+        path=answer.path,
+        comparison=answer.comparison,
+        notes=answer.notes,
+        command=answer.command,
+        settings=settings(answer, clusters),
+        **parts,
+    )
 
 
 def _template() -> Template:
     """Return the template of the page, which escapes HTML and raises for unknown names."""
-    with needed_for("Pages", "jinja2", drawings.EXTRA):
+    with needed_for("Pages", "jinja2", figures.EXTRA):
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -82,3 +123,123 @@ def _template() -> Template:
         keep_trailing_newline=True,
     )
     return environment.get_template("report.html")
+
+
+# -- sentences
+
+
+def sentences(answer: Answer, clusters: Clusters) -> list[str]:
+    """Return three sentences: the clusters, the cut, and what is proven."""
+    count = counted(clusters.n_clusters, "cluster")
+    return [
+        _about_clusters(clusters, count),
+        _about_cut(clusters),
+        _about_gap(answer.found, count),
+    ]
+
+
+def _about_clusters(clusters: Clusters, count: str) -> str:
+    nodes = counted(clusters.n_nodes, "node")
+    least, most = int(clusters.sizes.min()), int(clusters.sizes.max())
+    if clusters.n_clusters == 1:
+        return f"All {nodes} are in 1 cluster."
+    if least == most:
+        return f"{nodes} in {count}: each of {counted(least, 'node')}."
+    return f"{nodes} in {count}: the smallest of {counted(least, 'node')}, the largest of {most:,}."
+
+
+def _about_cut(clusters: Clusters) -> str:
+    value, mean = clusters.cut_value, clusters.cut_value / clusters.n_clusters
+    if value == 0.0:
+        return "The cut value is 0: no edge joins two clusters."
+    start = f"The {_cut_name(clusters.cut)} cut value is {significant(value)}: "
+    if clusters.cut == "normalized":
+        return start + f"in the mean, {percent(mean)} of a cluster's edge weight goes to others."
+    unit = "node" if clusters.cut == "ratio" else "unit of its weight"
+    return start + f"in the mean, edges of weight {significant(mean)} leave a cluster per {unit}."
+
+
+def _cut_name(cut: str) -> str:
+    return "weighted" if cut == "given" else cut
+
+
+def _about_gap(found: leastcut.Partition, count: str) -> str:
+    gap, bound = found.gap, found.lower_bound
+    if gap is None or bound is None:
+        return "How much smaller it could be was not computed."
+    if gap <= PROVEN:
+        return f"It is proven optimal: no partition into {count} has a smaller value."
+    return (
+        f"It is proven that no partition into {count} has a value below {significant(bound)}: at "
+        f"most {percent(gap)} could be saved."
+    )
+
+
+# -- tables
+
+
+def cluster_rows(clusters: Clusters) -> list[dict[str, Any]]:
+    """Return the table of clusters: their numbers, and texts by the names in the template."""
+    names, degrees, fractions = clusters.node_names, clusters.graph.degrees, clusters.shares
+    volumes = column_texts(np.bincount(clusters.labels, degrees))
+    boundaries, terms = column_texts(clusters.boundaries), column_texts(clusters.terms)
+    order = np.lexsort((-degrees, -clusters.inside, clusters.labels))
+    starts = np.cumsum(clusters.sizes) - clusters.sizes
+    colors, rows = list(CLUSTER_COLORS), []
+    for k, size in enumerate(clusters.sizes.tolist()):
+        nodes = order[starts[k] :][: min(size, REPRESENTATIVES)]
+        called = [str(node) if names is None else shortened(str(names[node])) for node in nodes]
+        rows.append(
+            {
+                "number": k,
+                "color": colors[k % len(colors)],
+                "sign": SIGNS[CLUSTER_MARKERS[k % len(CLUSTER_MARKERS)]],
+                "size": f"{size:,}",
+                "part": percent(size / clusters.n_nodes),
+                "volume": volumes[k],
+                "boundary": boundaries[k],
+                "term": terms[k],
+                "share": percent(float(fractions[k])),
+                "representatives": ", ".join(called),
+            }
+        )
+    return rows
+
+
+def method_rows(comparison: leastcut.Comparison) -> list[dict[str, Any]]:
+    """Return the table of methods, the smallest cut first, as texts by the template's names."""
+    rows = sorted(comparison.compared, key=lambda row: row.cut_value)
+    values = column_texts((row.cut_value for row in rows), digits=4)
+    return [
+        {
+            "method": row.method.replace("_", " "),
+            "is_best": row.cut_value <= rows[0].cut_value * (1.0 + 1e-9),
+            "cut_value": value,
+            "gap": "–" if row.gap is None else percent(row.gap),
+            "sizes": f"{min(row.sizes):,}–{max(row.sizes):,}" if len(row.sizes) else "–",
+            "seconds": seconds_text(row.seconds),
+        }
+        for row, value in zip(rows, values, strict=True)
+    ]
+
+
+def settings(answer: Answer, clusters: Clusters) -> dict[str, str]:
+    """Return how the result was computed, as texts by name."""
+    n_edges = int(np.sum(clusters.graph.rows < clusters.graph.indices))
+    texts = {
+        "Graph": f"{counted(clusters.n_nodes, 'node')} and {counted(n_edges, 'edge')}",
+        "Cut": _cut_name(clusters.cut),
+    }
+    if answer.points is not None:
+        rows, columns = answer.points.shape
+        texts["Samples"] = f"{rows:,} of {counted(columns, 'feature')}"
+    if answer.seed is not None:
+        texts["Seed"] = str(answer.seed)
+    if answer.seconds:
+        steps = (f"{name} {seconds_text(seconds)}" for name, seconds in answer.seconds.items())
+        texts["Time"] = ", ".join(steps)
+    versions = [f"leastcut {leastcut.__version__}", f"Python {platform.python_version()}"]
+    versions += [f"{package} {version(package)}" for package in PACKAGES]
+    texts["Versions"] = ", ".join(versions)
+    texts["System"] = f"{platform.system()} {platform.machine()}"
+    return texts
