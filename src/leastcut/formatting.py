@@ -13,15 +13,9 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 100
-"""Characters of a repr at most: about what a terminal shows without wrapping."""
-
-LONGEST_PART = 45
-"""Characters of one part of a repr at most; a longer part is replaced by the name of its type."""
-
-FEW = 7
-"""Numbers that a list shows in full; a longer list shows its first three and its last."""
-
+LONGEST = 100  # characters of a repr: about what a terminal shows without wrapping
+LONGEST_PART = 45  # characters of one part; a longer part is replaced by the name of its type
+FEW = 7  # numbers that a list shows in full; a longer list shows its first three and its last
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 PROVEN = 1e-7

@@ -17,45 +17,29 @@ from typing import Any, NamedTuple, TextIO
 
 from leastcut.optional_packages import install_command
 
-BAR = "tqdm"
-"""The value of ``callback`` that asks for a progress bar."""
+BAR = "tqdm"  # the value of ``callback`` that asks for a progress bar
+DELAY = 1.0  # seconds of work before anything is shown
+LIVE_SECONDS = 0.1  # between updates of a bar
+LINE_SECONDS = 5.0  # between lines in a log, which should stay short
+WIDTH = 120  # characters of a bar in a notebook, which has no terminal to ask
+LEAST_FRACTION = 0.05  # of a stage, from which on its pace is a better estimate than a listed time
 
-DELAY = 1.0
-"""Seconds of work before anything is shown."""
+Times = Mapping[str, tuple[float, float]]
+"""Estimates for the later stages of a search: at least so many seconds, and so many times the
+seconds of all stages before it."""
 
-LIVE_SECONDS, LINE_SECONDS = 0.1, 5.0
-"""Seconds between updates of a bar, and between lines in a log, which should stay short."""
-
-SEARCH_STAGES: dict[str, tuple[float, float]] = {
+# Measured on searches of 500 to 30,000 nodes; the time of a proof ("tight") is not predictable.
+SEARCH_STAGES: Times = {
     "auto": (0.0, 0.5),
     "balanced": (1.0, 3.0),
     "thorough": (1.5, 1.5),
     "tight": (5.0, 1.0),
 }
-"""Estimated time of a later stage of a search: at least so many seconds, and so many times the time
-of all stages before it. Measured on searches of 500 to 30,000 nodes; the time of a proof is not
-predictable."""
+PATH_STAGES: Times = {"auto": (0.0, 1.5), "balanced": (3.0, 4.0), "thorough": (10.0, 5.0)}
 
-PATH_STAGES: dict[str, tuple[float, float]] = {
-    "auto": (0.0, 1.5),
-    "balanced": (3.0, 4.0),
-    "thorough": (10.0, 5.0),
-}
-"""The same for a path."""
-
-LEAST_FRACTION = 0.05
-"""Fraction of a stage from which on its pace is a better estimate than the listed time."""
-
-WIDTH = 120
-"""Characters of a bar in a notebook, which has no terminal to ask."""
-
-_watching = 0
-"""Number of open bars and of calls of :func:`watch`."""
-
+_watching = 0  # open bars and calls of ``watch``
 _count_lock = threading.Lock()
-
-_said: set[str] = set()
-"""Notes that were printed; each is printed once in a process."""
+_said: set[str] = set()  # notes, each of which is printed once in a process
 
 
 class Shown(NamedTuple):
@@ -127,10 +111,7 @@ class TimeEstimate:
     """
 
     def __init__(
-        self,
-        stages: Sequence[str],
-        later: Mapping[str, tuple[float, float]],
-        time_limit: float | None = None,
+        self, stages: Sequence[str], later: Times, time_limit: float | None = None
     ) -> None:
         self._stages, self._later, self._limit = list(stages), later, time_limit
         self._stage, self._began = self._stages[0], 0.0

@@ -30,6 +30,8 @@ PALETTE = {
 """The colors of pages and figures by name, for light and dark screens. Blue, orange and teal can be
 distinguished with color blindness, and have different markers too."""
 
+# Optimized so that any two of one screen differ clearly with every kind of color blindness, and
+# none is faint on its background.
 CLUSTER_COLORS = {
     "cluster-0": ("#333fa4", "#2776bd"),
     "cluster-1": ("#b0410c", "#c97f1a"),
@@ -39,18 +41,11 @@ CLUSTER_COLORS = {
     "cluster-5": ("#752757", "#b3396d"),
     "cluster-6": ("#410000", "#b58ef7"),
 }
-"""The colors of clusters, in turn. They were optimized so that any two of one screen differ clearly
-with every kind of color blindness, and none is faint on its background."""
-
+# One more than there are colors, so that 56 clusters differ from one another.
 CLUSTER_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
-"""The markers of clusters, in turn: one more than there are colors, so that cluster 7 differs from
-cluster 0 by its marker, and 56 clusters differ from one another."""
 
-DARK = 0.18
-"""Luminance below which a background is dark: white and black letters are as legible there."""
-
-USUAL = 18.0
-"""Square inches of the axes of a usual figure."""
+DARK = 0.18  # luminance of a background on which white and black letters are as legible
+USUAL = 18.0  # square inches of the axes of a usual figure
 
 
 # -- axes

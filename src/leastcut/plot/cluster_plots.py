@@ -10,17 +10,10 @@ from leastcut.formatting import counted, percent, significant
 from leastcut.plot.canvas import axes_for, color, finish, is_dark, label
 from leastcut.plot.clusters import Clusters, clusters_of
 
-MOST_BARS = 30
-"""Clusters up to which each has bars; more clusters are drawn as points."""
-
-MOST_CELLS = 300
-"""Rows of the matrix at most, but for one per cluster: about as many as a figure has dots for."""
-
-FAINTEST = 1e-4
-"""Fraction of the largest value below which cells look alike."""
-
-NARROW = 0.05
-"""Fraction of the largest value that all values must exceed for a linear scale of shades."""
+MOST_BARS = 30  # clusters up to which each has bars; more clusters are points
+MOST_CELLS = 300  # rows of the matrix, but at least one per cluster: a figure has few more dots
+FAINTEST = 1e-4  # fraction of the largest value below which cells look alike
+NARROW = 0.05  # fraction of the largest value that all must exceed for a linear scale of shades
 
 
 def sizes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,87 +14,41 @@ from leastcut.graph import Graph, as_graph, is_factored
 from leastcut.problem import Problem, as_cut
 
 
+@dataclass(eq=False)
 class Clusters:
-    """A graph and its clusters: labels 0..c-1, the name of the cut, and the names of the nodes."""
+    """Clusters of a graph, which may be an anchor graph, and their terms in the cut value."""
 
-    def __init__(
-        self,
-        problem: Problem | None,
-        labels: np.ndarray,
-        cut: str,
-        node_names: Sequence[Any] | None = None,
-    ) -> None:
-        self._problem, self.labels, self.cut, self.node_names = problem, labels, cut, node_names
+    source: Any
+    labels: np.ndarray  # 0..c-1
+    cut: str
+    node_names: Sequence[Any] | None
+    connected: np.ndarray  # the nodes that have edges
+    connected_weights: np.ndarray
+    boundaries: np.ndarray  # of every cluster, the weight of the edges that leave it
+    weights: np.ndarray  # of every cluster
 
-    @property
-    def problem(self) -> Problem:
-        """The graph with the weights of its nodes; nodes without edges may weigh nothing."""
-        assert self._problem is not None
-        return self._problem
+    def __post_init__(self) -> None:
+        self.n_nodes, self.sizes = self.labels.size, np.bincount(self.labels)
+        self.n_clusters = self.sizes.size
+        # A cluster of nodes without edges may weigh nothing, and has no boundary.
+        self.terms = self.boundaries / np.where(self.boundaries > 0.0, self.weights, 1.0)
+        self.cut_value = float(np.sum(self.terms))
+        self.shares = self.terms / (self.cut_value or 1.0)
 
     @property
     def graph(self) -> Graph:
-        """The graph."""
-        return self.problem.graph
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes n."""
-        return int(self.labels.size)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters c."""
-        return int(self.sizes.size)
-
-    @cached_property
-    def sizes(self) -> np.ndarray:
-        """The number of nodes of every cluster."""
-        return np.bincount(self.labels)
-
-    @cached_property
-    def boundaries(self) -> np.ndarray:
-        """The weight of the edges that leave every cluster."""
-        return self.problem.boundaries(self.labels)
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """The weight of every cluster."""
-        return self.problem.cluster_weights(self.labels)
-
-    @cached_property
-    def terms(self) -> np.ndarray:
-        """The term of every cluster in the cut value."""
-        # A cluster of nodes without edges may weigh nothing, and has no boundary.
-        safe = np.where(self.boundaries > 0.0, self.weights, 1.0)
-        return np.asarray(self.boundaries / safe)
-
-    @property
-    def cut_value(self) -> float:
-        """The cut value."""
-        return float(np.sum(self.terms))
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The fraction of the cut value that every cluster adds; zeros if it is 0."""
-        value = self.cut_value
-        return self.terms / value if value > 0.0 else np.zeros(self.n_clusters)
-
-    @property
-    def connected(self) -> np.ndarray:
-        """The nodes that have edges."""
-        return self.graph.connected
-
-    @property
-    def connected_weights(self) -> np.ndarray:
-        """The weights of the nodes that have edges."""
-        return np.asarray(self.problem.node_weights[self.connected])
+        """The graph; an anchor graph, which stores no edges, raises an error."""
+        return as_graph(self.source)
 
     @cached_property
     def between(self) -> np.ndarray:
         """The weight of the edges between every two clusters, in both directions."""
-        graph, labels, count = self.graph, self.labels, self.n_clusters
-        pairs = labels[graph.rows] * count + labels[graph.indices]
+        if is_factored(self.source):
+            table = self.source.table(self.labels)
+            masses = np.where(table.masses > 0, table.masses, 1.0)
+            return np.asarray((table.weights / masses[:, np.newaxis]).T @ table.weights)
+        graph, count = self.graph, self.n_clusters
+        pairs = self.labels[graph.rows] * count + self.labels[graph.indices]
         return np.bincount(pairs, graph.weights, minlength=count * count).reshape(count, count)
 
     @cached_property
@@ -111,67 +66,20 @@ class Clusters:
     def eigenvector_rows(self) -> np.ndarray:
         """The rows of the first c eigenvectors, at least 3, for every node that has edges, each
         divided by the root of the node's weight; the first column is constant."""
-        problem = self.problem.restrict(self.connected)
-        return _rows(problem.graph, problem.node_weights, self.n_clusters, self.connected.size)
-
-
-class AnchoredClusters(Clusters):
-    """Clusters of an anchor graph, which stores no edges: all nodes have degree 1."""
-
-    def __init__(self, graph: Any, labels: np.ndarray) -> None:
-        super().__init__(None, labels, "normalized")
-        self._anchored, self._table = graph, graph.table(labels)
-
-    @property
-    def graph(self) -> Graph:
-        """Raise an error that says how to get one: there is no graph with edges."""
-        return as_graph(self._anchored)
-
-    @cached_property
-    def boundaries(self) -> np.ndarray:
-        """The weight of the edges that leave every cluster."""
-        return np.asarray(self._table.boundaries)
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """The weight of every cluster: its number of nodes."""
-        return np.asarray(self._table.sizes)
-
-    @property
-    def connected(self) -> np.ndarray:
-        """All nodes: each is connected to anchors."""
-        return np.arange(self.n_nodes)
-
-    @property
-    def connected_weights(self) -> np.ndarray:
-        """A weight of 1 for every node."""
-        return np.ones(self.n_nodes)
-
-    @cached_property
-    def between(self) -> np.ndarray:
-        """The weight of the edges between every two clusters."""
-        table, masses = self._table.weights, self._table.masses
-        return np.asarray((table / np.where(masses > 0, masses, 1.0)[:, np.newaxis]).T @ table)
-
-    @cached_property
-    def eigenvector_rows(self) -> np.ndarray:
-        """The rows of the first c eigenvectors, at least 3; the first column is constant."""
-        n_anchors = int(np.count_nonzero(self._anchored.masses))
-        return _rows(self._anchored, None, self.n_clusters, n_anchors)
-
-
-def _rows(graph: Any, weights: np.ndarray | None, n_clusters: int, most: int) -> np.ndarray:
-    """Return rows of eigenvectors, divided by the roots of the nodes' weights.
-
-    The first eigenvector of a connected graph is √b; that of a graph with components is any mixture
-    of several, which are rotated so that the first column is constant.
-    """
-    cut = "normalized" if weights is None else weights
-    count = min(max(n_clusters, 3), most)
-    vectors = leastcut.relax(graph, count, cut, random_state=0).eigenvectors
-    root = np.ones(len(vectors)) if weights is None else np.sqrt(weights)
-    turn, _ = np.linalg.qr(np.column_stack([root @ vectors, np.eye(count)]))
-    return np.asarray((vectors / root[:, np.newaxis]) @ turn[:, :count])
+        graph, cut, most = self.source, "normalized", self.connected.size
+        if is_factored(graph):
+            most = int(np.count_nonzero(graph.masses))
+        else:
+            cut = self.connected_weights
+            is_complete = most == self.n_nodes
+            graph = graph if is_complete else graph.restrict(self.connected)
+        count = min(max(self.n_clusters, 3), most)
+        vectors = leastcut.relax(graph, count, cut, random_state=0).eigenvectors
+        # The first eigenvector of a connected graph is √b; that of a graph with components is any
+        # mixture of several, which are rotated so that the first column is constant.
+        root = np.sqrt(self.connected_weights)
+        turn, _ = np.linalg.qr(np.column_stack([root @ vectors, np.eye(count)]))
+        return np.asarray((vectors / root[:, np.newaxis]) @ turn[:, :count])
 
 
 def clusters_of(
@@ -211,7 +119,19 @@ def clusters_of(
     # A user's labels may leave numbers out; the others keep their order.
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     if is_anchored:
-        return AnchoredClusters(graph, labels)
+        table, nodes = graph.table(labels), np.arange(labels.size)
+        weights, boundaries = table.sizes, np.asarray(table.boundaries)
+        ones = np.ones(nodes.size)
+        return Clusters(graph, labels, "normalized", None, nodes, ones, boundaries, weights)
     resolved = as_cut(cut, graph.n_nodes)
-    names = graph.names or getattr(found, "nodes", None)
-    return Clusters(Problem(graph, resolved.node_weights(graph)), labels, resolved.name, names)
+    problem = Problem(graph, resolved.node_weights(graph))
+    return Clusters(
+        graph,
+        labels,
+        resolved.name,
+        graph.names or getattr(found, "nodes", None),
+        graph.connected,
+        problem.node_weights[graph.connected],
+        problem.boundaries(labels),
+        problem.cluster_weights(labels),
+    )

@@ -31,28 +31,13 @@ from leastcut.plot.canvas import (
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.validation import check_choice
 
-VIEWS = ("corners", "eigenvectors")
-
-MOST_POINTS = 50_000
-"""Points that are drawn at most: more cover one another, and only take longer."""
-
-MANY_POINTS = 2_000
-"""Points from which on they are an image inside a vector drawing."""
-
-MOST_LAID_OUT = 500
-"""Nodes of a graph that is laid out at most: more take long, and show nothing."""
-
-MOST_EDGES = 50_000
-"""Edges that are drawn at most, if positions are passed."""
-
-MOST_NAMED = 60
-"""Nodes up to which each has its name or number."""
-
-STEPS = 150
-"""Steps of a layout: later ones have no visible effect."""
-
-LONGEST = 8.0
-"""Length of the weakest edges in a layout, in units of the strongest edge's."""
+MOST_POINTS = 50_000  # drawn at most: more cover one another, and only take longer
+MANY_POINTS = 2_000  # from which on they are an image inside a vector drawing
+MOST_LAID_OUT = 500  # nodes: to lay out more takes long, and shows nothing
+MOST_EDGES = 50_000  # drawn at most, if positions are passed
+MOST_NAMED = 60  # nodes up to which each has its name or number
+STEPS = 150  # of a layout: later ones have no visible effect
+LONGEST = 8.0  # length of the weakest edges in a layout, in units of the strongest edge's
 
 
 # -- the embedding
@@ -104,7 +89,7 @@ def embedding(
     >>> leastcut.plot.embedding(model).get_title()
     '3 clusters, as the eigenvectors place the nodes'
     """
-    check_choice("view", view, VIEWS)
+    check_choice("view", view, ("corners", "eigenvectors"))
     clusters = clusters_of(found, graph, cut, symmetrize)
     nodes = clusters.connected
     if nodes.size < 3:

@@ -21,45 +21,31 @@ from leastcut.plot.cluster_plots import MOST_BARS
 from leastcut.plot.clusters import Clusters
 from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 
-EXTRA = "report"
-"""The extra that brings the packages that reports need."""
+EXTRA = "report"  # brings the packages that reports need
+COLORS = PALETTE | CLUSTER_COLORS  # by their names in the page's style sheet
 
-COLORS = PALETTE | CLUSTER_COLORS
-"""Every color of a report, by the name that it has in the page's style sheet."""
+WIDTH = 3.75  # inches of a figure: about as wide as a telephone
+LETTERS = 9.2  # font size: small letters are still legible on a telephone
+DOTS = 190  # per inch of images: two for each of a screen's
+MOST_EDGES = 3_000  # up to which a graph is drawn
 
-WIDTH, DOTS = 3.75, 190
-"""Inches of a figure, about as wide as a telephone, and dots per inch of images: two for each of a
-screen's."""
-
-LETTERS = 9.2
-"""Font size: small letters are still legible on a telephone."""
-
-MOST_EDGES = 3_000
-"""Edges up to which a graph is drawn."""
-
+# The metadata and the style sheet of an SVG file; a page has its own.
 NOT_IN_A_PAGE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
-"""The metadata and the style sheet of an SVG file; a page has its own."""
 
 
 def _style(screen: int) -> dict[str, Any]:
     """Return matplotlib's settings for a light (0) or a dark (1) screen."""
     page, ink, rule = (PALETTE[name][screen] for name in ("page", "ink", "rule"))
+    texts = ("text.color", "axes.titlecolor", "axes.labelcolor")
     return {
+        **dict.fromkeys(("figure.facecolor", "axes.facecolor"), page),
+        **dict.fromkeys((*texts, "xtick.labelcolor", "ytick.labelcolor"), ink),
+        **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), rule),
         "font.size": 8.5,
-        "figure.facecolor": page,
-        "axes.facecolor": page,
-        "axes.edgecolor": rule,
-        "axes.labelcolor": ink,
-        "text.color": ink,
         "axes.titlesize": 9,
-        "axes.titlecolor": ink,
         "axes.titlelocation": "left",
         "axes.spines.top": False,
         "axes.spines.right": False,
-        "xtick.color": rule,
-        "ytick.color": rule,
-        "xtick.labelcolor": ink,
-        "ytick.labelcolor": ink,
         "legend.frameon": False,
         "svg.fonttype": "none",  # text stays text, which can be searched and read aloud
         "svg.hashsalt": "leastcut",  # names inside the file are random otherwise
@@ -67,11 +53,8 @@ def _style(screen: int) -> dict[str, Any]:
 
 
 STYLE, DARK_STYLE = _style(0), _style(1)
-"""The settings of all figures, for a light screen and for a dark one."""
-
-INK, SOFT, BLUE, ORANGE, TEAL = (
-    PALETTE[name][0] for name in ("ink", "soft", "blue", "orange", "teal")
-)
+INK, SOFT = PALETTE["ink"][0], PALETTE["soft"][0]
+BLUE, ORANGE, TEAL = (PALETTE[name][0] for name in ("blue", "orange", "teal"))
 
 
 class Drawing(NamedTuple):

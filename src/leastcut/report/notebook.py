@@ -18,20 +18,13 @@ import numpy as np
 from leastcut.formatting import counted, gap_in_words, plain
 from leastcut.results import label_counts
 
-MOST_BARS = 20
-"""Clusters or eigenvalues that are shown one by one."""
+MOST_BARS = 20  # clusters or eigenvalues that are shown one by one
+MOST_ROWS = 40  # rows of a table that are shown
 
-MOST_ROWS = 40
-"""Rows of a table that are shown."""
-
-BAR = "#4787c4"
-"""The color of bars: a contrast of at least 3 to 1 on white and on near-black."""
-
+BAR = "#4787c4"  # with a contrast of at least 3 to 1 on white and on near-black
 LINE = "1px solid rgba(128,128,128,.45)"
-
+# Undoes what notebooks do to tables.
 CELL = "padding:.15em .7em;border:0;background:none;color:inherit"
-"""The style of a cell, which undoes what notebooks do to tables."""
-
 ROW = '<tr style="background:none">{}</tr>'
 
 

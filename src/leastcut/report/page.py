@@ -28,14 +28,10 @@ from leastcut.report import figures
 if TYPE_CHECKING:
     from jinja2 import Template
 
+# The markers of clusters, as letters.
 SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
-"""The markers of clusters, as letters."""
-
-REPRESENTATIVES = 5
-"""Nodes that represent a cluster."""
-
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-"""Packages on which a result may depend."""
+REPRESENTATIVES = 5  # nodes that represent a cluster
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")  # on which a result may depend
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,47 +174,46 @@ def _about_gap(found: leastcut.Partition, count: str) -> str:
 # -- tables
 
 
-def cluster_rows(clusters: Clusters) -> list[dict[str, Any]]:
-    """Return the table of clusters: their numbers, and texts by the names in the template."""
-    names, degrees, fractions = clusters.node_names, clusters.graph.degrees, clusters.shares
-    volumes = column_texts(np.bincount(clusters.labels, degrees))
-    boundaries, terms = column_texts(clusters.boundaries), column_texts(clusters.terms)
+def cluster_rows(clusters: Clusters) -> list[tuple[int, str, str, tuple[str, ...]]]:
+    """Return the number, the color, the sign and the texts of every cluster."""
+    degrees, sizes = clusters.graph.degrees, clusters.sizes.tolist()
     order = np.lexsort((-degrees, -clusters.inside, clusters.labels))
-    starts = np.cumsum(clusters.sizes) - clusters.sizes
-    colors, rows = list(CLUSTER_COLORS), []
-    for k, size in enumerate(clusters.sizes.tolist()):
-        nodes = order[starts[k] :][: min(size, REPRESENTATIVES)]
-        called = [str(node) if names is None else shortened(str(names[node])) for node in nodes]
-        rows.append(
-            {
-                "number": k,
-                "color": colors[k % len(colors)],
-                "sign": SIGNS[CLUSTER_MARKERS[k % len(CLUSTER_MARKERS)]],
-                "size": f"{size:,}",
-                "part": percent(size / clusters.n_nodes),
-                "volume": volumes[k],
-                "boundary": boundaries[k],
-                "term": terms[k],
-                "share": percent(float(fractions[k])),
-                "representatives": ", ".join(called),
-            }
-        )
-    return rows
+    names = clusters.node_names or range(clusters.n_nodes)
+    nodes = [
+        ", ".join(shortened(str(names[node])) for node in members[:REPRESENTATIVES])
+        for members in np.split(order, np.cumsum(sizes)[:-1])
+    ]
+    columns = (
+        [f"{size:,}" for size in sizes],
+        [percent(size / clusters.n_nodes) for size in sizes],
+        column_texts(np.bincount(clusters.labels, degrees)),
+        column_texts(clusters.boundaries),
+        column_texts(clusters.terms),
+        [percent(share) for share in clusters.shares.tolist()],
+        nodes,
+    )
+    colors, markers = list(CLUSTER_COLORS), CLUSTER_MARKERS
+    return [
+        (k, colors[k % len(colors)], SIGNS[markers[k % len(markers)]], cells)
+        for k, cells in enumerate(zip(*columns, strict=True))
+    ]
 
 
-def method_rows(comparison: leastcut.Comparison) -> list[dict[str, Any]]:
-    """Return the table of methods, the smallest cut first, as texts by the template's names."""
+def method_rows(comparison: leastcut.Comparison) -> list[tuple[str, bool, str, list[str]]]:
+    """Return name, whether it is best, value and further texts of methods, the best one first."""
     rows = sorted(comparison.compared, key=lambda row: row.cut_value)
     values = column_texts((row.cut_value for row in rows), digits=4)
     return [
-        {
-            "method": row.method.replace("_", " "),
-            "is_best": row.cut_value <= rows[0].cut_value * (1.0 + 1e-9),
-            "cut_value": value,
-            "gap": "–" if row.gap is None else percent(row.gap),
-            "sizes": f"{min(row.sizes):,}–{max(row.sizes):,}" if len(row.sizes) else "–",
-            "seconds": seconds_text(row.seconds),
-        }
+        (
+            row.method.replace("_", " "),
+            row.cut_value <= rows[0].cut_value * (1.0 + 1e-9),
+            value,
+            [
+                "–" if row.gap is None else percent(row.gap),
+                f"{min(row.sizes):,}–{max(row.sizes):,}",
+                seconds_text(row.seconds),
+            ],
+        )
         for row, value in zip(rows, values, strict=True)
     ]
 
