@@ -73,10 +73,8 @@ class Compared:
     gap: float | None
 
     def __repr__(self) -> str:
-        gap = "unknown" if self.gap is None else f"{self.gap:.3g}"
-        return (
-            f"Compared({self.method!r}, cut_value={self.cut_value:.6g}, gap={gap}, "
-            f"seconds={self.seconds:.3g})"
+        return one_line(
+            self, self.method, cut_value=self.cut_value, gap=self.gap, seconds=self.seconds
         )
 
 

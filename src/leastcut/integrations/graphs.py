@@ -23,12 +23,12 @@ each two rows are then one edge. Otherwise it is directed. No row may be repeate
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from leastcut.formatting import counted
 from leastcut.validation import as_floats, as_plain, check_count
 
 CONNECTIVITIES = "connectivities"  # the matrix of an AnnData that holds its affinities
@@ -43,6 +43,72 @@ class Read(NamedTuple):
     matrix: Any
     names: tuple[Any, ...] | None
     is_directed: bool
+
+
+class Edges:
+    """Edges by the numbers of their nodes, shape (2, m).
+
+    Messages about an edge have the names of its nodes, if they have names, and its row in a table.
+    """
+
+    def __init__(self, ends: Any, n_nodes: int, names: Any = None, in_rows: bool = False) -> None:
+        self.ends, self.n_nodes, self.names, self.in_rows = ends, n_nodes, names, in_rows
+        self.is_loop = ends[0] == ends[1]
+        # Edges as numbers, and those of the other direction.
+        self.forth, self.back = (rows * n_nodes + columns for rows, columns in (ends, ends[::-1]))
+
+    def _name(self, edge: int) -> str:
+        u, v = self.ends[:, edge].tolist()
+        pair = f"({u}, {v})" if self.names is None else f"({self.names[u]!r}, {self.names[v]!r})"
+        return f"{pair} in row {edge}" if self.in_rows else pair
+
+    def weights(self, values: Any) -> np.ndarray:
+        """Return the weights, 1 if no edge has any; raise if one is missing or bad."""
+        if isinstance(values, list):
+            missing = [edge for edge, value in enumerate(values) if value is None]
+            if len(missing) == len(values):
+                return np.ones(len(values))
+            if missing:
+                raise ValueError(
+                    f"The graph has {len(missing)} of {len(values)} edges without a weight; the "
+                    f"first is {self._name(missing[0])}. Give every edge a weight, or none."
+                )
+        weights = as_floats("The edge weights of the graph", values)
+        for bad, what, remedy in (
+            (~np.isfinite(weights), "NaN or infinite", "Remove or replace them."),
+            (weights < 0, "negative", "A cut needs non-negative affinities; clip or shift them."),
+        ):
+            edges = np.flatnonzero(bad)
+            if edges.size:
+                raise ValueError(
+                    f"The graph has {counted(edges.size, f'{what} edge weight')}; the first is "
+                    f"{weights[edges[0]]} of edge {self._name(edges[0])}. {remedy}"
+                )
+        return weights
+
+    def check_repeated(self, remedy: str) -> None:
+        """Raise if an edge is listed twice in the same direction."""
+        order = np.argsort(self.forth, kind="stable")
+        again = order[1:][self.forth[order[1:]] == self.forth[order[:-1]]]
+        if again.size:
+            raise ValueError(
+                f"The graph lists {counted(again.size, 'edge')} more than once; the first is "
+                f"{self._name(int(again.min()))}. {remedy}"
+            )
+
+    def graph(self, weights: np.ndarray, is_directed: bool, both_listed: bool = False) -> Read:
+        """Return the graph, in which weights of the same edge add up.
+
+        Edges of an undirected graph are listed once, unless ``both_listed``.
+        """
+        (rows, columns), n = self.ends, self.n_nodes
+        if not (is_directed or both_listed):
+            # A self-loop is its own other direction.
+            other = ~self.is_loop
+            rows, columns = np.append(rows, columns[other]), np.append(columns, rows[other])
+            weights = np.append(weights, weights[other])
+        matrix = sp.coo_array((weights, (rows, columns)), shape=(n, n)).tocsr()
+        return Read(matrix, self.names, bool(is_directed))
 
 
 def is_foreign(graph: Any) -> bool:
@@ -106,20 +172,17 @@ def _from_networkx(graph: Any) -> Read:
     # Parallel edges of a multigraph come one by one.
     edges = [(place[u], place[v], weight) for u, v, weight in graph.edges(data="weight")]
     ends = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2).T
-    weights = _weights([edge[2] for edge in edges], ends, names)
-    is_directed = bool(graph.is_directed())
-    return Read(_assembled(ends, weights, len(names), not is_directed), names, is_directed)
+    checked = Edges(ends, len(names), names)
+    return checked.graph(checked.weights([edge[2] for edge in edges]), graph.is_directed())
 
 
 def _from_igraph(graph: Any) -> Read:
     names = tuple(graph.vs["name"]) if "name" in graph.vs.attributes() else None
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T
-    is_directed = bool(graph.is_directed())
+    edges, is_directed = Edges(ends, graph.vcount(), names), graph.is_directed()
     if "weight" in graph.es.attributes():
-        weights = _weights(graph.es["weight"], ends, names)
-    else:
-        weights = np.where((ends[0] == ends[1]) & (not is_directed), 2.0, 1.0)
-    return Read(_assembled(ends, weights, graph.vcount(), not is_directed), names, is_directed)
+        return edges.graph(edges.weights(graph.es["weight"]), is_directed)
+    return edges.graph(np.where(edges.is_loop & (not is_directed), 2.0, 1.0), is_directed)
 
 
 def _from_anndata(graph: Any) -> Read:
@@ -164,7 +227,7 @@ def _from_edge_index(edge_index: Any, edge_weight: Any, n_nodes: Any = None) -> 
             f"The edge_index of the graph has edge {outside[0]} from {u} to {v}, but its nodes are "
             f"numbered from 0 to {n - 1}; number them so, or pass a larger number of nodes."
         )
-    weights = np.ones(n_edges)
+    edges, weights = Edges(ends, n), np.ones(n_edges)
     if edge_weight is not None:
         values = as_plain("The edge weights of the graph", _on_host(edge_weight))
         if values.shape not in {(n_edges,), (n_edges, 1)}:
@@ -173,12 +236,10 @@ def _from_edge_index(edge_index: Any, edge_weight: Any, n_nodes: Any = None) -> 
                 "one weight for every edge is needed. If they are features of edges, pass "
                 "(edge_index, None) or weights made of them."
             )
-        weights = _weights(values.reshape(-1), ends)
-    remedy = "Add their weights up first, as torch_geometric.utils.coalesce."
-    _check_repeated(ends, n, partial(_edge, ends, None), remedy)
-    forth, back = (np.sort(a * n + b) for a, b in (ends, ends[::-1]))
-    matrix = _assembled(ends, weights, n, is_undirected=False)
-    return Read(matrix, None, not np.array_equal(forth, back))
+        weights = edges.weights(values.reshape(-1))
+    edges.check_repeated("Add their weights up first, as torch_geometric.utils.coalesce.")
+    is_directed = not np.array_equal(np.sort(edges.forth), np.sort(edges.back))
+    return edges.graph(weights, is_directed, both_listed=True)
 
 
 def _on_host(array: Any) -> Any:
@@ -225,27 +286,26 @@ def _from_edge_list(frame: Any, source: Any, target: Any, weight: Any) -> Read:
     """Convert an edge list, from the columns with these names."""
     # 1. The names of nodes, and the numbers of both ends of every edge.
     names, numbers = _numbered(np.concatenate([_nodes(frame, name) for name in (source, target)]))
-    ends, n = numbers.reshape(2, -1), len(names)
-    n_edges = ends.shape[1]
+    edges = Edges(numbers.reshape(2, -1), len(names), names, in_rows=True)
+    forth, back, is_loop = edges.forth, edges.back, edges.is_loop
     # 2. Weights.
-    weights = np.ones(n_edges)
+    weights = np.ones(forth.size)
     if weight is not None:
         values = as_floats(f"Column {weight!r} of the graph", _column(frame, weight))
-        weights = _weights(values, ends, names, in_rows=True)
-    remedy = f"Add them up first, as frame.groupby([{source!r}, {target!r}]).sum() of pandas does."
-    _check_repeated(ends, n, partial(_edge, ends, names, in_rows=True), remedy)
+        weights = edges.weights(values)
+    edges.check_repeated(
+        f"Add them up first, as frame.groupby([{source!r}, {target!r}]).sum() of pandas does."
+    )
     # 3. Rows that have another one for the other direction, and rows that have none.
-    forth, back = ends[0] * n + ends[1], ends[1] * n + ends[0]
     order = np.argsort(forth)
-    position = np.minimum(np.searchsorted(forth, back, sorter=order), n_edges - 1)
+    position = np.minimum(np.searchsorted(forth, back, sorter=order), forth.size - 1)
     partner = order[position]
-    is_loop = ends[0] == ends[1]
     is_paired = (forth[partner] == back) & ~is_loop
     if not is_paired.any():
-        return Read(_assembled(ends, weights, n, is_undirected=True), names, False)
+        return edges.graph(weights, is_directed=False)
     agree = np.abs(weights - weights[partner]) <= AGREES * weights.max()
     is_directed = not (is_paired | is_loop).all() or not agree[is_paired].all()
-    return Read(_assembled(ends, weights, n, is_undirected=False), names, bool(is_directed))
+    return edges.graph(weights, is_directed, both_listed=True)
 
 
 def _nodes(frame: Any, column: Any) -> np.ndarray:
@@ -324,66 +384,3 @@ LIBRARIES: dict[tuple[str, str], Callable[[Any], Read]] = {
     ("polars", "DataFrame"): _from_table,
 }
 """The functions that convert graphs, by the names of the library and of a type or its base."""
-
-
-# -- edges
-
-
-def _edge(ends: np.ndarray, names: Any, number: int, in_rows: bool = False) -> str:
-    """Return an edge as text, by the names of its nodes if they have names."""
-    u, v = ends[:, number].tolist()
-    pair = f"({u}, {v})" if names is None else f"({names[u]!r}, {names[v]!r})"
-    return f"{pair} in row {number}" if in_rows else pair
-
-
-def _weights(values: Any, ends: np.ndarray, names: Any = None, in_rows: bool = False) -> np.ndarray:
-    """Return the weights of edges, 1 if none has any; raise if one is bad, naming its edge."""
-    describe = partial(_edge, ends, names, in_rows=in_rows)
-    if isinstance(values, list):
-        missing = [number for number, value in enumerate(values) if value is None]
-        if len(missing) == len(values):
-            return np.ones(len(values))
-        if missing:
-            raise ValueError(
-                f"The graph has {len(missing)} of {len(values)} edges without a weight; the first "
-                f"is {describe(missing[0])}. Give every edge a weight, or none."
-            )
-    weights = as_floats("The edge weights of the graph", values)
-    for bad, what, remedy in (
-        (~np.isfinite(weights), "NaN or infinite", "Remove or replace them."),
-        (weights < 0, "negative", "A cut needs non-negative affinities; clip or shift them."),
-    ):
-        if bad.any():
-            first, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-            raise ValueError(
-                f"The graph has {count} {what} edge {'weight' if count == 1 else 'weights'}; the "
-                f"first is {weights[first]} of edge {describe(first)}. {remedy}"
-            )
-    return weights
-
-
-def _check_repeated(
-    ends: np.ndarray, n_nodes: int, describe: Callable[[int], str], remedy: str
-) -> None:
-    """Raise if an edge is listed twice in the same direction."""
-    keys = ends[0] * n_nodes + ends[1]
-    order = np.argsort(keys, kind="stable")
-    again = order[1:][keys[order[1:]] == keys[order[:-1]]]
-    if again.size:
-        raise ValueError(
-            f"The graph lists {again.size} {'edge' if again.size == 1 else 'edges'} more than "
-            f"once; the first is {describe(int(again.min()))}. {remedy}"
-        )
-
-
-def _assembled(
-    ends: np.ndarray, weights: np.ndarray, n_nodes: int, is_undirected: bool
-) -> sp.csr_array:
-    """Return the matrix of edges, each in both directions if undirected; duplicates add up."""
-    rows, columns = ends
-    if is_undirected:
-        # A self-loop is its own other direction.
-        other = rows != columns
-        rows, columns = np.append(rows, columns[other]), np.append(columns, ends[0][other])
-        weights = np.append(weights, weights[other])
-    return sp.coo_array((weights, (rows, columns)), shape=(n_nodes, n_nodes)).tocsr()

@@ -30,12 +30,9 @@ def sizes(
     ----------
     found : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters; an array holds the labels of the nodes.
-    graph : graph, optional
-        The graph that was cut; an estimator has it.
-    cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
-        The cut of a partition; an estimator has it.
-    symmetrize : {"mean", "max"} or None, default=None
-        How a directed graph was made symmetric.
+    graph, cut, symmetrize : optional
+        The graph that was cut, and how, as :func:`leastcut.cut_value` takes them; a fitted
+        estimator has them.
     ax : Axes, optional
         Where to draw; by default a new figure.
 
@@ -120,12 +117,9 @@ def affinity(
     ----------
     found : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters; an array holds the labels of the nodes.
-    graph : graph, optional
-        The graph that was cut; an estimator has it.
-    cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
-        The cut of a partition; an estimator has it.
-    symmetrize : {"mean", "max"} or None, default=None
-        How a directed graph was made symmetric.
+    graph, cut, symmetrize : optional
+        The graph that was cut, and how, as :func:`leastcut.cut_value` takes them; a fitted
+        estimator has them.
     ax : Axes, optional
         Where to draw; by default a new figure.
 

@@ -58,16 +58,13 @@ def embedding(
     ----------
     found : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters, which have colors and markers; an array holds the labels of the nodes.
-    graph : graph, optional
-        The graph that was cut; an estimator has it.
-    cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
-        The cut of a partition; an estimator has it.
-    symmetrize : {"mean", "max"} or None, default=None
-        How a directed graph was made symmetric.
+    graph, cut, symmetrize : optional
+        The graph that was cut, and how, as :func:`leastcut.cut_value` takes them; a fitted
+        estimator has them.
     view : {"corners", "eigenvectors"}, default="corners"
         The plane in which nodes are nearest to the corners of a polygon, one for each cluster, with
         clusters that share most edges next to each other; or that of the second and third
-        eigenvector, which "corners" means too for fewer than three clusters.
+        eigenvector, as always for fewer than three clusters.
     ax : Axes, optional
         Where to draw; by default a new figure.
 
@@ -199,13 +196,11 @@ def graph(
     found : fitted SpectralClustering, Partition, or array-like of shape (n,)
         The clusters; an array holds the labels of the nodes.
     graph : graph, optional
-        The graph that was cut; an estimator has it.
+        The graph that was cut; a fitted estimator has it.
     positions : array-like of shape (n, 2), optional
         Positions of the nodes; by default they are computed, for up to 500 nodes.
-    cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
-        The cut of a partition; an estimator has it.
-    symmetrize : {"mean", "max"} or None, default=None
-        How a directed graph was made symmetric.
+    cut, symmetrize : optional
+        How it was cut, as :func:`leastcut.cut_value` takes them; a fitted estimator has them.
     ax : Axes, optional
         Where to draw; by default a new figure.
 

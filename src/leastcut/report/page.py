@@ -126,49 +126,40 @@ def _template() -> Template:
 
 def sentences(answer: Answer, clusters: Clusters) -> list[str]:
     """Return three sentences: the clusters, the cut, and what is proven."""
-    count = counted(clusters.n_clusters, "cluster")
-    return [
-        _about_clusters(clusters, count),
-        _about_cut(clusters),
-        _about_gap(answer.found, count),
-    ]
-
-
-def _about_clusters(clusters: Clusters, count: str) -> str:
-    nodes = counted(clusters.n_nodes, "node")
+    # 1. The clusters.
+    nodes, count = counted(clusters.n_nodes, "node"), counted(clusters.n_clusters, "cluster")
     least, most = int(clusters.sizes.min()), int(clusters.sizes.max())
-    if clusters.n_clusters == 1:
-        return f"All {nodes} are in 1 cluster."
-    if least == most:
-        return f"{nodes} in {count}: each of {counted(least, 'node')}."
-    return f"{nodes} in {count}: the smallest of {counted(least, 'node')}, the largest of {most:,}."
-
-
-def _about_cut(clusters: Clusters) -> str:
-    value, mean = clusters.cut_value, clusters.cut_value / clusters.n_clusters
-    if value == 0.0:
-        return "The cut value is 0: no edge joins two clusters."
-    start = f"The {_cut_name(clusters.cut)} cut value is {significant(value)}: "
-    if clusters.cut == "normalized":
-        return start + f"in the mean, {percent(mean)} of a cluster's edge weight goes to others."
-    unit = "node" if clusters.cut == "ratio" else "unit of its weight"
-    return start + f"in the mean, edges of weight {significant(mean)} leave a cluster per {unit}."
-
-
-def _cut_name(cut: str) -> str:
-    return "weighted" if cut == "given" else cut
-
-
-def _about_gap(found: leastcut.Partition, count: str) -> str:
-    gap, bound = found.gap, found.lower_bound
-    if gap is None or bound is None:
-        return "How much smaller it could be was not computed."
-    if gap <= PROVEN:
-        return f"It is proven optimal: no partition into {count} has a smaller value."
-    return (
-        f"It is proven that no partition into {count} has a value below {significant(bound)}: at "
-        f"most {percent(gap)} could be saved."
+    sizes = (
+        f"{nodes} in {count}: the smallest of {counted(least, 'node')}, the largest of {most:,}."
     )
+    if clusters.n_clusters == 1:
+        sizes = f"All {nodes} are in 1 cluster."
+    elif least == most:
+        sizes = f"{nodes} in {count}: each of {counted(least, 'node')}."
+    # 2. The cut.
+    value, mean = clusters.cut_value, clusters.cut_value / clusters.n_clusters
+    cut = f"The {_cut_name(clusters)} cut value is {significant(value)}: in the mean, "
+    if value == 0.0:
+        cut = "The cut value is 0: no edge joins two clusters."
+    elif clusters.cut == "normalized":
+        cut += f"{percent(mean)} of a cluster's edge weight goes to others."
+    else:
+        unit = "node" if clusters.cut == "ratio" else "unit of its weight"
+        cut += f"edges of weight {significant(mean)} leave a cluster per {unit}."
+    # 3. The gap.
+    gap, bound = answer.found.gap, answer.found.lower_bound
+    if gap is None or bound is None:
+        proven = "How much smaller it could be was not computed."
+    elif gap <= PROVEN:
+        proven = f"It is proven optimal: no partition into {count} has a smaller value."
+    else:
+        proven = f"It is proven that no partition into {count} has a value below "
+        proven += f"{significant(bound)}: at most {percent(gap)} could be saved."
+    return [sizes, cut, proven]
+
+
+def _cut_name(clusters: Clusters) -> str:
+    return "weighted" if clusters.cut == "given" else clusters.cut
 
 
 # -- tables
@@ -223,7 +214,7 @@ def settings(answer: Answer, clusters: Clusters) -> dict[str, str]:
     n_edges = int(np.sum(clusters.graph.rows < clusters.graph.indices))
     texts = {
         "Graph": f"{counted(clusters.n_nodes, 'node')} and {counted(n_edges, 'edge')}",
-        "Cut": _cut_name(clusters.cut),
+        "Cut": _cut_name(clusters),
     }
     if answer.points is not None:
         rows, columns = answer.points.shape
