@@ -87,6 +87,15 @@ def some(values: Iterable[object]) -> Words:
     return Words(f"[{', '.join(words)}]")
 
 
+def label_counts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct labels, whatever a user has put there, and their numbers of nodes."""
+    is_usual = labels.dtype.kind in "iu" and labels.size
+    if is_usual and 0 <= labels.min() <= labels.max() < labels.size:
+        counts = np.bincount(labels)  # needs no sorting
+        return np.flatnonzero(counts), counts[counts > 0]
+    return np.unique(labels, return_counts=True)
+
+
 # -- numbers
 
 

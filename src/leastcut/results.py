@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import Words, one_line, plain, text_table
+from leastcut.formatting import Words, label_counts, one_line, plain, text_table
 from leastcut.validation import as_floats
 
 
@@ -343,15 +343,6 @@ class Partition:
         from leastcut.report.notebook import partition_html  # which only notebooks need
 
         return partition_html(self)
-
-
-def label_counts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels, whatever a user has put there, and their numbers of nodes."""
-    is_usual = labels.dtype.kind in "iu" and labels.size
-    if is_usual and 0 <= labels.min() <= labels.max() < labels.size:
-        counts = np.bincount(labels)  # needs no sorting
-        return np.flatnonzero(counts), counts[counts > 0]
-    return np.unique(labels, return_counts=True)
 
 
 class Columns(dict[str, np.ndarray]):

@@ -403,7 +403,11 @@ def test_nodes_without_edges_and_directed_graphs_are_drawn_as_they_were_cut():
         (lambda S, y: plot.sizes(leastcut.SpectralClustering()), ValueError, "call fit first"),
         (lambda S, y: plot.embedding(y, S, view="up"), ValueError, "'corners', 'eigenvectors'"),
         (lambda S, y: plot.embedding(y[:2], S[:2, :2]), ValueError, "it takes three"),
-        (lambda S, y: plot.graph(y, S, [[0, 0]]), ValueError, r"of shape \(6, 2\)"),
+        (
+            lambda S, y: plot.graph(y, S, [[0, 0]]),
+            ValueError,
+            r"have shape \(1, 2\) and not \(6, 2\)",
+        ),
         (lambda S, y: plot.graph(y, S, np.full((6, 2), np.nan)), ValueError, "NaN"),
         (lambda S, y: plot.evidence(y), TypeError, "leastcut.cut_path makes one"),
         (lambda S, y: plot.closing_in([]), ValueError, "callback=told.append"),

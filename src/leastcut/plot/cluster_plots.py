@@ -46,7 +46,7 @@ def sizes(
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
     >>> found = leastcut.partition(S, 2, random_state=0)
     >>> [text.get_text() for text in leastcut.plot.sizes(found, S).texts]
-    ['2', '50%', '2', '50%']
+    ['2', '2', '50%', '50%']
     """
     clusters = clusters_of(found, graph, cut, symmetrize)
     count, n = clusters.n_clusters, clusters.n_nodes
@@ -63,27 +63,14 @@ def sizes(
 
 def _draw_bars(ax: Any, clusters: Clusters) -> None:
     """Draw two bars per cluster, each with its number."""
-    shares, fractions = clusters.shares, clusters.sizes / clusters.n_nodes
-    blue, orange = color(ax, "blue"), color(ax, "orange")
-    places, height = np.arange(clusters.n_clusters), 0.36
-    ax.barh(
-        places - 0.2, fractions, height, label="share of the nodes", facecolor=blue, edgecolor=blue
-    )
-    ax.barh(
-        places + 0.2,
-        shares,
-        height,
-        label="share of the cut",
-        facecolor="none",
-        edgecolor=orange,
-        hatch="////",
-    )
-    for k, (size, share) in enumerate(zip(clusters.sizes, shares, strict=True)):
-        for text, end, place in (
-            (f"{size:,}", fractions[k], k - 0.2),
-            (percent(share), share, k + 0.2),
-        ):
-            label(ax, text, (end, place), (4, 0), va="center", size="small")
+    fractions, shares = clusters.sizes / clusters.n_nodes, clusters.shares
+    places, blue, orange = np.arange(clusters.n_clusters), color(ax, "blue"), color(ax, "orange")
+    filled = {"facecolor": blue, "edgecolor": blue, "label": "share of the nodes"}
+    hatched = {"facecolor": "none", "edgecolor": orange, "hatch": "////"}
+    bars = ax.barh(places - 0.2, fractions, 0.36, **filled)
+    ax.bar_label(bars, [f"{size:,}" for size in clusters.sizes], padding=4, size="small")
+    bars = ax.barh(places + 0.2, shares, 0.36, label="share of the cut", **hatched)
+    ax.bar_label(bars, [percent(share) for share in shares], padding=4, size="small")
     ax.set_yticks(places, [str(k) for k in places])
     ax.set_ylim(clusters.n_clusters - 0.4, -0.6)
     ax.set_xlim(0.0, 1.15 * float(max(fractions.max(), shares.max())))
@@ -152,7 +139,7 @@ def affinity(
     # Affinities of different orders of magnitude have a logarithmic scale.
     norm = LogNorm(least, most) if least < NARROW * most else Normalize(0.0, most)
     ends = [color(ax, "better"), color(ax, "blue"), "#ffffff" if is_dark(ax) else "#0b2a4d"]
-    shades = LinearSegmentedColormap.from_list("leastcut", ends)
+    shades: Any = LinearSegmentedColormap.from_list("leastcut", ends)
     shades = shades.with_extremes(bad=(0.0, 0.0, 0.0, 0.0))
     cells = np.ma.maximum(np.ma.masked_less_equal(means, 0.0), least)
     image = ax.imshow(cells, norm=norm, cmap=shades, interpolation="nearest")

@@ -66,13 +66,13 @@ class Clusters:
     def eigenvector_rows(self) -> np.ndarray:
         """The rows of the first c eigenvectors, at least 3, for every node that has edges, each
         divided by the root of the node's weight; the first column is constant."""
-        graph, cut, most = self.source, "normalized", self.connected.size
+        graph, most = self.source, self.connected.size
+        cut: Any = "normalized"
         if is_factored(graph):
             most = int(np.count_nonzero(graph.masses))
         else:
             cut = self.connected_weights
-            is_complete = most == self.n_nodes
-            graph = graph if is_complete else graph.restrict(self.connected)
+            graph = graph if most == self.n_nodes else graph.restrict(self.connected)
         count = min(max(self.n_clusters, 3), most)
         vectors = leastcut.relax(graph, count, cut, random_state=0).eigenvectors
         # The first eigenvector of a connected graph is √b; that of a graph with components is any

@@ -235,17 +235,9 @@ def graph(
         (~is_cut, inks, "solid", 0.55),
         (is_cut, color(ax, "ink"), (0, (2.5, 2.0)), 0.8),
     ):
-        ax.add_collection(
-            LineCollection(
-                list(lines[picked]),
-                colors=colors,
-                linewidths=widths[picked],
-                linestyles=[style],
-                alpha=alpha,
-                zorder=1,
-                rasterized=is_image,
-            )
-        )
+        edges = LineCollection(list(lines[picked]), alpha=alpha, zorder=1, rasterized=is_image)
+        edges.set(color=colors, linewidth=widths[picked], linestyle=[style])
+        ax.add_collection(edges)
     # 2. The nodes, with the markers of their clusters, and their names if there is space.
     size = relative_area(ax) * float(np.clip(9_000.0 / max(clusters.n_nodes, 1), 8.0, 160.0))
     for k, (ink, marker) in enumerate(looks):
@@ -284,11 +276,15 @@ def _positions(clusters: Clusters, positions: Any) -> np.ndarray:
             )
         return layout(clusters.graph)
     places = np.asarray(positions, dtype=np.float64)
-    if places.shape != (n, 2) or not np.isfinite(places).all():
+    is_wrong = places.shape != (n, 2)
+    if is_wrong or not np.isfinite(places).all():
         raise ValueError(
-            f"positions must be two finite numbers for each of the {n} nodes, so of shape "
-            f"({n}, 2), but have shape {places.shape}"
-            + ("." if places.shape != (n, 2) else " and hold NaN or infinity.")
+            f"positions must be two finite numbers for each of the {n} nodes, but "
+            + (
+                f"have shape {places.shape} and not ({n}, 2)."
+                if is_wrong
+                else "hold NaN or infinity."
+            )
         )
     edges = clusters.graph.n_stored // 2
     if edges > MOST_EDGES:

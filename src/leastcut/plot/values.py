@@ -153,11 +153,10 @@ def comparison(compared: Any, *, ax: Any = None) -> Any:
     values, places = np.array([row.cut_value for row in rows]), np.arange(len(rows))
     # 1. A bar for every method, the smallest cut on top; the best ones filled.
     best, blue = values <= values[0] * (1.0 + 1e-9), color(ax, "blue")
-    for picked, face, hatch in ((best, blue, None), (~best, "none", "////")):
-        ax.barh(places[picked], values[picked], 0.62, facecolor=face, edgecolor=blue, hatch=hatch)
-    for place, row in zip(places, rows, strict=True):
-        text = f"{significant(row.cut_value)}  ({seconds_text(row.seconds)})"
-        label(ax, text, (row.cut_value, place), (5, 0), va="center", size="small")
+    texts = [f"{significant(row.cut_value)}  ({seconds_text(row.seconds)})" for row in rows]
+    for picked, look in ((best, {"facecolor": blue}), (~best, {"fill": False, "hatch": "////"})):
+        bars = ax.barh(places[picked], values[picked], 0.62, edgecolor=blue, **look)
+        ax.bar_label(bars, list(np.array(texts)[picked]), padding=5, size="small")
     # 2. The bound.
     bound = compared.lower_bound
     words = f"{BOUND} {significant(bound)}"

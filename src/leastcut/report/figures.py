@@ -33,7 +33,7 @@ MOST_EDGES = 3_000  # up to which a graph is drawn
 NOT_IN_A_PAGE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
 
 
-def _style(screen: int) -> dict[str, Any]:
+def _style(screen: int) -> Any:
     """Return matplotlib's settings for a light (0) or a dark (1) screen."""
     page, ink, rule = (PALETTE[name][screen] for name in ("page", "ink", "rule"))
     texts = ("text.color", "axes.titlecolor", "axes.labelcolor")
@@ -84,9 +84,7 @@ def drawing(
     return Drawing(markup, title)
 
 
-def _drawn(
-    draw: Callable[[Any], Any], height: float, style: dict[str, Any], kind: str
-) -> tuple[bytes, str]:
+def _drawn(draw: Callable[[Any], Any], height: float, style: Any, kind: str) -> tuple[bytes, str]:
     """Return a figure as a file, and its title, which the page has in its own letters."""
     with needed_for("Figures", "matplotlib", EXTRA):
         from matplotlib import rc_context

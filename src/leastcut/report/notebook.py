@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import counted, gap_in_words, plain
-from leastcut.results import label_counts
+from leastcut.formatting import counted, gap_in_words, label_counts, plain
 
 MOST_BARS = 20  # clusters or eigenvalues that are shown one by one
 MOST_ROWS = 40  # rows of a table that are shown

@@ -138,7 +138,7 @@ def sentences(answer: Answer, clusters: Clusters) -> list[str]:
         sizes = f"{nodes} in {count}: each of {counted(least, 'node')}."
     # 2. The cut.
     value, mean = clusters.cut_value, clusters.cut_value / clusters.n_clusters
-    cut = f"The {_cut_name(clusters)} cut value is {significant(value)}: in the mean, "
+    cut = f"The {_cut_name(clusters)} cut value is {significant(value)}: on average, "
     if value == 0.0:
         cut = "The cut value is 0: no edge joins two clusters."
     elif clusters.cut == "normalized":
