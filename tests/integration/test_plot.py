@@ -172,7 +172,7 @@ def test_a_missing_matplotlib_is_told_with_the_command_that_brings_it(monkeypatc
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     graph, found = karate
-    with pytest.raises(ImportError, match=r"Pictures need matplotlib.*leastcut\[plot\]"):
+    with pytest.raises(ImportError, match=r"Plots need matplotlib.*leastcut\[plot\]"):
         plot.sizes(found, graph)
 
 

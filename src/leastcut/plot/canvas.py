@@ -59,7 +59,7 @@ def axes_for(ax: Any, height: float | None = None, *, square: bool = False) -> A
     """
     if ax is not None:
         return ax
-    with needed_for("Pictures", "matplotlib", "plot"):
+    with needed_for("Plots", "matplotlib", "plot"):
         from matplotlib import rcParams
         from matplotlib.figure import Figure
 
