@@ -257,7 +257,7 @@ def _check_methods(methods: Iterable[Method] | None) -> tuple[Method, ...]:
 
 
 def _is_compiled(method: Method) -> bool:
-    """Whether a method is one of this package: a user's function runs on the user's graph only."""
+    """Return whether a method is of this package: a user's runs on the user's graph only."""
     function = DISCRETIZERS.get(method, partition) if isinstance(method, str) else method
     return str(getattr(function, "__module__", "")).startswith("leastcut.")
 

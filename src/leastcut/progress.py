@@ -61,7 +61,7 @@ def error_stream() -> TextIO | None:
 
 
 def somebody_looks(stream: TextIO | None) -> bool:
-    """Whether a person sees what is written to a stream at once: in a terminal or a session."""
+    """Return whether a person sees what is written to a stream at once: in a terminal or a session."""
     # A notebook's streams are no terminals, but like every session it has prompts.
     return stream is not None and (_is_terminal(stream) or hasattr(sys, "ps1"))
 
@@ -77,7 +77,7 @@ def watch() -> None:
 
 
 def is_watched() -> bool:
-    """Whether a bar is open, or :func:`watch` was called."""
+    """Return whether a bar is open, or :func:`watch` was called."""
     return _watching > 0
 
 

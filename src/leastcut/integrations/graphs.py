@@ -112,7 +112,7 @@ class Edges:
 
 
 def is_foreign(graph: Any) -> bool:
-    """Whether this is a graph of another library; arrays, sparse matrices and lists are not."""
+    """Return whether a graph is of another library; arrays, sparse matrices and lists are not."""
     return _reader_of(graph) is not None
 
 

@@ -125,7 +125,7 @@ def luminance(red: float, green: float, blue: float) -> float:
 
 
 def is_dark(ax: Any) -> bool:
-    """Whether the background of some axes is dark."""
+    """Return whether the background of some axes is dark."""
     from matplotlib import rcParams
     from matplotlib.colors import to_rgba
 
