@@ -61,7 +61,7 @@ def error_stream() -> TextIO | None:
 
 
 def somebody_looks(stream: TextIO | None) -> bool:
-    """Return whether a person sees what is written to a stream at once: in a terminal or a session."""
+    """Return whether a person sees at once what is written: in a terminal or a session."""
     # A notebook's streams are no terminals, but like every session it has prompts.
     return stream is not None and (_is_terminal(stream) or hasattr(sys, "ps1"))
 
