@@ -13,8 +13,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from leastcut.report.design.figures import STYLE
-from leastcut.report.design.palette import BLUE, ORANGE, SOFT
+from leastcut.report.figures import BLUE, ORANGE, SOFT, STYLE
 
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "benchmarks" / "results" / "certify.json"

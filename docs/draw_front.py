@@ -16,8 +16,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits
 
 import leastcut
-from leastcut.report.design.figures import STYLE
-from leastcut.report.design.palette import BLUE, INK, ORANGE, SOFT
+from leastcut.report.figures import BLUE, INK, ORANGE, SOFT, STYLE
 
 DOCS = Path(__file__).parent
 RESULT = DOCS.parent / "benchmarks" / "results" / "certify.json"

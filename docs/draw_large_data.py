@@ -240,8 +240,7 @@ def draw(result: dict[str, Any]) -> None:
     """Draw seconds against points, both on logarithmic scales."""
     import matplotlib.pyplot as plt
 
-    from leastcut.report.design.figures import STYLE
-    from leastcut.report.design.palette import BLUE, ORANGE, TEAL
+    from leastcut.report.figures import BLUE, ORANGE, STYLE, TEAL
 
     lines = {
         "two bananas": (BLUE, "o-"),

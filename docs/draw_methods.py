@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 
-from leastcut.report.design.figures import STYLE
-from leastcut.report.design.palette import BLUE, INK
+from leastcut.report.figures import BLUE, INK, STYLE
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS / "results"

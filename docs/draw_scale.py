@@ -13,8 +13,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from leastcut.report.design.figures import STYLE
-from leastcut.report.design.palette import BLUE, ORANGE, SOFT, TEAL
+from leastcut.report.figures import BLUE, ORANGE, SOFT, STYLE, TEAL
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -16,8 +16,7 @@ import leastcut
 from leastcut.multilevel.levels import agglomerate, build
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import Problem, as_problem
-from leastcut.report.design.figures import STYLE
-from leastcut.report.design.palette import BLUE, INK, ORANGE, SOFT, TEAL
+from leastcut.report.figures import BLUE, INK, ORANGE, SOFT, STYLE, TEAL
 
 DOCS = Path(__file__).parent
 N_POINTS, N_CLUSTERS, SMALLEST, SEED = 260, 3, 24, 44

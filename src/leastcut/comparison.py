@@ -1,7 +1,7 @@
-"""Every method on one graph: what each cuts, how far that can be from the optimum, and how long.
+"""Several methods on one graph: the cut value, the gap and the time of each.
 
-All methods that start from eigenvectors get the same ones, and all gaps come from one lower bound,
-so that the rows of a comparison differ by the method and by nothing else.
+All methods that start from eigenvectors share one relaxation, and all gaps are measured from one
+lower bound, so that the rows of a comparison differ by the method only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import Words, one_line
+from leastcut.formatting import Words, one_line, sizes_text, text_table
 from leastcut.graph import Graph
 from leastcut.multilevel.direct_cut import direct_cut
 from leastcut.multilevel.efforts import EFFORTS
@@ -28,35 +28,31 @@ from leastcut.spectral.relax import relax
 from leastcut.validation import check_choice, check_n_clusters
 
 WITHOUT_EIGENVECTORS = ("direct_cut", "partition")
-"""The methods that are compared with the discretizers, each by the name of its function."""
+"""The methods that are compared with the discretizers, by the names of their functions."""
 
 WARM_UP_NODES = 300
-"""Nodes of the ring that compiles what a method needs: above what is solved by trying it all."""
+"""Nodes of the ring that is cut to compile a method: too many for an exhaustive search."""
 
-WARM_UP_NEAR = (-2, -1, 1, 2)
-"""The neighbours of a node of that ring, by how far along it they are."""
-
-SHOWN_SIZES = 6
-"""Cluster sizes that a table shows, the largest first; of more only the ends."""
+Method = str | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What one method made of a graph.
+    """The result of one method in a comparison.
 
     Attributes
     ----------
     method : str
-        A name in ``leastcut.DISCRETIZERS``, "direct_cut" or "partition".
+        A name in ``leastcut.DISCRETIZERS``, "direct_cut", "partition", or the ``__name__`` of a
+        function.
     cut_value : float
         The true cut value of ``labels``.
     labels : ndarray of shape (n,)
         The cluster of every node.
     sizes : tuple of int
-        Nodes of every cluster, in the order of the labels.
+        The number of nodes in every cluster.
     seconds : float
-        What it took, the eigenvectors included where the method needs them, and what is compiled
-        on first use left out.
+        The time it took, with the eigenvectors if the method needs them, and without compilation.
     gap : float or None
         How far above the optimum the value can be, as a fraction of it.
 
@@ -77,24 +73,22 @@ class Compared:
     gap: float | None
 
     def __repr__(self) -> str:
-        """Return the method and its value, without the labels."""
-        return (
-            f"Compared({self.method!r}, cut_value={self.cut_value:.6g}, "
-            f"gap={'unknown' if self.gap is None else f'{self.gap:.3g}'}, "
-            f"seconds={self.seconds:.3g})"
+        return one_line(
+            self, self.method, cut_value=self.cut_value, gap=self.gap, seconds=self.seconds
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What several methods made of one graph; ``print`` it for a table.
+    """The results of several methods on one graph; ``print`` shows them as a table.
 
     Attributes
     ----------
     compared : tuple of Compared
-        One for every method, in the order in which they were asked for.
+        One for every method, in the order in which they were passed.
     lower_bound : float
-        No partition into as many clusters has a smaller value; every gap is measured from it.
+        A lower bound on the cut value of every partition into as many clusters; every gap is
+        measured from it.
     cut : str
         The name of the cut, "given" for node weights.
     n_clusters : int
@@ -116,11 +110,10 @@ class Comparison:
 
     @property
     def best(self) -> Compared:
-        """The smallest cut; of equal ones the one that took least time."""
+        """The smallest cut; of equal ones the fastest."""
         return min(self.compared, key=lambda row: (row.cut_value, row.seconds))
 
     def __repr__(self) -> str:
-        """Return the best of it in one line."""
         return one_line(
             self,
             Words(f"{len(self.compared)} methods"),
@@ -131,19 +124,22 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        """Return a table for people, the smallest cut first."""
-        head = ("method", f"{self.cut} cut", "gap", "seconds", "cluster sizes")
-        rows = sorted(self.compared, key=lambda row: row.cut_value)
-        cells = [head, *(_cells(row) for row in rows)]
-        widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
-        lines = []
-        for line in cells:
-            # Numbers are flush right, words flush left.
-            texts = [line[0].ljust(widths[0])]
-            texts += [line[column].rjust(widths[column]) for column in (1, 2, 3)]
-            lines.append("  ".join([*texts, line[4]]).rstrip())
-        lines.append(f"No cut into {self.n_clusters} clusters is below {self.lower_bound:.6g}.")
-        return "\n".join(lines)
+        """Return a table, the smallest cut first."""
+        compared = sorted(self.compared, key=lambda row: row.cut_value)
+        sizes = ["cluster sizes", *(sizes_text(row.sizes) for row in compared)]
+        head, *sizes = (text.ljust(max(map(len, sizes))) for text in sizes)
+        rows = [
+            (
+                row.method,
+                f"{row.cut_value:.6g}",
+                "" if row.gap is None else f"{row.gap:.1%}",
+                f"{row.seconds:.3g}",
+                listed,
+            )
+            for row, listed in zip(compared, sizes, strict=True)
+        ]
+        table = text_table(("method", f"{self.cut} cut", "gap", "seconds", head), rows)
+        return f"{table}\nNo cut into {self.n_clusters} clusters is below {self.lower_bound:.6g}."
 
 
 def compare(
@@ -151,12 +147,12 @@ def compare(
     n_clusters: int,
     cut: CutLike = "normalized",
     *,
-    methods: Iterable[str] | None = None,
+    methods: Iterable[Method] | None = None,
     effort: str = "balanced",
     random_state: RandomState = None,
     symmetrize: str | None = None,
 ) -> Comparison:
-    """Cut a graph by every method there is, and tell what each comes to.
+    """Cut a graph by several methods and compare the results.
 
     Parameters
     ----------
@@ -166,16 +162,17 @@ def compare(
         Number of clusters, from 1 to n.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
-    methods : iterable of str, optional
-        Names in ``leastcut.DISCRETIZERS``, "direct_cut" and "partition"; by default all of them.
+    methods : iterable of str or callable, optional
+        Names in ``leastcut.DISCRETIZERS``, "direct_cut" and "partition"; by default all of them. A
+        function is a discretizer ``f(relaxation, *, random_state, score)`` that returns a
+        :class:`leastcut.Discretization`, and its row has its ``__name__``.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
         How long "partition" searches.
     random_state : int, Generator, RandomState or None
-        Seed. Every method gets the same one, so that its labels do not depend on which others are
-        compared.
+        Seed. Every method gets the same one, so that its labels do not depend on the other methods.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to make a directed graph symmetric: (S + Sᵀ) / 2, or the larger of both directions. With
+        None it is an error.
 
     Returns
     -------
@@ -194,81 +191,84 @@ def compare(
     True
     """
     # 1. Everything is checked before anything is computed, and the graph once.
-    names = _check_methods(methods)
+    checked = _check_methods(methods)
     effort = check_choice("effort", effort, EFFORTS)
     seed = as_seed(random_state)
-    checked = as_problem(graph, cut, symmetrize=symmetrize).graph
-    n_clusters = check_n_clusters(n_clusters, checked.n_nodes)
-    name = as_cut(cut, checked.n_nodes).name
+    problem = as_problem(graph, cut, symmetrize=symmetrize)
+    graph = problem.graph
+    n_clusters = check_n_clusters(n_clusters, graph.n_nodes)
     # 2. The eigenvectors, once, for the bound and for all methods that start from them.
-    for method in names:
-        _warm_up(method, checked.indices.dtype)
+    for method in checked:
+        _warm_up(method if _is_compiled(method) else "cluster_qr", graph.indices.dtype)
     began = perf_counter()
-    relaxation = relax(checked, n_clusters, cut, random_state=seed)
+    relaxation = relax(graph, n_clusters, cut, random_state=seed)
     relaxed = perf_counter() - began
+
+    def run(method: Any) -> Discretization | Partition:
+        if method == "direct_cut":
+            return direct_cut(graph, n_clusters, cut, random_state=seed)
+        if method == "partition":
+            return partition(
+                graph, n_clusters, cut, effort=effort, lower_bound=False, random_state=seed
+            )
+        return discretize(relaxation, method, graph=graph, cut=cut, random_state=seed)
+
     # 3. Every method.
-    calls: dict[str, Callable[[], Discretization | Partition]] = {
-        method: lambda method=method: discretize(  # type: ignore[misc]
-            relaxation, method, graph=checked, cut=cut, random_state=seed
-        )
-        for method in DISCRETIZERS
-    }
-    calls["direct_cut"] = lambda: direct_cut(checked, n_clusters, cut, random_state=seed)
-    calls["partition"] = lambda: partition(
-        checked, n_clusters, cut, effort=effort, lower_bound=False, random_state=seed
-    )
     bound = relaxation.lower_bound
-    found: list[tuple[str, Discretization | Partition, float]] = []
-    for method in names:
+    results: list[tuple[str, np.ndarray, float]] = []
+    for method in checked:
         began = perf_counter()
-        outcome = calls[method]()
-        seconds = perf_counter() - began
-        found.append(
-            (method, outcome, seconds if method in WITHOUT_EIGENVECTORS else relaxed + seconds)
-        )
+        result = run(method)
+        seconds = perf_counter() - began + (0.0 if method in WITHOUT_EIGENVECTORS else relaxed)
+        name = method if isinstance(method, str) else getattr(method, "__name__", repr(method))
+        results.append((name, result.labels, seconds))
         # On tiny graphs the search proves more than the eigenvalues do.
-        if isinstance(outcome, Partition) and outcome.lower_bound is not None:
-            bound = max(bound, outcome.lower_bound)
+        if isinstance(result, Partition) and result.lower_bound is not None:
+            bound = max(bound, result.lower_bound)
     # 4. The gaps of all, from the one bound.
-    rows = tuple(_compared(*row, bound) for row in found)
-    return Comparison(rows, bound, name, n_clusters)
+    rows = []
+    for name, labels, seconds in results:
+        value, sizes = problem.value(labels), tuple(np.bincount(labels).tolist())
+        gap = Partition(labels, value, bound).gap
+        rows.append(Compared(name, value, labels, sizes, seconds, gap))
+    return Comparison(tuple(rows), bound, as_cut(cut, graph.n_nodes).name, n_clusters)
 
 
-def _check_methods(methods: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names of the methods, each once, in the order given."""
+def _check_methods(methods: Iterable[Method] | None) -> tuple[Method, ...]:
+    """Return the methods, each once, in the order in which they were passed."""
     known = (*DISCRETIZERS, *WITHOUT_EIGENVECTORS)
     if methods is None:
         return known
-    if isinstance(methods, str):
-        raise TypeError(
-            f"methods={methods!r} must be a list of names; for one method pass [{methods!r}]."
-        )
+    if isinstance(methods, str) or callable(methods):
+        raise TypeError(f"methods={methods!r} must be a list; for one method pass [{methods!r}].")
     if not isinstance(methods, Iterable):
-        raise TypeError(f"methods={methods!r} must be a list of names, of {', '.join(known)}.")
-    names = tuple(dict.fromkeys(check_choice("methods", name, known) for name in methods))
-    if not names:
+        raise TypeError(
+            f"methods={methods!r} must be a list of names, of {', '.join(known)}, or functions."
+        )
+    checked = tuple(
+        dict.fromkeys(
+            method if callable(method) else check_choice("methods", method, known)
+            for method in methods
+        )
+    )
+    if not checked:
         raise ValueError("methods is empty; name at least one method, or leave it out for all.")
-    return names
+    return checked
 
 
-def _compared(
-    method: str, outcome: Discretization | Partition, seconds: float, bound: float
-) -> Compared:
-    """Return what a method made of the graph, measured from a bound."""
-    value = outcome.cut_value
-    assert value is not None  # every method was given the graph
-    sizes = tuple(int(size) for size in np.bincount(outcome.labels))
-    gap = Partition(outcome.labels, value, bound).gap
-    return Compared(method, value, outcome.labels, sizes, seconds, gap)
+def _is_compiled(method: Method) -> bool:
+    """Return whether a method is of this package: a user's runs on the user's graph only."""
+    function = DISCRETIZERS.get(method, partition) if isinstance(method, str) else method
+    return str(getattr(function, "__module__", "")).startswith("leastcut.")
 
 
 @cache
 def _warm_up(method: str, index: np.dtype[Any]) -> None:
-    """Run a method once on a small ring, so that what it compiles is not counted as its time."""
+    """Run a method once on a small ring, so that compilation is not counted as its time."""
     nodes = np.arange(WARM_UP_NODES)[:, None]
-    neighbors = np.sort((nodes + np.array(WARM_UP_NEAR)) % WARM_UP_NODES, axis=1)
+    neighbors = np.sort((nodes + np.array([-2, -1, 1, 2])) % WARM_UP_NODES, axis=1)
     ring = Graph(
-        np.arange(0, neighbors.size + 1, len(WARM_UP_NEAR), dtype=index),
+        np.arange(0, neighbors.size + 1, neighbors.shape[1], dtype=index),
         neighbors.reshape(-1).astype(index),
         np.ones(neighbors.size),
     )
@@ -277,15 +277,4 @@ def _warm_up(method: str, index: np.dtype[Any]) -> None:
     elif method == "direct_cut":
         direct_cut(ring, 3, n_init=1, random_state=0)
     else:
-        relaxation = relax(ring, 3, random_state=0)
-        discretize(relaxation, method, graph=ring, random_state=0)
-
-
-def _cells(row: Compared) -> tuple[str, str, str, str, str]:
-    """Return a row of the table as texts."""
-    gap = "" if row.gap is None else f"{100 * row.gap:.1f}%"
-    sizes = sorted(row.sizes, reverse=True)
-    listed = [str(size) for size in sizes]
-    if len(sizes) > SHOWN_SIZES:
-        listed = [*listed[: SHOWN_SIZES - 1], "…", listed[-1]]
-    return row.method, f"{row.cut_value:.6g}", gap, f"{row.seconds:.3g}", " ".join(listed)
+        discretize(relax(ring, 3, random_state=0), method, graph=ring, random_state=0)

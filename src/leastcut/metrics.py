@@ -1,6 +1,7 @@
-"""Agreement between found clusters and known classes; the names of clusters never matter.
+"""Agreement between clusters and known classes, whatever the clusters are called.
 
-Everything is read off the contingency table: how many samples of each class are in each cluster.
+All scores are computed from the contingency table: the number of samples of each class in each
+cluster.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from leastcut.validation import as_plain, check_labels
 
 
 def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the share of samples that are right when clusters are matched with classes.
+    """Return the fraction of correct samples after the best matching of clusters and classes.
 
-    Every cluster is given at most one class and every class at most one cluster, in the way that
-    makes most samples right (the Hungarian method). Samples of what is left over count as wrong.
+    Each cluster is matched with at most one class and each class with at most one cluster, so that
+    most samples are correct (the Hungarian method). Samples of an unmatched cluster are wrong.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Known classes, of any type.
     labels : array-like of shape (n,)
-        Found clusters, of any type; there may be more or fewer of them than classes.
+        Clusters, of any type; there may be more or fewer of them than classes.
 
     Returns
     -------
@@ -42,17 +43,17 @@ def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, 2])
     0.75
     """
-    classes, clusters = _pair(y_true, labels)
-    # Shape (n_classes, n_clusters). It need not be square: the longer side has some left over.
+    classes, clusters = _check_pair(y_true, labels)
+    # Shape (n_classes, n_clusters), which need not be square.
     table = contingency_matrix(classes, clusters)
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(table[rows, columns].sum() / classes.size)
 
 
 def normalized_mutual_info(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mutual information of classes and clusters over the larger of their entropies.
+    """Return the mutual information of classes and clusters, divided by the larger entropy.
 
-    It is the paper's NMI. scikit-learn's default divides by the mean of the entropies instead,
+    This is the NMI of the paper. scikit-learn divides by the mean of the entropies by default,
     which is never less than this.
 
     Parameters
@@ -60,7 +61,7 @@ def normalized_mutual_info(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> floa
     y_true : array-like of shape (n,)
         Known classes, of any type.
     labels : array-like of shape (n,)
-        Found clusters, of any type.
+        Clusters, of any type.
 
     Returns
     -------
@@ -73,35 +74,18 @@ def normalized_mutual_info(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> floa
     >>> round(normalized_mutual_info([0, 0, 1, 1], [0, 1, 2, 3]), 3)
     0.5
     """
-    classes, clusters = _pair(y_true, labels)
+    classes, clusters = _check_pair(y_true, labels)
     return _unit(normalized_mutual_info_score(classes, clusters, average_method="max"))
 
 
 def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
     """Return every score by name; 1 is perfect in all of them.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Known classes, of any type.
-    labels : array-like of shape (n,)
-        Found clusters, of any type.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` and ``nmi`` as above; ``purity``, the share of samples in the largest class of
-        their cluster; ``adjusted_rand``, which can be negative; ``homogeneity`` and
-        ``completeness``.
-
-    Examples
-    --------
-    >>> from leastcut.metrics import scores
-    >>> scores([0, 0, 1, 1], [1, 1, 0, 0])["adjusted_rand"]
-    1.0
+    ``purity`` is the fraction of samples in the largest class of their cluster; ``adjusted_rand``
+    can be negative.
     """
-    classes, clusters = _pair(y_true, labels)
-    # The third, their harmonic mean, is NMI by the mean of the entropies: left out beside ``nmi``.
+    classes, clusters = _check_pair(y_true, labels)
+    # The third, their harmonic mean, is NMI by the mean of the entropies, and left out.
     homogeneity, completeness, _ = homogeneity_completeness_v_measure(classes, clusters)
     return {
         "accuracy": clustering_accuracy(classes, clusters),
@@ -113,23 +97,19 @@ def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
     }
 
 
-def _pair(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _check_pair(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return both as integers from 0, one per sample."""
-    # Compared here, as check_labels knows only one of the two.
-    n_true, n_found = as_plain("y_true", y_true).shape, as_plain("labels", labels).shape
-    if len(n_true) != 1 or n_true != n_found:
+    n_true, n_labels = as_plain("y_true", y_true).shape, as_plain("labels", labels).shape
+    if len(n_true) != 1 or n_true != n_labels:
         raise ValueError(
             f"y_true and labels must hold one entry per sample, both in one dimension, but their "
-            f"shapes are {n_true} and {n_found}."
+            f"shapes are {n_true} and {n_labels}."
         )
     if n_true == (0,):
         raise ValueError("y_true and labels are empty; a score needs at least one sample.")
-    return (
-        check_labels(y_true, n_true[0], name="y_true"),
-        check_labels(labels, n_true[0]),
-    )
+    return check_labels(y_true, n_true[0], name="y_true"), check_labels(labels, n_true[0])
 
 
 def _unit(value: float) -> float:
-    """Return a share, without the rounding that can put it beyond 0 or 1."""
-    return float(min(max(value, 0.0), 1.0))
+    """Return a score, without the rounding that can put it beyond 0 or 1."""
+    return float(np.clip(value, 0.0, 1.0))

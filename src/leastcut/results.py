@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import Words, one_line
+from leastcut.formatting import Words, label_counts, one_line, plain, text_table
 from leastcut.validation import as_floats
 
 
@@ -223,7 +223,7 @@ class Discretization:
         return one_line(
             self,
             n_nodes=np.size(self.labels),
-            n_clusters=_count_clusters(np.asarray(self.labels)),
+            n_clusters=label_counts(np.asarray(self.labels))[0].size,
             cut_value=self.cut_value,
             loss=self.loss if self.cut_value is None else None,
             n_iter=self.n_iter,
@@ -333,7 +333,7 @@ class Partition:
         return one_line(
             self,
             n_nodes=np.size(self.labels),
-            n_clusters=_count_clusters(np.asarray(self.labels)),
+            n_clusters=label_counts(np.asarray(self.labels))[0].size,
             cut_value=self.cut_value,
             lower_bound=self.lower_bound,
             gap=self.gap,
@@ -343,17 +343,6 @@ class Partition:
         from leastcut.report.notebook import partition_html  # which only notebooks need
 
         return partition_html(self)
-
-
-def _count_clusters(labels: np.ndarray) -> int:
-    """Return the number of clusters, whatever labels a person has put there."""
-    if (
-        labels.dtype.kind in "iu"
-        and labels.size
-        and 0 <= labels.min() <= labels.max() < labels.size
-    ):
-        return int(np.count_nonzero(np.bincount(labels)))  # which needs no sorting
-    return int(np.unique(labels).size)
 
 
 class Columns(dict[str, np.ndarray]):
@@ -367,9 +356,9 @@ class Columns(dict[str, np.ndarray]):
     >>> table
     Columns(2 rows of n_clusters, cut_value)
     >>> print(table)
-     n_clusters    cut_value
-              2        0.125
-              3          0.5
+    n_clusters  cut_value
+             2      0.125
+             3        0.5
     """
 
     @property
@@ -381,20 +370,13 @@ class Columns(dict[str, np.ndarray]):
         return one_line(self, Words(f"{self.n_rows} rows of {', '.join(self)}"))
 
     def __str__(self) -> str:
-        lines = ["  ".join(f"{name:>11}" for name in self)]
-        for row in zip(*self.values(), strict=True):
-            lines.append("  ".join(f"{_in_digits(value):>11}" for value in row))
-        return "\n".join(lines)
+        rows = [[plain(value) for value in row] for row in zip(*self.values(), strict=True)]
+        return text_table(list(self), rows, n_words=0)
 
     def _repr_html_(self) -> str:
         from leastcut.report.notebook import columns_html  # which only notebooks need
 
         return columns_html(self)
-
-
-def _in_digits(value: Any) -> str:
-    """Return a whole number as it is, and others with four digits."""
-    return str(value) if isinstance(value, int | np.integer) else f"{value:.4g}"
 
 
 def _column_norms(matrix: np.ndarray) -> np.ndarray:

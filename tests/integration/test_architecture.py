@@ -44,7 +44,7 @@ BELOW: dict[str, set[str]] = {
     "comparison": {*NOUNS, "spectral", "multilevel"},
     "io": set(),
     "integrations": {*PUBLIC, *NOUNS, "anchors", "multilevel", "affinity"},
-    "plot": {*PUBLIC, *NOUNS, "report"},
+    "plot": {*PUBLIC, *NOUNS},
     "report": {*PUBLIC, "plot"},
     "cli": {*PUBLIC, *NOUNS, "__version__", "io", "report", "comparison", "affinity", "kernels"},
     "__main__": {"cli"},

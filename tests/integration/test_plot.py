@@ -20,12 +20,16 @@ from sklearn.datasets import make_blobs
 
 import leastcut
 from leastcut import plot
-from leastcut.plot.canvas import cluster_looks
+from leastcut.plot.canvas import (
+    CLUSTER_COLORS,
+    CLUSTER_MARKERS,
+    PALETTE,
+    cluster_looks,
+    luminance,
+)
+from leastcut.plot.cluster_plots import MOST_CELLS, mean_cells
 from leastcut.plot.clusters import clusters_of
-from leastcut.plot.embedded_nodes import corner_order, corner_points
-from leastcut.plot.graph_drawing import layout
-from leastcut.plot.ordered_affinities import MOST_CELLS, mean_cells
-from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
+from leastcut.plot.node_plots import corner_order, corner_points, layout
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import style  # noqa: E402
@@ -168,7 +172,7 @@ def test_a_missing_matplotlib_is_told_with_the_command_that_brings_it(monkeypatc
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     graph, found = karate
-    with pytest.raises(ImportError, match=r"Pictures need matplotlib.*leastcut\[plot\]"):
+    with pytest.raises(ImportError, match=r"Plots need matplotlib.*leastcut\[plot\]"):
         plot.sizes(found, graph)
 
 
@@ -399,7 +403,11 @@ def test_nodes_without_edges_and_directed_graphs_are_drawn_as_they_were_cut():
         (lambda S, y: plot.sizes(leastcut.SpectralClustering()), ValueError, "call fit first"),
         (lambda S, y: plot.embedding(y, S, view="up"), ValueError, "'corners', 'eigenvectors'"),
         (lambda S, y: plot.embedding(y[:2], S[:2, :2]), ValueError, "it takes three"),
-        (lambda S, y: plot.graph(y, S, [[0, 0]]), ValueError, r"of shape \(6, 2\)"),
+        (
+            lambda S, y: plot.graph(y, S, [[0, 0]]),
+            ValueError,
+            r"have shape \(1, 2\) and not \(6, 2\)",
+        ),
         (lambda S, y: plot.graph(y, S, np.full((6, 2), np.nan)), ValueError, "NaN"),
         (lambda S, y: plot.evidence(y), TypeError, "leastcut.cut_path makes one"),
         (lambda S, y: plot.closing_in([]), ValueError, "callback=told.append"),

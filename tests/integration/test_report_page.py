@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 import leastcut
-from leastcut.formatting import number_text
+from leastcut.formatting import significant
+from leastcut.plot.canvas import PALETTE, luminance
 from leastcut.plot.clusters import clusters_of
-from leastcut.report.contents import sentences
-from leastcut.report.design.palette import PALETTE, luminance
-from leastcut.report.drawings import COLORS
-from leastcut.report.page import Answer, report_html
+from leastcut.report.figures import COLORS
+from leastcut.report.page import Answer, report_html, sentences
 
 pytest.importorskip("jinja2")
 
@@ -136,19 +135,19 @@ def test_the_palette_is_the_only_place_with_colors():
         assert not COLOR.findall(path.read_text(encoding="utf-8")), path.name
 
 
-NUMBER = r"−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,6})?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
+NUMBER = r"−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,7})?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
 
 
 @given(st.floats(-1e307, 1e307))
 def test_a_number_of_any_size_is_short_and_near_itself(value):
-    text = number_text(value)
+    text = significant(value, 3)
     assert re.fullmatch(NUMBER, text)
     assert len(text.lstrip("−")) <= 13
     digits, _, tens = text.replace("−", "-").replace(",", "").partition(" × 10")
     exponent = tens.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or "0"
-    # half a unit of the third digit, or of the third decimal
-    assert float(f"{digits}e{exponent}") == pytest.approx(value, rel=0.00501, abs=0.000501)
-    assert number_text(-value).lstrip("−") == text.lstrip("−")
+    # half a unit of the third digit
+    assert float(f"{digits}e{exponent}") == pytest.approx(value, rel=0.00501, abs=0.0)
+    assert significant(-value, 3).lstrip("−") == text.lstrip("−")
 
 
 def test_every_class_of_the_page_has_rules(html):

@@ -632,7 +632,7 @@ def test_auto_warns_of_weak_evidence_and_keeps_to_links():
     assert found.gap == 0.0
     with pytest.raises(ValueError, match="init and n_clusters='auto'"):
         leastcut.partition(S, "auto", init=np.arange(90) % 3)
-    with pytest.raises(ValueError, match="separate 4 nodes"):
+    with pytest.raises(ValueError, match="separate 4 nodes from each other"):
         leastcut.partition(S, "auto", cannot_link=list(itertools.combinations(range(4), 2)))
 
 

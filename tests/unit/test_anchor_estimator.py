@@ -384,11 +384,11 @@ def test_what_are_no_samples_is_named(data, words):
 
 
 def test_a_proof_needs_edges(model):
-    with pytest.raises(ValueError, match="A proof needs the edges"):
+    with pytest.raises(TypeError, match="A proof needs the edges"):
         model.certify()
     with pytest.raises(ValueError, match="no names of nodes"):
         model.by_node()
-    with pytest.raises(ValueError, match="A proof needs the edges"):
+    with pytest.raises(TypeError, match="A proof needs the edges"):
         leastcut.certify(model.affinity_matrix_, model.labels_)
     with pytest.raises(NotFittedError):
         AnchorSpectralClustering().predict(X)

@@ -76,6 +76,8 @@ def test_a_table_has_a_row_for_every_method_the_smallest_cut_first():
     [
         ({"methods": ["kmeens"]}, ValueError, "methods='kmeens' is not known; choose one of 'fi"),
         ({"methods": "kmeans"}, TypeError, r"for one method pass \['kmeans'\]"),
+        ({"methods": np.argmax}, TypeError, r"must be a list; for one method pass"),
+        ({"methods": 5}, TypeError, "must be a list of names, of first_order, .*or functions"),
         ({"methods": []}, ValueError, "methods is empty"),
         ({"effort": "much"}, ValueError, "effort='much' is not known"),
         ({"n_clusters": 151}, ValueError, "151"),
@@ -99,3 +101,27 @@ def test_fresh_entropy_and_generators_are_seeds_too():
     for one, other in zip(same[0].compared, same[1].compared, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
     assert leastcut.compare(IRIS, 3, methods=["kmeans"]).compared[0].cut_value > 0
+
+
+def odd_and_even(relaxation, *, random_state, score):
+    """Discretize by the number of a node, whatever the eigenvectors."""
+    labels = np.arange(relaxation.n_nodes) % relaxation.n_clusters
+    return leastcut.Discretization(labels, 1, True, 0.0, np.array([0.0]))
+
+
+def test_functions_are_compared_under_their_names():
+    compared = leastcut.compare(IRIS, 3, methods=[odd_and_even, "kmeans"], random_state=0)
+    row, other = compared.compared
+    assert (row.method, other.method) == ("odd_and_even", "kmeans")
+    np.testing.assert_array_equal(row.labels, np.arange(150) % 3)
+    assert row.cut_value == leastcut.cut_value(IRIS, row.labels)
+    assert compared.best is other
+    assert "odd_and_even" in str(compared)
+
+
+def test_a_registered_method_is_compared_by_its_name(monkeypatch):
+    monkeypatch.setitem(leastcut.DISCRETIZERS, "by_number", odd_and_even)
+    (row,) = leastcut.compare(IRIS, 3, methods=["by_number"], random_state=0).compared
+    assert (row.method, row.sizes) == ("by_number", (50, 50, 50))
+    every = leastcut.compare(IRIS, 3, effort="fast", random_state=0)
+    assert "by_number" in {row.method for row in every.compared}

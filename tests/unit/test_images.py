@@ -133,12 +133,12 @@ def test_colour_is_seen_where_lightness_is_the_same():
     assert graph[graph.regions[10, 9], graph.regions[10, 10]] < 0.01
 
 
-def test_colours_are_those_of_scikit_image():
+def test_colors_are_those_of_scikit_image():
     color = pytest.importorskip("skimage.color")
-    from leastcut.integrations.images import _colours
+    from leastcut.integrations.images import _colors
 
     image = np.random.default_rng(0).random((20, 20, 3)) ** 3
-    assert np.abs(_colours(image) - color.rgb2lab(image)).max() < 0.05
+    assert np.abs(_colors(image) - color.rgb2lab(image)).max() < 0.05
 
 
 def test_superpixels_cut_as_their_pixels_do():

@@ -68,8 +68,8 @@ def refine_anchors(problem: AnchorProblem, labels: np.ndarray) -> Partition:
 @certify_labels.register(AnchorProblem)
 def certify_anchors(problem: AnchorProblem, labels: np.ndarray, **options: Any) -> NoReturn:
     """Raise: a proof needs the edges."""
-    raise ValueError(
-        "A proof needs the edges, which an anchor graph does not store; lower_bound gives a bound "
+    raise TypeError(
+        "A proof needs the edges, and an anchor graph stores no edges; lower_bound gives a bound "
         "by eigenvalues. If there are few samples, pass graph.to_sparse() and the labels to "
         "leastcut.certify."
     )

@@ -29,7 +29,7 @@ def coloured(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
     -------
     uint8 ndarray of shape (height, width, 3)
     """
-    from leastcut.report.design.palette import CLUSTER_COLORS
+    from leastcut.plot.canvas import CLUSTER_COLORS
 
     palette = np.array(
         [[int(light[i : i + 2], 16) for i in (1, 3, 5)] for light, _ in CLUSTER_COLORS.values()],

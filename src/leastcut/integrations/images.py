@@ -1,15 +1,16 @@
-"""Graphs of images: pixels are alike unless a contour lies between them.
+"""Graphs of images: pixels are similar unless a contour lies between them.
 
 The affinity of two pixels is exp(−(e/σ)²), where e is the strongest contour on the straight line
-between them (Malik, Belongie, Leung and Shi's intervening contours): two patches of one red are
-apart if something lies between them, and a slow shading is no border. The strength of a contour is
-the gradient of the smoothed colour, measured against what is usual around it, so that a texture
-does not outweigh a faint outline. Only half of that measure is local: noise in a plain background
-is not blown up into contours. A thousandth of the affinity is by the colours of the two themselves.
+between them (the intervening contours of Malik, Belongie, Leung and Shi): two patches of one red
+are separate if something lies between them, and slow shading is no border. The strength of a
+contour is the gradient of the smoothed color, relative to what is usual around it, so that a
+texture does not outweigh a faint outline. Only half of what is usual is local, so that noise in a
+plain background does not become contours. A thousandth of the affinity depends on the colors of the
+two pixels.
 
-Every pixel has edges to the eight around it and to sixteen in a circle. The far edges are what
-keeps a plain background whole: to split it cuts all that cross the line, while a contour cuts them
-at no cost. Superpixels add these edges up, so that a cut of regions has the value of the same cut
+Every pixel has edges to the eight around it and to sixteen in a circle. The far edges keep a plain
+background in one piece: a split of it cuts all edges that cross the line, while a contour has cut
+them already. Superpixels add these edges up, so that a cut of regions has the value of the same cut
 of pixels.
 """
 
@@ -26,34 +27,20 @@ from leastcut.formatting import one_line
 from leastcut.optional_packages import needed_for
 from leastcut.validation import as_floats, as_plain, check_count, check_number, index_type
 
-DIRECTIONS = 16
-"""Far neighbours of a pixel: enough that no straight border falls between them."""
+DIRECTIONS = 16  # far neighbors of a pixel: no straight border falls between them
+SURROUNDINGS = 10.0  # pixels, standard deviation of the window that says what contours are usual
+LOCAL_SHARE = 0.5  # of that window; the rest is the mean over the whole image
+COMPACTNESS = 0.3  # of superpixels: round shapes against even colors, in scikit-image's units
 
-SURROUNDINGS = 10.0
-"""Pixels, the standard deviation of the window in which a contour is compared with others."""
+# The share of colors in an affinity decides for pixels on a contour, which is some pixels wide. The
+# least of it, for unrelated colors, keeps the graph connected.
+BY_COLOR, LEAST_BY_COLOR = 1e-3, 0.1
 
-LOCAL_SHARE = 0.5
-"""How much of what is usual is so around the pixel; the rest is so in the whole image."""
+LEAST_CONTRAST = 0.01  # below, even rounding would count as a contour
+LEAST_SMOOTHING = 0.5  # pixels; a narrower Gaussian misses what lies between two pixels
+CHANNELS_AT_MOST = 16  # length of a last axis up to which it may be that of the channels
 
-BY_COLOUR = 1e-3
-"""The share of colours in an affinity: pixels on a contour, which is some pixels wide, go to the
-side whose colour they have. It is also what holds specks to their surroundings."""
-
-LEAST_BY_COLOUR = 0.1
-"""What is left of that share where colours have nothing in common: the graph is connected."""
-
-LEAST_CONTRAST = 0.01
-"""Below this even rounding would count as a contour."""
-
-LEAST_SMOOTHING = 0.5
-"""Pixels; a narrower Gaussian misses what lies between two pixels."""
-
-COMPACTNESS = 0.3
-"""How much superpixels prefer a round shape to an even colour, as scikit-image measures it."""
-
-CHANNELS_AT_MOST = 16
-"""Channels that an image is taken to have where its first axis looks like that of the channels."""
-
+# The primaries of sRGB under daylight (D65), by the CIE's tristimulus values.
 SRGB_TO_XYZ = np.array(
     [
         [0.412453, 0.357580, 0.180423],
@@ -61,11 +48,10 @@ SRGB_TO_XYZ = np.array(
         [0.019334, 0.119193, 0.950227],
     ]
 )
-"""The primaries of sRGB under daylight (D65), by the CIE's tristimulus values."""
 
 
 class ImageGraph(sp.csr_array):  # type: ignore[misc]
-    """The graph of an image: a ``csr_array`` that knows which pixels its nodes are.
+    """The graph of an image: a ``csr_array`` with the node of every pixel.
 
     Attributes
     ----------
@@ -84,22 +70,17 @@ class ImageGraph(sp.csr_array):  # type: ignore[misc]
     regions: np.ndarray
 
     def __repr__(self) -> str:
-        # What was computed from the graph of an image has no pixels any more.
-        pixels = getattr(self, "regions", None)
-        return one_line(
-            self,
-            n_nodes=self.shape[0],
-            n_stored=self.nnz,
-            pixels=None if pixels is None else pixels.shape,
-        )
+        # A matrix that was computed from the graph of an image has no pixels.
+        pixels = getattr(getattr(self, "regions", None), "shape", None)
+        return one_line(self, n_nodes=self.shape[0], n_stored=self.nnz, pixels=pixels)
 
     def to_image(self, labels: npt.ArrayLike) -> np.ndarray:
-        """Return what belongs to the nodes at every pixel: labels in, segments out.
+        """Return the value of its node for every pixel: labels in, segments out.
 
         Parameters
         ----------
         labels : array-like of shape (n_nodes,)
-            A label, or anything else, for every node.
+            A label, or any other value, for every node.
 
         Returns
         -------
@@ -138,42 +119,36 @@ def image_graph(
 ) -> ImageGraph:
     """Return a graph of the pixels of an image whose smallest cuts run along contours.
 
-    Ask for about as many clusters as there are things to see, the background counted: what is
-    asked for beyond that is taken from the largest plain areas. ``n_clusters="auto"`` is no help
-    here: pictures have no number of things, and for most it says 1. For the pixels of a photograph
-    take ``effort="fast"``: other efforts may compute eigenvectors, which takes several times as
-    long. What it might miss, a cut of superpixels finds; handed over as ``init`` it takes part in
-    the search.
+    Ask for about as many clusters as there are things to see, the background included; "auto" says
+    1 for most images. For the pixels of a photograph, ``effort="fast"`` avoids eigenvectors, which
+    take several times as long; a cut of superpixels, passed as ``init``, can improve its result.
 
     Parameters
     ----------
     image : array-like of shape (height, width) or (height, width, n_channels)
-        Grey or of several channels. Three are taken for red, green and blue, and compared as the
-        eye does (CIE Lab); any other number as they are.
+        Gray or with several channels. Three channels are red, green and blue, compared as the eye
+        does (CIE Lab); any other number is compared as it is.
     radius : int, default=5
-        How far edges reach, in pixels. With 1, each pixel has those to the eight around it only;
-        otherwise sixteen more, at this distance. The larger, the less are plain areas split and
-        the more are narrow things overlooked.
+        Reach of the edges, in pixels: to the eight pixels around each, and if it is more than 1 to
+        sixteen at this distance. A larger radius splits plain areas less, and misses narrow things.
     contrast : float, default=0.6
         The strength of a contour that leaves an affinity of 1/e, in units of what is usual in the
         image. The smaller, the fainter the contours that count.
     smoothing : float, default=1.5
-        Standard deviation, in pixels, of the Gaussian that colours are smoothed by.
+        Standard deviation, in pixels, of the Gaussian that smooths the colors.
     superpixels : int, optional
-        About how many regions to take for nodes instead of pixels. They are found by SLIC, which
-        needs scikit-image. The edges between their pixels are added up: a cut of regions has the
-        value of the same cut of pixels.
+        About how many regions to take as nodes instead of pixels; SLIC computes them, which needs
+        scikit-image. The edges between their pixels add up: a cut of regions has the value of the
+        same cut of pixels.
     value_range : (float, float), optional
-        The values that stand for black and white. By default those of the type for booleans and
-        unsigned integers; for other numbers 0 and 1 if none is beyond, else the smallest and the
-        largest.
+        The values of black and white. By default those of the type for booleans and unsigned
+        integers; for other numbers 0 and 1 if none is beyond, else the smallest and the largest.
 
     Returns
     -------
     ImageGraph
-        A ``csr_array`` of shape (n_nodes, n_nodes), which every function here takes as a graph.
-        Its nodes are the pixels row by row, or the superpixels; its ``to_image`` makes segments of
-        their labels.
+        A ``csr_array`` of shape (n_nodes, n_nodes). Its nodes are the pixels row by row, or the
+        superpixels; its ``to_image`` converts their labels to segments.
 
     References
     ----------
@@ -198,20 +173,23 @@ def image_graph(
     radius = check_count("radius", radius)
     contrast = check_number("contrast", contrast, LEAST_CONTRAST)
     smoothing = check_number("smoothing", smoothing, LEAST_SMOOTHING)
-    colours = _colours(_scaled(image, value_range))
-    n_pixels = colours.shape[0] * colours.shape[1]
-    regions = np.arange(n_pixels).reshape(colours.shape[:2])
+    colors = _colors(_scaled(image, value_range))
+    n_pixels = colors.shape[0] * colors.shape[1]
+    regions = np.arange(n_pixels).reshape(colors.shape[:2])
     if superpixels is not None:
         if check_count("superpixels", superpixels) > n_pixels:
             raise ValueError(
                 f"superpixels={superpixels} is more than the {n_pixels} pixels there are; choose "
                 "fewer, or None for the graph of the pixels themselves."
             )
-        regions = _superpixels(colours, superpixels)
-    matrix = _pixel_graph(colours, _contours(colours, smoothing) / contrast, radius)
+        regions = _superpixels(colors, superpixels)
+    matrix = _pixel_graph(colors, _contours(colors, smoothing) / contrast, radius)
     graph = ImageGraph(matrix if superpixels is None else _contracted(matrix, regions))
     graph.regions = regions
     return graph
+
+
+# -- colors
 
 
 def _scaled(image: npt.ArrayLike, value_range: tuple[float, float] | None) -> np.ndarray:
@@ -231,7 +209,12 @@ def _scaled(image: npt.ArrayLike, value_range: tuple[float, float] | None) -> np
     if not np.isfinite(values).all():
         raise ValueError("image holds NaN or infinity; every pixel must be finite.")
     low, high = float(values.min()), float(values.max())
-    black, white = _black_and_white(value_range, kind, low, high)
+    if value_range is not None:
+        black, white = _check_range(value_range)
+    elif kind.kind == "u":
+        black, white = 0.0, float(np.iinfo(kind).max)
+    else:
+        black, white = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
     if low < black or high > white:
         raise ValueError(
             f"image has values from {low:g} to {high:g}, beyond value_range=({black:g}, "
@@ -243,31 +226,24 @@ def _scaled(image: npt.ArrayLike, value_range: tuple[float, float] | None) -> np
     return scaled if scaled.ndim == 3 else scaled[:, :, np.newaxis]
 
 
-def _black_and_white(
-    value_range: Any, kind: np.dtype[Any], low: float, high: float
-) -> tuple[float, float]:
-    """Return the values that stand for 0 and 1 in an image of that type and range."""
-    if value_range is not None:
-        try:
-            black, white = (float(value) for value in value_range)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"value_range={value_range!r} must be two numbers, the values of black and white."
-            ) from None
-        if not (math.isfinite(black) and math.isfinite(white) and black < white):
-            raise ValueError(
-                f"value_range={value_range!r} must be two finite numbers, the smaller first."
-            )
-        return black, white
-    if kind.kind == "u":
-        return 0.0, float(np.iinfo(kind).max)
-    return (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
+def _check_range(value_range: Any) -> tuple[float, float]:
+    try:
+        black, white = (float(value) for value in value_range)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"value_range={value_range!r} must be two numbers, the values of black and white."
+        ) from None
+    if not (math.isfinite(black) and math.isfinite(white) and black < white):
+        raise ValueError(
+            f"value_range={value_range!r} must be two finite numbers, the smaller first."
+        )
+    return black, white
 
 
-def _colours(scaled: np.ndarray) -> np.ndarray:
+def _colors(scaled: np.ndarray) -> np.ndarray:
     """Return red, green and blue as CIE Lab, whose distances are those that the eye sees.
 
-    Other channels are left as they are, from 0 to 100 as the lightness of Lab is.
+    Other channels are scaled to 100, like the lightness of Lab.
     """
     if scaled.shape[2] != 3:
         return np.asarray(100.0 * scaled)
@@ -279,38 +255,44 @@ def _colours(scaled: np.ndarray) -> np.ndarray:
     return np.stack((116 * y - 16, 500 * (x - y), 200 * (y - z)), axis=2)
 
 
-def _contours(colours: np.ndarray, smoothing: float) -> np.ndarray:
-    """Return how strong the contour at every pixel is, in units of what is usual there."""
+def _contours(colors: np.ndarray, smoothing: float) -> np.ndarray:
+    """Return the strength of the contour at every pixel, in units of what is usual there."""
     from scipy.ndimage import gaussian_filter, gaussian_gradient_magnitude
 
-    squared = np.zeros(colours.shape[:2])
-    for channel in np.moveaxis(colours, 2, 0):
+    squared = np.zeros(colors.shape[:2])
+    for channel in np.moveaxis(colors, 2, 0):
         squared += gaussian_gradient_magnitude(channel, smoothing, mode="nearest") ** 2
     usual = LOCAL_SHARE * gaussian_filter(squared, SURROUNDINGS, mode="nearest")
     usual += (1 - LOCAL_SHARE) * squared.mean()
-    # An image of one colour has no contours.
+    # An image of one color has no contours.
     return np.asarray(np.sqrt(squared / np.where(usual > 0, usual, 1.0)))
 
 
-def _pixel_graph(colours: np.ndarray, strength: np.ndarray, radius: int) -> sp.csr_array:
-    """Return the affinities of pixels, row by row, by the contours between them and their colours.
+# -- edges
+
+
+def _pixel_graph(colors: np.ndarray, strength: np.ndarray, radius: int) -> sp.csr_array:
+    """Return the affinities of pixels, row by row, by the contours between them and their colors.
 
     Time and memory are linear in the edges: every kind of edge is a shift of the image.
     """
     height, width = strength.shape
-    # 1. The affinities along every step, and the same on the way back.
+    # 1. The affinities along every step, and the same in the opposite direction. Colors are in
+    #    units of the root mean square difference of adjacent pixels, if they differ at all.
+    squares = [np.sum(np.diff(colors, axis=axis) ** 2) for axis in (0, 1)]
+    usual = math.sqrt(sum(squares) / strength.size) or 1.0
+    planes = np.ascontiguousarray(np.moveaxis(colors / usual, 2, 0))
     affinities = {}
-    planes = np.ascontiguousarray(np.moveaxis(colours / _usual_difference(colours), 2, 0))
     for down, right in _steps(radius):
         if down < height and abs(right) < width:
             affinities[down, right] = _affinities(planes, strength, down, right)
             affinities[-down, -right] = affinities[down, right]
-    # 2. Where the entries of every pixel begin.
+    # 2. The first entry of every pixel.
     counts = np.zeros((height, width), dtype=np.int64)
     for step in affinities:
         counts[_inside(*step)] += 1
     indptr = np.concatenate(([0], np.cumsum(counts)))
-    # 3. The entries themselves, in the order of their columns, each to the next place of its row.
+    # 3. The entries, in the order of their columns, each at the next place of its row.
     index = index_type(max(int(indptr[-1]), height * width))
     indices, weights = np.empty(indptr[-1], dtype=index), np.empty(indptr[-1])
     nodes = np.arange(height * width, dtype=index).reshape(height, width)
@@ -327,9 +309,9 @@ def _pixel_graph(colours: np.ndarray, strength: np.ndarray, radius: int) -> sp.c
 
 
 def _steps(radius: int) -> list[tuple[int, int]]:
-    """Return the steps (down, right) to a pixel's neighbours, one of every two that are opposite.
+    """Return the steps (down, right) to a pixel's neighbors, one of every two opposite ones.
 
-    They are those to the four around it that come after it, and half of a circle.
+    They lead to the four adjacent pixels that come after it, and along half of a circle.
     """
     steps = [(0, 1), (1, -1), (1, 0), (1, 1)]
     for number in range(DIRECTIONS // 2 if radius > 1 else 0):
@@ -339,7 +321,7 @@ def _steps(radius: int) -> list[tuple[int, int]]:
 
 
 def _inside(down: int, right: int) -> tuple[slice, slice]:
-    """Return the pixels that a step does not lead out of the image."""
+    """Return the pixels from which a step stays inside the image."""
     return (
         slice(max(0, -down), -down if down > 0 else None),
         slice(max(0, -right), -right if right > 0 else None),
@@ -347,66 +329,50 @@ def _inside(down: int, right: int) -> tuple[slice, slice]:
 
 
 def _affinities(planes: np.ndarray, strength: np.ndarray, down: int, right: int) -> np.ndarray:
-    """Return the affinity of every pixel and the one a step on."""
+    """Return the affinity of every pixel and the one a step away."""
     here, there = _inside(down, right), _inside(-down, -right)
-    # 1. By the strongest contour on the way: exp(−e²).
+    # 1. By the strongest contour on the line, which passes both pixels if it runs between two.
     top, left = here[0].start, here[1].start
     tall, wide = strength[here].shape
     strongest = np.zeros((tall, wide))
-    for y, x in _line(down, right):
-        passed = strength[top + y : top + y + tall, left + x : left + x + wide]
-        np.maximum(strongest, passed, out=strongest)
-    # 2. To a small part, by how much the colours of the two differ.
-    differing = np.zeros((tall, wide))
-    for plane in planes:
-        differing += (plane[here] - plane[there]) ** 2
-    by_colour = LEAST_BY_COLOUR + (1 - LEAST_BY_COLOUR) * np.exp(-differing)
-    return np.asarray((1 - BY_COLOUR) * np.exp(-(strongest**2)) + BY_COLOUR * by_colour)
-
-
-def _line(down: int, right: int) -> list[tuple[int, int]]:
-    """Return the pixels on the straight line of a step: where it runs between two, both."""
     length = max(abs(down), abs(right))
-    pixels: list[tuple[int, int]] = []
     for part in range(length + 1):
         rows, columns = (
             {math.floor(way * part / length + 0.5), math.ceil(way * part / length - 0.5)}
             for way in (down, right)
         )
-        pixels.extend((y, x) for y in sorted(rows) for x in sorted(columns))
-    return pixels
+        for y in rows:
+            for x in columns:
+                passed = strength[top + y : top + y + tall, left + x : left + x + wide]
+                np.maximum(strongest, passed, out=strongest)
+    # 2. To a small part, by the difference of the two colors.
+    differing = np.zeros((tall, wide))
+    for plane in planes:
+        differing += (plane[here] - plane[there]) ** 2
+    by_color = LEAST_BY_COLOR + (1 - LEAST_BY_COLOR) * np.exp(-differing)
+    return np.asarray((1 - BY_COLOR) * np.exp(-(strongest**2)) + BY_COLOR * by_color)
 
 
-def _usual_difference(colours: np.ndarray) -> float:
-    """Return the root mean square of the difference of colours of two pixels side by side."""
-    squares = [np.sum(np.diff(colours, axis=axis) ** 2) for axis in (0, 1)]
-    # An image of one colour has no differences to measure others by.
-    return math.sqrt(sum(squares) / colours[:, :, 0].size) or 1.0
+# -- superpixels
 
 
-def _superpixels(colours: np.ndarray, count: int) -> np.ndarray:
+def _superpixels(colors: np.ndarray, count: int) -> np.ndarray:
     """Return the superpixel of every pixel, 0, 1, 2, ..."""
     with needed_for("Superpixels", "skimage", "image"):
         from skimage.segmentation import slic
-    found = slic(
-        colours,
-        n_segments=count,
-        compactness=COMPACTNESS,
-        convert2lab=False,
-        channel_axis=2,
-        start_label=0,
-    )
+    options = {"convert2lab": False, "channel_axis": 2, "start_label": 0}
+    regions = slic(colors, n_segments=count, compactness=COMPACTNESS, **options)
     # It may leave numbers out.
-    return np.unique(found, return_inverse=True)[1].reshape(found.shape)
+    return np.unique(regions, return_inverse=True)[1].reshape(regions.shape)
 
 
 def _contracted(pixels: sp.csr_array, regions: np.ndarray) -> sp.csr_array:
-    """Return the graph of regions: their pixels' affinities added up, within a region as a loop."""
+    """Return the graph of regions: the sums of their pixels' affinities, inside a region a loop."""
     n_pixels = regions.size
     belongs = sp.csr_array(
         (np.ones(n_pixels), regions.reshape(-1), np.arange(n_pixels + 1)),
         shape=(n_pixels, int(regions.max()) + 1),
     )
     graph = sp.csr_array(belongs.T @ pixels @ belongs)
-    # Both directions are added up in orders of their own, and rounded differently.
+    # Both directions are summed in different orders, and rounded differently.
     return sp.csr_array((graph + graph.T) / 2)

@@ -1,6 +1,6 @@
-"""Single cells: cut the neighbour graph of an AnnData, in the manner of ``scanpy.tl.leiden``.
+"""Single cells: cut the neighbor graph of an AnnData, in the manner of ``scanpy.tl.leiden``.
 
-Nothing of scanpy or anndata is imported: an AnnData is what has ``obs``, ``uns`` and ``obsp``.
+Neither scanpy nor anndata is imported: an AnnData is any object with ``obs``, ``uns`` and ``obsp``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ import numpy.typing as npt
 
 from leastcut import partition
 from leastcut.validation import check_flag
-
-NEIGHBORS = "neighbors"
-"""Where ``scanpy.pp.neighbors`` says in ``uns`` what it made, unless told otherwise."""
 
 
 def cut(
@@ -31,19 +28,18 @@ def cut(
     lower_bound: bool | str | None = None,
     copy: bool = False,
 ) -> Any:
-    """Cluster cells by the smallest cut of their neighbour graph that can be found.
+    """Cluster cells by the smallest cut of their neighbor graph that a search finds.
 
-    It takes the place of ``scanpy.tl.leiden`` and writes what that does, so that plots, markers and
-    embeddings follow as usual. There is no resolution: ask for a number of clusters, or let the
-    graph tell it.
+    It replaces ``scanpy.tl.leiden`` and writes its result to the same places, so that plots, marker
+    genes and embeddings work as usual. There is no resolution, but a number of clusters.
 
     Parameters
     ----------
     adata : AnnData
-        With a neighbour graph; ``scanpy.pp.neighbors(adata)`` makes one.
+        With a neighbor graph; ``scanpy.pp.neighbors(adata)`` makes one.
     n_clusters : int or "auto", default="auto"
-        Number of clusters. ``"auto"`` takes the number, up to 20, that the eigenvalues of the graph
-        speak for, and warns where they hardly do.
+        Number of clusters. ``"auto"`` chooses up to 20 by the eigenvalues of the graph, and warns
+        if their evidence is weak.
     cut : {"ratio", "normalized"} or array-like of shape (n_cells,), default="normalized"
         The name of a cut, or a positive weight for every cell.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
@@ -51,27 +47,23 @@ def cut(
     random_state : int, Generator, RandomState or None, default=0
         Seed. With an integer the clusters are the same every time.
     key_added : str, default="leastcut"
-        The name under which ``adata.obs`` gets the clusters and ``adata.uns`` what is known of
-        them.
+        The name of the clusters in ``adata.obs``, and of further results in ``adata.uns``.
     neighbors_key : str, optional
-        The ``key_added`` that ``scanpy.pp.neighbors`` was given, if it was given one.
+        The ``key_added`` of ``scanpy.pp.neighbors``.
     obsp : str, optional
         The name in ``adata.obsp`` of the affinities to cut, instead of those of ``neighbors_key``.
     lower_bound : bool or "tight", optional
-        Whether to compute what no clustering is below. By default only on small graphs.
+        Whether to compute a lower bound on the cut value. By default only for small graphs.
     copy : bool, default=False
-        Whether to leave ``adata`` as it is and return a copy with the clusters.
+        Whether to return a copy with the clusters, and leave ``adata`` as it is.
 
     Returns
     -------
     AnnData or None
-        The copy, if ``copy``. These are set in it, or in ``adata`` itself:
-
-        ``obs[key_added]``
-            The cluster of every cell, categorical: ``"0"`` is the largest.
-        ``uns[key_added]``
-            ``"params"``; ``"cut_value"``; ``"n_clusters"``; ``"seconds"``; where it was computed
-            ``"lower_bound"``.
+        The copy, if ``copy``. It, or ``adata`` itself, has the cluster of every cell in
+        ``obs[key_added]``, categorical, ``"0"`` being the largest; and in ``uns[key_added]``
+        ``"params"``, ``"cut_value"``, ``"n_clusters"``, ``"seconds"`` and, if it was computed,
+        ``"lower_bound"``.
 
     Examples
     --------
@@ -85,25 +77,17 @@ def cut(
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} must be the name of a column of adata.obs.")
     key, graph = _graph_of(adata, neighbors_key, obsp)
+    params = {"n_clusters": n_clusters, "cut": cut, "effort": effort, "random_state": random_state}
     began = time.perf_counter()
-    found = partition(
-        graph,
-        n_clusters,
-        cut,
-        effort=effort,
-        lower_bound=lower_bound,
-        random_state=random_state,
-        isolated="ignore",
-    )
+    found = partition(graph, **params, lower_bound=lower_bound, isolated="ignore")
     known = {
-        "params": _storable(
-            n_clusters=n_clusters, cut=cut, effort=effort, random_state=random_state, obsp=key
-        ),
+        "params": _storable(params | {"obsp": key}),
         "n_clusters": int(found.labels.max()) + 1,
         "cut_value": found.cut_value,
         "seconds": time.perf_counter() - began,
-        **({} if found.lower_bound is None else {"lower_bound": found.lower_bound}),
     }
+    if found.lower_bound is not None:
+        known["lower_bound"] = found.lower_bound
     target = adata.copy() if copy else adata
     target.obs[key_added] = _categories(found.labels)
     target.uns[key_added] = known
@@ -111,7 +95,7 @@ def cut(
 
 
 def _graph_of(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[str, Any]:
-    """Return the name in ``obsp`` of the affinities that are meant, and these."""
+    """Return the affinities to cut, and their name in ``obsp``."""
     if not all(hasattr(adata, name) for name in ("obs", "uns", "obsp")):
         raise TypeError(
             f"adata is {type(adata).__name__}, not an AnnData; for a graph call leastcut.partition."
@@ -120,15 +104,14 @@ def _graph_of(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[
         raise ValueError(
             f"obsp={obsp!r} and neighbors_key={neighbors_key!r} both name a graph; pass one."
         )
-    if obsp is not None:
-        key, remedy = obsp, "Pass one of those."
-    elif neighbors_key is not None and neighbors_key not in adata.uns:
+    if neighbors_key is not None and neighbors_key not in adata.uns:
         raise KeyError(
             f"adata.uns has no {neighbors_key!r}; run "
             f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r}) first."
         )
-    else:
-        about = adata.uns.get(NEIGHBORS if neighbors_key is None else neighbors_key, {})
+    key, remedy = obsp, "Pass one of those."
+    if key is None:
+        about = adata.uns.get("neighbors" if neighbors_key is None else neighbors_key, {})
         key = about.get("connectivities_key", "connectivities")
         remedy = "Run scanpy.pp.neighbors(adata) first."
     if key not in adata.obsp:
@@ -138,18 +121,18 @@ def _graph_of(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[
 
 
 def _categories(labels: np.ndarray) -> Any:
-    """Return labels as categories "0", "1", ..., the largest cluster first, as scanpy has them."""
+    """Return labels as categories "0", "1", ..., the largest cluster first."""
     import pandas
 
     largest_first = np.argsort(-np.bincount(labels), kind="stable")
-    rank = np.empty_like(largest_first)
-    rank[largest_first] = np.arange(rank.size)
-    names = [str(number) for number in range(rank.size)]
-    return pandas.Categorical.from_codes(rank[labels], categories=names)
+    rank = np.argsort(largest_first)
+    return pandas.Categorical.from_codes(
+        rank[labels], categories=[str(k) for k in range(len(rank))]
+    )
 
 
-def _storable(**params: Any) -> dict[str, Any]:
-    """Return what files of AnnData can hold: numbers, words and arrays; a generator is none."""
+def _storable(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers, words and arrays, which files of AnnData can hold."""
     return {
         name: value if isinstance(value, int | str) else np.asarray(value)
         for name, value in params.items()

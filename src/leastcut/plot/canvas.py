@@ -1,8 +1,8 @@
-"""What all pictures share: axes to draw on, and colours that suit what is behind them.
+"""What all plots share: axes to draw on, colors that suit the background, frames and labels.
 
-Text, ticks and frames are left to matplotlib's settings, so that a style of the user's holds, and
-no setting is changed. Only what the pictures add has colours of its own, in two sets; which of them
-is told by the background.
+Text, ticks and frames follow matplotlib's settings, so that a style of the user's holds, and no
+setting is changed. Only the parts that the plots add have colors, each for a light and for a dark
+background; the background decides which.
 """
 
 from __future__ import annotations
@@ -14,57 +14,114 @@ from typing import Any
 import numpy as np
 
 from leastcut.optional_packages import needed_for
-from leastcut.report.design.palette import CLUSTER_COLORS, CLUSTER_MARKERS, PALETTE, luminance
 
-DARK = 0.18
-"""Luminance below which a background is dark: white and black letters are as legible there."""
+PALETTE = {
+    "page": ("#ffffff", "#14191f"),
+    "ink": ("#1b2430", "#e4e9ee"),
+    "soft": ("#52606d", "#a9b4c0"),
+    "line": ("#dde3e9", "#313b46"),
+    "rule": ("#87929e", "#74818e"),
+    "blue": ("#1c5fa8", "#82b7f2"),
+    "orange": ("#ad480e", "#f2a46c"),
+    "teal": ("#19706c", "#62c4bc"),
+    "near": ("#f1f3f5", "#212930"),
+    "better": ("#dbe9fb", "#17324f"),
+}
+"""The colors of pages and figures by name, for light and dark screens. Blue, orange and teal can be
+distinguished with color blindness, and have different markers too."""
+
+# Optimized so that any two of one screen differ clearly with every kind of color blindness, and
+# none is faint on its background.
+CLUSTER_COLORS = {
+    "cluster-0": ("#333fa4", "#2776bd"),
+    "cluster-1": ("#b0410c", "#c97f1a"),
+    "cluster-2": ("#2c7f86", "#41b49a"),
+    "cluster-3": ("#c28b0e", "#d9cf45"),
+    "cluster-4": ("#3398f9", "#9fd1f5"),
+    "cluster-5": ("#752757", "#b3396d"),
+    "cluster-6": ("#410000", "#b58ef7"),
+}
+# One more than there are colors, so that 56 clusters differ from one another.
+CLUSTER_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+
+DARK = 0.18  # luminance of a background on which white and black letters are as legible
+USUAL = 18.0  # square inches of the axes of a usual figure
 
 
-USUAL = 18.0
-"""Square inches of the axes of a usual figure."""
+# -- axes
 
 
 def axes_for(ax: Any, height: float | None = None, *, square: bool = False) -> Any:
-    """Return the axes given, or those of a new figure.
+    """Return ``ax``, or if it is None the axes of a new figure of so many inches.
 
-    A new figure belongs to pyplot where pyplot is in use, or in a notebook, which then shows it as
-    any other. Otherwise nothing but the axes holds it: it goes when they go, and any thread may
-    draw one.
-
-    Parameters
-    ----------
-    ax : Axes or None
-    height : float, optional
-        Inches of a new figure; None means what matplotlib is set to.
-    square : bool, default=False
-        Whether a new figure is as wide as it is high.
-
-    Returns
-    -------
-    Axes
+    A new figure belongs to pyplot if pyplot is in use, or in a notebook, which then shows it.
+    Otherwise only the axes hold it: it is freed with them, and any thread may draw one.
     """
     if ax is not None:
         return ax
-    with needed_for("Pictures", "matplotlib", "plot"):
+    with needed_for("Plots", "matplotlib", "plot"):
         from matplotlib import rcParams
         from matplotlib.figure import Figure
 
     width, usual = rcParams["figure.figsize"]
     height = usual if height is None else height
     size = (height * 1.1, height) if square else (width, height)
-    if not _pyplot_shows_figures():
-        return Figure(figsize=size, layout="constrained").add_subplot()
-    from matplotlib import pyplot
-
-    return pyplot.figure(figsize=size, layout="constrained").add_subplot()
-
-
-def _pyplot_shows_figures() -> bool:
-    """Whether the user would look for a figure at pyplot."""
-    if "matplotlib.pyplot" in sys.modules:
-        return True
     ipython = sys.modules.get("IPython")
-    return ipython is not None and ipython.get_ipython() is not None
+    is_notebook = ipython is not None and ipython.get_ipython() is not None
+    new_figure: Any = Figure
+    if is_notebook or "matplotlib.pyplot" in sys.modules:
+        from matplotlib.pyplot import figure as new_figure
+    return new_figure(figsize=size, layout="constrained").add_subplot()
+
+
+def finish(
+    ax: Any, title: str, *, legend: float | None = None, integers: bool = False, **labels: str
+) -> Any:
+    """Set title and labels, leave only the axes that have ticks, and return the axes.
+
+    ``legend`` puts a legend so many points below the axes; ``integers`` has ticks at integers only.
+    """
+    ax.set(title=title, **labels)
+    if integers:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    if legend is not None:
+        from matplotlib.transforms import ScaledTranslation
+
+        down = ScaledTranslation(0.0, -legend / 72.0, ax.figure.dpi_scale_trans)
+        ax.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=ax.transAxes + down,
+            ncols=2,
+            frameon=False,
+            borderaxespad=0.0,
+        )
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def no_frame(ax: Any) -> None:
+    """Remove frame and ticks: positions have no meaning but being near."""
+    ax.spines[:].set_visible(False)
+    ax.set(xticks=[], yticks=[], aspect="equal")
+
+
+def relative_area(ax: Any) -> float:
+    """Return the area of the axes in units of those of a usual figure, at most 1."""
+    width, height = ax.figure.get_size_inches() * ax.get_position().size
+    return float(min(width * height / USUAL, 1.0))
+
+
+# -- colors
+
+
+def luminance(red: float, green: float, blue: float) -> float:
+    """Return the relative luminance of a color, from 0 to 1, as WCAG 2 defines it."""
+    parts = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (red, green, blue)
+    ]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
 def is_dark(ax: Any) -> bool:
@@ -72,21 +129,21 @@ def is_dark(ax: Any) -> bool:
     from matplotlib import rcParams
     from matplotlib.colors import to_rgba
 
-    for behind in (ax.get_facecolor(), ax.figure.get_facecolor()):
-        *color, opacity = to_rgba(behind)
+    for background in (ax.get_facecolor(), ax.figure.get_facecolor()):
+        *color, opacity = to_rgba(background)
         if opacity > 0.5:
             return luminance(*color) < DARK
-    # What is behind the figure is not known, but what letters were chosen for is.
+    # The page behind a transparent figure is not known, but the color of text suits it.
     return luminance(*to_rgba(rcParams["text.color"])[:3]) > DARK
 
 
 def color(ax: Any, name: str) -> str:
-    """Return a colour of the palette, as it is on the background of some axes."""
+    """Return a color of the palette, as it is on the background of some axes."""
     return PALETTE[name][is_dark(ax)]
 
 
 def cluster_looks(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
-    """Return a colour and a marker for every cluster."""
+    """Return a color and a marker for every cluster."""
     dark, colors = is_dark(ax), list(CLUSTER_COLORS.values())
     return [
         (colors[k % len(colors)][dark], CLUSTER_MARKERS[k % len(CLUSTER_MARKERS)])
@@ -94,43 +151,12 @@ def cluster_looks(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
     ]
 
 
-def outlined(ax: Any) -> list[Any]:
-    """Return the effect by which letters stand out from points behind them."""
-    from matplotlib.patheffects import withStroke
-
-    return [withStroke(linewidth=2.5, foreground=color(ax, "page"))]
+# -- labels
 
 
-def room(ax: Any) -> float:
-    """Return the size of some axes in units of those of a usual figure, at most 1."""
-    width, height = ax.figure.get_size_inches() * ax.get_position().size
-    return float(min(width * height / USUAL, 1.0))
-
-
-def open_frame(ax: Any) -> None:
-    """Leave only the axes that have ticks."""
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def no_frame(ax: Any) -> None:
-    """Leave neither frame nor ticks: positions mean nothing but being near."""
-    ax.spines[:].set_visible(False)
-    ax.set(xticks=[], yticks=[], aspect="equal")
-
-
-def legend_below(ax: Any, points: float) -> None:
-    """Put the legend so many points below the axes, whatever the size of the figure."""
-    from matplotlib.transforms import ScaledTranslation
-
-    down = ScaledTranslation(0.0, -points / 72.0, ax.figure.dpi_scale_trans)
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + down,
-        ncols=2,
-        frameon=False,
-        borderaxespad=0.0,
-    )
+def label(ax: Any, text: str, place: Any, shift: Any, **looks: Any) -> Any:
+    """Write a text so many points from a place."""
+    return ax.annotate(text, place, xytext=shift, textcoords="offset points", **looks)
 
 
 def label_points(
@@ -140,38 +166,23 @@ def label_points(
     sides: Sequence[Iterable[Sequence[float]]],
     **looks: Any,
 ) -> None:
-    """Write texts beside points, the first ones first.
+    """Write texts next to points, the first ones first, where they cover no other text.
 
-    Parameters
-    ----------
-    ax : Axes
-        All else must be drawn on it by now: what is moved later leaves the words where they are.
-    texts : sequence of str
-    places : ndarray of shape (m, 2)
-        The points.
-    sides : sequence of iterables of pairs
-        For every text where it may stand, in points of type from its point to its own middle, or
-        to the corner that is next; the best side first.
-    **looks
-        How the letters look.
+    ``sides`` has for every text the shifts to try, in points, the best one first. Everything else
+    must have been drawn before: a later change of the axes would move the points.
     """
-    # 1. Settle where things are.
+    from matplotlib.patheffects import withStroke
+
+    # 1. Fix the positions.
     ax.autoscale_view()
     ax.figure.draw_without_rendering()
     taken: list[Any] = []
+    outline = [withStroke(linewidth=2.5, foreground=color(ax, "page"))]
+    looks |= {"path_effects": outline, "parse_math": False, "annotation_clip": False}
     # 2. Each text at the first side where it covers no other.
-    for text, place, around in zip(texts, places, sides, strict=True):
-        for side in around:
-            word = ax.annotate(
-                text,
-                place,
-                xytext=side,
-                textcoords="offset points",
-                path_effects=outlined(ax),
-                parse_math=False,
-                annotation_clip=False,
-                **looks,
-            )
+    for text, place, shifts in zip(texts, places, sides, strict=True):
+        for shift in shifts:
+            word = label(ax, text, place, shift, **looks)
             box = word.get_window_extent()
             if not any(box.overlaps(other) for other in taken):
                 taken.append(box)

@@ -1,4 +1,4 @@
-"""Plots over numbers of clusters, methods and time: what was cut, and what must be."""
+"""Plots of cut values and bounds over numbers of clusters, methods and time."""
 
 from __future__ import annotations
 
@@ -7,36 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import PROVEN, percent, seconds_text, significant
-from leastcut.plot.canvas import axes_for, color, legend_below, open_frame
+from leastcut.formatting import PROVEN, counted, percent, seconds_text, significant
+from leastcut.plot.canvas import axes_for, color, finish, label
+
+FOUND, BOUND = "smallest cut found", "proven: no cut is below"
+"""What a legend calls the smallest known cut and its lower bound."""
 
 
-def path_of(found: Any) -> Any:
+def _path_of(path: Any) -> Any:
     """Return a path itself, or that of an estimator fitted with ``n_clusters="auto"``."""
-    if hasattr(found, "choice"):
-        return found
-    if hasattr(found, "cut_path_"):
-        return found.cut_path_
-    if hasattr(found, "fit"):
+    if hasattr(path, "choice"):
+        return path
+    if hasattr(path, "cut_path_"):
+        return path.cut_path_
+    kind = type(path).__name__
+    if hasattr(path, "fit"):
         raise ValueError(
-            f"This {type(found).__name__} has no cut_path_: it was not fitted with "
-            "n_clusters='auto'. Fit it so, or draw what leastcut.cut_path returns."
+            f"This {kind} has no cut_path_: it was not fitted with n_clusters='auto'. Fit it with "
+            "that, or draw what leastcut.cut_path returns."
         )
     raise TypeError(
-        f"A picture over numbers of clusters needs a CutPath or an estimator fitted with "
-        f"n_clusters='auto', not a {type(found).__name__}; leastcut.cut_path makes one."
+        "A plot over numbers of clusters needs a CutPath or an estimator fitted with "
+        f"n_clusters='auto', not a {kind}; leastcut.cut_path makes one."
     )
 
 
 def evidence(path: Any, *, ax: Any = None) -> Any:
-    """Draw how much speaks for every number of clusters, and which was chosen.
+    """Draw the evidence for every number of clusters, and the number that was chosen.
 
     Parameters
     ----------
     path : CutPath or fitted SpectralClustering
         An estimator must have been fitted with ``n_clusters="auto"``.
     ax : Axes, optional
-        Where to draw; None means a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -51,37 +55,24 @@ def evidence(path: Any, *, ax: Any = None) -> Any:
     >>> leastcut.plot.evidence(path).get_title()
     'The evidence is for 3 clusters'
     """
-    path = path_of(path)
+    path = _path_of(path)
     ax = axes_for(ax)
     numbers, heights = path.n_clusters, np.nan_to_num(path.evidence)
     chosen = numbers == path.best
-    # A line and a dot for every number; the chosen one larger, and of another shape.
-    for picked, name, sign, size in ((~chosen, "blue", "o", 5), (chosen, "orange", "D", 8)):
-        drawn = color(ax, name)
-        ax.vlines(numbers[picked], 0.0, heights[picked], color=drawn, linewidth=2)
-        ax.plot(numbers[picked], heights[picked], sign, color=drawn, markersize=size)
-    ax.annotate(
-        f"{path.best}",
-        (path.best, float(heights[chosen][0])),
-        xytext=(0, 9),
-        textcoords="offset points",
-        ha="center",
-        weight="bold",
-    )
+    # A line and a dot for every number; that of the chosen one larger, and of another shape.
+    for picked, name, marker, size in ((~chosen, "blue", "o", 5), (chosen, "orange", "D", 8)):
+        ink = color(ax, name)
+        ax.vlines(numbers[picked], 0.0, heights[picked], color=ink, linewidth=2)
+        ax.plot(numbers[picked], heights[picked], marker, color=ink, markersize=size)
+    top = (path.best, float(heights[chosen][0]))
+    label(ax, f"{path.best}", top, (0, 9), ha="center", weight="bold")
     ax.set_ylim(0.0, max(1.18 * float(heights.max()), 1.0))
-    ax.set(xlabel="number of clusters", ylabel="evidence", title=_title(path))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    open_frame(ax)
-    return ax
-
-
-def _title(path: Any) -> str:
-    """Return what the evidence says."""
-    one = "1 cluster" if path.best == 1 else f"{path.best} clusters"
-    if not path.choice.is_weak:
-        return f"The evidence is for {one}"
-    others = " or ".join(map(str, path.choice.runners_up))
-    return f"Weak evidence for {one}" + (f"; it could as well be {others}" if others else "")
+    clusters, others = counted(path.best, "cluster"), " or ".join(map(str, path.choice.runners_up))
+    title = f"The evidence is for {clusters}"
+    if path.choice.is_weak:
+        title = f"Weak evidence for {clusters}"
+        title += f"; it could as well be {others}" if others else ""
+    return finish(ax, title, xlabel="number of clusters", ylabel="evidence", integers=True)
 
 
 def cut_values(path: Any, *, ax: Any = None) -> Any:
@@ -91,9 +82,9 @@ def cut_values(path: Any, *, ax: Any = None) -> Any:
     ----------
     path : CutPath or fitted SpectralClustering
         An estimator must have been fitted with ``n_clusters="auto"``; it then searches for the
-        partitions that it has not looked for yet.
+        partitions that it has not computed yet.
     ax : Axes, optional
-        Where to draw; None means a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -107,34 +98,30 @@ def cut_values(path: Any, *, ax: Any = None) -> Any:
     >>> leastcut.plot.cut_values(path).get_ylabel()
     'cut value'
     """
-    path = path_of(path)
+    path = _path_of(path)
     ax = axes_for(ax)
     numbers, values, bounds = path.n_clusters, path.cut_values, path.lower_bounds
-    found, proven = color(ax, "blue"), color(ax, "orange")
-    ax.fill_between(numbers, bounds, values, color=found, alpha=0.18, linewidth=0)
-    ax.plot(numbers, values, "o-", color=found, markersize=5, label="smallest cut found")
-    ax.plot(numbers, bounds, "v--", color=proven, markersize=4, label="proven: no cut is below")
+    blue, orange = color(ax, "blue"), color(ax, "orange")
+    ax.fill_between(numbers, bounds, values, color=blue, alpha=0.18, linewidth=0)
+    ax.plot(numbers, values, "o-", color=blue, markersize=5, label=FOUND)
+    ax.plot(numbers, bounds, "v--", color=orange, markersize=4, label=BOUND)
     ax.axvline(path.best, color=color(ax, "rule"), linestyle=":", zorder=0)
-    # On the side of the line where there is room.
+    # On the side of the line where there is space.
     is_left = path.best - numbers[0] < 0.2 * (numbers[-1] - numbers[0])
-    ax.annotate(
+    label(
+        ax,
         f"the evidence is for {path.best}",
         (path.best, 0.98),
+        (4 if is_left else -4, 0),
         xycoords=("data", "axes fraction"),
-        xytext=(4 if is_left else -4, 0),
-        textcoords="offset points",
         rotation=90,
         ha="left" if is_left else "right",
         va="top",
         size="small",
     )
     ax.set_ylim(bottom=0.0)
-    ax.set(xlabel="number of clusters", ylabel="cut value")
-    ax.set_title("How much is cut, and how much must be")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    legend_below(ax, 40.0)
-    open_frame(ax)
-    return ax
+    names = {"xlabel": "number of clusters", "ylabel": "cut value"}
+    return finish(ax, "How much is cut, and how much must be", legend=40.0, integers=True, **names)
 
 
 def comparison(compared: Any, *, ax: Any = None) -> Any:
@@ -145,7 +132,7 @@ def comparison(compared: Any, *, ax: Any = None) -> Any:
     compared : Comparison
         What :func:`leastcut.compare` returns.
     ax : Axes, optional
-        Where to draw; None means a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -159,42 +146,26 @@ def comparison(compared: Any, *, ax: Any = None) -> Any:
     >>> leastcut.plot.comparison(compared).get_title()
     'Cuts into 2 clusters, by method'
     """
-    rows = sorted(compared.compared, key=lambda one: one.cut_value)
+    rows = sorted(compared.compared, key=lambda row: row.cut_value)
     if not rows:
         raise ValueError("The comparison holds no method, so there is nothing to draw.")
     ax = axes_for(ax, max(2.4, 1.2 + 0.42 * len(rows)))
-    values = np.array([one.cut_value for one in rows])
-    places = np.arange(len(rows))
+    values, places = np.array([row.cut_value for row in rows]), np.arange(len(rows))
     # 1. A bar for every method, the smallest cut on top; the best ones filled.
-    best = values <= values[0] * (1.0 + 1e-9)
-    blue = color(ax, "blue")
-    for picked, face, hatch in ((best, blue, None), (~best, "none", "////")):
-        ax.barh(places[picked], values[picked], 0.62, facecolor=face, edgecolor=blue, hatch=hatch)
-    for place, one in zip(places, rows, strict=True):
-        ax.annotate(
-            f"{significant(one.cut_value)}  ({seconds_text(one.seconds)})",
-            (one.cut_value, place),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            size="small",
-        )
-    # 2. What is proven.
-    ax.axvline(
-        compared.lower_bound,
-        color=color(ax, "orange"),
-        linestyle="--",
-        label=f"proven: no cut is below {significant(compared.lower_bound)}",
-    )
-    ax.set_yticks(places, [one.method.replace("_", " ") for one in rows], parse_math=False)
+    best, blue = values <= values[0] * (1.0 + 1e-9), color(ax, "blue")
+    texts = [f"{significant(row.cut_value)}  ({seconds_text(row.seconds)})" for row in rows]
+    for picked, look in ((best, {"facecolor": blue}), (~best, {"fill": False, "hatch": "////"})):
+        bars = ax.barh(places[picked], values[picked], 0.62, edgecolor=blue, **look)
+        ax.bar_label(bars, list(np.array(texts)[picked]), padding=5, size="small")
+    # 2. The bound.
+    bound = compared.lower_bound
+    words = f"{BOUND} {significant(bound)}"
+    ax.axvline(bound, color=color(ax, "orange"), linestyle="--", label=words)
+    ax.set_yticks(places, [row.method.replace("_", " ") for row in rows], parse_math=False)
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(0.0, 1.3 * max(float(values.max()), compared.lower_bound) or 1.0)
-    name = compared.cut if isinstance(compared.cut, str) else "weighted"
-    ax.set(xlabel=f"{name} cut value")
-    ax.set_title(f"Cuts into {compared.n_clusters} clusters, by method")
-    legend_below(ax, 40.0)
-    open_frame(ax)
-    return ax
+    ax.set_xlim(0.0, 1.3 * max(float(values.max()), bound) or 1.0)
+    title = f"Cuts into {compared.n_clusters} clusters, by method"
+    return finish(ax, title, xlabel=f"{compared.cut} cut value", legend=40.0)
 
 
 def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
@@ -203,9 +174,9 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
     Parameters
     ----------
     told : sequence of ProofProgress
-        What :func:`leastcut.certify` told its ``callback``.
+        What :func:`leastcut.certify` passed to its ``callback``.
     ax : Axes, optional
-        Where to draw; None means a new figure.
+        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -223,29 +194,24 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
     told = list(told)
     if not told:
         raise ValueError(
-            "The list of what a proof told is empty; gather it with told = [] and "
+            "The list of what a proof reported is empty; fill it with told = [] and "
             "leastcut.certify(..., callback=told.append)."
         )
     ax = axes_for(ax)
-    seconds = np.array([one.seconds for one in told])
-    values = np.array([one.cut_value for one in told])
-    bounds = np.array([one.lower_bound for one in told])
-    found, proven = color(ax, "blue"), color(ax, "orange")
-    ax.fill_between(seconds, bounds, values, step="post", color=found, alpha=0.18, linewidth=0)
-    lines = (
-        (values, found, "-", "o", "smallest cut found"),
-        (bounds, proven, "--", "v", "proven: no cut is below"),
+    seconds, values, bounds = (
+        np.array([getattr(one, name) for one in told])
+        for name in ("seconds", "cut_value", "lower_bound")
     )
-    for heights, drawn, dashes, marker, label in lines:
-        ax.step(seconds, heights, dashes, where="post", color=drawn, label=label)
-        # A sign at the end, where the answer is.
-        ax.plot(seconds[-1], heights[-1], marker, color=drawn, markersize=7, clip_on=False)
-    gap = (values[-1] - bounds[-1]) / values[-1] if values[-1] > 0.0 else 0.0
-    ax.set_title(
-        "Proven optimal" if gap <= PROVEN else f"No cut is more than {percent(float(gap))} smaller"
-    )
-    ax.set(xlabel="seconds", ylabel="cut value")
+    blue, orange = color(ax, "blue"), color(ax, "orange")
+    ax.fill_between(seconds, bounds, values, step="post", color=blue, alpha=0.18, linewidth=0)
+    for heights, ink, dashes, marker, name in (
+        (values, blue, "-", "o", FOUND),
+        (bounds, orange, "--", "v", BOUND),
+    ):
+        ax.step(seconds, heights, dashes, where="post", color=ink, label=name)
+        # A marker at the end, where the result is.
+        ax.plot(seconds[-1], heights[-1], marker, color=ink, markersize=7, clip_on=False)
     ax.margins(y=0.12)
-    legend_below(ax, 40.0)
-    open_frame(ax)
-    return ax
+    gap = float((values[-1] - bounds[-1]) / values[-1]) if values[-1] > 0.0 else 0.0
+    title = "Proven optimal" if gap <= PROVEN else f"No cut is more than {percent(gap)} smaller"
+    return finish(ax, title, xlabel="seconds", ylabel="cut value", legend=40.0)

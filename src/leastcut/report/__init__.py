@@ -1,11 +1,8 @@
-"""The report of an answer: one HTML file that needs nothing else and opens offline.
+"""HTML of results: the report of a partition, one file that opens offline, and notebook tables.
 
-============  ========================================================================
-``answer``    what a report is made of: the graph, what was found, and how
-``contents``  what is said: sentences, the table of clusters, how to have it again
-``drawings``  the pictures, in colours that change with the page
-``page``      all of it on one page; its layout and style are in ``templates``
-============  ========================================================================
-
-Needs ``leastcut[report]``.
+============  ===================================================================
+``page``      the report: its sentences, tables and settings; needs ``leastcut[report]``
+``figures``   its figures, in colors that change with the page
+``notebook``  small tables of results, which need nothing
+============  ===================================================================
 """

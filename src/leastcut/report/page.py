@@ -1,76 +1,113 @@
-"""An answer on one page: an HTML file that needs nothing else and opens offline."""
+"""The report of a partition: one HTML file that opens offline. Its layout is in ``templates``."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import leastcut
+from leastcut.formatting import (
+    PROVEN,
+    column_texts,
+    counted,
+    percent,
+    seconds_text,
+    shortened,
+    significant,
+)
 from leastcut.optional_packages import needed_for
-from leastcut.plot.clusters import clusters_of
-from leastcut.report import drawings
-from leastcut.report.answer import Answer
-from leastcut.report.contents import cluster_rows, method_rows, sentences, settings
+from leastcut.plot.canvas import CLUSTER_COLORS, CLUSTER_MARKERS
+from leastcut.plot.clusters import Clusters, clusters_of
+from leastcut.report import figures
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["Answer", "report_html"]
+# The markers of clusters, as letters.
+SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
+REPRESENTATIVES = 5  # nodes that represent a cluster
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")  # on which a result may depend
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A partition and everything that its report mentions.
+
+    ``title`` says what was clustered, such as the name of a file; ``cut`` is a name or node
+    weights; ``names`` are those of the nodes; ``seconds`` has the time of every step, and
+    ``command`` reproduces the result. ``picture`` has the colored segments of an image, shape
+    (height, width, 3 or 4).
+    """
+
+    title: str
+    graph: Any
+    cut: Any
+    found: leastcut.Partition
+    points: np.ndarray | None = None
+    names: Sequence[str] | None = None
+    path: leastcut.CutPath | None = None
+    comparison: leastcut.Comparison | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    command: str = ""
+    notes: list[str] = field(default_factory=list)
+    picture: np.ndarray | None = None
+    seed: int | None = None
 
 
 def report_html(answer: Answer) -> str:
-    """Return a page that shows an answer: in words, in numbers and in pictures.
+    """Return a page that shows a partition in words, numbers and figures.
 
-    Parameters
-    ----------
-    answer : Answer
-        What was found, and how.
+    It refers to nothing outside itself, and suits light and dark screens of any width.
 
-    Returns
-    -------
-    str
-        HTML that refers to nothing outside itself, for light and dark screens of any width.
-
-    Examples
-    --------
     >>> import leastcut
     >>> from leastcut.report.page import Answer, report_html
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
     >>> found = leastcut.partition(S, 2, lower_bound=True, random_state=0)
-    >>> page = report_html(Answer("four nodes", S, "normalized", found))
-    >>> "4 nodes in 2 clusters: each of 2 nodes." in page
+    >>> "4 nodes in 2 clusters: each of 2 nodes." in report_html(Answer("four", S, "ratio", found))
     True
     """
-    page = _template()
+    template = _template()
     clusters = clusters_of(answer.found, answer.graph, answer.cut)
-    names = answer.names if answer.names is not None else clusters.node_names
-    clusters = replace(clusters, node_names=names)
+    if answer.names is not None:
+        clusters.node_names = answer.names
+    names = clusters.node_names
     if names is not None and len(names) != clusters.n_nodes:
         raise ValueError(
             f"names must be one for each of the {clusters.n_nodes} nodes, but are {len(names)}."
         )
-    parts: dict[str, Any] = {
-        "title": answer.title,
-        "palette": drawings.COLORS,
-        "sentences": sentences(answer, clusters),
-        "rows": cluster_rows(clusters),
-        "has_names": names is not None,
-        "pictures": drawings.of_clusters(answer, clusters),
-        "segments": None if answer.picture is None else drawings.of_segments(answer.picture),
-        "path": answer.path,
-        "path_pictures": [] if answer.path is None else drawings.of_path(answer),
-        "comparison": answer.comparison,
-        "methods": [] if answer.comparison is None else method_rows(answer.comparison),
-        "methods_picture": None if answer.comparison is None else drawings.of_comparison(answer),
-        "notes": answer.notes,
-        "command": answer.command,
-        "settings": settings(answer, clusters),
-    }
-    return page.render(**parts)
+    parts: dict[str, Any] = {}
+    if answer.path is not None:
+        kinds = ("evidence", "cut_values")
+        parts["path_pictures"] = [figures.plotted(kind, answer.path) for kind in kinds]
+    if answer.comparison is not None:
+        height = max(1.8, 1.1 + 0.3 * len(answer.comparison.compared))
+        parts["methods"] = method_rows(answer.comparison)
+        parts["methods_picture"] = figures.plotted("comparison", answer.comparison, height)
+    return template.render(
+        title=answer.title,
+        palette=figures.COLORS,
+        sentences=sentences(answer, clusters),
+        rows=cluster_rows(clusters),
+        has_names=names is not None,
+        pictures=figures.of_clusters(clusters, answer.points),
+        segments=None if answer.picture is None else figures.of_segments(answer.picture),
+        path=answer.path,
+        comparison=answer.comparison,
+        notes=answer.notes,
+        command=answer.command,
+        settings=settings(answer, clusters),
+        **parts,
+    )
 
 
 def _template() -> Template:
     """Return the template of the page, which escapes HTML and raises for unknown names."""
-    with needed_for("Pages", "jinja2", drawings.EXTRA):
+    with needed_for("Pages", "jinja2", figures.EXTRA):
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -82,3 +119,113 @@ def _template() -> Template:
         keep_trailing_newline=True,
     )
     return environment.get_template("report.html")
+
+
+# -- sentences
+
+
+def sentences(answer: Answer, clusters: Clusters) -> list[str]:
+    """Return three sentences: the clusters, the cut, and what is proven."""
+    # 1. The clusters.
+    nodes, count = counted(clusters.n_nodes, "node"), counted(clusters.n_clusters, "cluster")
+    least, most = int(clusters.sizes.min()), int(clusters.sizes.max())
+    sizes = (
+        f"{nodes} in {count}: the smallest of {counted(least, 'node')}, the largest of {most:,}."
+    )
+    if clusters.n_clusters == 1:
+        sizes = f"All {nodes} are in 1 cluster."
+    elif least == most:
+        sizes = f"{nodes} in {count}: each of {counted(least, 'node')}."
+    # 2. The cut.
+    value, mean = clusters.cut_value, clusters.cut_value / clusters.n_clusters
+    cut = f"The {_cut_name(clusters)} cut value is {significant(value)}: on average, "
+    if value == 0.0:
+        cut = "The cut value is 0: no edge joins two clusters."
+    elif clusters.cut == "normalized":
+        cut += f"{percent(mean)} of a cluster's edge weight goes to others."
+    else:
+        unit = "node" if clusters.cut == "ratio" else "unit of its weight"
+        cut += f"edges of weight {significant(mean)} leave a cluster per {unit}."
+    # 3. The gap.
+    gap, bound = answer.found.gap, answer.found.lower_bound
+    if gap is None or bound is None:
+        proven = "How much smaller it could be was not computed."
+    elif gap <= PROVEN:
+        proven = f"It is proven optimal: no partition into {count} has a smaller value."
+    else:
+        proven = f"It is proven that no partition into {count} has a value below "
+        proven += f"{significant(bound)}: at most {percent(gap)} could be saved."
+    return [sizes, cut, proven]
+
+
+def _cut_name(clusters: Clusters) -> str:
+    return "weighted" if clusters.cut == "given" else clusters.cut
+
+
+# -- tables
+
+
+def cluster_rows(clusters: Clusters) -> list[tuple[int, str, str, tuple[str, ...]]]:
+    """Return the number, the color, the sign and the texts of every cluster."""
+    degrees, sizes = clusters.graph.degrees, clusters.sizes.tolist()
+    order = np.lexsort((-degrees, -clusters.inside, clusters.labels))
+    names = clusters.node_names or range(clusters.n_nodes)
+    nodes = [
+        ", ".join(shortened(str(names[node])) for node in members[:REPRESENTATIVES])
+        for members in np.split(order, np.cumsum(sizes)[:-1])
+    ]
+    columns = (
+        [f"{size:,}" for size in sizes],
+        [percent(size / clusters.n_nodes) for size in sizes],
+        column_texts(np.bincount(clusters.labels, degrees)),
+        column_texts(clusters.boundaries),
+        column_texts(clusters.terms),
+        [percent(share) for share in clusters.shares.tolist()],
+        nodes,
+    )
+    colors, markers = list(CLUSTER_COLORS), CLUSTER_MARKERS
+    return [
+        (k, colors[k % len(colors)], SIGNS[markers[k % len(markers)]], cells)
+        for k, cells in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def method_rows(comparison: leastcut.Comparison) -> list[tuple[str, bool, str, list[str]]]:
+    """Return name, whether it is best, value and further texts of methods, the best one first."""
+    rows = sorted(comparison.compared, key=lambda row: row.cut_value)
+    values = column_texts((row.cut_value for row in rows), digits=4)
+    return [
+        (
+            row.method.replace("_", " "),
+            row.cut_value <= rows[0].cut_value * (1.0 + 1e-9),
+            value,
+            [
+                "–" if row.gap is None else percent(row.gap),
+                f"{min(row.sizes):,}–{max(row.sizes):,}",
+                seconds_text(row.seconds),
+            ],
+        )
+        for row, value in zip(rows, values, strict=True)
+    ]
+
+
+def settings(answer: Answer, clusters: Clusters) -> dict[str, str]:
+    """Return how the result was computed, as texts by name."""
+    n_edges = int(np.sum(clusters.graph.rows < clusters.graph.indices))
+    texts = {
+        "Graph": f"{counted(clusters.n_nodes, 'node')} and {counted(n_edges, 'edge')}",
+        "Cut": _cut_name(clusters),
+    }
+    if answer.points is not None:
+        rows, columns = answer.points.shape
+        texts["Samples"] = f"{rows:,} of {counted(columns, 'feature')}"
+    if answer.seed is not None:
+        texts["Seed"] = str(answer.seed)
+    if answer.seconds:
+        steps = (f"{name} {seconds_text(seconds)}" for name, seconds in answer.seconds.items())
+        texts["Time"] = ", ".join(steps)
+    versions = [f"leastcut {leastcut.__version__}", f"Python {platform.python_version()}"]
+    versions += [f"{package} {version(package)}" for package in PACKAGES]
+    texts["Versions"] = ", ".join(versions)
+    texts["System"] = f"{platform.system()} {platform.machine()}"
+    return texts

@@ -74,19 +74,18 @@ def run_discretizer(
     shared = {"random_state": rng, "score": score}
     shared = {name: value for name, value in shared.items() if takes_all or name in parameters}
     with single_threaded():
-        result: Any = discretizer(relaxation, **shared, **options)
-    is_result = isinstance(result, Discretization)
-    if is_result and discretizer in _TRUSTED:
-        trusted: Discretization = result
-        return trusted
+        result = discretizer(relaxation, **shared, **options)
+    known = result if isinstance(result, Discretization) else None
+    if known is not None and discretizer in _TRUSTED:
+        return known
     # A user's function may return anything.
     n_clusters = options.get("n_clusters") or relaxation.n_clusters
     name = f"The labels of {getattr(discretizer, '__name__', discretizer)!r}"
-    labels = result.labels if is_result else result
+    labels = result if known is None else known.labels
     labels = check_init(labels, relaxation.n_nodes, n_clusters, name)
     value = None if score is None else score(labels)
-    if is_result:
-        return replace(result, labels=labels, cut_value=value)
+    if known is not None:
+        return replace(known, labels=labels, cut_value=value)
     loss = np.nan if value is None else value
     return Discretization(labels, 1, True, loss, np.array([loss]), value)
 
