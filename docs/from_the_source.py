@@ -18,7 +18,7 @@ from typing import Any
 
 import leastcut
 from leastcut.multilevel.coarsening import COARSENING_RULES
-from leastcut.spectral.discretizers import OPTIONS
+from leastcut.spectral.discretizers import options_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "docs" / "extending.md", ROOT / "docs" / "names.md")
@@ -60,7 +60,7 @@ def _affinity(name: str) -> tuple[str, ...]:
 
 
 def _discretizer(name: str) -> tuple[str, ...]:
-    return _summary(leastcut.DISCRETIZERS[name]), _options(OPTIONS[name])
+    return _summary(leastcut.DISCRETIZERS[name]), _options(options_of(name))
 
 
 def _effort(name: str) -> tuple[str, ...]:

@@ -377,6 +377,8 @@ CASES = [
     for function, (right, arguments) in BAD.items()
     for name, values in arguments.items()
     for kind, value in values.items()
+    # Functions are discretizers and eigensolvers, too.
+    if not (callable(value) and name in ("method", "solver"))
 ]
 
 

@@ -26,7 +26,7 @@ from leastcut import (
     refine,
     relax,
 )
-from leastcut.estimators import chosen_number
+from leastcut.estimators import fitted as fitted_module
 from leastcut.graph import as_graph
 from leastcut.multilevel import cut_path as module
 from leastcut.multilevel.cut_path import cut_path_problem
@@ -267,7 +267,7 @@ def counted_searches(monkeypatch) -> list[object]:
         calls.append(numbers)
         return path_partitions(problem, numbers, **options)
 
-    monkeypatch.setattr(chosen_number, "path_partitions", counted)
+    monkeypatch.setattr(fitted_module, "path_partitions", counted)
     return calls
 
 

@@ -24,6 +24,7 @@ from leastcut.validation import (
     check_choice,
     check_matrix,
     check_symmetrize,
+    refuse_masked,
 )
 
 
@@ -97,6 +98,7 @@ def cut_path(
     budget = Budget(callback=callback)
     numbers = check_numbers(n_clusters)
     effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
+    refuse_masked("X", X)
     chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
     if "n_clusters" in chosen.parameters:
         raise ValueError(

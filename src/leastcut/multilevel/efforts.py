@@ -144,7 +144,9 @@ class SearchOptions:
         """Return the options, or raise an error that names the first bad one."""
         if isinstance(lower_bound, bool | np.bool_):
             lower_bound = bool(lower_bound)
-        elif lower_bound is not None and lower_bound != TIGHT:
+        elif lower_bound is not None and not (
+            isinstance(lower_bound, str) and lower_bound == TIGHT
+        ):
             raise TypeError(f"lower_bound={lower_bound!r} must be True, False, {TIGHT!r} or None.")
         effort = check_choice("effort", effort, EFFORTS)
         return cls(

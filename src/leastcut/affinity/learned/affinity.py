@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 from leastcut.affinity.adaptive_neighbors import ADAPTIVE_NEIGHBORS
 from leastcut.affinity.affinity import Affinity, Rows, defaults_of
 from leastcut.affinity.learned.learned_graph import learned_graph
@@ -28,6 +26,8 @@ def _graph(X: Any, **parameters: Any) -> Any:
         return ADAPTIVE_NEIGHBORS.graph(X, **_of_neighbors(parameters))
     found = learned_graph(X, **parameters)
     if not found.converged:
+        from sklearn.exceptions import ConvergenceWarning  # slow to import
+
         count, n_clusters = found.n_components, parameters["n_clusters"]
         remedy = "Pass fewer n_clusters, or fewer n_neighbors."
         if count > n_clusters and found.n_iter == 0:
