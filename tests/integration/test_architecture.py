@@ -26,16 +26,16 @@ SHARED = {"validation", "threads", "memory", "optional_packages", "formatting", 
 SHARED |= {"progress", "budget", "results", "metrics", "seeds"}
 """Small things that every folder may use."""
 
-NOUNS = {"graph", "problem", "constraints", "feasibility", "reductions"}
+NOUNS = {"graph", "problem", "constraints", "feasibility", "reductions", "distance_check"}
 BELOW: dict[str, set[str]] = {
     **dict.fromkeys(SHARED, SHARED),
     "kernels": SHARED,
     **{key: {*NOUNS, "kernels"} for key in NOUNS},
-    "affinity": {*NOUNS, "kernels"},
+    "affinity": {*NOUNS, "kernels", "spectral", "multilevel"},
     "spectral": {*NOUNS, "kernels"},
     "multilevel": {*NOUNS, "kernels", "spectral"},
     "bounds": {*NOUNS, "kernels", "spectral", "multilevel"},
-    "anchors": {*NOUNS, "kernels", "affinity", "spectral", "multilevel"},
+    "anchors": {*NOUNS, "kernels", "affinity", "spectral", "multilevel", "bounds"},
     "multiview": {*NOUNS, "kernels", "spectral", "multilevel"},
     "estimators": {
         *NOUNS,
@@ -43,7 +43,7 @@ BELOW: dict[str, set[str]] = {
     },
     "comparison": {*NOUNS, "spectral", "multilevel"},
     "io": set(),
-    "integrations": {*PUBLIC, *NOUNS, "anchors", "multilevel", "affinity"},
+    "integrations": {*PUBLIC, *NOUNS, "anchors", "multilevel", "affinity", "estimators"},
     "plot": {*PUBLIC, *NOUNS},
     "report": {*PUBLIC, "plot"},
     "cli": {*PUBLIC, *NOUNS, "__version__", "io", "report", "comparison", "affinity", "kernels"},
@@ -53,14 +53,11 @@ BELOW: dict[str, set[str]] = {
 
 UPWARDS = {
     "leastcut.graph": {"integrations"},
-    "leastcut.problem": {"affinity"},
     "leastcut.multilevel.partition": {"bounds"},
     "leastcut.multilevel.cut_path": {"plot", "report"},
     "leastcut.multiview.result": {"report"},
-    "leastcut.estimators.spectral_clustering": {"plot"},
+    "leastcut.estimators.base": {"plot"},
     "leastcut.results": {"plot", "report"},
-    "leastcut.affinity.learned.alternation": {"spectral", "multilevel"},
-    "leastcut.affinity.learned.vectors": {"spectral", "multilevel"},
 }
 """What a module may import beyond that, inside a function: a verb that offers what stands above."""
 

@@ -71,7 +71,6 @@ def test_the_number_of_a_fit_may_be_chosen():
 REFUSED = {
     "spectral": ({"solver": "spectral"}, "balance=0.1 belongs to the multilevel solver"),
     "assign_labels": ({"assign_labels": "kmeans"}, "leave one of them out"),
-    "anchors": ({"affinity": "anchors"}, "balance needs the edges.*another affinity"),
     "negative": ({"balance": -1}, "'balance' parameter"),
     "a word": ({"balance": "tight"}, "'balance' parameter"),
     "three": ({"balance": (0.1, 0.1, 0.1)}, "pair"),

@@ -136,7 +136,7 @@ def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form
     shown = told(capsys, command)
     assert "150 points of 4 numbers, joined through" in shown.out
     assert "--report" not in shown.out
-    boundaries = graph.table(found.labels).boundaries
+    boundaries = graph.problem.table_of_labels(found.labels).boundaries
     assert all(f"{boundary:.6g}" in shown.out for boundary in boundaries)
 
 

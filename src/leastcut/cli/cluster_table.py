@@ -43,7 +43,7 @@ def clusters_of(graph: Any, labels: np.ndarray, cut: str, isolated: str) -> list
 
     sizes = np.bincount(labels)
     if hasattr(graph, "n_anchors"):  # which stores no edges, and has every degree 1
-        table = graph.table(labels)
+        table = graph.problem.table_of_labels(labels)
         weights, boundaries = table.sizes, table.boundaries
     else:
         problem = as_problem(graph, cut, isolated=isolated)
