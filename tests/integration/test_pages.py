@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docs import from_the_source
 from sklearn.datasets import load_iris
 
 import leastcut
@@ -31,9 +32,7 @@ GENERATED = ("_build", "reference", "gallery", "results")
 PAGES = [
     ROOT / "README.md",
     *sorted(
-        page
-        for page in DOCS.rglob("*.md")
-        if page.relative_to(DOCS).parts[0] not in GENERATED and page.name != "extending.md"
+        page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in GENERATED
     ),
 ]
 LIBRARIES = {
@@ -92,9 +91,11 @@ def names() -> dict[str, object]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    blocks = blocks_of(page.read_text(encoding="utf-8"))
+    # Sources of the package are shown, not run; what a page registers is forgotten after it.
+    blocks = blocks_of(from_the_source.BLOCK.sub("", page.read_text(encoding="utf-8")))
     if not blocks:
         pytest.skip("no code")
+    monkeypatch.setitem(leastcut.DISCRETIZERS, "by_order", None)
     for library in LIBRARIES.get(page.name, ()):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
@@ -122,7 +123,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, DOCS / "extending.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"],
+    [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "Makefile"],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_files_that_are_named_are_there(page):
