@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits, load_iris
 import leastcut
 from leastcut.cli import main
 from leastcut.cli.information import PARTS
-from leastcut.io.label_files import read_labels
+from leastcut.io.labels import read_labels
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -124,7 +124,7 @@ def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form
         columns = {str(i): column for i, column in enumerate(IRIS.data.T)}
         pyarrow.parquet.write_table(pa.table(columns), "x.parquet")
     if form != "csv":  # which is read whole
-        monkeypatch.setattr("leastcut.io.reading.read", None)
+        monkeypatch.setattr("leastcut.io.read", None)
     given = ["--affinity", "anchors", "--n-anchors", "30", "--neighbors", "4"]
     command = ["cluster", f"x.{form}", "-k", "3", "--effort", "fast", *given]
     record = json.loads(told(capsys, [*command, "--max-memory", "20GiB", "--json"]).out)
@@ -537,7 +537,7 @@ def test_an_error_of_our_own_is_a_line_too(here, capsys, monkeypatch):
     def broken(*_, **__):
         raise KeyError("nodes")
 
-    monkeypatch.setattr("leastcut.io.reading.Source.of", broken)
+    monkeypatch.setattr("leastcut.io.source.Source.of", broken)
     error = told(capsys, CLUB, 2).err
     assert error.startswith("leastcut: Something went wrong that should not: KeyError: 'nodes'")
     assert error.count("\n") == 1

@@ -16,9 +16,9 @@ from fuzz.malformed_laws import FORMATS, TRIALS, changed, malformed_is_refused
 from fuzz.malformed_laws import read as entries_of
 
 import leastcut
-from leastcut.io.label_files import read_labels
+from leastcut.io import read
+from leastcut.io.labels import read_labels
 from leastcut.io.loaded import Wanted
-from leastcut.io.reading import read
 from leastcut.io.source import PER_BYTE
 from leastcut.sparse_check import check_sparse
 

@@ -42,7 +42,7 @@ class CertifyOptions:
 def run(options: CertifyOptions) -> int:
     """Certify a partition and return the exit status."""
     from leastcut import EFFORTS, certify
-    from leastcut.io.label_files import read_labels
+    from leastcut.io.labels import read_labels
     from leastcut.io.source import Source
     from leastcut.validation import check_choice, check_number
 

@@ -31,7 +31,7 @@ class EvaluateOptions:
 def run(options: EvaluateOptions) -> int:
     """Evaluate a labelling and return the exit status."""
     from leastcut import Partition, cut_value, refine
-    from leastcut.io.label_files import read_labels
+    from leastcut.io.labels import read_labels
     from leastcut.io.source import STANDARD_INPUT, Source
 
     reading = options.reading

@@ -180,7 +180,7 @@ def pose(options: InputOptions) -> Posed:
         If the file cannot be read, or options do not fit what it holds.
     """
     from leastcut.io.loaded import Wanted
-    from leastcut.io.reading import read
+    from leastcut.io import read
 
     began = perf_counter()
     wanted = Wanted(

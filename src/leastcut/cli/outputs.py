@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.io.whole_files import written_whole
+from leastcut.io.source import written_whole
 from leastcut.optional_packages import needed_for
 
 STANDARD_OUTPUT = "-"
