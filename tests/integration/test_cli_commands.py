@@ -301,6 +301,21 @@ def test_directed_and_isolated_are_options(here, capsys):
     assert len(json.loads(told(capsys, command).out)["labels"]) == 5
 
 
+@pytest.mark.parametrize("form", ["gml", "graphml"])
+def test_graphs_of_networkx_keep_their_names_and_directions(here, capsys, form):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph()
+    graph.add_weighted_edges_from([("a", "b", 2), ("b", "a", 1), ("b", "c", 1), ("c", "d", 3)])
+    getattr(networkx, f"write_{form}")(graph, f"d.{form}")
+    command = ["cluster", f"d.{form}", "-k", "2"]
+    assert "--symmetrize mean or --symmetrize max" in told(capsys, command, 2).err
+    record = json.loads(told(capsys, [*command, "--symmetrize", "max", "--json"]).out)
+    A = networkx.to_numpy_array(graph)
+    found = leastcut.partition(np.maximum(A, A.T), 2, random_state=0)
+    assert (record["nodes"], record["labels"]) == (list("abcd"), found.labels.tolist())
+    assert record["cut_value"] == found.cut_value
+
+
 # -- compare, cut, certify
 
 
