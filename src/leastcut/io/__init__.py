@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leastcut.io.arrays import read_image, read_mat, read_npy, read_npz
-from leastcut.io.edge_lists import COMMENTS, EDGE_HEADERS, read_edges
-from leastcut.io.graphs import read_gml, read_graphml, read_matrix_market, read_metis
+from leastcut.io.graphs import (
+    EDGE_COMMENTS,
+    EDGE_HEADERS,
+    read_edges,
+    read_gml,
+    read_graphml,
+    read_matrix_market,
+    read_metis,
+)
 from leastcut.io.loaded import Loaded, Wanted
 from leastcut.io.rows import is_number, is_whole, long_fields_named, split
 from leastcut.io.source import Source
@@ -119,7 +126,7 @@ def _sniffed(source: Source) -> str:
     for name, known in FORMATS.items():
         if source.content.startswith(known.beginnings):
             return name
-    lines = [line for line in source.lines if line.strip() and not line.startswith(COMMENTS)]
+    lines = [line for line in source.lines if line.strip() and line[0] not in EDGE_COMMENTS]
     lines = lines[:SEEN_LINES]
     if not lines:
         return "csv"  # whose reader says that it is empty

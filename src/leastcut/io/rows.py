@@ -23,10 +23,12 @@ from leastcut.optional_packages import needed_for
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", "."})
 """What stands for a missing value, in lower case."""
 
+MOST_DIGITS = 1000
+
 SHOWN = 60
 """Characters of a line or a value that an error shows."""
 
-UNEVEN_SPACES = ("  ", " \n", "\n ", *"\t\v\f\x1c\x1d\x1e\x1f")
+UNEVEN_SPACES = ("\t", "  ", " \n", "\n ")
 """What text has whose fields are not separated by single spaces."""
 
 
@@ -46,8 +48,9 @@ def is_missing(field: str) -> bool:
 
 
 def is_whole(field: str) -> bool:
-    """Return whether a field is an integer."""
-    return field.strip().removeprefix("-").isdecimal()
+    """Return whether a field is an integer, of no more digits than Python converts."""
+    digits = field.strip().removeprefix("-")
+    return digits.isdecimal() and len(digits) <= MOST_DIGITS
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
@@ -60,10 +63,17 @@ def split(line: str, delimiter: str | None) -> list[str]:
     return [field.strip() for field in fields]
 
 
+def numbers(column: Any) -> np.ndarray:
+    """Return a column of PyArrow in which nothing is missing as an array."""
+    # its method to_numpy would import pandas, for 0.2 s
+    return np.from_dlpack(column.combine_chunks())
+
+
 def floats(column: Any, decimal: str = ".") -> np.ndarray:
     """Return a column of PyArrow as float64, NaN where a field is no finite number."""
     if str(column.type) != "string":
-        return np.asarray(column.cast("double", safe=False).to_numpy())
+        column = column.cast("double", safe=False)
+        return numbers(column.fill_null(np.nan) if column.null_count else column)
     fields = [field.replace(decimal, ".") for field in column.to_pylist()]
     return np.array([float(field) if is_number(field) else np.nan for field in fields])
 
@@ -93,14 +103,17 @@ class Rows:
     decimal: str = "."
 
     @classmethod
-    def of(cls, source: Source, comments: tuple[str, ...]) -> Rows:
+    def of(cls, source: Source, comments: str) -> Rows:
         """Return the lines that hold something, and do not begin with one of ``comments``."""
+        lines = source.lines
         kept = [
-            (number, line)
-            for number, line in enumerate(source.lines, start=1)
-            if line and not line.isspace() and not line.startswith(comments)
+            i
+            for i, line in enumerate(lines)
+            if line and line[0] not in comments and not line.isspace()
         ]
-        return cls(source, [number for number, _ in kept], [line for _, line in kept])
+        if len(kept) == len(lines):
+            return cls(source, range(1, len(lines) + 1), lines)
+        return cls(source, [i + 1 for i in kept], [lines[i] for i in kept])
 
     def after(self, count: int, delimiter: str | None = None, decimal: str = ".") -> Rows:
         """Return the rows but for the first ``count``."""
@@ -112,23 +125,31 @@ class Rows:
         Every line must have as many fields as there are ``kinds``: "double", "int64", "string", or
         None for a column to leave out. Where a field is not of its kind, all columns are strings.
         """
-        text = "\n".join(self.lines)
-        # PyArrow takes quotes only at the beginning of a field, and up to the next, in any line
-        is_odd = '"' in text and any(line.count('"') % 2 for line in self.lines)
-        columns = None
-        if self.delimiter is None and not is_odd:
-            is_even = text.isascii() and not any(mark in text for mark in UNEVEN_SPACES)
-            if not is_even or text != text.strip():
-                text = "\n".join([" ".join(line.split()) for line in self.lines])
-            columns = self._read(text, " ", kinds)
-        elif self.delimiter is not None and not is_odd and ' "' not in text:
-            columns = self._read(text, self.delimiter, kinds)
+        content = self._plain()
+        columns = None if content is None else self._read(content, self.delimiter or " ", kinds)
         if columns is None:
             rewritten = io.StringIO()
             csv.writer(rewritten, lineterminator="\n").writerows(self._fields(len(kinds)))
-            columns = self._read(rewritten.getvalue(), ",", kinds)
+            columns = self._read(rewritten.getvalue().encode(), ",", kinds)
             assert columns is not None  # as every line has its fields now
         return columns
+
+    def _plain(self) -> bytes | None:
+        """Return the lines as text that PyArrow can split, or None where quotes prevent it."""
+        text = "\n".join(self.lines)
+        # PyArrow takes quotes only at the beginning of a field, and up to the next, in any line
+        if '"' in text and (
+            any(line.count('"') % 2 for line in self.lines)
+            or (self.delimiter is not None and ' "' in text)
+        ):
+            return None
+        if self.delimiter is None and (
+            not text.isascii()
+            or any(mark in text for mark in UNEVEN_SPACES)
+            or text != text.strip()
+        ):
+            text = "\n".join([" ".join(line.split()) for line in self.lines])
+        return text.encode()
 
     def _fields(self, width: int) -> Iterator[list[str]]:
         """Yield the fields of every line, split by Python; raise if there are not ``width``."""
@@ -145,9 +166,9 @@ class Rows:
             yield fields[:width]
 
     def _read(
-        self, text: str, delimiter: str, kinds: Sequence[str | None]
+        self, content: bytes, delimiter: str, kinds: Sequence[str | None]
     ) -> dict[int, Any] | None:
-        """Return columns of text, or None where lines do not have the fields that are expected."""
+        """Return columns, or None where lines do not have the fields that are expected."""
         with needed_for("Tables and lists of edges", "pyarrow", "cli"):
             import pyarrow
             from pyarrow import csv as arrow
@@ -156,6 +177,7 @@ class Rows:
         names = [str(i) for i in range(len(kinds))]
         types = {name: kind for name, kind in zip(names, kinds, strict=True) if kind is not None}
         reading = arrow.ReadOptions(use_threads=False, block_size=size, column_names=names)
+        parsing = arrow.ParseOptions(delimiter=delimiter)
         for column_types in (types, dict.fromkeys(types, "string")):
             converting = arrow.ConvertOptions(
                 column_types=column_types,
@@ -164,10 +186,7 @@ class Rows:
                 decimal_point=self.decimal,
             )
             try:
-                file = io.BytesIO(text.encode())
-                table = arrow.read_csv(
-                    file, reading, arrow.ParseOptions(delimiter=delimiter), converting
-                )
+                table = arrow.read_csv(io.BytesIO(content), reading, parsing, converting)
             except pyarrow.ArrowInvalid:
                 continue
             if len(table) == len(self.lines):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.io.edge_lists import EDGE_HEADERS, graph_of_edges
+from leastcut.io.graphs import EDGE_HEADERS, graph_of_edges
 from leastcut.io.loaded import Loaded, Roles, Wanted, graph_of_matrix
 from leastcut.io.rows import SHOWN, Rows, floats, is_missing, is_number, is_whole, split
 from leastcut.io.source import Source
@@ -118,7 +118,7 @@ class Table:
         cls, source: Source, header: bool | None = None, delimiter: str | None = None
     ) -> Table:
         """Return a table without its values; columns without a header are named from 1."""
-        rows = Rows.of(source, ("#",))
+        rows = Rows.of(source, "#")
         if not rows.lines:
             raise ValueError(f"{source.name} holds no rows; a table has one for every point.")
         lines = rows.lines[:SEEN_LINES]
