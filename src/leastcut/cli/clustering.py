@@ -195,6 +195,8 @@ def _cluster(options: ClusterOptions, task: Input, n_clusters: int | str) -> Clu
     from leastcut import cut_path, partition
 
     began = perf_counter()
+    # a report says how much smaller the cut could be
+    bound = True if options.bound is None and options.report is not None else options.bound
     notes: list[str] = []
     with logged(notes):
         found = partition(
@@ -204,8 +206,7 @@ def _cluster(options: ClusterOptions, task: Input, n_clusters: int | str) -> Clu
             effort=options.effort,
             balance=_read_balance(options.balance),
             time_limit=options.time_limit,
-            # a report says how much smaller the cut could be
-            lower_bound=options.bound if options.report is None else options.bound is not False,
+            lower_bound=bound,
             random_state=options.seed,
             isolated=options.isolated,
             callback=progress_bar(),
