@@ -204,6 +204,18 @@ def test_people_are_shown_the_value_the_bound_and_every_cluster(here, capsys):
     assert sum(sizes) == 150
 
 
+def test_in_a_terminal_there_are_bars_and_tables(here, capsys, monkeypatch):
+    monkeypatch.setattr("leastcut.cli.messages.is_terminal", lambda file: True)
+    monkeypatch.setattr("leastcut.progress.DELAY", 0.0)
+    out, error = told(capsys, CLUB)
+    assert "partition:" in error
+    assert "boundary/weight" in out
+    assert "─────" in out
+    out, error = told(capsys, ["certify", "karate.edges", "-k", "2"])
+    assert "certify:" in error
+    assert "proven to be the smallest there is" in out
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_picture_is_drawn(here, capsys, suffix):
     pytest.importorskip("matplotlib")
