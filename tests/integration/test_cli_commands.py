@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits, load_iris
 import leastcut
 from leastcut.cli import main
 from leastcut.cli.information import PARTS
-from leastcut.io.label_files import read_labels
+from leastcut.io.labels import read_labels
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -124,7 +124,7 @@ def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form
         columns = {str(i): column for i, column in enumerate(IRIS.data.T)}
         pyarrow.parquet.write_table(pa.table(columns), "x.parquet")
     if form != "csv":  # which is read whole
-        monkeypatch.setattr("leastcut.io.reading.read", None)
+        monkeypatch.setattr("leastcut.io.read", None)
     given = ["--affinity", "anchors", "--n-anchors", "30", "--neighbors", "4"]
     command = ["cluster", f"x.{form}", "-k", "3", "--effort", "fast", *given]
     record = json.loads(told(capsys, [*command, "--max-memory", "20GiB", "--json"]).out)
@@ -202,6 +202,18 @@ def test_people_are_shown_the_value_the_bound_and_every_cluster(here, capsys):
         if line.split()[:1] in (["0"], ["1"], ["2"])
     ]
     assert sum(sizes) == 150
+
+
+def test_in_a_terminal_there_are_bars_and_tables(here, capsys, monkeypatch):
+    monkeypatch.setattr("leastcut.cli.messages.is_terminal", lambda file: True)
+    monkeypatch.setattr("leastcut.progress.DELAY", 0.0)
+    out, error = told(capsys, CLUB)
+    assert "partition:" in error
+    assert "boundary/weight" in out
+    assert "─────" in out
+    out, error = told(capsys, ["certify", "karate.edges", "-k", "2"])
+    assert "certify:" in error
+    assert "proven to be the smallest there is" in out
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -299,6 +311,21 @@ def test_directed_and_isolated_are_options(here, capsys):
     assert "--isolated ignore" in error
     command = ["cluster", "lonely.graph", "-k", "2", "--isolated", "ignore", "--json"]
     assert len(json.loads(told(capsys, command).out)["labels"]) == 5
+
+
+@pytest.mark.parametrize("form", ["gml", "graphml"])
+def test_graphs_of_networkx_keep_their_names_and_directions(here, capsys, form):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph()
+    graph.add_weighted_edges_from([("a", "b", 2), ("b", "a", 1), ("b", "c", 1), ("c", "d", 3)])
+    getattr(networkx, f"write_{form}")(graph, f"d.{form}")
+    command = ["cluster", f"d.{form}", "-k", "2"]
+    assert "--symmetrize mean or --symmetrize max" in told(capsys, command, 2).err
+    record = json.loads(told(capsys, [*command, "--symmetrize", "max", "--json"]).out)
+    A = networkx.to_numpy_array(graph)
+    found = leastcut.partition(np.maximum(A, A.T), 2, random_state=0)
+    assert (record["nodes"], record["labels"]) == (list("abcd"), found.labels.tolist())
+    assert record["cut_value"] == found.cut_value
 
 
 # -- compare, cut, certify
@@ -537,7 +564,7 @@ def test_an_error_of_our_own_is_a_line_too(here, capsys, monkeypatch):
     def broken(*_, **__):
         raise KeyError("nodes")
 
-    monkeypatch.setattr("leastcut.io.reading.Source.of", broken)
+    monkeypatch.setattr("leastcut.io.source.Source.of", broken)
     error = told(capsys, CLUB, 2).err
     assert error.startswith("leastcut: Something went wrong that should not: KeyError: 'nodes'")
     assert error.count("\n") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
-from leastcut.io import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES
-from leastcut.io.label_files import read_labels
+from leastcut.io import ELSEWHERE, FORMATS, SNIFFED, SUFFIXES, read
+from leastcut.io.labels import read_labels
 from leastcut.io.loaded import Wanted
-from leastcut.io.reading import read
 
 IRIS = load_iris()
 IRIS_NAMES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
@@ -253,8 +253,8 @@ def test_directions_that_differ_are_an_error_unless_they_are_asked_for(tmp_path)
 
 BAD_EDGES = {
     "1 2 0.5\n2 3 x\n": "g.edges, line 2: the weight 'x' is not a finite number",
-    "1 2 0.5\n2 3\n": "g.edges, line 2: '2 3' has 2 fields",
-    "1 2 0.5\n\n2 3 -4\n": "g.edges, line 3: the weight -4 is not a finite number of at least 0",
+    "1 2 0.5\n2 3\n": "g.edges, line 2 has 2 fields where there are 3 columns: '2 3'",
+    "1 2 0.5\n\n2 3 -4\n": "g.edges, line 3: the weight '-4.0' is not a finite number of at",
     "1 2 0.5\n2 3 nan\n": "line 2: the weight",
     "1\n2\n": "g.edges, line 1: '1' has 1 fields",
     "# 1 2\n": "holds no edges",
@@ -298,14 +298,14 @@ def test_weights_of_nodes_are_left_out_of_metis_graphs_and_noted(tmp_path):
 
 
 BAD_METIS = {
-    "3 2\n2\n1 3\n": "ends after 2 of them, at line 3",
+    "3 2\n2\n1 3\n": "ends after 2 of 3 nodes, at line 3",
     "3 2\n2\n1 3\n2\n1\n": "announces 3 nodes and has 4 lines",
-    "3 2\n2\n1 4\n2\n": "g.graph, line 3: '4' is not a node; they are counted from 1 to 3",
-    "3 2\n2\n1 x\n2\n": "g.graph, line 3: 'x' is not a node",
-    "3 5\n2\n1 3\n2\n": "announces 5 edges, so 10 neighbours in all, and lists 4",
-    "3 2\n2 3\n1\n2\n": "g.graph, line 2: the edge from node 1 to 3 has weight 1, and 0 from its",
-    "3 2 1\n2 1\n1 1 3\n2 1\n": "line 3: there are 3 numbers",
-    "3 2 1\n2 1\n1 1 3 x\n2 x\n": "line 3: the weight 'x'",
+    "3 2\n2\n1 4\n2\n": "line 3: '4' is out of place; a line lists nodes counted from 1 to 3",
+    "3 2\n2\n1 x\n2\n": "g.graph, line 3: 'x' is out of place",
+    "3 5\n2\n1 3\n2\n": "announces 5 edges, so 10 neighbors in all, and lists 4",
+    "3 2\n2 3\n1\n2\n": "the edge from 1 to 3 has weight 1, and the one back 0",
+    "3 2 1\n2 1\n1 1 3\n2 1\n": "line 3: '3' is out of place",
+    "3 2 1\n2 1\n1 1 3 x\n2 x\n": "line 3: 'x' is out of place",
     "words\n": "is not how a METIS graph begins",
 }
 
@@ -345,14 +345,14 @@ def test_a_graph_comes_back_from_matrix_market_as_scipy_reads_it(tmp_path, S, fi
 
 MARKET = "%%MatrixMarket matrix coordinate real general\n"
 BAD_MARKETS = {
-    "1 x\n": "line 1: '1 x' is not how a Matrix Market file begins",
-    MARKET + "% only\n": "line 2: '' is not the size of a matrix",
-    MARKET + "2 x 1\n": "line 2: '2 x 1' is not the size of a matrix",
+    "1 x\n": "line 1: '1 x' is not read here; a Matrix Market file begins with %%MatrixMarket",
+    MARKET + "% only\n": "line 2: '' is not the size of a general matrix",
+    MARKET + "2 x 1\n": "line 2: '2 x 1' is not the size of a general matrix",
     MARKET + "2 2 2\n1 2 1\n": "announces 2 entries and has 1; it may be cut short",
-    MARKET + "2 2 1\n1 3 1\n": "line 3: '1 3 1' is not in a matrix of 2 rows and 2 columns",
-    MARKET + "2 2 1\n1 2 x\n": "line 3: '1 2 x' is not an entry, which has 3 numbers",
+    MARKET + "2 2 1\n1 3 1\n": "line 3: '1 3 1' is not an entry of a matrix of 2 rows",
+    MARKET + "2 2 1\n1 2 x\n": "line 3: '1 2 x' is not an entry",
     MARKET.replace("real", "complex"): "is not read here",
-    MARKET.replace("general", "symmetric") + "2 3 0\n": "cannot be symmetric",
+    MARKET.replace("general", "symmetric") + "2 3 0\n": "'2 3 0' is not the size of a symm",
 }
 
 
@@ -361,6 +361,82 @@ def test_what_is_wrong_in_a_matrix_market_file_is_pointed_at(tmp_path, text):
     with pytest.raises(ValueError, match=r"^[^\n]*$") as raised:
         read(written(tmp_path, "g.mtx", text))
     assert BAD_MARKETS[text] in str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["gml", "graphml"])
+def test_graphs_that_networkx_writes_and_reads(tmp_path, form):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.relabel_nodes(networkx.karate_club_graph(), "member {}".format)
+    path = tmp_path / f"karate.{form}"
+    getattr(networkx, f"write_{form}")(graph, path)
+    expected = networkx.to_scipy_sparse_array(graph).toarray()
+    packed = written(tmp_path, f"packed.{form}.gz", gzip.compress(path.read_bytes()))
+    for file in (path, packed, written(tmp_path, "x.xyz", path.read_bytes())):
+        loaded = read(file, format=form)
+        assert loaded.kind == "graph"
+        assert list(loaded.names) == list(graph)
+        assert loaded.notes == ()
+        np.testing.assert_array_equal(loaded.data.toarray(), expected)
+    for data in (data for _, _, data in graph.edges(data=True)):
+        data["value"] = data.pop("weight")
+    getattr(networkx, f"write_{form}")(graph, path)
+    loaded = read(path)
+    assert "has an attribute weight" in loaded.notes[0]
+    assert "'value'" in loaded.notes[0]
+    np.testing.assert_array_equal(loaded.data.toarray(), expected > 0)
+    with pytest.raises(ValueError, match="holds no points or columns"):
+        read(path, Wanted("points"))
+
+
+def test_nodes_without_labels_are_named_by_their_ids(tmp_path):
+    pytest.importorskip("networkx")
+    nodes = "".join(f"node [ id {i} ]\n" for i in (7, 3, 5))
+    edges = "edge [ source 7 target 3 ]\nedge [ source 3 target 5 ]\n"
+    loaded = read(written(tmp_path, "g.gml", f"graph [\n{nodes}{edges}]\n"))
+    assert list(loaded.names) == [7, 3, 5]
+    np.testing.assert_array_equal(loaded.data.toarray(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE graphml [<!ENTITY a0 "{text}">{entities}]>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
+<node id="&a9;"/></graph></graphml>
+"""
+BAD_GRAPHS = {
+    "x.gml": "graph [ node [ id 1 ]",
+    "empty.gml": "words",
+    "deep.gml": "graph " * 50 + "[ a " * 20_000,
+    "twice.gml": 'graph [ node [ id 1 label "a" ] node [ id 2 label "a" ] ]',
+    "weight.gml": 'graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 weight "x" ] ]',
+    "x.graphml": "<graphml><graph>",
+    "other.graphml": "<html></html>",
+    "bomb.graphml": BOMB.format(
+        text="x" * 1000,
+        entities="".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 10)),
+    ),
+    "file.graphml": (
+        '<?xml version="1.0"?><!DOCTYPE g [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
+        '<node id="&f;"/></graph></graphml>'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_GRAPHS)
+def test_damaged_and_malicious_graphs_are_one_line_that_names_the_file(tmp_path, name):
+    pytest.importorskip("networkx")
+    with pytest.raises(ValueError, match=rf"^[^\n]*{name}[^\n]*cannot be read as") as raised:
+        read(written(tmp_path, name, BAD_GRAPHS[name]))
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 1000
+    assert "root:" not in str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["gml", "graphml"])
+def test_without_networkx_the_command_that_installs_it_is_named(tmp_path, monkeypatch, form):
+    monkeypatch.setitem(sys.modules, "networkx", None)  # how Python marks what cannot be imported
+    with pytest.raises(ImportError, match="need networkx, which is not installed; pip install"):
+        read(written(tmp_path, f"g.{form}", "graph [ ]"))
 
 
 # -- arrays
@@ -449,7 +525,7 @@ def test_parquet(tmp_path):
     np.testing.assert_array_equal(loaded.data, IRIS.data)
     np.testing.assert_array_equal(loaded.classes, SPECIES)
     assert loaded.columns == IRIS_NAMES
-    with pytest.raises(ValueError, match="'species' holds no numbers"):
+    with pytest.raises(ValueError, match=r"'species' \('setosa', .*\) holds words, and points"):
         read(tmp_path / "x.parquet")
     frame.index = [f"f{i}" for i in range(150)]
     frame.to_parquet(tmp_path / "named.parquet")
@@ -478,9 +554,9 @@ def test_pictures(tmp_path, name):
 
 
 def test_every_suffix_has_a_reader():
-    assert set(SUFFIXES.values()) <= {*FORMATS, SNIFFED}
-    assert set(FORMATS) <= set(SUFFIXES.values())
-    assert not set(ELSEWHERE) & set(SUFFIXES)
+    assert set(FORMATS) == set(SUFFIXES.values())
+    suffixes = [*SUFFIXES, *SNIFFED, *ELSEWHERE]
+    assert len(set(suffixes)) == len(suffixes)
 
 
 def test_standard_input_and_files_without_an_end_are_told_by_their_contents(tmp_path, monkeypatch):
@@ -564,7 +640,10 @@ def refusal_of(attempt) -> str | None:
 
 
 @settings(max_examples=draws(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(TEXTS, st.sampled_from(["csv", "tsv", "edges", "metis", "mtx", "txt", "npy", "npz"]))
+@given(
+    TEXTS,
+    st.sampled_from(["csv", "tsv", "edges", "metis", "mtx", "gml", "graphml", "txt", "npy", "npz"]),
+)
 def test_whatever_a_file_holds_it_is_read_or_refused_in_a_line(tmp_path, text, suffix):
     if suffix == "txt":
         path = written(tmp_path, "x.txt", text.encode("utf-8", "surrogatepass"))

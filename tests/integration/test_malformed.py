@@ -16,9 +16,9 @@ from fuzz.malformed_laws import FORMATS, TRIALS, changed, malformed_is_refused
 from fuzz.malformed_laws import read as entries_of
 
 import leastcut
-from leastcut.io.label_files import read_labels
+from leastcut.io import read
+from leastcut.io.labels import read_labels
 from leastcut.io.loaded import Wanted
-from leastcut.io.reading import read
 from leastcut.io.source import PER_BYTE
 from leastcut.sparse_check import check_sparse
 
@@ -364,12 +364,15 @@ def damaged(folder):
         "field.edges": ('u v\n"' + "x" * 140_000 + '" v\n', "line 2 has a field of more than"),
         "nodes.graph": ("1000000000000 3\n2\n1 3\n2\n", "announces 1,000,000,000,000 nodes"),
         "edges.graph": ("3 1000000000000\n2\n1 3\n2\n", "announces 1000000000000 edges"),
+        "digits.graph": ("9" * 5000 + " 2\n2\n1 3\n2\n", "is not how a METIS graph begins"),
+        "far.graph": ("3 2\n2\n1 " + "9" * 900 + "\n2\n", "is out of place"),
     }
     head = "%%MatrixMarket matrix coordinate real general\n"
     for number, sizes in enumerate(("{n} {n} 1", "{n} 4 1", "4 {n} 1")):
         text = head + sizes.format(n=10**12) + "\n1 1 1.0\n"
         texts[f"size{number}.mtx"] = text, "announces 1,000,000,000,000 rows or columns"
     texts["entries.mtx"] = head + "3 3 1000000000000\n1 1 1.0\n", "announces 1000000000000 entries"
+    texts["digits.mtx"] = head + "9" * 5000 + " 3 1\n1 1 1.0\n", "is not the size of a"
     full = "%%MatrixMarket matrix array real general\n1000000 1000000\n1.0\n"
     texts["array.mtx"] = full, "announces 1,000,000 rows or columns"
     for name, (text, words) in texts.items():

@@ -2,7 +2,7 @@
 
 Commands import what they need when they run, so that ``--help`` and a mistyped name are answered
 at once. Parsing and working are apart: typer makes of the arguments a call, which is then made
-where whatever goes wrong is a line (:mod:`leastcut.cli.telling`).
+where whatever goes wrong is a line (:mod:`leastcut.cli.messages`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from leastcut.cli.telling import MENDABLE, guarded, tell
+from leastcut.cli.messages import CORRECTABLE, guarded, log
 
 PROGRAM = "leastcut"
 """What it is called, in help and in errors."""
@@ -49,6 +49,6 @@ def _run(given: list[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         asked = PROGRAM if context is None else context.command_path
-        tell(f"{words().rstrip('.')}; see '{asked} --help'.")
-        return MENDABLE
+        log(f"{words().rstrip('.')}; see '{asked} --help'.")
+        return CORRECTABLE
     return work() if callable(work) else int(work or 0)

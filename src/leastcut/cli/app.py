@@ -1,49 +1,33 @@
-"""The commands and their options, as typer reads them and ``--help`` shows them.
+"""The commands as typer reads them: one per dataclass of options.
 
 A command checks nothing and does nothing: it returns the call that does the work.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from importlib import import_module
+from inspect import Parameter
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from leastcut import __version__
-from leastcut.cli.options import (
-    OUTPUT,
-    AffinityName,
-    Anchors,
-    Array,
-    As,
-    Balance,
-    Clusters,
-    CutName,
-    Drop,
-    EffortName,
-    File,
-    Force,
-    Format,
-    Header,
-    Isolated,
-    Json,
-    LabelColumn,
-    LabelsFile,
-    MaxMemory,
-    Metric,
-    NameColumn,
-    Neighbors,
-    Seed,
-    Standardize,
-    Superpixels,
-    Symmetrize,
-    TimeLimit,
-)
+from leastcut.cli import options
 
-Work = Callable[[], int]
-"""What a command returns: a call that does the work and returns an exit status."""
+ANCHOR_OPTIONS = ("n_anchors", "max_memory")
+
+COMMANDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
+    "cluster": (options.ClusterOptions, "clustering:cluster", ()),
+    "compare": (options.CompareOptions, "verbs:compare", (*ANCHOR_OPTIONS, "isolated")),
+    "cut": (options.CutOptions, "verbs:cut", ANCHOR_OPTIONS),
+    "certify": (options.CertifyOptions, "verbs:certify", ANCHOR_OPTIONS),
+    "info": (options.InfoOptions, "information:info", ()),
+}
+"""The options of every command, what does its work, and the inherited options that it lacks."""
 
 app = typer.Typer(
     help="Cluster data by the smallest graph cut that can be found, with a proven lower bound.",
@@ -72,326 +56,34 @@ def leastcut(
     """Cluster data by the smallest graph cut that can be found, with a proven lower bound."""
 
 
-def _reading(values: dict[str, Any]) -> Any:
-    """Return the options that say how a file is read and made a graph, from all of a command."""
-    from leastcut.cli.inputs import InputOptions
+def _command(kind: type, work: str, hidden: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function whose parameters are the fields of a dataclass, as typer reads them.
 
-    return InputOptions(
-        command=values["context"].find_root().obj or (),
-        file=values["file"],
-        cut=values["cut"],
-        affinity=values["affinity"],
-        n_neighbors=values["neighbors"],
-        metric=values["metric"],
-        n_anchors=values.get("n_anchors"),
-        max_memory=values.get("max_memory"),
-        seed=values["seed"],
-        kind=values["as_"],
-        format=values["format"],
-        array=values["array"],
-        label_column=values["label_column"],
-        name_column=values["names"],
-        without=tuple(values["drop"] or ()),
-        header=values["header"],
-        symmetrize=values["symmetrize"],
-        isolated=values["isolated"],
-        superpixels=values["superpixels"],
-        standardize=values["standardize"],
-    )
-
-
-@app.command(rich_help_panel=None)
-def cluster(
-    context: typer.Context,
-    file: File,
-    clusters: Clusters,
-    cut: CutName = "normalized",
-    effort: EffortName = "balanced",
-    balance: Balance = None,
-    seed: Seed = 0,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the labels: .csv, .tsv, .npy, of a picture also .png; - is "
-            "standard output.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            "--picture",
-            metavar="KIND",
-            help="What --plot draws: embedding, affinity, sizes, graph, evidence or cut_values.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a page that explains it: .html.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    json: Json = False,
-    force: Force = False,
-    bound: Annotated[
-        bool | None,
-        typer.Option(
-            "--bound/--no-bound",
-            help="Prove how small the cut could be (default: on small graphs).",
-            show_default=False,
-        ),
-    ] = None,
-    time_limit: TimeLimit = None,
-    array: Array = None,
-    label_column: LabelColumn = None,
-    names: NameColumn = None,
-    drop: Drop = None,
-    header: Header = None,
-    as_: As = None,
-    format: Format = None,
-    standardize: Standardize = False,
-    affinity: AffinityName = None,
-    neighbors: Neighbors = None,
-    metric: Metric = None,
-    n_anchors: Anchors = None,
-    max_memory: MaxMemory = None,
-    symmetrize: Symmetrize = None,
-    isolated: Isolated = "error",
-    superpixels: Superpixels = None,
-) -> Work:
-    """Cluster a file: labels, and how small their cut is.
-
-    The cut value comes with a proven bound on how much smaller it could be.
-
-    leastcut cluster iris.csv -k 3 --label-column species -o labels.csv
-
-    leastcut cluster friends.edges -k auto --report friends.html
-
-    leastcut cluster mesh.graph -k 8 --cut ratio --balance 0.03 -o parts.csv
-
-    leastcut cluster photo.jpg -k 6 -o segments.png
-
-    leastcut cluster large.npy -k 10 --affinity anchors --max-memory 4GiB -o labels.npy
+    The file comes first, then what the command has of its own, then what it inherits.
     """
-    values = dict(locals())
-    from leastcut.cli.clustering import ClusterOptions, run
+    hints = get_type_hints(kind)
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for name in dict.fromkeys(["file", *inspect.get_annotations(kind), *fields]):
+        if name in fields and name not in (*hidden, "arguments"):
+            default = fields[name].default
+            default = Parameter.empty if default is dataclasses.MISSING else default
+            declared = fields[name].metadata["typer"]
+            annotation = Annotated[hints[name], declared]  # type: ignore[valid-type]
+            parameters.append(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            )
 
-    options = ClusterOptions(
-        reading=_reading(values),
-        clusters=clusters,
-        effort=effort,
-        balance=balance,
-        output=output,
-        plot=plot,
-        picture=picture,
-        report=report,
-        json=json,
-        bound=bound,
-        time_limit=time_limit,
-        force=force,
-    )
-    return partial(run, options)
+    def command(context: typer.Context, **values: Any) -> Callable[[], int]:
+        module, _, function = work.partition(":")
+        run = getattr(import_module(f"leastcut.cli.{module}"), function)
+        return partial(run, kind(arguments=context.find_root().obj or (), **values))
 
-
-@app.command()
-def compare(
-    context: typer.Context,
-    file: File,
-    clusters: Clusters,
-    cut: CutName = "normalized",
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            help="Only this one; may be given several times (default: all).",
-        ),
-    ] = None,
-    effort: EffortName = "balanced",
-    seed: Seed = 0,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    json: Json = False,
-    force: Force = False,
-    array: Array = None,
-    label_column: LabelColumn = None,
-    names: NameColumn = None,
-    drop: Drop = None,
-    header: Header = None,
-    as_: As = None,
-    format: Format = None,
-    standardize: Standardize = False,
-    affinity: AffinityName = None,
-    neighbors: Neighbors = None,
-    metric: Metric = None,
-    symmetrize: Symmetrize = None,
-    superpixels: Superpixels = None,
-) -> Work:
-    """Compare every method on one graph.
-
-    The cut value of each, how far from the optimum it can be, cluster sizes and seconds.
-
-    leastcut compare iris.csv -k 3 --label-column species
-    """
-    isolated = "error"
-    values = dict(locals())
-    from leastcut.cli.comparing import CompareOptions, run
-
-    options = CompareOptions(
-        reading=_reading(values),
-        clusters=clusters,
-        methods=tuple(methods or ()),
-        effort=effort,
-        plot=plot,
-        json=json,
-        force=force,
-    )
-    return partial(run, options)
+    # typer reads both
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
 
 
-@app.command("cut")
-def cut_(
-    context: typer.Context,
-    file: File,
-    labels: LabelsFile,
-    cut: CutName = "normalized",
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the refined labels.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    seed: Seed = 0,
-    json: Json = False,
-    force: Force = False,
-    array: Array = None,
-    label_column: LabelColumn = None,
-    names: NameColumn = None,
-    drop: Drop = None,
-    header: Header = None,
-    as_: As = None,
-    format: Format = None,
-    standardize: Standardize = False,
-    affinity: AffinityName = None,
-    neighbors: Neighbors = None,
-    metric: Metric = None,
-    symmetrize: Symmetrize = None,
-    isolated: Isolated = "error",
-    superpixels: Superpixels = None,
-) -> Work:
-    """Evaluate labels from anywhere, and refine them.
-
-    Their cut, cluster by cluster, and what moving single nodes would gain.
-
-    leastcut cut mesh.graph mesh.part -o refined.csv
-    """
-    values = dict(locals())
-    from leastcut.cli.evaluating import EvaluateOptions, run
-
-    options = EvaluateOptions(
-        reading=_reading(values), labels=labels, output=output, json=json, force=force
-    )
-    return partial(run, options)
-
-
-@app.command()
-def certify(
-    context: typer.Context,
-    file: File,
-    labels: Annotated[
-        str | None,
-        typer.Argument(metavar="[LABELS]", help="What to certify; without, it is cut first."),
-    ] = None,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters", "-k", metavar="K", help="Number of clusters, where there are no labels."
-        ),
-    ] = None,
-    cut: CutName = "normalized",
-    gap: Annotated[
-        float, typer.Option("--gap", metavar="G", help="The gap that is enough; 0 proves it all.")
-    ] = 0.0,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="SECONDS", help="End the proof by then.")
-    ] = 60.0,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the labels that were proven.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    effort: EffortName = "balanced",
-    seed: Seed = 0,
-    json: Json = False,
-    force: Force = False,
-    array: Array = None,
-    label_column: LabelColumn = None,
-    names: NameColumn = None,
-    drop: Drop = None,
-    header: Header = None,
-    as_: As = None,
-    format: Format = None,
-    standardize: Standardize = False,
-    affinity: AffinityName = None,
-    neighbors: Neighbors = None,
-    metric: Metric = None,
-    symmetrize: Symmetrize = None,
-    isolated: Isolated = "error",
-    superpixels: Superpixels = None,
-) -> Work:
-    """Prove how small the cut could be.
-
-    Where a smaller one is found on the way, it takes the place of the labels given.
-
-    leastcut certify karate.edges -k 2
-    """
-    values = dict(locals())
-    from leastcut.cli.certifying import CertifyOptions, run
-
-    options = CertifyOptions(
-        reading=_reading(values),
-        labels=labels,
-        clusters=clusters,
-        effort=effort,
-        gap=gap,
-        time_limit=time_limit,
-        output=output,
-        json=json,
-        force=force,
-    )
-    return partial(run, options)
-
-
-@app.command()
-def info(json: Json = False) -> Work:
-    """Show versions, folders and optional parts."""
-    from leastcut.cli.information import run
-
-    return partial(run, json)
+for _name, (_kind, _work, _hidden) in COMMANDS.items():
+    app.command(_name, help=inspect.getdoc(_kind))(_command(_kind, _work, _hidden))

@@ -1,8 +1,4 @@
-"""``leastcut info``: versions, threads, folders, the device, and which optional parts there are.
-
-It asks the rooms themselves where they keep compiled code and what they search on, for which there
-are no public names.
-"""
+"""``leastcut info``: versions, threads, folders, the device, and which optional parts there are."""
 
 from __future__ import annotations
 
@@ -11,8 +7,9 @@ import shutil
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from leastcut.cli.records import write_record
-from leastcut.cli.showing import show, show_table
+from leastcut.cli.messages import show, show_table
+from leastcut.cli.options import InfoOptions
+from leastcut.cli.outputs import write_record
 from leastcut.optional_packages import install_command
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
@@ -24,36 +21,36 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "report": ("reports", ("matplotlib", "jinja2")),
     "image": ("superpixels", ("scikit-image",)),
     "amg": ("a further eigensolver", ("pyamg",)),
-    "gpu": ("neighbours on a GPU", ("torch",)),
+    "gpu": ("neighbors on a GPU", ("torch",)),
 }
 """The optional parts: what they are for, and the packages that they need."""
 
 
-def run(json: bool) -> int:
+def info(options: InfoOptions) -> int:
     """Show what there is and return the exit status."""
-    found = information()
-    if json:
-        write_record(found)
+    facts = information()
+    if options.json:
+        write_record(facts)
         return 0
-    own, *others = (f"{name} {number}" for name, number in found["versions"].items())
-    show(f"{own}, {found['python']} on {found['platform']}")
+    first, *others = (f"{name} {number}" for name, number in facts["versions"].items())
+    show(f"{first}, {facts['python']} on {facts['platform']}")
     show(", ".join(others))
-    show(f"Threads: {found['threads']} cores may be used")
-    show(f"Compiled code is kept in: {found['code_cache']}")
-    show(f"Device: {found['device']}")
+    show(f"Threads: {facts['threads']} cores may be used")
+    show(f"Compiled code is kept in: {facts['code_cache']}")
+    show(f"Device: {facts['device']}")
     show("")
     rows = []
-    for name, part in found["parts"].items():
+    for name, part in facts["parts"].items():
         missing = [package for package, number in part["packages"].items() if number is None]
         there = [f"{package} {number}" for package, number in part["packages"].items() if number]
         state = "installed" if not missing else f"missing: {', '.join(missing)}"
         rows.append([name, part["for"], state, part["install"] if missing else ", ".join(there)])
-    show_table(["part", "for", "state", "packages, or how to install them"], rows, words=4)
+    show_table(["part", "for", "state", "packages, or how to install them"], rows, 4)
     return 0
 
 
 def information() -> dict[str, Any]:
-    """Return all of it."""
+    """Return the facts that are shown."""
     import leastcut
     from leastcut.threads import available_cores
 
@@ -94,7 +91,7 @@ def _code_cache() -> str:
 
 
 def _device() -> str:
-    """Return what neighbours of many points are searched on."""
+    """Return what neighbors of many points are searched on."""
     from leastcut.affinity.neighbors.devices import missing_gpu
 
     # PyTorch takes seconds to say the same

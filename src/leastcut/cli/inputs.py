@@ -1,147 +1,74 @@
-"""From a file to the graph that is cut: read it, and make a graph of points and pictures.
-
-It uses :func:`leastcut.problem.given_graph`, for which there is no public name, so that a graph is
-checked, and warned of, once for all that a command does with it.
-"""
+"""From a file to the graph that is cut: read it, and make a graph of points and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastcut.cli.anchored import (
-    ANCHORS,
-    Rows,
-    check_anchored,
-    graph_of_anchors,
-    is_read_by_blocks,
-    rows_of,
-)
-from leastcut.cli.telling import noted
+from leastcut.cli.messages import logged
+from leastcut.cli.options import ANCHORS, InputOptions
 
 if TYPE_CHECKING:
     from leastcut.io.loaded import Loaded
 
 Note = Callable[[str], None]
-"""What tells a line, and keeps it."""
+"""Writes a line to the standard error, and keeps it for the report."""
 
 DEFAULT_AFFINITY = "adaptive_neighbors"
-"""How points become a graph, unless another way is named."""
 
 MOST_PIXELS = 40_000
-"""Pixels up to which they are cut themselves, in seconds; beyond, superpixels unless told
-otherwise, where there is the package for them."""
+"""Pixels up to which a picture is cut pixel by pixel, in seconds; larger ones are cut by
+superpixels unless asked otherwise, where scikit-image is installed."""
 
 SUPERPIXELS = 2_000
-"""How many superpixels that is, about: small enough for outlines to be sharp."""
+"""About how many superpixels that is: small enough for outlines to be sharp."""
 
 UNLIKE = 100.0
-"""Factor between the deviations of columns beyond which a user is told."""
+"""Ratio between the deviations of columns beyond which a note is made of it."""
 
-SYMMETRIZE = ("mean", "max")
-"""What ``--symmetrize`` may be."""
+IN_WORDS = {"points": "points", "graph": "a graph", "image": "a picture"}
 
-ISOLATED = ("error", "ignore")
-"""What ``--isolated`` may be."""
-
-
-@dataclass(frozen=True)
-class InputOptions:
-    """How a file is read, and how it becomes a graph: one field per option."""
-
-    file: str
-    cut: str = "normalized"
-    affinity: str | None = None
-    n_neighbors: int | None = None
-    metric: str | None = None
-    n_anchors: int | None = None
-    max_memory: str | None = None
-    seed: int = 0
-    kind: str | None = None
-    format: str | None = None
-    array: str | None = None
-    label_column: str | None = None
-    name_column: str | None = None
-    without: tuple[str, ...] = ()
-    header: bool | None = None
-    symmetrize: str | None = None
-    isolated: str = "error"
-    superpixels: int | None = None
-    standardize: bool = False
-    command: tuple[str, ...] = ()
-
-    @property
-    def is_anchored(self) -> bool:
-        """Whether points are joined through anchors, in a graph that stores no edges."""
-        return self.affinity == ANCHORS
-
-    def check(self) -> None:
-        """Raise where an option is none of its choices, before any file is read."""
-        from leastcut.affinity import AFFINITIES
-        from leastcut.io import FORMATS
-        from leastcut.problem import CUTS
-        from leastcut.seeds import as_generator
-        from leastcut.validation import check_choice, check_count
-
-        check_choice("--cut", self.cut, CUTS)
-        if self.affinity is not None:
-            check_choice("--affinity", self.affinity, (*AFFINITIES, ANCHORS))
-        check_anchored(self)
-        if self.kind is not None:
-            check_choice("--as", self.kind, ("points", "graph"))
-        if self.format is not None:
-            check_choice("--format", self.format, FORMATS)
-        if self.symmetrize is not None:
-            check_choice("--symmetrize", self.symmetrize, SYMMETRIZE)
-        check_choice("--isolated", self.isolated, ISOLATED)
-        if self.n_neighbors is not None:
-            check_count("--neighbors", self.n_neighbors)
-        if self.superpixels is not None:
-            check_count("--superpixels", self.superpixels, 0)
-        as_generator(self.seed)
+BY_BLOCKS = ("npy", "parquet")
+"""Formats whose points an anchor graph reads block by block."""
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class Input:
     """A graph to cut, and where it is from.
 
-    Attributes
-    ----------
-    graph : Graph
-    loaded : Loaded
-        What the file holds.
-    how : str
-        How it became a graph, in words; empty where it was one.
-    names : sequence
-        The name of every node, numbers where there are no others.
-    node : str
-        What the labels file calls a node.
-    image_graph : csr_array or None
-        The graph of a picture, which knows the pixels of its nodes.
-    seconds : dict
-        What reading and making the graph took.
-    notes : tuple of str
-        What was decided, or warned of, on the way.
+    ``how`` is how it became a graph, in words, and ``node`` what a file of labels calls a node.
+    ``image_graph`` is the graph of a picture, which knows the pixels of its nodes. ``shape`` is
+    that of points, which may not be loaded.
     """
 
     graph: Any
     loaded: Loaded
     how: str
-    names: Sequence[Any]
-    node: str
+    seconds: dict[str, float]
+    notes: tuple[str, ...]
     image_graph: Any = None
-    seconds: dict[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    shape: tuple[int, ...] = field(default=())
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return int(self.graph.n_nodes)
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """The name of every node, numbers where there are no others."""
+        return range(self.n_nodes) if self.loaded.names is None else self.loaded.names
+
+    @property
+    def node(self) -> str:
+        """What a file of labels calls a node."""
+        return "row" if self.loaded.kind == "points" else "node"
 
     @property
     def is_anchored(self) -> bool:
@@ -150,7 +77,7 @@ class Posed:
 
     @property
     def n_edges(self) -> int | None:
-        """Number of edges, self-loops left out; None where they are not stored."""
+        """Number of edges without self-loops; None where they are not stored."""
         if self.is_anchored:
             return None
         loops = int(np.count_nonzero(self.graph.matrix.diagonal()))
@@ -158,136 +85,167 @@ class Posed:
 
     def described(self) -> str:
         """Return a line about the file and the graph."""
-        loaded = self.loaded
-        if loaded.kind == "image":
-            height, width = loaded.data.shape[:2]
+        what = "a graph"
+        if self.loaded.kind == "image":
+            height, width = self.shape[:2]
             what = f"a picture of {width} by {height} pixels, {self.how}"
-        elif loaded.kind == "points":
-            what = f"{loaded.n_items:,} points of {loaded.data.shape[1]:,} numbers, {self.how}"
-        else:
-            what = "a graph"
-        if self.is_anchored:
-            return f"{loaded.source}: {what} of {self.n_nodes:,} nodes"
-        return f"{loaded.source}: {what} of {self.n_nodes:,} nodes and {self.n_edges:,} edges"
+        elif self.loaded.kind == "points":
+            what = f"{self.shape[0]:,} points of {self.shape[1]:,} numbers, {self.how}"
+        edges = "" if self.is_anchored else f" and {self.n_edges:,} edges"
+        return f"{self.loaded.source}: {what} of {self.n_nodes:,} nodes{edges}"
 
 
-def pose(options: InputOptions) -> Posed:
-    """Read a file and return its graph; what was decided on the way is told.
+def check_input(options: InputOptions, needs_edges: bool = True) -> None:
+    """Raise if an option is none of its choices, or contradicts another, before a file is read."""
+    from leastcut.affinity import AFFINITIES
+    from leastcut.io import FORMATS
+    from leastcut.problem import CUTS
+    from leastcut.seeds import as_generator
+    from leastcut.validation import SYMMETRIZE, check_choice, check_count
 
-    Raises
-    ------
-    ValueError, OSError
-        If the file cannot be read, or options do not fit what it holds.
-    """
-    from leastcut.io.loaded import Wanted
-    from leastcut.io.reading import read
+    for name, value, known in (
+        ("--cut", options.cut, CUTS),
+        ("--affinity", options.affinity, (*AFFINITIES, ANCHORS)),
+        ("--as", options.kind, ("points", "graph")),
+        ("--format", options.format, FORMATS),
+        ("--symmetrize", options.symmetrize, SYMMETRIZE),
+        ("--isolated", options.isolated, ("error", "ignore")),
+    ):
+        if value is not None:
+            check_choice(name, value, known)
+    for name, number, least in (
+        ("--neighbors", options.n_neighbors, 1),
+        ("--n-anchors", options.n_anchors, 1),
+        ("--superpixels", options.superpixels, 0),
+    ):
+        if number is not None:
+            check_count(name, number, least)
+    as_generator(options.seed)
+    of_anchors = {"--n-anchors": options.n_anchors, "--max-memory": options.max_memory}
+    for name, wanted in of_anchors.items():
+        if wanted is not None and not options.is_anchored:
+            raise ValueError(f"{name} is of --affinity {ANCHORS}; say that, too, or leave it out.")
+    if options.is_anchored and options.metric is not None:
+        raise ValueError(f"--affinity {ANCHORS} has no --metric; leave it out.")
+    if options.is_anchored and needs_edges:
+        raise ValueError(
+            f"--affinity {ANCHORS} is of cluster alone: its graph stores no edges, which this "
+            "command needs. Leave it out, or name another."
+        )
+
+
+def load_input(options: InputOptions) -> Input:
+    """Read a file and return its graph; decisions on the way are written to standard error."""
+    from leastcut.io import read
+    from leastcut.io.loaded import Loaded, Wanted
 
     began = perf_counter()
     wanted = Wanted(
         options.kind,
         options.label_column,
         options.name_column,
-        options.without,
+        tuple(options.without or ()),
         options.header,
         options.symmetrize is not None,
         options.array,
     )
-    by_blocks = options.is_anchored and is_read_by_blocks(options)
-    loaded = rows_of(options) if by_blocks else read(options.file, wanted, options.format)
+    path = Path(options.file) if _is_read_by_blocks(options) else None
+    if path is None:
+        loaded = read(options.file, wanted, options.format)
+    elif path.is_file():
+        loaded = Loaded("points", None, options.file)
+    else:
+        raise FileNotFoundError(f"{options.file} is not there.")
+    seconds = {"read": perf_counter() - began}
     notes: list[str] = []
-    with noted(notes) as note:
+    with logged(notes) as note:
         for line in loaded.notes:
             note(line)
-        return _posed(options, loaded, {"read": perf_counter() - began}, notes, note)
+        _check_fit(options, loaded)
+        began = perf_counter()
+        graph, how, loaded, image_graph = _graph_of(options, loaded, path, note)
+        seconds["graph"] = perf_counter() - began
+    shape = (graph.n_nodes, graph.anchors.shape[1]) if path else loaded.data.shape
+    return Input(graph, loaded, how, seconds, tuple(notes), image_graph, shape)
 
 
-def _posed(
-    options: InputOptions,
-    loaded: Loaded,
-    seconds: dict[str, float],
-    notes: list[str],
-    note: Note,
-) -> Posed:
-    """Return the graph of what was read."""
+def _graph_of(
+    options: InputOptions, loaded: Loaded, path: Path | None, note: Note
+) -> tuple[Any, str, Loaded, Any]:
+    """Return the graph of what was read, how it was made, the data, and the graph of a picture."""
     from leastcut.problem import given_graph
 
-    _check_fit(options, loaded)
-    began = perf_counter()
-    image_graph = None
-    if options.is_anchored and loaded.kind == "points":
+    if loaded.kind == "graph":
+        return given_graph(loaded.data, options.symmetrize), "", loaded, None
+    if loaded.kind == "image":
+        matrix = _graph_of_image(options, loaded, note)
+        is_by_pixel = matrix.shape[0] == loaded.n_items
+        how = "graph of its pixels" if is_by_pixel else "superpixel graph"
+        return given_graph(matrix), how, loaded, matrix
+    if path is None:
         loaded = _scaled(options, loaded, note)
-        graph, how = graph_of_anchors(options, loaded.data)
-        if isinstance(loaded.data, Rows):
-            loaded = replace(loaded, data=loaded.data.counted(graph))
-        seconds["graph"] = perf_counter() - began
-        names = range(graph.n_nodes) if loaded.names is None else loaded.names
-        return Posed(graph, loaded, how, names, "row", None, seconds, tuple(notes))
-    if loaded.kind == "points":
-        loaded = _scaled(options, loaded, note)
-        matrix, how = _graph_of_points(options, loaded, note)
-    elif loaded.kind == "image":
-        image_graph = matrix = _graph_of_image(options, loaded, note)
-        how = "graph of its pixels" if matrix.shape[0] == loaded.n_items else "superpixel graph"
-    else:
-        matrix, how = loaded.data, ""
-    # what was made of points is symmetric, and a picture has no directions
-    symmetrize = options.symmetrize if loaded.kind == "graph" else None
-    graph = given_graph(matrix, symmetrize)
-    seconds["graph"] = perf_counter() - began
-    names = range(graph.n_nodes) if loaded.names is None else loaded.names
-    return Posed(
-        graph,
-        loaded,
-        how,
-        names,
-        {"points": "row", "graph": "node", "image": "node"}[loaded.kind],
-        image_graph,
-        seconds,
-        tuple(notes),
-    )
+    if options.is_anchored:
+        graph, how = _graph_of_anchors(options, path or loaded.data)
+        return graph, how, loaded, None
+    matrix, how = _graph_of_points(options, loaded, note)
+    return given_graph(matrix), how, loaded, None
 
 
 def _check_fit(options: InputOptions, loaded: Loaded) -> None:
-    """Raise where an option has no meaning for what the file holds."""
-    of_points = {
-        "--affinity": options.affinity,
-        "--neighbors": options.n_neighbors,
-        "--metric": options.metric,
-    }
-    given = [name for name, value in of_points.items() if value is not None]
-    if given and loaded.kind != "points":
-        raise ValueError(
-            f"{loaded.source} holds {_a(loaded.kind)}, and {given[0]} is for points; leave it out"
-            + (", or say --as points." if loaded.kind == "graph" else ".")
-        )
-    if options.symmetrize is not None and loaded.kind != "graph":
-        raise ValueError(
-            f"{loaded.source} holds {_a(loaded.kind)}, and --symmetrize is for graphs; leave it "
-            "out" + (", or say --as graph." if loaded.kind == "points" else ".")
-        )
-    if options.standardize and loaded.kind != "points":
-        raise ValueError(
-            f"{loaded.source} holds {_a(loaded.kind)}, and --standardize is for points; leave it "
-            "out."
-        )
-    if options.superpixels is not None and loaded.kind != "image":
-        raise ValueError(
-            f"{loaded.source} holds {_a(loaded.kind)}, and --superpixels is for pictures; leave it "
-            "out."
-        )
+    """Raise if an option has no meaning for what the file holds."""
+    for name, value, kind in (
+        ("--affinity", options.affinity, "points"),
+        ("--neighbors", options.n_neighbors, "points"),
+        ("--metric", options.metric, "points"),
+        ("--symmetrize", options.symmetrize, "graph"),
+        ("--standardize", options.standardize or None, "points"),
+        ("--superpixels", options.superpixels, "image"),
+    ):
+        if value is not None and loaded.kind != kind:
+            is_choice = {kind, loaded.kind} == {"points", "graph"} and name != "--standardize"
+            other = f", or say --as {kind}." if is_choice else "."
+            raise ValueError(
+                f"{loaded.source} holds {IN_WORDS[loaded.kind]}, and {name} is for "
+                f"{IN_WORDS[kind]}; leave it out{other}"
+            )
 
 
-def _a(kind: str) -> str:
-    return {"points": "points", "graph": "a graph", "image": "a picture"}[kind]
+# -- graphs of points and pictures
+
+
+def _is_read_by_blocks(options: InputOptions) -> bool:
+    """Return whether a file is for anchors and can be read as it is, some rows at a time."""
+    from leastcut.io import FORMATS
+
+    asked = options.label_column, options.name_column, options.without, options.header
+    if not options.is_anchored or any(asked) or options.standardize:
+        return False
+    return options.kind in (None, "points") and any(
+        options.format in (None, name) and Path(options.file).suffix in FORMATS[name].suffixes
+        for name in BY_BLOCKS
+    )
+
+
+def _graph_of_anchors(options: InputOptions, points: Any) -> tuple[Any, str]:
+    """Return the anchor graph of points, or of a file of them, and how it was made."""
+    from leastcut import anchor_graph
+
+    counts: dict[str, Any] = {"n_anchors": options.n_anchors, "n_neighbors": options.n_neighbors}
+    graph = anchor_graph(
+        points,
+        random_state=options.seed,
+        max_memory=options.max_memory,
+        **{name: count for name, count in counts.items() if count is not None},
+    )
+    return graph, f"joined through {graph.n_anchors:,} anchors in a graph"
 
 
 def _graph_of_points(options: InputOptions, loaded: Loaded, note: Note) -> tuple[Any, str]:
-    """Return the graph of points, and how it was made."""
+    """Return the affinity matrix of points, and how it was made."""
     from leastcut import AFFINITIES
 
-    name = options.affinity or DEFAULT_AFFINITY
+    name, data = options.affinity or DEFAULT_AFFINITY, loaded.data
     affinity = AFFINITIES[name]
-    data = loaded.data
     if affinity.takes == "affinities":
         raise ValueError(f"--affinity {name} is of a file that is a graph already: say --as graph.")
     if affinity.takes == "samples" and _looks_like_a_graph(data):
@@ -296,23 +254,22 @@ def _graph_of_points(options: InputOptions, loaded: Loaded, note: Note) -> tuple
             "takes it for affinities."
         )
     parameters: dict[str, Any] = {}
+    words = []
     for option, parameter, value in (
         ("--neighbors", "n_neighbors", options.n_neighbors),
         ("--metric", "metric", options.metric),
     ):
-        if value is None:
-            continue
-        if parameter not in affinity.parameters:
-            raise ValueError(f"--affinity {name} has no {option}; leave it out.")
-        parameters[parameter] = value
+        if value is not None:
+            if parameter not in affinity.parameters:
+                raise ValueError(f"--affinity {name} has no {option}; leave it out.")
+            parameters[parameter] = value
+            words.append(f"{option} {value}")
     if "n_neighbors" in affinity.parameters:
-        parameters = affinity.limited(data.shape[0], {**parameters})
+        parameters = affinity.limited(data.shape[0], parameters)
     if affinity.searches:
         parameters["random_state"] = options.seed
-    shown = [f"--neighbors {options.n_neighbors}"] if options.n_neighbors else []
-    shown += [f"--metric {options.metric}"] if options.metric else []
-    words = f" ({' '.join(shown)})" if shown else ""
-    return affinity(data, **parameters), f"{name} graph{words}"
+    details = f" ({' '.join(words)})" if words else ""
+    return affinity(data, **parameters), f"{name} graph{details}"
 
 
 def _looks_like_a_graph(data: Any) -> bool:
@@ -339,7 +296,7 @@ def _graph_of_image(options: InputOptions, loaded: Loaded, note: Note) -> Any:
 
 
 def _scaled(options: InputOptions, loaded: Loaded, note: Note) -> Loaded:
-    """Return points with columns of mean 0 and deviation 1, where that is asked for."""
+    """Return points with columns of mean 0 and deviation 1 if that is asked for."""
     data = loaded.data
     if not isinstance(data, np.ndarray):
         if options.standardize:
@@ -355,10 +312,8 @@ def _scaled(options: InputOptions, loaded: Loaded, note: Note) -> Loaded:
     spread = deviations[deviations > 0]
     # columns without names are often those of one kind of measurement, such as pixels
     if loaded.columns is not None and spread.size > 1 and spread.max() > UNLIKE * spread.min():
-        large, small = (
-            int(np.argmax(deviations)),
-            int(np.argmin(np.where(deviations > 0, deviations, np.inf))),
-        )
+        large = int(np.argmax(deviations))
+        small = int(np.argmin(np.where(deviations > 0, deviations, np.inf)))
         note(
             f"Columns differ in scale: {loaded.columns[large]!r} varies by "
             f"{deviations[large]:.3g} and {loaded.columns[small]!r} by {deviations[small]:.3g}. "

@@ -1,9 +1,14 @@
-"""The options that commands share, as typer reads them and ``--help`` shows them."""
+"""The arguments and options of every command, each declared once, as ``--help`` shows them.
+
+A command is a dataclass: its fields are its arguments and options, and its docstring is its help.
+Those that say how a file is read and becomes a graph are inherited.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from dataclasses import MISSING, dataclass, field
+from typing import Any
 
 import typer
 
@@ -12,21 +17,47 @@ GRAPH = "Making the graph"
 OUTPUT = "Output"
 """The groups in which help shows the options; the others come first."""
 
+ANCHORS = "anchors"
+"""What ``--affinity`` calls a graph of anchors."""
+
+
+def _argument(metavar: str, help: str, default: Any = MISSING) -> Any:
+    """Return a field that is an argument."""
+    return field(default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help)})
+
+
+def _option(
+    usage: str,
+    help: str,
+    group: str | None = None,
+    complete: Callable[[], list[str]] | None = None,
+    default: Any = None,
+) -> Any:
+    """Return a field that is an option; ``usage`` is its flags and the name of its value."""
+    flags = [word for word in usage.split() if word.startswith("-")]
+    declared = typer.Option(
+        *flags,
+        metavar=usage.split()[-1] if usage.split() != flags else None,
+        help=help,
+        rich_help_panel=group,
+        autocompletion=complete,
+        show_default="--no-" not in usage,
+    )
+    return field(default=default, metadata={"typer": declared})
+
 
 def _names(registry: str) -> Callable[[], list[str]]:
-    """Return a function that lists the names of a registry, for completion in the shell."""
+    """Return a function that lists the names of a public registry, for completion in the shell."""
 
-    def listed() -> list[str]:
+    def names() -> list[str]:
         import leastcut
 
         return list(getattr(leastcut, registry))
 
-    return listed
+    return names
 
 
 def _affinities() -> list[str]:
-    from leastcut.cli.anchored import ANCHORS
-
     return [*_names("AFFINITIES")(), ANCHORS]
 
 
@@ -36,204 +67,206 @@ def _formats() -> list[str]:
     return list(FORMATS)
 
 
-File = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="CSV, TSV, Parquet, .npy, .npz, .mat, Matrix Market, METIS, edge list or picture, "
-        "packed by gzip or not; - is standard input.",
-    ),
-]
-Clusters = Annotated[
-    str, typer.Option("--clusters", "-k", metavar="K", help="Number of clusters, or auto.")
-]
-CutName = Annotated[
-    str,
-    typer.Option(
-        "--cut",
-        metavar="NAME",
-        help="normalized (clusters weigh their edges) or ratio (their nodes).",
-        autocompletion=_names("CUTS"),
-    ),
-]
-AffinityName = Annotated[
-    str | None,
-    typer.Option(
-        "--affinity",
-        metavar="NAME",
-        help="How points become a graph: adaptive_neighbors (default), nearest_neighbors, "
-        "self_tuning, a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
-        autocompletion=_affinities,
-        rich_help_panel=GRAPH,
-    ),
-]
-Neighbors = Annotated[
-    int | None,
-    typer.Option(
-        "--neighbors",
-        metavar="N",
-        help="Neighbours of every point (default: 10), or the anchors it is tied to (default: 5).",
-        rich_help_panel=GRAPH,
-    ),
-]
-Anchors = Annotated[
-    int | None,
-    typer.Option(
-        "--n-anchors",
-        metavar="N",
-        help="Anchors that points are joined through, with --affinity anchors (default: 1000).",
-        rich_help_panel=GRAPH,
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory that may be in use, as 4GiB, with --affinity anchors: .npy and Parquet files "
-        "are read block by block.",
-        rich_help_panel=GRAPH,
-    ),
-]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        "--metric",
-        metavar="NAME",
-        help="Distance between points: euclidean (default), cosine, ...",
-        rich_help_panel=GRAPH,
-    ),
-]
-EffortName = Annotated[
-    str,
-    typer.Option(
-        "--effort",
-        metavar="NAME",
-        help="How long to search: fast, auto, balanced or thorough.",
-        autocompletion=_names("EFFORTS"),
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed, the same labels.")]
-As = Annotated[
-    str | None,
-    typer.Option(
-        "--as",
-        metavar="KIND",
-        help="Take the file for points, or for a graph.",
-        rich_help_panel=READING,
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="csv, tsv, parquet, npy, npz, mat, mtx, metis, edges or image, where the name of the "
-        "file does not say it.",
-        autocompletion=_formats,
-        rich_help_panel=READING,
-    ),
-]
-Array = Annotated[
-    str | None,
-    typer.Option(
-        "--array",
-        metavar="NAME",
-        help="Array to read from an .npz or .mat file that holds several.",
-        rich_help_panel=READING,
-    ),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--label-column",
-        metavar="NAME",
-        help="Column of known classes, by name or number: not clustered by, but compared with.",
-        rich_help_panel=READING,
-    ),
-]
-NameColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--names", metavar="NAME", help="Column of the names of rows.", rich_help_panel=READING
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--drop",
-        metavar="NAME",
-        help="Column to leave out; may be given several times.",
-        rich_help_panel=READING,
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line has names (default: look).",
-        show_default=False,
-        rich_help_panel=READING,
-    ),
-]
-Symmetrize = Annotated[
-    str | None,
-    typer.Option(
-        "--symmetrize",
-        metavar="HOW",
-        help="Make a directed graph undirected: mean or max of both directions.",
-        rich_help_panel=GRAPH,
-    ),
-]
-Isolated = Annotated[
-    str,
-    typer.Option(
-        "--isolated",
-        metavar="HOW",
-        help="Nodes without edges: error, or ignore to leave them out of the cut.",
-        rich_help_panel=GRAPH,
-    ),
-]
-Standardize = Annotated[
-    bool,
-    typer.Option(
+JSON = ("--json", "Machine-readable on standard output.", OUTPUT)
+CLUSTERS = ("--clusters -k K", "Number of clusters, or auto.")
+SEARCH = ("--effort NAME", "How long to search: fast, auto, balanced or thorough.")
+PLOT = ("--plot FILE", "Draw it: .png, .svg or .pdf.", OUTPUT)
+"""Options of several commands that are not inherited."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions:
+    """What all commands on a file have: how it is read, and how it becomes a graph."""
+
+    file: str = _argument(
+        "FILE",
+        "CSV, TSV, Parquet, .npy, .npz, .mat, Matrix Market, METIS, GML, GraphML, edge list or "
+        "picture, packed by gzip or not; - is standard input.",
+    )
+    cut: str = _option(
+        "--cut NAME",
+        "normalized (clusters weigh their edges) or ratio (their nodes).",
+        complete=_names("CUTS"),
+        default="normalized",
+    )
+    seed: int = _option("--seed N", "The same seed, the same labels.", default=0)
+    array: str | None = _option(
+        "--array NAME", "Array to read from an .npz or .mat file that holds several.", READING
+    )
+    label_column: str | None = _option(
+        "--label-column NAME",
+        "Column of known classes, by name or number: not clustered by, but compared with.",
+        READING,
+    )
+    name_column: str | None = _option("--names NAME", "Column of the names of rows.", READING)
+    without: list[str] | None = _option(  # noqa: RUF009
+        "--drop NAME", "Column to leave out; may be given several times.", READING
+    )
+    header: bool | None = _option(
+        "--header/--no-header", "Whether the first line has names (default: look).", READING
+    )
+    kind: str | None = _option("--as KIND", "Take the file for points, or for a graph.", READING)
+    format: str | None = _option(
+        "--format NAME",
+        "csv, tsv, parquet, npy, npz, mat, mtx, metis, edges, gml, graphml or image, where the "
+        "name of the file does not say it.",
+        READING,
+        _formats,
+    )
+    standardize: bool = _option(
         "--standardize",
-        help="Bring every column of points to mean 0 and deviation 1.",
-        rich_help_panel=GRAPH,
-    ),
-]
-Superpixels = Annotated[
-    int | None,
-    typer.Option(
-        "--superpixels",
-        metavar="N",
-        help="Cut a picture by about so many patches; 0 by pixels (default: by its size).",
-        rich_help_panel=GRAPH,
-    ),
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite files that are there.", rich_help_panel=OUTPUT)
-]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Machine-readable on standard output.", rich_help_panel=OUTPUT),
-]
-TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="End the search by then.")
-]
-Balance = Annotated[
-    str | None,
-    typer.Option(
-        "--balance",
-        metavar="B",
-        help="No cluster weighs more than 1 + B times the average; of B,C none less than 1 - B and "
-        "none more than 1 + C times it.",
-    ),
-]
-LabelsFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="LABELS",
-        help="A label per line, a table of names and labels as cluster writes it, or .npy.",
-    ),
-]
+        "Bring every column of points to mean 0 and deviation 1.",
+        GRAPH,
+        default=False,
+    )
+    affinity: str | None = _option(
+        "--affinity NAME",
+        "How points become a graph: adaptive_neighbors (default), nearest_neighbors, self_tuning, "
+        "a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
+        GRAPH,
+        _affinities,
+    )
+    n_neighbors: int | None = _option(
+        "--neighbors N",
+        "Neighbors of every point (default: 10), or its nearest anchors (default: 5).",
+        GRAPH,
+    )
+    metric: str | None = _option(
+        "--metric NAME", "Distance between points: euclidean (default), cosine, ...", GRAPH
+    )
+    n_anchors: int | None = _option(
+        "--n-anchors N",
+        "Anchors that points are joined through, with --affinity anchors (default: 1000).",
+        GRAPH,
+    )
+    max_memory: str | None = _option(
+        "--max-memory SIZE",
+        "Memory that may be in use, as 4GiB, with --affinity anchors: .npy and Parquet files are "
+        "read block by block.",
+        GRAPH,
+    )
+    symmetrize: str | None = _option(
+        "--symmetrize HOW",
+        "Make a directed graph undirected: mean or max of both directions.",
+        GRAPH,
+    )
+    isolated: str = _option(
+        "--isolated HOW",
+        "Nodes without edges: error, or ignore to leave them out of the cut.",
+        GRAPH,
+        default="error",
+    )
+    superpixels: int | None = _option(
+        "--superpixels N",
+        "Cut a picture by about so many patches; 0 by pixels (default: by its size).",
+        GRAPH,
+    )
+    json: bool = _option(*JSON, default=False)
+    force: bool = _option("--force", "Overwrite files that are there.", OUTPUT, default=False)
+    arguments: tuple[str, ...] = ()  # of the command line, as they were typed
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether points are joined through anchors, in a graph that stores no edges."""
+        return self.affinity == ANCHORS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions(InputOptions):
+    """Cluster a file: labels, and how small their cut is.
+
+    The cut value comes with a proven bound on how much smaller it could be.
+
+    leastcut cluster iris.csv -k 3 --label-column species -o labels.csv
+
+    leastcut cluster friends.edges -k auto --report friends.html
+
+    leastcut cluster mesh.graph -k 8 --cut ratio --balance 0.03 -o parts.csv
+
+    leastcut cluster photo.jpg -k 6 -o segments.png
+
+    leastcut cluster large.npy -k 10 --affinity anchors --max-memory 4GiB -o labels.npy
+    """
+
+    clusters: str = _option(*CLUSTERS, default=MISSING)
+    effort: str = _option(*SEARCH, complete=_names("EFFORTS"), default="balanced")
+    balance: str | None = _option(
+        "--balance B",
+        "No cluster weighs more than 1 + B times the average; of B,C none less than 1 - B and none "
+        "more than 1 + C times it.",
+    )
+    bound: bool | None = _option(
+        "--bound/--no-bound", "Prove how small the cut could be (default: on small graphs)."
+    )
+    time_limit: float | None = _option("--time-limit SECONDS", "End the search by then.")
+    output: str | None = _option(
+        "--output -o FILE",
+        "Write the labels: .csv, .tsv, .npy, of a picture also .png; - is standard output.",
+        OUTPUT,
+    )
+    plot: str | None = _option(*PLOT)
+    picture: str | None = _option(
+        "--picture KIND",
+        "What --plot draws: embedding, affinity, sizes, graph, evidence or cut_values.",
+        OUTPUT,
+    )
+    report: str | None = _option("--report FILE", "Write a page that explains it: .html.", OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(InputOptions):
+    """Compare every method on one graph.
+
+    The cut value of each, how far from the optimum it can be, cluster sizes and seconds.
+
+    leastcut compare iris.csv -k 3 --label-column species
+    """
+
+    clusters: str = _option(*CLUSTERS, default=MISSING)
+    methods: list[str] | None = _option(  # noqa: RUF009
+        "--method -m NAME", "Only this one; may be given several times (default: all)."
+    )
+    effort: str = _option(*SEARCH, complete=_names("EFFORTS"), default="balanced")
+    plot: str | None = _option(*PLOT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutOptions(InputOptions):
+    """Evaluate labels from anywhere, and refine them.
+
+    Their cut, cluster by cluster, and what moving single nodes would gain.
+
+    leastcut cut mesh.graph mesh.part -o refined.csv
+    """
+
+    labels: str = _argument(
+        "LABELS", "A label per line, a table of names and labels as cluster writes it, or .npy."
+    )
+    output: str | None = _option("--output -o FILE", "Write the refined labels.", OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyOptions(InputOptions):
+    """Prove how small the cut could be.
+
+    Where a smaller one is found on the way, it takes the place of the given labels.
+
+    leastcut certify karate.edges -k 2
+    """
+
+    labels: str | None = _argument("[LABELS]", "What to certify; without, it is cut first.", None)
+    clusters: str | None = _option(
+        "--clusters -k K", "Number of clusters, where there are no labels."
+    )
+    gap: float = _option("--gap G", "The gap that is enough; 0 proves it all.", default=0.0)
+    time_limit: float = _option("--time-limit SECONDS", "End the proof by then.", default=60.0)
+    effort: str = _option(*SEARCH, complete=_names("EFFORTS"), default="balanced")
+    output: str | None = _option("--output -o FILE", "Write the labels that were proven.", OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions:
+    """Show versions, folders and optional parts."""
+
+    json: bool = _option(*JSON, default=False)
+    arguments: tuple[str, ...] = ()

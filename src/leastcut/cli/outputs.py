@@ -1,49 +1,49 @@
-"""What commands write: checked before any work, there whole or not at all, never over a file."""
+"""What commands write: checked before any work, and written completely or not at all.
+
+The keys of the object that ``--json`` writes stay what docs/command_line.md lists.
+"""
 
 from __future__ import annotations
 
+import csv
 import io
+import json
+import math
+import platform
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastcut.io.whole_files import written_whole
+from leastcut import __version__
+from leastcut.cli.inputs import Input
+from leastcut.cli.options import InputOptions
+from leastcut.io.source import written_whole
 from leastcut.optional_packages import needed_for
 
 STANDARD_OUTPUT = "-"
-"""The name that stands for it."""
 
 LABEL_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
-"""The ends of names of files of labels."""
-
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-"""The ends of names of pictures of segments."""
-
 PLOT_SUFFIXES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
-"""The ends of names of drawings."""
-
 PAGE_SUFFIXES = (".html", ".htm")
-"""The ends of names of reports."""
+"""The ends of names of files of labels, pictures of segments, plots and reports."""
+
+PILLOW_FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".tiff": "TIFF"}
+"""What Pillow calls the formats whose names are not what files end in."""
+
+DOTS_PER_INCH = 150
+"""The resolution of plots that are made of pixels."""
+
+COLOR_FRACTION = 0.6
+"""How much of a pixel is the color of its segment; the rest is the brightness of the picture."""
 
 
-@dataclass(frozen=True)
-class Output:
-    """A file that a command is to write.
-
-    Attributes
-    ----------
-    option : str
-        The option that names it, for errors.
-    name : str
-        The file, or "-" for the standard output.
-    suffixes : tuple of str
-        What its name may end in.
-    """
+class Output(NamedTuple):
+    """A file to write, "-" for the standard output, with its option and possible endings."""
 
     option: str
     name: str
@@ -59,24 +59,17 @@ class Output:
         """The end of its name, in lower case."""
         return Path(self.name).suffix.lower()
 
-    def check(self, force: bool, allow_standard: bool = False) -> None:
-        """Raise if it cannot be written, or would take the place of something.
-
-        Raises
-        ------
-        ValueError
-            If its name has another end, or it is the standard output where that cannot be.
-        FileExistsError
-            If it is there and not ``force``.
-        """
+    def check(self, force: bool) -> None:
+        """Raise if it cannot be written, or would replace a file without ``force``."""
         if self.is_standard:
-            if not allow_standard:
+            if self.option != "-o":
                 raise ValueError(f"{self.option} - is not possible; name a file.")
             return
         path = Path(self.name)
         if self.suffix not in self.suffixes:
+            endings = ", ".join(self.suffixes[:-1])
             raise ValueError(
-                f"{self.option} {self.name}: the name must end in {_either(self.suffixes)}."
+                f"{self.option} {self.name}: the name must end in {endings} or {self.suffixes[-1]}."
             )
         if path.is_dir():
             raise ValueError(f"{self.option} {self.name} is a folder; name a file in it.")
@@ -90,86 +83,192 @@ class Output:
                 "choose another name."
             )
 
-    def write(self, write: Callable[[Path], object]) -> None:
-        """Write it whole, by a function that is given the file to write."""
-        with written_whole(Path(self.name)) as part:
-            write(part)
-
-    def write_bytes(self, content: bytes) -> None:
-        """Write it whole, or to the standard output."""
+    def write(self, content: bytes) -> None:
+        """Write it completely or not at all, or to the standard output."""
         if self.is_standard:
             sys.stdout.flush()
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
-        else:
-            self.write(lambda part: part.write_bytes(content))
+            return
+        with written_whole(Path(self.name)) as part:
+            part.write_bytes(content)
 
 
-def check_outputs(
-    outputs: Sequence[Output], force: bool, json: bool = False, inputs: Sequence[str | None] = ()
-) -> None:
-    """Raise if any of the outputs cannot be written, is an input, or is named twice.
+class Outputs(dict[str, Output]):
+    """The files that a command is to write, by option."""
 
-    Raises
-    ------
-    ValueError, OSError
-        As :meth:`Output.check`.
-    """
-    for output in outputs:
-        output.check(force, allow_standard=output.option == "-o")
-        if output.is_standard and json:
-            raise ValueError("-o - and --json both write to standard output; name a file with -o.")
-    read = {Path(name).resolve() for name in inputs if name is not None}
-    written: set[Path] = set()
-    for output in outputs:
-        if output.is_standard:
-            continue
-        path = Path(output.name).resolve()
-        if path in read:
-            raise ValueError(f"{output.option} {output.name} is what is read; choose another name.")
-        if path in written:
-            raise ValueError(f"{output.option} {output.name} is named twice; choose another name.")
-        written.add(path)
+    def __init__(
+        self, options: InputOptions, *inputs: str | None, **suffixes: tuple[str, ...]
+    ) -> None:
+        """Check the files that ``options`` names; ``inputs`` are files that are read."""
+        super().__init__()
+        for name, endings in suffixes.items():
+            option = "-o" if name == "output" else f"--{name}"
+            if getattr(options, name) is not None:
+                self[option] = Output(option, getattr(options, name), endings)
+        for output in self.values():
+            output.check(options.force)
+            if output.is_standard and options.json:
+                raise ValueError(
+                    "-o - and --json both write to standard output; name a file with -o."
+                )
+        read = {Path(name).resolve() for name in (options.file, *inputs) if name is not None}
+        written: set[Path] = set()
+        for output in self.values():
+            path = Path(output.name).resolve()
+            if path in read | written and not output.is_standard:
+                what = "is what is read" if path in read else "is named twice"
+                raise ValueError(f"{output.option} {output.name} {what}; choose another name.")
+            written.add(path)
+
+    @property
+    def to_error(self) -> bool:
+        """Whether what is shown must go to the standard error, as labels go to the other."""
+        return "-o" in self and self["-o"].is_standard
+
+    @property
+    def labels_path(self) -> str | None:
+        """The file of labels."""
+        return self["-o"].name if "-o" in self else None
+
+    def in_words(self) -> str:
+        """Return what was written where."""
+        words = {"-o": "Labels", "--plot": "Picture", "--report": "Report"}
+        return "; ".join(
+            f"{words[option]} in {output.name}"
+            for option, output in self.items()
+            if not output.is_standard
+        )
 
 
 def check_installed(purpose: str, package: str, extra: str) -> None:
-    """Raise if a package is not installed that an output will need, without importing it.
-
-    Raises
-    ------
-    ImportError
-        As :func:`leastcut.optional_packages.needed_for` words it.
-    """
+    """Raise if a package is not installed that an output will need, without importing it."""
     with needed_for(purpose, package, extra):
         if find_spec(package) is None:
             raise ModuleNotFoundError(name=package)
 
 
-def labels_as_bytes(labels: np.ndarray, names: Sequence[Any], node: str, suffix: str) -> bytes:
-    """Return labels as the contents of a file: a table of names and clusters, or an array.
+# -- labels, plots and pictures
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-    names : sequence
-        The name of every node.
-    node : str
-        What the table calls a node.
-    suffix : str
-        The end of the file's name; "" is a table by commas.
-    """
-    if suffix == ".npy":
-        buffer = io.BytesIO()
-        np.save(buffer, labels)
-        return buffer.getvalue()
-    import csv
 
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+def write_labels(
+    output: Output, task: Input, labels: np.ndarray, segments: np.ndarray | None = None
+) -> None:
+    """Write labels: a table of names and clusters, an array, or of a picture its segments."""
+    if segments is not None and output.suffix in IMAGE_SUFFIXES:
+        write_image(output, colored(task.loaded.data, segments))
+        return
+    names, node = task.names, task.node
+    if segments is not None:
+        labels, node = segments, "row column"
+        names = [f"{i} {j}" for i in range(labels.shape[0]) for j in range(labels.shape[1])]
+    if output.suffix == ".npy":
+        array = io.BytesIO()
+        np.save(array, labels)
+        output.write(array.getvalue())
+        return
+    table = io.StringIO()
+    writer = csv.writer(
+        table, delimiter="\t" if output.suffix == ".tsv" else ",", lineterminator="\n"
+    )
     writer.writerow([node, "cluster"])
-    writer.writerows(zip(names, labels.tolist(), strict=True))
-    return text.getvalue().encode("utf-8")
+    writer.writerows(zip(names, labels.reshape(-1).tolist(), strict=True))
+    output.write(table.getvalue().encode("utf-8"))
 
 
-def _either(suffixes: tuple[str, ...]) -> str:
-    return ", ".join(suffixes[:-1]) + f" or {suffixes[-1]}"
+def write_plot(output: Output, axes: Any) -> None:
+    """Write the figure of matplotlib axes; the same figure is the same file."""
+    with needed_for("Pictures", "matplotlib", "plot"):
+        from matplotlib import rc_context
+    buffer = io.BytesIO()
+    # neither dates nor random names
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with rc_context({"svg.hashsalt": "leastcut"}):
+        axes.figure.savefig(
+            buffer,
+            format=output.suffix[1:],
+            dpi=DOTS_PER_INCH,
+            bbox_inches="tight",
+            metadata=dates.get(output.suffix),
+        )
+    output.write(buffer.getvalue())
+
+
+def write_image(output: Output, pixels: np.ndarray) -> None:
+    """Write a picture."""
+    with needed_for("Pictures", "PIL", "cli"):
+        from PIL import Image
+    buffer = io.BytesIO()
+    kind = PILLOW_FORMATS.get(output.suffix, output.suffix[1:].upper())
+    Image.fromarray(pixels).save(buffer, kind)
+    output.write(buffer.getvalue())
+
+
+def colored(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
+    """Return a picture with each segment tinted and lines between them: uint8 (height, width, 3).
+
+    ``segments`` has the cluster of every pixel.
+    """
+    from leastcut.plot.canvas import CLUSTER_COLORS
+
+    palette = np.array(
+        [[int(light[i : i + 2], 16) for i in (1, 3, 5)] for light, _ in CLUSTER_COLORS.values()],
+        dtype=np.float64,
+    )
+    gray = image.astype(np.float64)
+    gray = gray if gray.ndim == 2 else gray[:, :, :3].mean(axis=2)
+    span = float(gray.max() - gray.min()) or 1.0
+    gray = 255.0 * (gray - gray.min()) / span
+    tints = palette[segments % len(palette)]
+    shown = COLOR_FRACTION * tints + (1 - COLOR_FRACTION) * gray[:, :, None]
+    edge = np.zeros(segments.shape, dtype=bool)
+    edge[:, 1:] |= segments[:, 1:] != segments[:, :-1]
+    edge[1:] |= segments[1:] != segments[:-1]
+    shown[edge] = 255.0
+    return np.asarray(np.round(shown), dtype=np.uint8)
+
+
+# -- JSON
+
+
+def record_of(options: InputOptions, task: Input, seconds: dict[str, float]) -> dict[str, Any]:
+    """Return what the record of every command has of the graph."""
+    versions = {"leastcut": __version__, "python": platform.python_version()}
+    return {
+        "command": options.arguments,
+        "file": task.loaded.source,
+        "kind": task.loaded.kind,
+        "n_nodes": task.n_nodes,
+        "n_edges": task.n_edges,
+        "cut": options.cut,
+        "seconds": {**task.seconds, **seconds},
+        "versions": versions | {name: version(name) for name in ("numpy", "scipy")},
+    }
+
+
+def partition_record(found: Any) -> dict[str, Any]:
+    """Return what a record has of a partition."""
+    sizes = np.bincount(found.labels)
+    return {
+        "n_clusters": sizes.size,
+        "cut_value": found.cut_value,
+        "lower_bound": found.lower_bound,
+        "gap": found.gap,
+        "sizes": sizes,
+    }
+
+
+def write_record(record: dict[str, Any]) -> None:
+    """Write an object to the standard output."""
+    print(json.dumps(_plain(record), allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: NumPy's numbers as Python's, what is not finite as null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

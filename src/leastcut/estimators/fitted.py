@@ -67,7 +67,7 @@ class FittedGraph:
     __repr__ = fields_in_one_line
 
     def with_problem(self, problem: Problem) -> FittedGraph:
-        """Take the sums from the problem of the fit, and keep it if it shares the graph's memory."""
+        """Take the sums from the problem of the fit; keep it if it shares the graph's memory."""
         sums = problem.boundaries(self.labels), problem.cluster_weights(self.labels)
         self.__dict__["clusters"] = Clusters(self.labels, *sums, self.cut)
         if sp.issparse(self.matrix) and np.shares_memory(problem.graph.weights, self.matrix.data):

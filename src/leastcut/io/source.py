@@ -1,10 +1,11 @@
-"""Where something is read from: a file, packed by gzip or not, or the standard input."""
+"""Files as they are read, packed by gzip or not or from standard input, and as they are written."""
 
 from __future__ import annotations
 
 import difflib
 import gzip
 import io
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ GZIP = b"\x1f\x8b"
 """How everything that gzip packed begins."""
 
 STANDARD_INPUT = "-"
-"""The name that stands for it."""
 
 PER_BYTE = 1000
 """Nodes or columns that a file may announce for each of its bytes: those without entries take none,
@@ -27,27 +27,13 @@ but no file of some lines means a billion of them."""
 
 @dataclass(frozen=True)
 class Source:
-    """A file or the standard input, read when it is first asked for and then kept.
-
-    Attributes
-    ----------
-    path : Path or None
-        None is the standard input.
-    """
+    """A file, or the standard input where the path is None; read on first use and then kept."""
 
     path: Path | None
 
     @classmethod
     def of(cls, name: str | Path) -> Source:
-        """Return the source of a name, if there is a file of it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is none; it tells of one with a similar name.
-        ValueError
-            If it is a folder.
-        """
+        """Return the source of a name; raise if there is no such file, or it is a folder."""
         if str(name) == STANDARD_INPUT:
             return cls(None)
         path = Path(name)
@@ -63,20 +49,16 @@ class Source:
         return "Standard input" if self.path is None else str(self.path)
 
     @property
-    def suffixes(self) -> list[str]:
-        """The ends of its name in lower case, without that of gzip."""
-        found = [] if self.path is None else [suffix.lower() for suffix in self.path.suffixes]
-        return found[:-1] if found[-1:] == [".gz"] else found
+    def suffix(self) -> str:
+        """The end of the name in lower case, before ``.gz`` if there is that."""
+        ends = [] if self.path is None else [end.lower() for end in self.path.suffixes]
+        if ends[-1:] == [".gz"]:
+            ends.pop()
+        return ends[-1] if ends else ""
 
     @cached_property
     def content(self) -> bytes:
-        """All of it, unpacked.
-
-        Raises
-        ------
-        ValueError
-            If it is empty, or packed by gzip and damaged.
-        """
+        """All bytes, unpacked; raise if there are none, or gzip cannot unpack them."""
         raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
         if raw.startswith(GZIP):
             try:
@@ -92,13 +74,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """All of it as text.
-
-        Raises
-        ------
-        ValueError
-            If it is not text in UTF-8.
-        """
+        """The content as text, with line feeds at the ends of lines; raise if it is not UTF-8."""
         try:
             # spreadsheets write a mark at the beginning, which utf-8-sig takes off
             text = self.content.decode("utf-8-sig")
@@ -115,17 +91,17 @@ class Source:
                 f"{self.name} is not text: line {line} has a byte 0x00. Say what it is with "
                 "--format."
             )
-        return text
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
     @cached_property
     def lines(self) -> list[str]:
-        """All of it, line by line; number i of the file is ``lines[i - 1]``."""
-        # not splitlines, for which a form feed inside of a line ends it
-        return self.text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        """The lines of the text; line i of the file is ``lines[i - 1]``."""
+        # not splitlines, for which a form feed ends a line too
+        return self.text.removesuffix("\n").split("\n")
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Return a context that gives the unpacked bytes as an open file."""
+        """Open a context that gives the unpacked bytes as an open file."""
         if self.path is not None:
             with self.path.open("rb") as file:
                 if not file.read(len(GZIP)).startswith(GZIP):
@@ -134,48 +110,56 @@ class Source:
                     return
         yield io.BytesIO(self.content)
 
+    def check_announced(self, count: int, what: str, n_bytes: int) -> None:
+        """Raise if the file announces more than its size allows, before memory is allocated."""
+        if count > PER_BYTE * n_bytes:
+            raise ValueError(
+                f"{self.name} announces {count:,} {what} and has {n_bytes:,} bytes, too few for so "
+                "many; correct the number, or fetch the file again if it is cut short."
+            )
 
-def check_announced(name: str, count: int, what: str, n_bytes: int) -> None:
-    """Raise if a file announces more of something than its size allows, before memory is taken.
-
-    Parameters
-    ----------
-    name : str
-        The name of the file.
-    count : int
-        How many it announces.
-    what : str
-        What they are, for the error.
-    n_bytes : int
-        The size of the file, unpacked.
-    """
-    if count > PER_BYTE * n_bytes:
-        raise ValueError(
-            f"{name} announces {count:,} {what} and has {n_bytes:,} bytes, too few for so many; "
-            "correct the number, or fetch the file again if it is cut short."
-        )
-
-
-@contextmanager
-def blamed(source: Source, what: str) -> Iterator[None]:
-    """Return a context in which whatever goes wrong is the file's fault, and told so."""
-    try:
-        yield
-    except (ImportError, MemoryError):
-        raise
-    except Exception as error:  # a damaged file fails in any way: zip, zlib, struct, index, type
-        reason = " ".join(f"{type(error).__name__}: {error}".split()).removeprefix("ValueError: ")
-        raise ValueError(
-            f"{source.name} cannot be read as {what} ({reason.rstrip('.')}). It may be damaged, or "
-            "another kind of file: say which with --format."
-        ) from error
+    @contextmanager
+    def blamed(self, what: str) -> Iterator[None]:
+        """Open a context in which every error becomes a ValueError that names the file."""
+        try:
+            yield
+        except (ImportError, MemoryError):
+            raise
+        except Exception as error:  # damaged files fail in any way: zip, zlib, struct, index, type
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            reason = reason.removeprefix("ValueError: ").rstrip(".")
+            raise ValueError(
+                f"{self.name} cannot be read as {what} ({reason}). It may be damaged, or another "
+                "kind of file: say which with --format."
+            ) from error
 
 
 def _similar(path: Path) -> str:
-    """Return the words that name a file beside this one with nearly the same name."""
+    """Return words that name a file in the same folder with nearly the same name, or none."""
     try:
-        beside = [other.name for other in path.parent.iterdir() if other.is_file()]
+        others = [other.name for other in path.parent.iterdir() if other.is_file()]
     except OSError:
         return ""
-    close = difflib.get_close_matches(path.name, beside, n=1)
+    close = difflib.get_close_matches(path.name, others, n=1)
     return f"; there is {path.parent / close[0]}" if close else ""
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Open a context that gives a file to write, and moves it to ``path`` when all is written.
+
+    What is at ``path`` stays until then, and for good if the writing fails. Where ``path`` is no
+    plain file, such as a terminal or a pipe, the context gives ``path`` itself.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()  # the target of a link is replaced, not the link
+    # in the same folder, as a file cannot be moved to another disk in one step; the process id
+    # keeps apart two processes that write the same file
+    part = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
+    try:
+        yield part
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)

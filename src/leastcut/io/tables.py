@@ -1,203 +1,325 @@
-"""Tables: CSV, TSV and whatever else has a row of fields per line, with a header or without.
+"""Tables: text with a row of fields per line, and Parquet files.
 
-NumPy reads the numbers; only where it cannot, the lines are looked through for the reason.
+How a text is laid out is seen from its first lines: what separates fields, whether there is a
+header, whether numbers have decimal commas. (``csv.Sniffer`` splits ``1,5 2,5`` and tab-separated
+words with commas at the commas, and does not know the counted header of pandas.) What columns are
+for is decided by what is asked for, and beyond that only where there is no other meaning, which is
+noted.
 """
 
 from __future__ import annotations
 
-import csv
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from leastcut.io.columns import WIDTH, Roles, roles_of
-from leastcut.io.edge_lists import EDGE_HEADERS, edge_graph
-from leastcut.io.layout import Layout, holds_row, layout_of
-from leastcut.io.loaded import Loaded, Wanted
-from leastcut.io.matrices import graph_of_matrix
-from leastcut.io.numbers import is_missing, is_number
+from leastcut.io.graphs import EDGE_HEADERS, graph_of_edges
+from leastcut.io.loaded import Loaded, Roles, Wanted, graph_of_matrix
+from leastcut.io.rows import SHOWN, Rows, floats, is_missing, is_number, is_whole, split
 from leastcut.io.source import Source
+from leastcut.optional_packages import needed_for
+
+SEEN_LINES = 100
+"""Lines at the beginning from which the layout is seen."""
+
+DELIMITERS = ("\t", ";", "|", ",")
+"""What separates fields, where it is not spaces; of two that do equally well the first, as commas
+may stand inside of numbers and words as well."""
+
+ROW_NAMES = frozenset({"", "id", "index", "unnamed: 0", "row", "row_id", "rowid", "name", "sample"})
+"""What columns of row names are called, in lower case."""
+
+CLASS_NAMES = frozenset(
+    {"class", "label", "labels", "target", "y", "species", "category", "cluster", "group", "truth"}
+)
+"""What columns of known classes are called, in lower case."""
+
+MOST_CLASSES = 100
+"""Different whole numbers up to which a column is noted to look like classes."""
+
+EXAMPLES = 3
+"""Columns, and values of each, that an error shows."""
+
+PANDAS_INDEX = "__index_level_0__"
+"""What pandas calls the column of row names that it adds to Parquet files."""
 
 
 def read_csv(source: Source, wanted: Wanted) -> Loaded:
-    """Read a table whose fields are separated by commas, or whatever else it is."""
-    return _read(source, wanted, layout_of(source, wanted.header))
+    """Read a table of text, most likely separated by commas."""
+    return _read_text(Table.of_text(source, wanted.header), wanted)
 
 
 def read_tsv(source: Source, wanted: Wanted) -> Loaded:
-    """Read a table whose fields are separated by tabs, or whatever else it is."""
-    return _read(source, wanted, layout_of(source, wanted.header, "\t"))
+    """Read a table of text, most likely separated by tabs."""
+    return _read_text(Table.of_text(source, wanted.header, "\t"), wanted)
 
 
-def _read(source: Source, wanted: Wanted, layout: Layout) -> Loaded:
-    rows = Rows(source, layout)
-    lowered = tuple(name.lower() for name in layout.columns[:2])
-    edges = layout.has_header and lowered in EDGE_HEADERS and len(layout.columns) <= 4
-    if wanted.kind == "graph" and not edges:
-        edges = 2 <= len(layout.columns) <= 3 and not _is_square(rows)
-    if wanted.kind == "points" or not (edges or wanted.kind == "graph"):
-        return _points(source, rows, wanted)
-    if edges:
-        loaded = edge_graph(source, rows.numbers, rows.all_fields(), wanted, layout.columns)
-        if wanted.kind is not None:
-            return loaded
+def _read_text(table: Table, wanted: Wanted) -> Loaded:
+    """Return a table of text as a list of edges, a square matrix or points."""
+    columns, rows, name = table.columns, table.rows, table.source.name
+    assert rows is not None
+    header = tuple(column.lower() for column in columns[:2])
+    is_edges = table.has_header and header in EDGE_HEADERS and len(columns) <= 4
+    if wanted.kind == "graph" and not is_edges:
+        # a list of edges hardly has as many rows as columns
+        is_edges = 2 <= len(columns) <= 3 and len(rows.lines) != len(columns)
+    if is_edges and wanted.kind != "points":
+        loaded = graph_of_edges(rows, wanted, len(columns))
         note = (
-            f"{source.name} is read as a list of edges, by its columns "
-            f"{' and '.join(map(repr, layout.columns[:2]))}; --as points takes it for points."
+            f"{name} is read as a list of edges, by its columns "
+            f"{' and '.join(map(repr, columns[:2]))}; --as points takes it for points."
         )
-        return Loaded("graph", loaded.data, source.name, loaded.names, notes=(note, *loaded.notes))
-    points = _points(source, rows, wanted)
-    return graph_of_matrix(points)
+        return loaded if wanted.kind else replace(loaded, notes=(note, *loaded.notes))
+    roles = Roles.of(columns, wanted, name)
+    kinds: list[str | None] = [None] * len(columns)
+    for i in roles.features:
+        is_text = i in table.words or (i == 0 and table.may_name_rows)
+        kinds[i] = "string" if is_text else "double"
+    for named in (roles.label, roles.name):
+        if named is not None:
+            kinds[named] = "string"
+    return replace(table, values=rows.columns(kinds)).loaded(roles, wanted)
 
 
-def _is_square(rows: Rows) -> bool:
-    """Return whether there are as many rows as columns, which a list of edges hardly has."""
-    return len(rows.lines) == len(rows.layout.columns)
+def read_parquet(source: Source, wanted: Wanted) -> Loaded:
+    """Read a Parquet file; pandas' index, where it was kept, names the rows."""
+    with needed_for("Parquet files", "pyarrow", "cli"):
+        import pyarrow
+        from pyarrow import parquet, types
+    with source.blamed("a Parquet file"), source.opened() as file:
+        data = parquet.read_table(pyarrow.PythonFile(file))
+    if data.num_rows == 0:
+        raise ValueError(f"{source.name} holds no rows; there is nothing to cluster in it.")
+    columns = tuple(data.column_names)
+    if wanted.name_column is None and PANDAS_INDEX in columns:
+        wanted = replace(wanted, name_column=PANDAS_INDEX)
+    checks = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+    words = {i for i, kind in enumerate(data.schema.types) if not any(is_(kind) for is_ in checks)}
+    table = Table(source, columns, True, words, dict(enumerate(data.columns)))
+    return table.loaded(Roles.of(columns, wanted, source.name), wanted)
 
 
-class Rows:
-    """The rows of a table, by line.
+@dataclass(frozen=True)
+class Table:
+    """Columns of a table as arrays of PyArrow, by their indices; ``words`` hold no numbers."""
 
-    Attributes
-    ----------
-    lines : list of str
-        The lines that hold something, from the first row on.
-    numbers : list of int
-        Where each stands in the file, counted from 1.
-    """
+    source: Source
+    columns: tuple[str, ...]
+    has_header: bool
+    words: set[int]
+    values: dict[int, Any] = field(default_factory=dict)
+    rows: Rows | None = None  # of text
 
-    def __init__(self, source: Source, layout: Layout) -> None:
-        self.source, self.layout = source, layout
-        lines = source.lines[layout.first :]
-        if layout.decimal_comma:
-            lines = [line.replace(",", ".") for line in lines]
-        self.numbers: Sequence[int] = range(layout.first + 1, layout.first + 1 + len(lines))
-        held = [holds_row(line) for line in lines]
-        if not all(held):
-            kept = [i for i, is_held in enumerate(held) if is_held]
-            self.numbers = [self.numbers[i] for i in kept]
-            lines = [lines[i] for i in kept]
-        self.lines = lines
-        self._check_widths()
+    @classmethod
+    def of_text(
+        cls, source: Source, header: bool | None = None, delimiter: str | None = None
+    ) -> Table:
+        """Return a table without its values; columns without a header are named from 1."""
+        rows = Rows.of(source, "#")
+        if not rows.lines:
+            raise ValueError(f"{source.name} holds no rows; a table has one for every point.")
+        lines = rows.lines[:SEEN_LINES]
+        if delimiter is None or not any(delimiter in line for line in lines):
+            delimiter = _delimiter(lines)
+        fields = [split(line, delimiter) for line in lines]
+        # numbers can have a comma for a point where it separates nothing
+        decimal = "," if delimiter != "," and _has_decimal_commas(fields) else "."
+        seen = [[entry.replace(decimal, ".") for entry in row] for row in fields]
+        has_header = _has_header(seen) if header is None else header
+        columns = tuple(str(number) for number in range(1, len(seen[0]) + 1))
+        if has_header:
+            columns = _names(source, fields)
+            del seen[0]
+        words = {i for i in range(len(columns)) if _are_words([row[i : i + 1] for row in seen])}
+        rows = rows.after(int(has_header), delimiter, decimal)
+        return cls(source, columns, has_header, words, rows=rows)
 
-    def _check_widths(self) -> None:
-        """Raise where a row has more or fewer fields than there are columns."""
-        delimiter, width = self.layout.delimiter, len(self.layout.columns)
-        if delimiter is not None and '"' not in self.source.text:
-            widths = [line.count(delimiter) + 1 for line in self.lines]
-        else:
-            widths = [len(self.layout.fields(line)) for line in self.lines]
-        for number, line, found in zip(self.numbers, self.lines, widths, strict=True):
-            if line.count('"') % 2:
-                raise ValueError(
-                    f"{self.source.name}, line {number}: {line[:60]!r} has a quotation mark that "
-                    "is not closed in its line."
+    @property
+    def may_name_rows(self) -> bool:
+        """Whether the first column is called as row names are."""
+        return self.has_header and self.columns[0].lower() in ROW_NAMES
+
+    def loaded(self, roles: Roles, wanted: Wanted) -> Loaded:
+        """Return the points of the table, or its graph if that is wanted."""
+        columns, (label, name, left) = self.columns, roles
+        notes: list[str] = []
+        # 1. row names: a first column that cannot be anything else
+        if name is None and left[0] == 0 and len(left) > 1:
+            texts = self.texts(0) if 0 in self.words or self.may_name_rows else []
+            if 0 in self.words and len(set(texts)) == len(texts):
+                notes.append(f"Column {columns[0]!r} is taken for the names of the rows.")
+            elif self.may_name_rows and _counts(texts):
+                notes.append(
+                    f"Column {columns[0]!r} counts the rows: it is taken for their names, and not "
+                    "for a number of the points."
                 )
-            # an empty field at the end is a delimiter too many, and no value
-            if found == width or (found == width + 1 and self.layout.fields(line)[-1] == ""):
-                continue
-            shown = line if len(line) <= 60 else line[:57] + "..."
+            if notes:
+                name, left = 0, left[1:]
+        # 2. the other columns must be numbers
+        if self.words & set(left):
+            raise ValueError(self._about_words(sorted(self.words & set(left))))
+        data = self._floats(left)
+        # 3. numbers that look like classes are noted, as they are clustered by
+        for i, numbers in zip(left, data.T, strict=True):
+            if label is None and self.has_header and columns[i].lower() in CLASS_NAMES:
+                different = np.unique(numbers)
+                if different.size <= MOST_CLASSES and (different == np.round(different)).all():
+                    notes.append(
+                        f"Column {columns[i]!r} is clustered by like the others; if it holds the "
+                        f"known classes, say --label-column {columns[i]}."
+                    )
+        first = 0 if self.rows is None else 1
+        names = range(first, first + len(data)) if name is None else self.items(name)
+        classes = None if label is None else self._classes(label)
+        features = tuple(columns[i] for i in left)
+        points = Loaded("points", data, self.source.name, names, classes, features, tuple(notes))
+        return graph_of_matrix(points) if wanted.kind == "graph" else points
+
+    def items(self, index: int) -> list[Any]:
+        """Return a column as a list, without spaces around text."""
+        items = self.values[index].to_pylist()
+        return [item.strip() if isinstance(item, str) else item for item in items]
+
+    def texts(self, index: int) -> list[str]:
+        """Return a column as text."""
+        return [str(item) for item in self.items(index)]
+
+    def place(self, row: int) -> str:
+        """Return where a row is in the file."""
+        return f"row {row + 1}" if self.rows is None else f"line {self.rows.numbers[row]}"
+
+    def _floats(self, indices: list[int]) -> np.ndarray:
+        """Return columns as float64 of shape (n_rows, n_columns); raise for the first bad value."""
+        decimal = "." if self.rows is None else self.rows.decimal
+        data = np.column_stack([floats(self.values[i], decimal) for i in indices])
+        bad = [(row, indices[j]) for row, j in np.argwhere(~np.isfinite(data)).tolist()]
+        if not bad:
+            return data
+        texts = {(row, i): str(self.values[i][row].as_py()).strip() for row, i in bad}
+        wrong = [place for place, text in texts.items() if not is_missing(text)]
+        row, i = (wrong or bad)[0]
+        text = texts[row, i]
+        where = f"{self.source.name}, {self.place(row)}, column {self.columns[i]!r}"
+        if wrong:
             raise ValueError(
-                f"{self.source.name}, line {number} has {found} fields where there are {width} "
-                f"columns: {shown!r}. Every row must have as many as the first."
+                f"{where}: {text[:SHOWN]!r} is not a finite number. Correct it, or leave the "
+                f"column out with --drop {_quoted(self.columns[i])}."
             )
-
-    def all_fields(self) -> list[list[str]]:
-        """Return the fields of every row."""
-        delimiter = self.layout.delimiter
-        if delimiter is None or '"' in self.source.text:
-            return [self.layout.fields(line) for line in self.lines]
-        return [line.split(delimiter) for line in self.lines]
-
-    def column(self, index: int) -> list[str]:
-        """Return the fields of one column, without the spaces around them."""
-        delimiter = self.layout.delimiter
-        if delimiter is None:
-            return [self.layout.fields(line)[index] for line in self.lines]
-        reader = csv.reader(self.lines, delimiter=delimiter, skipinitialspace=True)
-        return [row[index].strip() for row in reader]
-
-    def floats(self, indices: list[int]) -> np.ndarray:
-        """Return columns of numbers as an array of shape (n_rows, n_columns)."""
-        try:
-            found = np.loadtxt(
-                self.lines,
-                delimiter=self.layout.delimiter,
-                usecols=indices,
-                comments=None,
-                quotechar='"',
-                ndmin=2,
-                encoding=None,
-            )
-        except ValueError:
-            found = np.full((1, 1), np.nan)
-        if np.isfinite(found).all():
-            return found
-        self._raise_at_fault(indices)
-        # what NumPy does not take for a number and Python does, such as the digits of other scripts
-        rows = [self.layout.fields(line) for line in self.lines]
-        return np.array([[float(row[index]) for index in indices] for row in rows])
-
-    def _raise_at_fault(self, indices: list[int]) -> None:
-        """Raise for the first field that is no finite number, and count those that are missing."""
-        names = self.layout.columns
-        fault: tuple[int, int, str] | None = None
-        missing: dict[str, int] = {}
-        for number, line in zip(self.numbers, self.lines, strict=True):
-            fields = self.layout.fields(line)
-            for index in indices:
-                if is_number(fields[index]):
-                    continue
-                if is_missing(fields[index]):
-                    missing[names[index]] = missing.get(names[index], 0) + 1
-                if fault is None or (is_missing(fault[2]) and not is_missing(fields[index])):
-                    fault = number, index, fields[index]
-        if fault is None:
-            return
-        number, index, field = fault
-        name = names[index]
-        where = f"{self.source.name}, line {number}, column {name!r}"
-        if not is_missing(field):
-            raise ValueError(
-                f"{where}: {field[:WIDTH]!r} is not a finite number. Correct it, or leave the "
-                f"column out with --drop {_quoted(name)}."
-            )
-        total, columns = sum(missing.values()), ", ".join(map(repr, missing))
+        names = [self.columns[i] for i in dict.fromkeys(i for _, i in bad)]
         raise ValueError(
-            f"{where}: the value is missing ({field!r}). {total} in all are missing, in "
-            f"{columns}. Fill them in, drop their rows, or leave columns out with "
-            f"{' '.join(f'--drop {_quoted(name)}' for name in missing)}."
+            f"{where}: the value is missing ({text!r}). {len(bad)} in all are missing, in "
+            f"{', '.join(map(repr, names))}. Fill them in, drop their rows, or leave columns out "
+            f"with {' '.join(f'--drop {_quoted(name)}' for name in names)}."
         )
 
-
-def _points(source: Source, rows: Rows, wanted: Wanted) -> Loaded:
-    """Return the points of a table: its columns of numbers, but for those with another role."""
-    layout = rows.layout
-    roles: Roles = roles_of(source, rows, wanted)
-    data = rows.floats(roles.features)
-    names = None if roles.name is None else rows.column(roles.name)
-    classes = None
-    if roles.label is not None:
-        classes = np.array(rows.column(roles.label))
-        unknown = [i for i, field in enumerate(classes.tolist()) if is_missing(field)]
+    def _classes(self, label: int) -> np.ndarray:
+        """Return a column of classes; raise if one is missing."""
+        items, column = self.items(label), self.columns[label]
+        unknown = [i for i, item in enumerate(items) if is_missing(str(item))]
         if unknown:
             raise ValueError(
-                f"{source.name}, line {rows.numbers[unknown[0]]} has no class in column "
-                f"{layout.columns[roles.label]!r}, as {len(unknown)} of {len(classes)} rows have "
-                "not. Fill them in, or leave the column out with "
-                f"--drop {_quoted(layout.columns[roles.label])}."
+                f"{self.source.name}, {self.place(unknown[0])} has no class in column {column!r}, "
+                f"as {len(unknown)} of {len(items)} rows have not. Fill them in, or leave the "
+                f"column out with --drop {_quoted(column)}."
             )
-    return Loaded(
-        "points",
-        data,
-        source.name,
-        names if names is not None else range(1, len(data) + 1),
-        classes,
-        tuple(layout.columns[index] for index in roles.features),
-        roles.notes,
+        return np.array(items)
+
+    def _about_words(self, words: list[int]) -> str:
+        """Return the error about columns that do not hold numbers."""
+        shown = []
+        for i in words[:EXAMPLES]:
+            texts = list(dict.fromkeys(self.texts(i)))[:EXAMPLES]
+            shown.append(f"{self.columns[i]!r} ({', '.join(repr(t[:SHOWN]) for t in texts)}, ...)")
+        more = f" and {len(words) - EXAMPLES} more" if len(words) > EXAMPLES else ""
+        name, is_one = _quoted(self.columns[words[0]]), len(words) == 1
+        return (
+            f"{self.source.name}: column{'' if is_one else 's'} {', '.join(shown)}{more} "
+            f"hold{'s' if is_one else ''} words, and points are numbers. Say --label-column {name} "
+            f"for known classes, --names {name} for names of rows, or --drop {name} to leave it "
+            "out; a list of edges is read with --as graph."
+        )
+
+
+def _counts(texts: list[str]) -> bool:
+    """Return whether texts are consecutive whole numbers."""
+    return all(map(is_whole, texts)) and all(
+        int(text) == int(texts[0]) + i for i, text in enumerate(texts)
     )
 
 
 def _quoted(name: str) -> str:
     """Return a name as a shell takes it."""
     return name if name.isidentifier() else f"'{name}'"
+
+
+# -- the layout of text
+
+
+def _delimiter(lines: Sequence[str]) -> str | None:
+    """Return what separates the fields of most lines into equally many; None where nothing does."""
+    best, delimiter = 0, None
+    for mark in DELIMITERS:
+        width, n_agreeing = Counter(len(split(line, mark)) for line in lines).most_common(1)[0]
+        if width > 1 and n_agreeing > best:
+            best, delimiter = n_agreeing, mark
+    return delimiter
+
+
+def _has_decimal_commas(rows: list[list[str]]) -> bool:
+    """Return whether there are numbers with a comma, and none with a point."""
+    fields = [field for row in rows[1:] or rows for field in row]
+    has_commas = any(
+        field.count(",") == 1 and is_number(field.replace(",", ".")) for field in fields
+    )
+    return has_commas and not any("." in field and is_number(field) for field in fields)
+
+
+def _are_words(seen: list[list[str]]) -> bool:
+    """Return whether most of the fields that are there, one per row or none, are no numbers."""
+    there = [field for row in seen for field in row if not is_missing(field)]
+    return 2 * sum(not is_number(field) for field in there) > len(there)
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Return whether the first row names the columns.
+
+    It does where a word stands over numbers, where the name of the first column is missing, and
+    where it counts the columns from 0, as pandas does.
+    """
+    first, others = rows[0], rows[1:]
+    if not others:
+        return not any(map(is_number, first)) and len(first) > 0
+    if len(first) == len(others[0]) - 1:
+        return True
+    named = first[1:] if first[0] == "" else first
+    if len(named) > 2 and named == [str(number) for number in range(len(named))]:
+        return True
+    if first[0] == "" and named and not all(map(is_number, named)):
+        return True
+    for column, name in enumerate(first):
+        below = [is_number(row[column]) for row in others if column < len(row)]
+        if not is_number(name) and not is_missing(name) and 2 * sum(below) > len(below):
+            return True
+    # all words: names are different from each other, and from the values of their columns
+    is_repeated = any(
+        row[column : column + 1] == [name] for column, name in enumerate(first) for row in others
+    )
+    has_numbers = any(is_number(field) for row in rows for field in row)
+    return not has_numbers and len(set(first)) == len(first) and not is_repeated
+
+
+def _names(source: Source, rows: list[list[str]]) -> tuple[str, ...]:
+    """Return the names of columns, the first row; R leaves out that of the column of row names."""
+    if len(rows) == 1:
+        raise ValueError(
+            f"{source.name} has a line of column names and no rows after it; where that line is a "
+            "row, say --no-header."
+        )
+    names = rows[0] if len(rows[0]) >= len(rows[1]) else ["", *rows[0]]
+    # a delimiter at the end of every line begins a column that has neither name nor values
+    if len(names) > 1 and names[-1] == "" and all(row[-1:] == [""] for row in rows[1:]):
+        names = names[:-1]
+    return tuple(names)

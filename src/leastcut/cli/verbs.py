@@ -1,0 +1,225 @@
+"""``leastcut compare``, ``cut`` and ``certify``: methods, labels and proofs on one graph."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from leastcut.cli.clustering import (
+    HEAD,
+    check_clusters,
+    cluster_rows,
+    clusters_of,
+    scores_of,
+    show_partition,
+)
+from leastcut.cli.inputs import check_input, load_input
+from leastcut.cli.messages import progress_bar, show, show_table
+from leastcut.cli.options import CertifyOptions, CompareOptions, CutOptions
+from leastcut.cli.outputs import (
+    LABEL_SUFFIXES,
+    PLOT_SUFFIXES,
+    Outputs,
+    check_installed,
+    partition_record,
+    record_of,
+    write_labels,
+    write_plot,
+    write_record,
+)
+from leastcut.formatting import PROVEN, counted, sizes_text
+
+
+def compare(options: CompareOptions) -> int:
+    """Compare the methods on a file and return the exit status."""
+    import leastcut
+    from leastcut.comparison import WITHOUT_EIGENVECTORS
+    from leastcut.validation import check_choice
+
+    n_clusters = check_clusters(options.clusters)
+    if isinstance(n_clusters, str):
+        raise ValueError(
+            "-k auto: methods are compared on one number of clusters; give it. 'leastcut cluster "
+            "-k auto' chooses one."
+        )
+    outputs = Outputs(options, plot=PLOT_SUFFIXES)
+    if outputs:
+        check_installed("Pictures", "matplotlib", "plot")
+    check_input(options)
+    check_choice("--effort", options.effort, leastcut.EFFORTS)
+    for method in options.methods or ():
+        check_choice("--method", method, (*leastcut.DISCRETIZERS, *WITHOUT_EIGENVECTORS))
+    task = load_input(options)
+    compared = leastcut.compare(
+        task.graph,
+        n_clusters,
+        options.cut,
+        methods=options.methods or None,
+        effort=options.effort,
+        random_state=options.seed,
+    )
+    scores = {row.method: scores_of(task, row.labels) for row in compared.compared}
+    if outputs:
+        from leastcut.plot import comparison
+
+        write_plot(outputs["--plot"], comparison(compared))
+    if options.json:
+        record = record_of(options, task, {})
+        record |= {"n_clusters": n_clusters, "lower_bound": compared.lower_bound}
+        record["compared"] = [
+            {
+                "method": row.method,
+                "cut_value": row.cut_value,
+                "gap": row.gap,
+                "sizes": row.sizes,
+                "seconds": row.seconds,
+                "scores": scores[row.method],
+            }
+            for row in compared.compared
+        ]
+        record["outputs"] = {option: output.name for option, output in outputs.items()}
+        write_record(record)
+        return 0
+    show(task.described())
+    show(
+        f"{counted(n_clusters, 'cluster')}: no {compared.cut} cut is below "
+        f"{compared.lower_bound:.6g}, and every gap is from there."
+    )
+    show("")
+    names = [] if task.loaded.classes is None else ["accuracy", "nmi"]
+    rows = []
+    for row in sorted(compared.compared, key=lambda row: row.cut_value):
+        gap = "" if row.gap is None else f"{100 * row.gap:.1f}%"
+        agreement = [f"{(scores[row.method] or {})[name]:.4f}" for name in names]
+        cells = [row.method, f"{row.cut_value:.6g}", gap, f"{row.seconds:.3g}", *agreement]
+        rows.append([*cells, sizes_text(row.sizes)])
+    show_table(["method", "cut", "gap", "seconds", *names, "cluster sizes"], rows)
+    if outputs:
+        show(outputs.in_words())
+    return 0
+
+
+def cut(options: CutOptions) -> int:
+    """Evaluate labels from a file, refine them, and return the exit status."""
+    from leastcut import Partition, cut_value, refine
+    from leastcut.io.labels import read_labels
+    from leastcut.io.source import STANDARD_INPUT, Source
+
+    outputs = Outputs(options, options.labels, output=LABEL_SUFFIXES)
+    check_input(options)
+    if options.labels == options.file == STANDARD_INPUT:
+        raise ValueError("Only one of FILE and LABELS can be -, the standard input.")
+    Source.of(options.labels)  # raises if there is none
+    task = load_input(options)
+    classes, labels = np.unique(read_labels(options.labels, task.names), return_inverse=True)
+    labels = labels.reshape(-1)
+    # 1. the value of the labels, and of what moves of single nodes make of them
+    began = perf_counter()
+    value = cut_value(task.graph, labels, options.cut, isolated=options.isolated)
+    refined = refine(task.graph, labels, options.cut, isolated=options.isolated)
+    seconds = {"cut": perf_counter() - began}
+    n_moved = int(np.count_nonzero(refined.labels != labels))
+    gain = 0.0 if value == 0.0 else (value - refined.cut_value) / value
+    if outputs:
+        write_labels(outputs["-o"], task, classes[refined.labels])
+    clusters = clusters_of(options, task, labels)
+    # 2. the answer
+    if options.json:
+        record = record_of(options, task, seconds) | partition_record(Partition(labels, value))
+        record["clusters"] = [{**c._asdict(), "label": classes[c.label]} for c in clusters]
+        record["refined"] = {"cut_value": refined.cut_value, "gain": gain, "n_moved": n_moved}
+        record["labels_path"] = outputs.labels_path
+        write_record(record)
+        return 0
+    to_error = outputs.to_error
+    show(task.described(), to_error)
+    count = counted(len(clusters), "cluster")
+    show(f"{count} in {options.labels}: {options.cut} cut {value:.6g}.", to_error)
+    show("", to_error)
+    rows = [[str(classes[i]), *row[1:]] for i, row in enumerate(cluster_rows(clusters))]
+    show_table(HEAD, rows, 1, to_error)
+    show("", to_error)
+    if gain > 0:
+        show(
+            f"Refining moves {n_moved:,} nodes and brings it to {refined.cut_value:.6g}, "
+            f"{100 * gain:.3g}% less.",
+            to_error,
+        )
+    else:
+        show("Refining gains nothing: no move of a single node makes it smaller.", to_error)
+    if outputs and not to_error:
+        show(f"Refined labels in {outputs.labels_path}")
+    elif gain > 0 and not outputs:
+        show("The refined labels are written with -o refined.csv.", to_error)
+    return 0
+
+
+def certify(options: CertifyOptions) -> int:
+    """Certify a partition and return the exit status."""
+    import leastcut
+    from leastcut.io.labels import read_labels
+    from leastcut.io.source import Source
+    from leastcut.validation import check_choice, check_number
+
+    # 1. checks before any work
+    if (options.labels is None) == (options.clusters is None):
+        raise ValueError("Name a file of LABELS to certify, or a number of clusters with -k.")
+    n_clusters = check_clusters("auto" if options.clusters is None else options.clusters)
+    outputs = Outputs(options, options.labels, output=LABEL_SUFFIXES)
+    check_input(options)
+    check_choice("--effort", options.effort, leastcut.EFFORTS)
+    check_number("--time-limit", options.time_limit)
+    if not 0 <= options.gap < 1:
+        raise ValueError(f"--gap {options.gap} must be at least 0 and less than 1.")
+    if options.labels is not None:
+        Source.of(options.labels)  # raises if there is none
+    task = load_input(options)
+    shared: dict[str, Any] = {
+        "random_state": options.seed,
+        "isolated": options.isolated,
+        "callback": progress_bar(),
+    }
+    # 2. what is to be proven: given labels, or those of a search
+    began = perf_counter()
+    if options.labels is None:
+        labels = leastcut.partition(
+            task.graph,
+            n_clusters,
+            options.cut,
+            effort=options.effort,
+            lower_bound=False,
+            **shared,
+        ).labels
+    else:
+        labels = np.unique(read_labels(options.labels, task.names), return_inverse=True)[1]
+        labels = labels.reshape(-1)
+    # 3. the proof
+    found = leastcut.certify(
+        task.graph,
+        labels,
+        options.cut,
+        gap=options.gap,
+        time_limit=options.time_limit,
+        **shared,
+    )
+    seconds = {"certify": perf_counter() - began}
+    is_proven = found.gap is not None and found.gap <= PROVEN
+    if outputs:
+        write_labels(outputs["-o"], task, found.labels)
+    if options.json:
+        record = record_of(options, task, seconds) | partition_record(found)
+        record |= {"is_proven": is_proven, "labels_path": outputs.labels_path}
+        if not outputs:
+            record |= {"labels": found.labels, "nodes": task.names}
+        write_record(record)
+        return 0
+    to_error = outputs.to_error
+    show_partition(options, task, found, to_error)
+    if not is_proven and (found.gap or 0) > options.gap:
+        show("A longer --time-limit may prove more.", to_error)
+    show(f"{seconds['certify']:.2f} s", to_error)
+    if outputs and not to_error:
+        show(f"Labels in {outputs.labels_path}")
+    return 0

@@ -1,0 +1,373 @@
+"""Graphs in files: lists of edges, METIS, Matrix Market, GML and GraphML.
+
+An edge of a list is listed once, or once in each direction with the same weight; listed several
+times in one direction its weights add up. Where directions matter, the caller asks for a directed
+matrix and symmetrizes it.
+
+Matrix Market files are read here: SciPy 1.17's ``mmread`` ended the process on 23 of 3,000 files
+that were damaged at random, by writing outside of its memory.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.integrations.graphs import as_matrix
+from leastcut.io.loaded import Loaded, Wanted, loaded_matrix
+from leastcut.io.rows import SHOWN, Rows, floats, is_number, is_whole, numbers, split
+from leastcut.io.source import Source
+from leastcut.optional_packages import needed_for
+
+EDGE_COMMENTS = "#%"
+"""How lines of lists of edges begin that are no edges."""
+
+EDGE_HEADERS = frozenset(
+    tuple(names.split())
+    for names in (
+        *("source target", "from to", "src dst", "u v", "i j", "node1 node2", "node_1 node_2"),
+        *("id1 id2", "fromnodeid tonodeid"),
+    )
+)
+"""What the first two columns are called in tables of edges, in lower case."""
+
+COMMENT = "%"
+"""How lines of METIS and Matrix Market begin that are not counted."""
+
+MARKET = (
+    ("%%MatrixMarket",),
+    ("matrix",),
+    ("coordinate", "array"),
+    ("real", "double", "integer", "pattern"),
+    ("general", "symmetric"),
+)
+"""The words with which a Matrix Market file begins; a pattern has no values: all are 1."""
+
+
+# -- lists of edges
+
+
+def read_edges(source: Source, wanted: Wanted) -> Loaded:
+    """Read edges, ``u v`` or ``u v weight`` per line, by spaces, tabs, commas or semicolons."""
+    if wanted.names_columns:
+        raise ValueError(
+            f"{source.name} is read as a list of edges, which has no columns to name; --as points "
+            "reads it as a table."
+        )
+    rows = Rows.of(source, EDGE_COMMENTS)
+    if rows.lines:
+        first = rows.lines[0].partition("{")[0]
+        delimiter = next((mark for mark in (",", ";") if mark in first), None)
+        fields = tuple(field.lower() for field in split(first, delimiter)[:2])
+        rows = rows.after(int(fields in EDGE_HEADERS), delimiter)
+    if not rows.lines:
+        raise ValueError(f"{source.name} holds no edges; write one per line: u v, or u v weight.")
+    return graph_of_edges(rows, wanted)
+
+
+def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Loaded:
+    """Return the graph of a list of edges of ``width`` columns; those after the third are left out.
+
+    By default there are as many as in the first line.
+    """
+    name, text = rows.source.name, rows.source.text
+    if "{" in text:
+        rows = replace(rows, lines=[_with_weight(line, rows.delimiter) for line in rows.lines])
+    first = split(rows.lines[0], rows.delimiter)
+    width = len(first) if width is None else width
+    if width < 2:
+        raise ValueError(
+            f"{name}, line {rows.numbers[0]}: {rows.lines[0][:SHOWN]!r} has {width} fields, where "
+            "an edge has two nodes and a weight. Write u v, or u v weight, in every line."
+        )
+    # 1. the nodes, at once where all are whole numbers; PyArrow takes 0x1f for one
+    are_whole = all(map(is_whole, first[:2])) and "x" not in text and "X" not in text
+    kinds = ["int64" if are_whole else "string"] * 2 + ["double"] * (width > 2)
+    columns = rows.columns([*kinds, *[None] * (width - 3)])
+    if str(columns[0].type) == "int64":
+        ends = np.concatenate([numbers(columns[0]), numbers(columns[1])])
+        nodes, ends = np.unique(ends, return_inverse=True)
+        names: list[Any] = nodes.tolist()
+    else:
+        names, ends = _numbered([field.strip() for i in (0, 1) for field in columns[i].to_pylist()])
+    # 2. the weights
+    weights = floats(columns[2], rows.decimal) if width > 2 else np.ones(len(rows.lines))
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        weight = str(columns[2][int(bad[0])].as_py())[:SHOWN]
+        raise ValueError(
+            f"{name}, line {rows.numbers[bad[0]]}: the weight {weight!r} is not a finite number of "
+            f"at least 0, as {bad.size} of {weights.size} weights are not; names of nodes must not "
+            "have spaces in them."
+        )
+    # 3. the matrix
+    shape = (len(names), len(names))
+    matrix = sp.csr_array(sp.coo_array((weights, tuple(ends.reshape(2, -1))), shape=shape))
+    notes = []
+    if width > 3:
+        notes.append(f"{name} has {width} columns; those after the third are left out.")
+    if matrix.nnz < weights.size:
+        notes.append(
+            f"{weights.size - matrix.nnz} edges are listed more than once; their weights are added."
+        )
+    if not wanted.directed:
+        matrix, further = _undirected(rows.source, matrix, names)
+        notes += further
+    return Loaded("graph", matrix, name, names, notes=tuple(notes))
+
+
+def _with_weight(line: str, delimiter: str | None) -> str:
+    """Return a line with the weight in place of what networkx writes, {'weight': 2.0} or {}."""
+    nodes, brace, rest = line.partition("{")
+    try:
+        data = ast.literal_eval(brace + rest.strip()) if brace else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return line
+    if not isinstance(data, dict):
+        return line
+    mark = delimiter or " "
+    return f"{nodes.rstrip(' ' + mark)}{mark}{data.get('weight', 1)}"
+
+
+def _numbered(texts: list[str]) -> tuple[list[Any], np.ndarray]:
+    """Return the names of nodes, sorted if all are whole numbers, and the node of each text."""
+    names: list[Any] = list(dict.fromkeys(texts))
+    are_whole = all(map(is_whole, names))
+    if are_whole:
+        names.sort(key=int)
+    position = {name: i for i, name in enumerate(names)}
+    return [int(name) for name in names] if are_whole else names, np.array(
+        [position[text] for text in texts]
+    )
+
+
+def check_directions(name: str, both: sp.csr_array, back: sp.csr_array, names: Any) -> None:
+    """Raise if an edge and the one back do not have the same weight."""
+    differing = sp.coo_array(both - back)
+    differing.eliminate_zeros()
+    if differing.nnz:
+        i, j = int(differing.row[0]), int(differing.col[0])
+        raise ValueError(
+            f"{name} is directed: the edge from {names[i]} to {names[j]} has weight "
+            f"{both[i, j]:g}, and the one back {back[i, j]:g}, as {differing.nnz // 2} pairs have. "
+            "Cuts are of undirected graphs: say --symmetrize mean or --symmetrize max."
+        )
+
+
+def _undirected(
+    source: Source, listed: sp.csr_array, names: list[Any]
+) -> tuple[sp.csr_array, list[str]]:
+    """Return the matrix of edges that are listed once, or in both directions alike, and notes."""
+    back = sp.csr_array(listed.T)
+    both = sp.csr_array(listed.multiply(back != 0))
+    check_directions(source.name, both, sp.csr_array(back.multiply(listed != 0)), names)
+    n_loops = int(np.count_nonzero(listed.diagonal()))
+    n_both, n_all = (both.nnz - n_loops) // 2, listed.nnz - n_loops
+    notes = []
+    if 0 < 2 * n_both < n_all:
+        notes.append(
+            f"{n_both} edges are listed in both directions and {n_all - 2 * n_both} in one; each "
+            "counts once. Where directions matter, say --symmetrize mean."
+        )
+    return sp.csr_array(listed.maximum(back)), notes
+
+
+# -- METIS
+
+
+def read_metis(source: Source, wanted: Wanted) -> Loaded:
+    """Read a graph in the format of METIS, whose nodes are counted from 1.
+
+    The first line has the numbers of nodes and edges, and may have a code for the weights and the
+    number of weights per node. Then comes a line per node with its neighbors, each followed by the
+    weight of the edge if edges have weights; the last lines may be missing if they are empty.
+    """
+    name = source.name
+    if wanted.kind == "points" or wanted.names_columns:
+        raise ValueError(f"{name} is a METIS graph, which holds no points or columns.")
+    kept = [i for i, line in enumerate(source.lines) if not line.startswith(COMMENT)]
+    start = next((k for k, i in enumerate(kept) if source.lines[i].strip()), len(kept))
+    number = kept[start] + 1 if start < len(kept) else 1
+    head = source.lines[number - 1].split()
+    are_counts = all(is_whole(word) and int(word) >= 0 for word in head)
+    if not 2 <= len(head) <= 4 or not are_counts or int(head[0]) < 1:
+        raise ValueError(
+            f"{name}, line {number}: {' '.join(head)[:SHOWN]!r} is not how a METIS graph begins, "
+            "which is the number of nodes and of edges."
+        )
+    n, m = int(head[0]), int(head[1])
+    source.check_announced(n, "nodes", len(source.text))
+    has_sizes, has_node_weights, has_edge_weights = (
+        digit == "1" for digit in (head[2] if len(head) > 2 else "0").zfill(3)[-3:]
+    )
+    skipped = has_sizes + (int(head[3]) if len(head) > 3 else 1) * has_node_weights
+    kept = kept[start + 1 :]
+    while len(kept) > n and not source.lines[kept[-1]].strip():
+        kept.pop()
+    if len(kept) > n:
+        raise ValueError(
+            f"{name} announces {n} nodes and has {len(kept)} lines of neighbors; there must be one "
+            "for every node."
+        )
+    rows, columns, weights = _listed(source, kept, skipped, n, 2 if has_edge_weights else 1)
+    if rows.size != 2 * m:
+        last = kept[-1] + 1 if kept else number
+        cut = f" It ends after {len(kept)} of {n} nodes, at line {last}: it may be cut short."
+        raise ValueError(
+            f"{name} announces {m} edges, so {2 * m} neighbors in all, and lists {rows.size}; "
+            f"every edge must be listed from both ends.{cut if len(kept) < n else ''}"
+        )
+    matrix = sp.csr_array(sp.coo_array((weights, (rows, columns)), shape=(n, n)))
+    if not wanted.directed:
+        check_directions(name, matrix, sp.csr_array(matrix.T), range(1, n + 1))
+    note = f"{name} has weights of nodes, which are left out."
+    notes = (note,) if has_node_weights or has_sizes else ()
+    return Loaded("graph", matrix, name, range(1, n + 1), notes=notes)
+
+
+def _listed(
+    source: Source, kept: list[int], skipped: int, n: int, step: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return node, neighbor and weight of all that lines list; raise for the first bad field."""
+    lists = [source.lines[i].split()[skipped:] for i in kept]
+    counts = np.array([len(fields) for fields in lists], dtype=np.int64)
+    flat = list(chain.from_iterable(lists))
+    try:
+        columns = np.array(flat[::step], dtype=np.int64)
+        weights = np.ones(columns.size) if step == 1 else np.array(flat[1::2], dtype=np.float64)
+        is_good = (columns.min(initial=1) >= 1) and columns.max(initial=n) <= n
+        is_good = is_good and bool((np.isfinite(weights) & (weights >= 0)).all())
+    except (ValueError, OverflowError):
+        is_good = False
+    if is_good and not (counts % step).any():
+        return np.repeat(np.arange(counts.size), counts // step), columns - 1, weights
+    for i, fields in zip(kept, lists, strict=True):
+        for k, field in enumerate(fields):
+            if k % step:
+                is_good = is_number(field) and float(field) >= 0
+            else:
+                is_good = is_whole(field) and 1 <= int(field) <= n and k + step <= len(fields)
+            if not is_good:
+                each = ", each followed by the weight of its edge, at least 0" if step > 1 else ""
+                raise ValueError(
+                    f"{source.name}, line {i + 1}: {field[:SHOWN]!r} is out of place; a line "
+                    f"lists nodes counted from 1 to {n}{each}."
+                )
+    raise ValueError(f"{source.name} holds numbers that cannot be read.")
+
+
+# -- Matrix Market
+
+
+def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
+    """Read a matrix, a graph where it is square; its rows are counted from 1."""
+    name, first = source.name, source.lines[0]
+    begin, *others = first.split() or [""]
+    words = [begin, *map(str.lower, others)]
+    is_sparse, is_symmetric = "coordinate" in words, words[-1] == "symmetric"
+    if (
+        len(words) != len(MARKET)
+        or any(word not in known for word, known in zip(words, MARKET, strict=True))
+        or (words[3] == "pattern" and not is_sparse)
+    ):
+        raise ValueError(
+            f"{name}, line 1: {first[:SHOWN]!r} is not read here; a Matrix Market file begins with "
+            f"{' '.join('|'.join(known) for known in MARKET)}."
+        )
+    rows = Rows.of(source, COMMENT)
+    # 1. the size
+    number, line = (rows.numbers[0], rows.lines[0]) if rows.lines else (len(source.lines), "")
+    sizes = [int(size) if is_whole(size) else -1 for size in line.split()]
+    if (
+        len(sizes) != (3 if is_sparse else 2)
+        or min(sizes) < 0
+        or (is_symmetric and sizes[0] != sizes[1])
+    ):
+        raise ValueError(
+            f"{name}, line {number}: {line[:SHOWN]!r} is not the size of a {words[-1]} matrix: "
+            f"rows, columns{' and entries' if is_sparse else ''}."
+        )
+    n_rows, n_columns = shape = (sizes[0], sizes[1])
+    source.check_announced(max(shape), "rows or columns", len(source.text))
+    # 2. as many entries as announced; of a symmetric matrix those on and below the diagonal
+    full = n_rows * (n_rows + 1) // 2 if is_symmetric else n_rows * n_columns
+    n_entries = sizes[2] if is_sparse else full
+    rows = rows.after(1)
+    if len(rows.lines) != n_entries:
+        raise ValueError(
+            f"{name} announces {n_entries} entries and has {len(rows.lines)}; it may be cut short."
+        )
+    width = 1 if not is_sparse else 2 if words[3] == "pattern" else 3
+    columns = [np.empty(0)] * width
+    if n_entries:
+        columns = [floats(column) for column in rows.columns(["double"] * width).values()]
+    values = np.ones(n_entries) if width == 2 else columns[-1]
+    # 3. their places; those of a full matrix are column by column
+    i: Any
+    j: Any
+    if is_sparse:
+        i, j = columns[0] - 1, columns[1] - 1
+    elif is_symmetric:
+        j, i = np.triu_indices(n_rows)
+    else:
+        j, i = np.divmod(np.arange(full), max(n_rows, 1))
+    is_inside = (i >= 0) & (i < n_rows) & (j >= 0) & (j < n_columns)
+    are_whole = (i == np.floor(i)) & (j == np.floor(j))
+    bad = np.flatnonzero(~(is_inside & are_whole & np.isfinite(values)))
+    if bad.size:
+        raise ValueError(
+            f"{name}, line {rows.numbers[bad[0]]}: {rows.lines[bad[0]][:SHOWN]!r} is not an entry "
+            f"of a matrix of {n_rows} rows and {n_columns} columns, counted from 1: {width} finite "
+            "numbers in a line."
+        )
+    i, j = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
+    if is_symmetric:
+        below = i != j
+        i, j = np.append(i, j[below]), np.append(j, i[below])
+        values = np.append(values, values[below])
+    matrix: Any = sp.coo_array((values, (i, j)), shape=shape)
+    matrix = sp.csr_array(matrix) if is_sparse else matrix.toarray()
+    return loaded_matrix(source, matrix, wanted, "graph" if n_rows == n_columns else "points", 1)
+
+
+# -- what networkx reads
+
+
+def read_gml(source: Source, wanted: Wanted) -> Loaded:
+    """Read a GML file by networkx; nodes without labels are named by their ids."""
+    with needed_for("GML files", "networkx"):
+        import networkx
+    label = "label" if b"label" in source.content else "id"
+    with source.blamed("a GML file"), source.opened() as file:
+        graph = networkx.read_gml(file, label)
+    return _graph_of(source, graph, wanted)
+
+
+def read_graphml(source: Source, wanted: Wanted) -> Loaded:
+    """Read a GraphML file by networkx."""
+    with needed_for("GraphML files", "networkx"):
+        import networkx
+    with source.blamed("a GraphML file"), source.opened() as file:
+        graph = networkx.read_graphml(file)
+    return _graph_of(source, graph, wanted)
+
+
+def _graph_of(source: Source, graph: Any, wanted: Wanted) -> Loaded:
+    """Return a graph of networkx, weighted by the attribute weight of its edges if they have it."""
+    if wanted.kind == "points" or wanted.names_columns:
+        raise ValueError(f"{source.name} is a graph, which holds no points or columns.")
+    with source.blamed("a graph"):
+        matrix, names, _ = as_matrix(graph)
+    attributes = {key for _, _, data in graph.edges(data=True) for key in data}
+    notes = []
+    if attributes and "weight" not in attributes:
+        notes.append(
+            f"No edge of {source.name} has an attribute weight, so that each counts 1; there is "
+            f"{', '.join(map(repr, sorted(attributes)))}."
+        )
+    return Loaded("graph", matrix, source.name, names, notes=tuple(notes))
