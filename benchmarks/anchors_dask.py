@@ -313,8 +313,9 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
 
 def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally, int]:
     """Return what one thread takes, and the number of anchors."""
-    from leastcut.anchors.choose import choose_anchors, sampled_rows
     from leastcut.anchors.crew import Threads
+
+    from leastcut.anchors.choose import choose_anchors, sampled_rows
     from leastcut.anchors.nearest import NearestAnchors
     from leastcut.anchors.search import cut_crew
     from leastcut.anchors.table import masses_of
