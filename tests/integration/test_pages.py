@@ -17,6 +17,7 @@ import warnings
 from contextlib import redirect_stdout
 from itertools import zip_longest
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -90,12 +91,12 @@ def names() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@patch.dict(leastcut.DISCRETIZERS)  # what a page registers is forgotten after it
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    # Sources of the package are shown, not run; what a page registers is forgotten after it.
+    # Sources of the package are shown, not run.
     blocks = blocks_of(from_the_source.BLOCK.sub("", page.read_text(encoding="utf-8")))
     if not blocks:
         pytest.skip("no code")
-    monkeypatch.setitem(leastcut.DISCRETIZERS, "by_order", None)
     for library in LIBRARIES.get(page.name, ()):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
