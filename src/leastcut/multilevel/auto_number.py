@@ -12,19 +12,16 @@ from leastcut.seeds import RandomState, as_seed
 from leastcut.spectral.relax import relax_problem
 from leastcut.validation import warn_caller
 
-MAX_CLUSTERS = 20
-"""The largest number of clusters that is considered by default."""
-
+MAX_CLUSTERS = 20  # the largest number of clusters that is considered by default
+# Tolerance of eigenpairs that only a choice is made by: steps that count are far larger, and the
+# usual tolerance takes three times as long.
 ROUGH = 1e-3
-"""Tolerance of eigenpairs that only a choice is made by: steps that count are far larger, and the
-usual tolerance takes three times as long."""
 
 
 def auto_number(problem: Any, random_state: RandomState, deadline: float = math.inf) -> int:
-    """Choose a number of clusters, from 1 to 20, and warn if the evidence is weak.
+    """Return a number of clusters, from 1 to 20, and warn if the evidence is weak.
 
-    Raises TimeoutError if the eigenpairs cannot be computed by ``deadline``, on the monotonic
-    clock.
+    Raise TimeoutError if the eigenpairs cannot be computed by ``deadline``.
     """
     core: Problem = problem.core
     most, seed = min(MAX_CLUSTERS, core.n_nodes), as_seed(random_state, 2**32)

@@ -9,25 +9,14 @@ from leastcut.multilevel.bisection import bisected
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
 
+# Rounds in which weight is handed on between clusters; most repairs need two or three.
 MOST_ROUNDS = 50
-"""Rounds in which weight is handed on between clusters; most repairs need two or three."""
 
 
 def within_limits(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
-    """Return labels near those given whose clusters keep to the problem's limits.
+    """Return labels close to ``labels`` whose clusters keep to the problem's limits.
 
-    Parameters
-    ----------
-    problem : Problem
-        With limits.
-    labels : ndarray of shape (n,)
-        Clusters 0..n_clusters-1, none empty.
-    n_clusters : int
-
-    Returns
-    -------
-    ndarray of shape (n,), int32, or None
-        None where none is found, and the problem has no packing to fall back on.
+    None if none is found and the problem has no packing to fall back on.
     """
     limits = problem.limits
     assert limits is not None
@@ -40,16 +29,13 @@ def within_limits(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.n
 def balanced_start(
     problem: Problem, n_clusters: int, rng: np.random.Generator
 ) -> tuple[np.ndarray | None, int]:
-    """Return labels of a problem that keep to its limits, and the edges visited to find them.
-
-    The labels are None as of :func:`within_limits`.
-    """
+    """Return labels that keep to the limits, or None, and the edges visited to find them."""
     labels, work = bisected(problem, n_clusters, rng)
     return within_limits(problem, labels, n_clusters), work
 
 
 def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
-    """Hand weight on between clusters, in place, until they keep to the limits, and say if so."""
+    """Move weight between clusters, in place, and return whether they then keep to the limits."""
     limits, n = problem.limits, problem.n_nodes
     assert limits is not None
     if limits.allow(np.bincount(labels, problem.node_weights, n_clusters)):

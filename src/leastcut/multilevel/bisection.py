@@ -10,33 +10,18 @@ from leastcut.kernels.bisect import split
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
 
-TRIES = 10
-"""Starts of every split, of which the best is taken."""
-
+TRIES = 10  # starts of every split, of which the best is taken
+# Moves without a new best after which a chain ends, and how often chains begin at all nodes of
+# the border.
 PATIENCE, ROUNDS = 50, 3
-"""Moves without a new best after which a chain ends, and how often chains begin at all nodes of the
-border."""
-
+# Edges that could be visited in the time that a split takes however small it is.
 SPLIT_EDGES = 10_000
-"""Edges that could be visited in the time that a split takes however small it is."""
 
 
 def bisected(problem: Problem, n_clusters: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Return labels of clusters of about equal weight, and the edges visited to find them.
+    """Return labels of non-empty clusters of about equal weight, and the edges visited.
 
-    Parameters
-    ----------
-    problem : Problem
-        With limits. They may be passed slightly.
-    n_clusters : int
-    rng : Generator
-        Draws where sides begin to grow.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int32
-        None is empty.
-    work : int
+    The problem has limits, which may be passed slightly. ``rng`` draws where sides begin to grow.
     """
     limits = problem.limits
     assert limits is not None
@@ -63,9 +48,9 @@ def bisected(problem: Problem, n_clusters: int, rng: np.random.Generator) -> tup
 def _split(
     problem: Problem, numbers: tuple[int, int], heaviest: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
-    """Split a problem in two sides, each to be cut further into its number of clusters.
+    """Return a side for every node, to be cut further into its number of clusters, and the work.
 
-    Returns the side of every node, and the edges visited. No side has fewer nodes than clusters.
+    No side has fewer nodes than clusters.
     """
     n, weights, count = problem.n_nodes, problem.node_weights, sum(numbers)
     total = float(weights.sum())

@@ -1,4 +1,4 @@
-"""Straight borders between clusters that keep to limits, by minimum cuts along them."""
+"""Flow refinement: better borders between clusters that keep to limits, by minimum cuts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from leastcut.kernels.border_flow import better_borders
 from leastcut.multilevel.levels import never
 from leastcut.multilevel.refinement import State
 
-MOST_EDGES = 200
-"""Times its stored edges that the search for better borders may visit on a level."""
+MOST_EDGES = 200  # times its stored edges that the search for better borders may visit on a level
 
 
 def straighten(
@@ -19,15 +18,8 @@ def straighten(
 ) -> None:
     """Move borders of two clusters to the best place near by, until none moves; never worse.
 
-    Parameters
-    ----------
-    state : State
-        Of a problem with limits, on fresh sums, which it leaves.
-    before : ndarray of shape (n,), optional
-        Labels, straightened, that these were made from: only clusters that have changed since are
-        looked at to begin with.
-    is_late : callable
-        Asked again and again; once it says so, the borders stay where they are by then.
+    The state is on fresh sums before and after. Only clusters that have changed since the labels
+    ``before``, if there are any, are looked at to begin with.
     """
     active = np.ones(state.count.size, dtype=np.uint8)
     if before is not None:

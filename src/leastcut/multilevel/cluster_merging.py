@@ -13,21 +13,7 @@ from leastcut.seeds import RandomState
 def merge_clusters(
     problem: Problem, labels: np.ndarray, n_clusters: int, *, random_state: RandomState
 ) -> np.ndarray:
-    """Join clusters until ``n_clusters`` are left.
-
-    Parameters
-    ----------
-    problem : Problem
-    labels : ndarray of shape (n,)
-        At least ``n_clusters`` clusters 0..k-1, none empty.
-    n_clusters : int
-    random_state : int, Generator, RandomState or None
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Labels 0..n_clusters-1 that keep every cluster whole.
-    """
+    """Return labels in which whole clusters are joined until ``n_clusters`` are left."""
     # Contraction keeps values: a cut of the graph of clusters has the same value on the whole
     # graph, and tears no cluster apart.
     clusters = contracted_by_labels(problem, labels).symmetrised()

@@ -238,21 +238,7 @@ def cut_path_problem(
 ) -> CutPath:
     """Cut a problem into many numbers of clusters, with a single relaxation.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : iterable of int
-        The numbers of clusters; those above n are left out.
-    effort : str
-        A name in :data:`leastcut.EFFORTS`: how long to search for the partitions.
-    random_state : int, Generator, RandomState or None
-        Seed of the start vectors and of the search.
-    budget : Budget, optional
-        Of the search for the partitions, see :func:`path_partitions`.
-
-    Returns
-    -------
-    CutPath
+    Numbers above that of nodes are left out.
     """
     n = problem.n_nodes
     wanted = check_numbers(n_clusters)

@@ -26,25 +26,19 @@ from leastcut.spectral.discretizers.selection import best_of
 from leastcut.threads import single_threaded
 from leastcut.validation import check_count, check_init, check_n_clusters
 
+# Where the ladder of σ begins, in units of the typical node's edges by its weight: higher, and
+# labels stick where they are; lower, and more of the steps come to nothing. λ_max is no measure
+# of it, as a hub alone can raise that.
 LOWEST = 0.5
-"""Where the ladder of σ begins, in units of the typical node's edges by its weight: higher, and
-labels stick where they are; lower, and more of the steps come to nothing. λ_max is no measure of
-it, as a hub alone can raise that."""
-
+# Rungs of the ladder, from there to λ_max by equal factors: with five the cuts are 10% larger.
 N_SHIFTS = 9
-"""Rungs of the ladder, from there to λ_max by equal factors: with five the cuts are 10% larger."""
-
+# Starts where none is given: as many as the discretizers make, so that methods compare evenly.
 DEFAULT_STARTS = 10
-"""Starts where none is given: as many as the discretizers make, so that methods compare evenly."""
-
+# Relative tolerance to which λ_max is computed, a few products with A instead of hundreds.
 LOOSE = 1e-3
-"""Relative tolerance to which λ_max is computed, a few products with A instead of hundreds."""
-
-MARGIN = 1.01
-"""What is added to it for that, so that it is a bound from above."""
-
+MARGIN = 1.01  # what is added to it for that, so that it is a bound from above
+# Largest share of a node that is worth telling apart from larger ones, which could overflow.
 MOST = 1e300
-"""Largest share of a node that is worth telling apart from larger ones, which could overflow."""
 
 
 def direct_cut(

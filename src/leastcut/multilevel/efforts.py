@@ -17,8 +17,7 @@ from leastcut.seeds import RandomState
 from leastcut.threads import count_threads
 from leastcut.validation import check_choice
 
-TIGHT = "tight"
-"""The lower bound that is a certificate, and its stage in reports of progress."""
+TIGHT = "tight"  # the lower bound that is a certificate, and its stage in reports of progress
 
 
 @dataclass(frozen=True)
@@ -120,17 +119,7 @@ the values that seeds reached in equal time.
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options that every search shares; :meth:`checked` makes them of what a user passed.
-
-    Attributes
-    ----------
-    effort : str
-        A name in :data:`EFFORTS`.
-    lower_bound : bool, "tight" or None
-        Whether to compute a lower bound; None leaves it to the size of the problem.
-    random_state : int, Generator, RandomState or None
-    n_jobs : int or None
-    """
+    """The options that every search shares; :meth:`checked` makes them of what a user passed."""
 
     effort: str = "balanced"
     lower_bound: bool | str | None = None

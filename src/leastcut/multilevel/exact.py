@@ -21,32 +21,23 @@ from leastcut.problem import Problem
 from leastcut.results import Partition
 from leastcut.validation import number_by_appearance
 
+# Steps between two moments at which the search can be interrupted: a few tenths of a second.
 VISITS_PER_CALL = 2**21
-"""Steps between two moments at which the search can be interrupted: a few tenths of a second."""
-
-MAX_CELLS = 2**22
-"""Nodes times clusters that the search will keep tables of, some 100 MB."""
-
+MAX_CELLS = 2**22  # nodes times clusters that the search will keep tables of, some 100 MB
+# Terms up to which partitions are counted exactly: a tenth of a second at most.
 MOST_TO_COUNT = 10**5
-"""Terms up to which partitions are counted exactly: a tenth of a second at most."""
-
+# What a step of the search costs besides its pairs of a node to come and a cluster, in those.
 STEP = 35
-"""What a step of the search costs besides its pairs of a node to come and a cluster, in those."""
-
+# Steps and pairs that a partition may cost at worst, on average: few clusters take 40 to 80. All
+# that the default lets through is 3·10^10 of them, at about a nanosecond each.
 COST_PER_PARTITION = 100
-"""Steps and pairs that a partition may cost at worst, on average: few clusters take 40 to 80. All
-that the default lets through is 3·10^10 of them, at about a nanosecond each."""
-
 EPSILON = float(np.finfo(np.float64).eps)
-
+# Rounding errors per node that the bound is trusted to stay within; the sums make a few.
 SAFETY = 16
-"""Rounding errors per node that the bound is trusted to stay within; the sums make a few."""
-
+# Descents of which the first value to beat is taken: more take longer and rule out more.
 N_STARTS = 8
-"""Descents of which the first value to beat is taken: more take longer and rule out more."""
-
+# Below this doubles underflow, and are right to a number of units, not of digits.
 TINY = float(np.finfo(np.float64).smallest_normal)
-"""Below this doubles underflow, and are right to a number of units, not of digits."""
 
 
 def exact_problem(problem: Problem, n_clusters: int) -> Partition:

@@ -18,8 +18,7 @@ from leastcut.multilevel.levels import Coarsening, smallest_level
 from leastcut.multilevel.passes import Trial, fresh, recombine
 from leastcut.problem import Problem
 
-HALVES = 2
-"""Passes by which a part is cut in two; what they find is recombined."""
+HALVES = 2  # passes by which a part is cut in two; what they find is recombined
 
 
 def halved(
@@ -27,7 +26,7 @@ def halved(
 ) -> tuple[np.ndarray, int] | None:
     """Return labels of clusters of about equal weight, and the edges visited to find them.
 
-    Parts are halved as long as their number of clusters is even, and then cut into all of them by
+    Parts are cut in two as long as their number of clusters is even, and then into all of them by
     one pass. The limits may be passed slightly. None where time is up before.
     """
     limits = problem.limits

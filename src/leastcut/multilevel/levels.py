@@ -17,28 +17,21 @@ from leastcut.multilevel.coarsening import COARSENING_RULES, Rule
 from leastcut.problem import Problem
 from leastcut.reductions import contracted
 
+# A pass gathers nodes to so many per cluster, or to that many in all where that is less, but to
+# no fewer than the last per cluster: more is slower and better.
 START_NODES, FEW_NODES, LEAST_NODES = 40, 320, 12
-"""A pass gathers nodes to so many per cluster, or to that many in all where that is less, but to no
-fewer than the last per cluster: more is slower and better."""
-
+# Further passes gather to between so many per cluster, drawn anew for each: variety.
 VARIED_NODES = (10, 100)
-"""Further passes gather to between so many per cluster, drawn anew for each: variety."""
-
+# Graphs too small for that are gathered to one in so many nodes, and to so many per cluster.
 SMALL_SHARE, FEWEST_NODES = 4, 2
-"""Graphs too small for that are gathered to one in so many nodes, and to so many per cluster."""
-
-SPENT = 0.95
-"""A level that keeps more than this fraction of the nodes costs more than it is worth."""
-
+SPENT = 0.95  # A level that keeps more than this fraction of the nodes costs more than it is worth
+# One step of agglomeration merges at most one in this many nodes: more steps find better merges,
+# each at the cost of a contraction.
 MERGED_SHARE = 4
-"""One step of agglomeration merges at most one in this many nodes: more steps find better merges,
-each at the cost of a contraction."""
-
+# Edges that are sorted for every merge: the best merges are among these, if there are any.
 LISTED_EDGES = 10
-"""Edges that are sorted for every merge: the best merges are among these, if there are any."""
-
+# Where no edges are left to merge along, all pairs of up to so many nodes are listed instead.
 PAIRED_NODES = 1000
-"""Where no edges are left to merge along, all pairs of up to so many nodes are listed instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,27 +83,12 @@ def build(
     coarsening: Coarsening | None = None,
     enough: int = 0,
 ) -> list[Step]:
-    """Coarsen until about ``smallest`` nodes are left, or gathering gets nowhere.
+    """Coarsen until about ``smallest`` nodes are left, or aggregation makes no progress.
 
-    Parameters
-    ----------
-    problem : Problem
-    rng : Generator
-        What the coarsening rule draws from.
-    smallest : int
-        Nodes at which to stop.
-    parts : ndarray of shape (n,), int32, optional
-        Nodes of different parts are never gathered, so a partition made of whole parts is also
-        one of every coarse level, with the same value.
-    coarsening : Coarsening, optional
-    enough : int
-        End at the first level of no more nodes than this, as if ``smallest`` were to follow.
-
-    Returns
-    -------
-    list of Step
-        From fine to coarse; empty where the problem is small enough, and ending early where time
-        is up.
+    Nodes of different ``parts`` are never aggregated, so a partition made of entire parts is also
+    one of every coarse level, with the same value. With ``enough``, end at the first level of no
+    more nodes than that, as if ``smallest`` were to follow. Steps lead from fine to coarse; there
+    are none if the problem is small enough, and fewer if time is up.
     """
     coarsening = coarsening or Coarsening()
     steps: list[Step] = []

@@ -47,92 +47,57 @@ from leastcut.spectral.discretizers.cluster_qr import cluster_qr
 from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
 
+# Eigenvalues beyond the largest number of clusters that tell the law they follow: fewer leave its
+# slope to chance, more cost time.
 TAIL = 10
-"""Eigenvalues beyond the largest number of clusters that tell the law they follow: fewer leave its
-slope to chance, more cost time."""
-
-FEWEST = 3
-"""Eigenvalues beyond a number, at least, for their law to be told at all."""
-
+FEWEST = 3  # eigenvalues beyond a number, at least, for their law to be told at all
+# Slope of the law at least: eigenvalues that repeat have none, and steps would be infinite.
 FLATTEST = 5e-3
-"""Slope of the law at least: eigenvalues that repeat have none, and steps would be infinite."""
-
+# Evidence that a graph splits: 2 of 100 graphs drawn without clusters have as much, or fall into
+# components. That one of c components splits needs log c more, as chance has c to choose from.
 ENOUGH = 4.5
-"""Evidence that a graph splits: 2 of 100 graphs drawn without clusters have as much, or fall into
-components. That one of c components splits needs log c more, as chance has c to choose from."""
-
+# The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
+# to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbours of a node)).
 LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
-"""The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
-to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbours of a node))."""
-
+# Power of a leak above that by which evidence falls: one that is half as large again as without
+# clusters leaves less than a third of it.
 STEEP = 3
-"""Power of a leak above that by which evidence falls: one that is half as large again as without
-clusters leaves less than a third of it."""
-
+# Times that leak below which it makes no more difference: coarse clusters are tighter than fine
+# ones, and would always win.
 TIGHTEST = 0.2
-"""Times that leak below which it makes no more difference: coarse clusters are tighter than fine
-ones, and would always win."""
-
+# Leak above which nothing is left of a step, and of which powers are no longer taken.
 LEAKIEST = 1e9
-"""Leak above which nothing is left of a step, and of which powers are no longer taken."""
-
+# How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
+# of a line have gaps by chance.
 THIN = 0.4
-"""How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
-of a line have gaps by chance."""
-
+# Nodes of a cluster per neighbour of a node below which steps count for less, and at 1 for
+# nothing: a node with its neighbours would do for a cluster.
 RESOLVED = 2.0
-"""Nodes of a cluster per neighbour of a node below which steps count for less, and at 1 for
-nothing: a node with its neighbours would do for a cluster."""
-
+# Part of the size of a node's component, in the mean over nodes, below which a component is an
+# outlier and no cluster.
 SMALL = 1.0 / 30.0
-"""Part of the size of a node's component, in the mean over nodes, below which a component is an
-outlier and no cluster."""
-
+# Part of the last eigenvalue up to which one may be what rounding has left of 0, and has no
+# logarithm to speak of.
 ROUNDING = 1e-13
-"""Part of the last eigenvalue up to which one may be what rounding has left of 0, and has no
-logarithm to speak of."""
-
+# Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves.
 EQUAL = 1e-6
-"""Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves."""
-
-WEAK = 1.5
-"""How many times the evidence of the runner-up the best must have to be told from it."""
-
+WEAK = 1.5  # how many times the evidence of the runner-up the best must have to be told from it
+# What valleys may add to the evidence: they are surer the longer they are, and coarse clusters
+# would always win by them.
 VALLEY_MOST = 6.5
-"""What valleys may add to the evidence: they are surer the longer they are, and coarse clusters
-would always win by them."""
-
+# Slope p below which no valleys are looked for: in so many dimensions every node is near a
+# boundary.
 SHALLOW = 0.25
-"""Slope p below which no valleys are looked for: in so many dimensions every node is near a
-boundary."""
-
+# Stands for eigenvalues of 0 where something is divided by them.
 SMALLEST = float(np.finfo(np.float64).tiny)
-"""Stands for eigenvalues of 0 where something is divided by them."""
-
+# Splits beyond the components up to which valleys are looked for: long shapes with more of them
+# hold too few nodes to tell, and each costs a search.
 VALLEYS = 8
-"""Splits beyond the components up to which valleys are looked for: long shapes with more of them
-hold too few nodes to tell, and each costs a search."""
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A number of clusters, and why.
-
-    Attributes
-    ----------
-    n_clusters : int
-        The number chosen.
-    numbers : ndarray of shape (m,)
-        The numbers considered, ascending.
-    evidence : ndarray of shape (m,)
-        How much speaks for each: the larger, the more.
-    reason : str
-        Why it was chosen, in plain words.
-    runners_up : tuple of int
-        The numbers that come next, best first.
-    is_weak : bool
-        Whether the evidence hardly tells it from the runners-up.
-    """
+    """A number of clusters, and why."""
 
     n_clusters: int
     numbers: np.ndarray
@@ -165,20 +130,8 @@ def choose_number(
 ) -> Choice:
     """Choose one of ``numbers``, given the ``pairs_needed`` leading eigenpairs of the problem.
 
-    Parameters
-    ----------
-    problem : Problem
-    relaxation : Relaxation
-        Its leading eigenpairs.
-    numbers : sequence of int
-        The numbers to choose from; those above the number of nodes are left out.
-    random_state : int, Generator, RandomState or None
-        Seed of the searches for valleys, and of the eigensolver, which runs again where small
-        components are left out.
-
-    Returns
-    -------
-    Choice
+    Numbers above that of nodes are left out. ``random_state`` seeds the searches for density gaps,
+    and the eigensolver, which runs again if small components are left out.
     """
     considered = np.array(sorted({k for k in numbers if k <= problem.n_nodes}), dtype=np.int64)
     rng = as_generator(random_state)
@@ -217,9 +170,9 @@ def choose_number(
 
 @dataclass(frozen=True)
 class _Split:
-    """What speaks for a number of clusters above that of components.
+    """What indicates a number of clusters above that of components.
 
-    Leak and evidence are bounds, from below and above, where a partition could change nothing.
+    Leak and evidence are bounds, from below and above, if a partition could change nothing.
     """
 
     step: float
@@ -346,7 +299,7 @@ def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
 
 
 def _neighbors(problem: Problem) -> float:
-    """Return how many neighbours a node has, in the middle of all: 1 / Σ share² of its edges."""
+    """Return the effective number of neighbors of a median node: 1 / Σ (fraction of an edge)²."""
     graph = problem.graph
     rows = graph.rows
     other = rows != graph.indices

@@ -17,29 +17,19 @@ from leastcut.graph import Graph
 from leastcut.kernels.order import number_nearby, renumber_rows
 from leastcut.problem import Problem
 
-BLOCK_NODES = 4096
-"""Nodes that are numbered together: their edges stay in a processor's own memory."""
-
+BLOCK_NODES = 4096  # nodes that are numbered together: their edges stay in a processor's own memory
+# Numbers that differ by less are near: what lies between them is still in fast memory.
 NEAR_NODES = 2**15
-"""Numbers that differ by less are near: what lies between them is still in fast memory."""
-
+# Part of the edges that may lead far: with more, new numbers gain more than they cost.
 MOST_FAR = 0.3
-"""Part of the edges that may lead far: with more, new numbers gain more than they cost."""
-
-SAMPLED_EDGES = 2000
-"""Edges that are looked at to tell."""
+SAMPLED_EDGES = 2000  # edges that are looked at to tell
 
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
     """A problem with other numbers for its nodes.
 
-    Attributes
-    ----------
-    problem : Problem
-        Node q of it is node ``order[q]`` of the one that it was made of.
-    order, place : ndarray of shape (n,), int32
-        The old number of every new one, and the new number of every old one.
+    Node q of it is node ``order[q]`` of the original, whose node i is node ``place[i]`` of it.
     """
 
     problem: Problem
@@ -56,7 +46,7 @@ class Numbering:
 
 
 def is_scattered(graph: Graph) -> bool:
-    """Whether most edges lead between nodes whose numbers are far from each other."""
+    """Return whether most edges lead between nodes whose numbers are far from each other."""
     if graph.n_stored == 0:
         return False
     at = np.linspace(0, graph.n_stored - 1, SAMPLED_EDGES).astype(np.int64)
@@ -65,7 +55,7 @@ def is_scattered(graph: Graph) -> bool:
 
 
 def numbered_anew(problem: Problem, n_threads: int = 1) -> Numbering:
-    """Number the nodes of a problem so that neighbours are near each other.
+    """Number the nodes of a problem so that neighbors are near each other.
 
     The number of threads changes nothing in the result.
     """

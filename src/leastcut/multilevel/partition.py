@@ -19,8 +19,8 @@ from leastcut.results import Partition
 from leastcut.seeds import RandomState
 from leastcut.validation import check_starts
 
+# The fraction of a time limit for the search if the result is to be certified as well.
 TIGHT_SHARE = 0.5
-"""The fraction of a time limit for the search if the result is to be certified as well."""
 
 
 def partition(

@@ -35,48 +35,33 @@ from leastcut.multilevel.repair import respecting, start_of_merged
 from leastcut.multilevel.spectral_start import rough_labels
 from leastcut.problem import Problem
 
+# Levels up to the first size, and all levels of problems up to the second, are also refined by
+# chains of moves; elsewhere they cost more than passes that find as much.
 CLIMB_NODES, SMALL_NODES = 200, 1000
-"""Levels up to the first size, and all levels of problems up to the second, are also refined by
-chains of moves; elsewhere they cost more than passes that find as much."""
-
+# Moves without a new best after which a chain ends: longer ones step over higher walls.
 PATIENCE = 15
-"""Moves without a new best after which a chain ends: longer ones step over higher walls."""
-
+# A round of chains may visit this many times the stored edges; hardly any comes near it.
 CLIMB_EDGES = 20
-"""A round of chains may visit this many times the stored edges; hardly any comes near it."""
-
+# Rounds of exchanges and moves on a level, where moves are barred; most levels need two.
 EXCHANGE_ROUNDS = 4
-"""Rounds of exchanges and moves on a level, where moves are barred; most levels need two."""
-
+# V-cycles and recombinations coarsen to about this many nodes per cluster: fewer and whole groups
+# of nodes change sides, more and the level is faster to polish than to make.
 CYCLE_NODES = 4
-"""V-cycles and recombinations coarsen to about this many nodes per cluster: fewer and whole groups
-of nodes change sides, more and the level is faster to polish than to make."""
-
+# Edges that could be visited in the time that a level takes however small it is.
 LEVEL_EDGES = 10_000
-"""Edges that could be visited in the time that a level takes however small it is."""
-
+# Times that making a level visits its edges: once to gather nodes, twice to contract them.
 LEVEL_VISITS = 3
-"""Times that making a level visits its edges: once to gather nodes, twice to contract them."""
-
+# A value counts as smaller below this fraction of the other; the rest is rounding.
 SMALLER = 1.0 - 1e-9
-"""A value counts as smaller below this fraction of the other; the rest is rounding."""
-
-MOST_PRODUCT = 46_340
-"""Most clusters for which the product of two labels fits an int32."""
+MOST_PRODUCT = 46_340  # most clusters for which the product of two labels fits an int32
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A partition found by a pass.
+    """A partition found by a pass, its cut value, and the edges visited to find it.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-    value : float
-        Its cut value on the problem it was made for.
-    work : int
-        Edges visited to find it: on the way down, by the start on the smallest level, and on the
-        way up; of a spectral start as many as could have been visited meanwhile.
+    Work counts the way down, the start on the smallest level and the way up; for a spectral start,
+    as many edges as could have been visited meanwhile.
     """
 
     labels: np.ndarray
@@ -114,23 +99,9 @@ def fresh(
     *,
     coarsening: Coarsening | None = None,
 ) -> Trial | None:
-    """Find a partition from nothing, in one pass down and up.
+    """Find a partition from nothing, in one pass down to about ``smallest`` nodes and up.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : int
-    rng : Generator
-    smallest : int
-        Gather nodes down to about this many, then agglomerate. Fewer are faster, more find finer
-        clusters.
-    coarsening : Coarsening, optional
-        The rule by which nodes are gathered, the threads, and until when.
-
-    Returns
-    -------
-    Trial or None
-        As of :func:`grow`.
+    Fewer are faster, more find finer clusters. None as for :func:`grow`.
     """
     coarsening = coarsening or Coarsening()
     steps = descend(problem, n_clusters, rng, smallest, coarsening)

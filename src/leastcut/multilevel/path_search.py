@@ -45,38 +45,29 @@ from leastcut.reductions import contracted_by_labels
 from leastcut.results import Partition
 from leastcut.validation import number_by_appearance
 
+# Part of a number within which the next one is near: a partition into so many clusters tells much
+# about those into this many. Consecutive numbers always are.
 NEAR = 0.25
-"""Part of a number within which the next one is near: a partition into so many clusters tells much
-about those into this many. Consecutive numbers always are."""
 
 
 @dataclass(frozen=True)
 class Sweeps:
-    """What a stage of a path does after its fits.
-
-    Attributes
-    ----------
-    rounds : int
-        Sweeps over all numbers, downwards and upwards in turn.
-    edges : int
-        Edges visited for every number, on average, after which no further round begins.
-    newcomers : bool
-        Whether a partition from nothing takes part for every number of every sweep.
-    """
+    """What a stage of a path does after its fits."""
 
     rounds: int
     edges: int
     newcomers: bool
 
 
+# The stages by the efforts that end with them. Set on toy sets, digits, five of the paper's
+# graphs and three networks, so that no value of a path is 2% above that of a search for its
+# number alone.
 SWEEPS: dict[str, Sweeps] = {
     "fast": Sweeps(rounds=1, edges=0, newcomers=False),
     "auto": Sweeps(rounds=1, edges=0, newcomers=True),
     "balanced": Sweeps(rounds=8, edges=50_000_000, newcomers=True),
     "thorough": Sweeps(rounds=16, edges=1_000_000_000, newcomers=True),
 }
-"""The stages by the efforts that end with them. Set on toy sets, digits, five of the paper's graphs
-and three networks, so that no value of a path is 2% above that of a search for its number alone."""
 
 
 class PathProgress(NamedTuple):
@@ -125,31 +116,14 @@ def path_partitions(
     n_jobs: int | None = None,
     budget: Budget | None = None,
 ) -> list[Partition]:
-    """Cut a problem into every one of many numbers of clusters.
+    """Cut a problem into each of many numbers of clusters, ascending.
 
-    Parameters
-    ----------
-    problem : Problem
-    numbers : sequence of int
-        Numbers of clusters from 1 to n, ascending, each once.
-    effort : str
-        A name in :data:`leastcut.EFFORTS`.
-    seed : int
-        With the same seed more effort never gives a larger value. At the least effort no value is
-        above that of :func:`leastcut.partition` with this seed.
-    starts : mapping of int to ndarray of shape (n,), optional
-        Partitions that take part, by their numbers of clusters.
-    n_jobs : int, optional
-        Threads of the fits.
-    budget : Budget, optional
-        Its callback is called after every search for one number. If it stops the search, numbers
-        without a partition get that of a single pass.
-
-    Returns
-    -------
-    list of Partition
-        One for every number, without lower bounds. Values never fall as the number grows, but for
-        the last digits, and no move of one node lowers any of them.
+    Values never fall as the number grows, but for the last digits; no move of one node lowers any
+    of them, and none has a lower bound. With the same seed more effort never gives a larger value;
+    at the least effort no value is above that of :func:`leastcut.partition` with this seed.
+    ``starts`` are partitions that take part, by number of clusters. The callback of the budget is
+    called after every search for one number; if it stops the search, numbers without a partition
+    get that of a single pass.
     """
     path = _Path(problem, numbers, seed, n_jobs, budget or Budget())
     for stage in EFFORTS[effort].stages:
@@ -167,13 +141,7 @@ def path_partitions(
 
 
 class _Path:
-    """Partitions of one problem that are being improved.
-
-    Attributes
-    ----------
-    best : dict of int to ndarray
-        The labels of the best partition so far, by number.
-    """
+    """Partitions of one problem that are being improved; ``best`` has the best labels by number."""
 
     def __init__(
         self,

@@ -18,36 +18,22 @@ from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search_state import Search
 from leastcut.problem import Problem
 
-SIZE = 16
-"""Members of a full population: more take longer to agree, on something better."""
-
-BATCH = 4
-"""Tasks that are done side by side: more occupy more threads, and know less of each other."""
-
-STARTS_SHARE = 0.25
-"""The part of a budget that goes into starts, before they are recombined."""
-
+SIZE = 16  # members of a full population: more take longer to agree, on something better
+BATCH = 4  # tasks that are done side by side: more occupy more threads, and know less of each other
+STARTS_SHARE = 0.25  # the part of a budget that goes into starts, before they are recombined
+# Every so many recombinations, the second parent is new: variety, at the price of a pass.
 IMMIGRATION = 10
-"""Every so many recombinations, the second parent is new: variety, at the price of a pass."""
-
+# Recombinations without a new best after which a population has given what it had.
 STALE_TASKS = 3 * SIZE
-"""Recombinations without a new best after which a population has given what it had."""
-
+# Populations in a row without a new best after which a budget is not spent any further.
 MOST_IDLE = 2
-"""Populations in a row without a new best after which a budget is not spent any further."""
-
 Task = Callable[[np.random.Generator, Coarsening], Trial | None]
 
 
 class Population:
     """Partitions of one problem into ``n_clusters`` clusters.
 
-    Attributes
-    ----------
-    members : list of Trial
-    coarsenings : sequence of Coarsening
-        The ways in which hierarchies are made, one of which every task draws, and the threads
-        there are for a batch.
+    Every task draws one of ``coarsenings``, the ways in which hierarchies are made.
     """
 
     def __init__(

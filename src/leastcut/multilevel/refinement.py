@@ -20,18 +20,14 @@ from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
 
+# One settling may visit this many times the nodes there are: more lets rounding gather in the
+# sums, fewer takes them afresh more often, and hardly any run visits half as many.
 VISITS_PER_NODE = 20
-"""One settling may visit this many times the nodes there are: more lets rounding gather in the
-sums, fewer takes them afresh more often, and hardly any run visits half as many."""
-
-MOST_STALLED = 5
-"""Settlings in a row that may end without a smaller value."""
-
+MOST_STALLED = 5  # settlings in a row that may end without a smaller value
+# A round of exchanges may visit this many times the stored edges; most visit fewer than one.
 EXCHANGE_EDGES = 10
-"""A round of exchanges may visit this many times the stored edges; most visit fewer than one."""
-
+# Part of the cut value that the move of a heavy node must gain: far above the rounding of sums.
 VISIBLE = 1e-10
-"""Part of the cut value that the move of a heavy node must gain: far above the rounding of sums."""
 
 
 def refine(
@@ -134,17 +130,10 @@ def _refine_core(problem: Problem, labels: np.ndarray) -> Partition:
 class State:
     """Labels of a problem's nodes and the sums that give their value, kept through every move.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-        The cluster of every node; changed in place by the methods.
-    boundary, cluster_weights, count, ratio : ndarray of shape (c,)
-        For every cluster the weight of the edges that leave it, the weight of its nodes with the
-        problem's offset, their number, and the first divided by the second.
-    value : float
-        The cut value, as the last :meth:`measure` or the moves since then give it.
-    work : int
-        Edges visited so far.
+    ``labels`` is changed in place by the methods. For every cluster, ``boundary`` is the weight of
+    the edges that leave it, ``cluster_weights`` that of its nodes with the problem's offset,
+    ``count`` their number, and ``ratio`` the first divided by the second. ``value`` is the cut
+    value, as of the last :meth:`measure` and the moves since; ``work`` counts edges visited.
     """
 
     def __init__(

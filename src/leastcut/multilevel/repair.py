@@ -9,8 +9,8 @@ from leastcut.multilevel.balance import within_limits
 from leastcut.multilevel.levels import Step
 from leastcut.problem import Problem
 
+# Nodes of a level up to which the pairs between any two of them are counted, in a table.
 COUNTED_NODES = 500
-"""Nodes of a level up to which the pairs between any two of them are counted, in a table."""
 
 
 def start_of_merged(
@@ -19,7 +19,7 @@ def start_of_merged(
     """Return labels of the last level of an agglomeration, or of the coarsest that has any.
 
     Merging may end with more nodes than clusters, none of which can be together. The levels above
-    leave more of a choice. None where even the problem itself has no partition that is found.
+    leave more of a choice. None if even the problem itself has no partition that is found.
     """
     low = steps[-1].problem if steps else problem
     if low.n_nodes == n_clusters:
@@ -66,20 +66,10 @@ def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.
 
 
 def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
-    """Return labels near those given that the problem allows, and of which none is empty.
+    """Return labels close to ``labels`` that the problem allows, with no cluster empty.
 
-    Parameters
-    ----------
-    problem : Problem
-        With pairs, or with limits.
-    labels : ndarray of shape (n,)
-        Clusters 0..n_clusters-1, or -1 for nodes that are in none yet.
-    n_clusters : int
-
-    Returns
-    -------
-    ndarray of shape (n,), int32, or None
-        None only where the problem has no coloring, or packing, to fall back on.
+    The problem has cannot-links or limits; labels are -1 for nodes that are in no cluster yet. None
+    only if the problem has no coloring, or packing, to fall back on.
     """
     if problem.limits is not None:
         return within_limits(problem, labels, n_clusters)

@@ -28,30 +28,20 @@ from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
 from leastcut.validation import number_by_appearance
 
+# Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
+# worst, if all weights are alike.
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
-"""Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
-worst, if all weights are alike."""
-
-FREE_SHARE = 0.4
-"""The fraction of a time limit for the search without constraints that comes first."""
-
+FREE_SHARE = 0.4  # the fraction of a time limit for the search without constraints that comes first
+# The fraction by which a search that counts edges ends, if clusters are to be balanced.
 EDGES_SHARE = 0.6
-"""The fraction by which a search that counts edges ends, if clusters are to be balanced."""
-
-MOST_THREADS = 8
-"""Threads used by default: more gain little, as memory is the bottleneck."""
-
-THREADED_EDGES = 30_000
-"""Stored edges below which a batch of passes is faster in one thread."""
-
+MOST_THREADS = 8  # threads used by default: more gain little, as memory is the bottleneck
+THREADED_EDGES = 30_000  # stored edges below which a batch of passes is faster in one thread
+# Bytes that a search takes for a stored weight, three times what a graph does, and for a node.
 EDGE_BYTES, NODE_BYTES = 36, 60
-"""Bytes that a search takes for a stored weight, three times what a graph does, and for a node."""
-
+# Stored edges from which on a loop over them takes so long that Ctrl-C should not wait for it.
 LONG_EDGES = 5_000_000
-"""Stored edges from which on a loop over them takes so long that Ctrl-C should not wait for it."""
-
+# Nodes above which those in scattered order are renumbered: what is less fits fast memory.
 NUMBERED_NODES = 150_000
-"""Nodes above which those in scattered order are renumbered: what is less fits fast memory."""
 
 
 def partition_problem(
@@ -67,23 +57,8 @@ def partition_problem(
 ) -> Partition:
     """Search for the smallest cut of a reduced problem, whose constraints are known to be feasible.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : int
-    effort : str
-        A name in :data:`leastcut.EFFORTS`.
-    starts : sequence of ndarray of shape (n,)
-        Labels 0..n_clusters-1 that the constraints allow; the result is never worse than these.
-    budget : Budget, optional
-    lower_bound : bool, optional
-        Whether to compute the lower bound; by default only on small graphs.
-    random_state : int, Generator, RandomState or None
-    n_jobs : int, optional
-
-    Returns
-    -------
-    Partition
+    ``starts`` are labels 0..n_clusters-1 that the constraints allow; the result is never worse. The
+    lower bound is computed by default only on small graphs.
     """
     budget = budget or Budget()
     # Drawn in any case, so that the caller's generator always moves on alike.

@@ -18,35 +18,23 @@ from leastcut.problem import Problem
 from leastcut.results import Relaxation
 from leastcut.spectral.relax import relax_problem
 
-SECONDS_PER_EDGE = 8e-9
-"""Time of a visit of an edge, which is only used under a time limit."""
-
+SECONDS_PER_EDGE = 8e-9  # time of a visit of an edge, which is only used under a time limit
+# The fraction of a time limit that is kept for the lower bound at most, if it is wanted.
 BOUND_SHARE = 0.5
-"""The fraction of a time limit that is kept for the lower bound at most, if it is wanted."""
-
+# Times the work of an effort that a search has if it counts edges under a balance: starts are
+# worse there, and more has to come from recombination.
 EDGES_TIMES = 2
-"""Times the work of an effort that a search has if it counts edges under a balance: starts are
-worse there, and more has to come from recombination."""
-
+# Time between two reports of a first pass, at least; a loop over all edges is not interrupted.
 REPORT_SECONDS = 1.0
-"""Time between two reports of a first pass, at least; a loop over all edges is not interrupted."""
-
+# The fraction of a first pass that is reported as done at most while it is under way.
 PASS_FRACTION = 0.9
-"""The fraction of a first pass that is reported as done at most while it is under way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """The level that is searched in place of a huge problem.
 
-    Attributes
-    ----------
-    steps : list of Step
-        Lead from the problem to the level.
-    search : Search
-        The search of the level.
-    trials : list of Trial
-        The results of its first stage.
+    ``steps`` lead from the problem to it, and ``trials`` are the results of its first stage.
     """
 
     steps: list[Step]
@@ -58,26 +46,7 @@ class Search:
     """One search, whose stages go on from each other.
 
     Tasks are numbered, and each draws from its own generator, made from the seed and the number, so
-    that the threads that run them decide nothing.
-
-    Attributes
-    ----------
-    problem, scaled : Problem
-        The problem, and the same scaled so that no sum can overflow.
-    best : Trial or None
-        The best partition so far.
-    work, first_work : int
-        Edges visited so far, and by the first stage.
-    n_tasks : int
-        Tasks that have been given a generator.
-    starts : dict of list of ndarray
-        Partitions that join at a stage, besides those of the caller.
-    noted : dict of ndarray
-        The best partition at the end of each stage.
-    level : Level or None
-        What is searched in place of a huge problem, once it is there.
-    relaxation : Relaxation or None
-        The relaxed solution, if it has been computed.
+    that the threads that run them decide nothing. Work is counted in edges visited.
     """
 
     def __init__(

@@ -26,62 +26,37 @@ from leastcut.spectral.dense_eigenpairs import eigenpairs
 from leastcut.spectral.discretizers.alternation import alternate, pivot_rotation, starts
 from leastcut.threads import single_threaded
 
+# Rounds of damping on every level, and the degree of the polynomial of each: a second round damps
+# what the first did not know to be too much, and less than 15 misses clusters that more finds.
 ROUNDS, DEGREE = 2, 15
-"""Rounds of damping on every level, and the degree of the polynomial of each: a second round damps
-what the first did not know to be too much, and less than 15 misses clusters that more finds."""
-
+# One vector more for so many clusters, and at least so many: they take up what lies next.
 SPARE_SHARE, FEWEST_SPARE = 4, 2
-"""One vector more for so many clusters, and at least so many: they take up what lies next."""
-
+# Part of the spectrum that is kept at least: a polynomial of that degree cuts no sharper.
 NARROWEST = 1e-3
-"""Part of the spectrum that is kept at least: a polynomial of that degree cuts no sharper."""
-
+# Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver.
 WIDEST_RANGE = 1e12
-"""Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver."""
-
-ETA = 1e-3
-"""Weight of the gradient term in the discretization: the paper's."""
-
-SWEEPS = 100
-"""Most sweeps of each start; on most graphs none takes half of them."""
-
+ETA = 1e-3  # weight of the gradient term in the discretization: the paper's
+SWEEPS = 100  # most sweeps of each start; on most graphs none takes half of them
+# Up to so many nodes, or so many per cluster, eigenproblems are solved in full.
 DENSE_NODES, DENSE_RATIO = 500, 8
-"""Up to so many nodes, or so many per cluster, eigenproblems are solved in full."""
-
-EDGES_PER_CUBE = 1 / 60
-"""Of a full eigenproblem, for every n³."""
-
+EDGES_PER_CUBE = 1 / 60  # of a full eigenproblem, for every n³
+# Products that other eigenproblems take, for any number of clusters and for each.
 FIRST_STEPS, STEPS_PER_CLUSTER = 240, 6
-"""Products that other eigenproblems take, for any number of clusters and for each."""
-
+# Times the products foreseen that are made: on images and other graphs with hardly any edges
+# between clusters eigenpairs converge slowly, and rough ones are as good a start.
 OVERRUN = 3
-"""Times the products foreseen that are made: on images and other graphs with hardly any edges
-between clusters eigenpairs converge slowly, and rough ones are as good a start."""
-
+# Edges that could be visited in the time of making a level's operator, for every stored edge; of
+# a product with one vector, for every stored edge and for every node; and of making k vectors
+# orthogonal, for every n·k².
 SETUP, PRODUCT, UPDATE, ORTHOGONAL = 2.0, 0.06, 1.0, 0.1
-"""Edges that could be visited in the time of making a level's operator, for every stored edge; of a
-product with one vector, for every stored edge and for every node; and of making k vectors
-orthogonal, for every n·k²."""
-
-START = 0.15, 1.5, 8.0
-"""And of one start of the discretization: for every n·c², c³ and n·c."""
+START = 0.15, 1.5, 8.0  # and of one start of the discretization: for every n·c², c³ and n·c
 
 
 def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: int) -> Relaxation:
-    """Return about the ``count`` smallest eigenpairs of ``levels[0]``.
+    """Return about the ``count`` smallest eigenpairs of ``levels[0]``, marked as not converged.
 
-    Parameters
-    ----------
-    levels : sequence of Problem
-        From fine to coarse, the last with at least ``count`` nodes.
-    steps : sequence of Step
-        ``steps[i]`` leads from ``levels[i]`` to the next.
-    count : int
-
-    Returns
-    -------
-    Relaxation
-        Marked as not converged, as nothing is proven of it.
+    ``levels`` are problems from fine to coarse, the last with at least ``count`` nodes, and
+    ``steps[i]`` leads from ``levels[i]`` to the next.
     """
     # 1. Solve the smallest level, which is symmetric up to the rounding of its contractions.
     low = levels[-1]
@@ -97,7 +72,7 @@ def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: 
 
 
 def eigenproblem_work(problem: Problem, n_clusters: int) -> float:
-    """Foresee what the ``n_clusters`` smallest eigenpairs of a problem cost."""
+    """Estimate what the ``n_clusters`` smallest eigenpairs of a problem cost, in edges visited."""
     n, c = problem.n_nodes, n_clusters
     if n <= max(DENSE_NODES, DENSE_RATIO * c):
         return EDGES_PER_CUBE * float(n) ** 3
@@ -116,7 +91,7 @@ def _products(n_clusters: int) -> int:
 
 
 def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> float:
-    """Foresee what the spectral labels of ``levels[0]`` cost, in edges visited."""
+    """Estimate what the spectral labels of ``levels[0]`` cost, in edges visited."""
     width = n_clusters + _spare(n_clusters)
     work = EDGES_PER_CUBE * float(levels[-1].n_nodes) ** 3
     for level in levels[:-1]:
@@ -127,7 +102,7 @@ def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> flo
 
 
 def start_work(n_nodes: int, n_clusters: int) -> float:
-    """Foresee what one start of a discretization costs, in edges visited."""
+    """Estimate what one start of a discretization costs, in edges visited."""
     n, c = float(n_nodes), float(n_clusters)
     square, cube, linear = START
     return square * n * c**2 + cube * c**3 + linear * n * c
@@ -145,30 +120,9 @@ def rough_labels(
 ) -> tuple[np.ndarray, int, float] | None:
     """Discretize rough eigenvectors of the finest level for which ``most_work`` is enough.
 
-    Parameters
-    ----------
-    problem : Problem
-    steps : sequence of Step
-        A hierarchy of it, with at least ``n_clusters`` nodes on its smallest level.
-    n_clusters : int
-    rng : Generator
-        Draws the starts after the first.
-    n_starts : int
-        Starts of the discretization, of which the best by cut value is taken.
-    most_work : float
-        In edges visited.
-    is_late : callable, optional
-        When it says so, no further start is made after the first.
-
-    Returns
-    -------
-    labels : ndarray
-        Of the nodes of that level.
-    level : int
-        The number of steps from the problem down to it.
-    work : float
-        What that has cost, as foreseen. None in place of all three where nothing is affordable, or
-        where weights are too far apart.
+    Return labels of that level, the number of steps down to it, and the estimated work; None if no
+    level is affordable, or if weights span too many orders of magnitude. ``steps`` is a hierarchy
+    with at least ``n_clusters`` nodes on its smallest level.
     """
     if not within_solvers_range(problem):
         return None

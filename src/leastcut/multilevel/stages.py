@@ -30,24 +30,19 @@ from leastcut.multilevel.spectral_start import (
     within_solvers_range,
 )
 
+# Up to this size the last pass agglomerates the nodes themselves, which is slower than to gather
+# them first and finds better clusters.
 DIRECT_NODES = 3000
-"""Up to this size the last pass agglomerates the nodes themselves, which is slower than to gather
-them first and finds better clusters."""
-
+# With up to so many clusters the spectral solution gets its whole share: it costs little and
+# finds what passes do not. Its share falls as more of them raise its cost.
 FEW_CLUSTERS = 8
-"""With up to so many clusters the spectral solution gets its whole share: it costs little and finds
-what passes do not. Its share falls as more of them raise its cost."""
-
+# Above the first size a level of at most the second is searched: it costs a quarter of the pass
+# that it is part of, and cuts 3 to 10% less than that pass alone.
 HUGE_NODES, SEARCHED_NODES = 300_000, 50_000
-"""Above the first size a level of at most the second is searched: it costs a quarter of the pass
-that it is part of, and cuts 3 to 10% less than that pass alone."""
 
 
 def first_stage(search: Search, stage: str, starts: Sequence[np.ndarray]) -> list[Trial]:
-    """Make the passes of the first stage, and a V-cycle from each start.
-
-    Returns the results, from which other stages go on.
-    """
+    """Make the passes of the first stage, and a V-cycle from each start; return the results."""
     trials: list[Trial] = []
     effort = EFFORTS[stage]
     is_huge = search.scaled.n_nodes > HUGE_NODES
@@ -157,16 +152,7 @@ def later_stages(
 ) -> None:
     """Let what the first stage found, the spectral solution and further passes recombine.
 
-    Parameters
-    ----------
-    search : Search
-        The search, whose first stage is done.
-    stages : sequence of str
-        The efforts whose parts are to be run.
-    trials : list of Trial
-        What the first stage has found.
-    parents : Generator
-        Draws who is recombined with whom.
+    ``parents`` draws who is recombined with whom.
     """
     problem, c = search.scaled, search.n_clusters
     pass_work = search.work // max(1, len(trials))

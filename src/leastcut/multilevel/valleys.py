@@ -23,37 +23,22 @@ import scipy.sparse as sp
 
 from leastcut.problem import Problem
 
+# Hops from the boundary between which the inner cut is sought: nearer it would share nodes with
+# the boundary, deeper small clusters would have no place for it.
 NEAR, DEEP = 1, 3
-"""Hops from the boundary between which the inner cut is sought: nearer it would share nodes with
-the boundary, deeper small clusters would have no place for it."""
-
-FEWEST_DEEP = 5
-"""Nodes that lie deep in a cluster, at least: fewer are a corner of it."""
-
+FEWEST_DEEP = 5  # nodes that lie deep in a cluster, at least: fewer are a corner of it
+# Boundary over inner cut without valleys: the search chooses the cheapest place for the first.
 USUAL = 0.45
-"""Boundary over inner cut without valleys: the search chooses the cheapest place for the first."""
-
+# Part of a node's edges that a smallest cut along it crosses: it counts the nodes of a cut.
 PER_NODE = 0.2
-"""Part of a node's edges that a smallest cut along it crosses: it counts the nodes of a cut."""
-
-DIGITS = 1000
-"""Flows are of whole numbers: so many make the edges of a mean node."""
+DIGITS = 1000  # flows are of whole numbers: so many make the edges of a mean node
 
 
 def valley_evidence(problem: Problem, labels: np.ndarray) -> float:
-    """Return how much speaks for every cluster being enclosed by a valley, and not by chance.
+    """Return the evidence that every cluster is enclosed by a density gap, and not by chance.
 
-    Parameters
-    ----------
-    problem : Problem
-    labels : ndarray of shape (n,)
-        Clusters 0..k-1, none empty.
-
-    Returns
-    -------
-    float
-        0 where some cluster is not, or is too small to tell. Clusters that are whole components
-        are left out.
+    0 if some cluster is not, or is too small to tell. Clusters that are entire components are left
+    out.
     """
     boundaries = problem.boundaries(labels)
     depth, rows, columns, weights = _depths(problem, labels)
@@ -76,7 +61,7 @@ def valley_evidence(problem: Problem, labels: np.ndarray) -> float:
 
 
 def _surprise(boundary: float, inside: float) -> float:
-    """Return minus the logarithm of the chance of such a boundary, given the cut inside of it."""
+    """Return −log of the probability of such a boundary, given the cut inside of it."""
     if boundary >= USUAL * inside:
         return 0.0
     ratio = max(boundary / (USUAL * inside), float(np.finfo(np.float64).tiny))

@@ -19,12 +19,10 @@ from leastcut.multilevel.coarsening.label_propagation import label_propagation
 from leastcut.problem import Problem
 
 Rule = Callable[[Problem, np.random.Generator, float, np.ndarray | None, int], np.ndarray]
-
 COARSENING_RULES: dict[str, Rule] = {
     "heavy_edges": heavy_edges,
     "label_propagation": label_propagation,
 }
 """The rules by name."""
 
-MOST_SHARES = 4
-"""What a group may weigh at most, in shares, by any rule."""
+MOST_SHARES = 4  # what a group may weigh at most, in shares, by any rule

@@ -11,30 +11,23 @@ import numpy as np
 from leastcut.kernels.coarsen import gather, gather_leaves
 from leastcut.problem import Problem
 
+# Above this size levels are made fast rather than well: larger groups, visited in blocks.
 LARGE_NODES = 2000
-"""Above this size levels are made fast rather than well: larger groups, visited in blocks."""
-
+# Most nodes of a group on large levels: fewer levels to refine, each a little worse.
 GROUP_NODES = 4
-"""Most nodes of a group on large levels: fewer levels to refine, each a little worse."""
-
-PAIR = 2
-"""Most nodes of a group on small levels and inside given parts, where a pass polishes."""
-
+PAIR = 2  # most nodes of a group on small levels and inside given parts, where a pass polishes
+# Nodes that are visited in a row on large levels: memory is read faster, the order less random.
 BLOCK_NODES = 32
-"""Nodes that are visited in a row on large levels: memory is read faster, the order less random."""
-
+# Above that size so many nodes are visited one after another, but at random among themselves. In
+# a row they would follow each other: where numbers tell who is near whom, groups become long, and
+# cuts a tenth larger.
 SCATTERED_NODES, WINDOW_NODES = 50_000, 1024
-"""Above that size so many nodes are visited one after another, but at random among themselves. In a
-row they would follow each other: where numbers tell who is near whom, groups become long, and cuts
-a tenth larger."""
-
+# Most that a group may weigh, in shares: less keeps the level even, more lets gathering follow
+# the edges.
 HEAVIEST = 1.5
-"""Most that a group may weigh, in shares: less keeps the level even, more lets gathering follow the
-edges."""
-
+# Fraction of nodes left above which leaves of hubs are gathered too, at the cost of one more look
+# at every edge.
 STALLED = 0.75
-"""Fraction of nodes left above which leaves of hubs are gathered too, at the cost of one more look
-at every edge."""
 
 
 def heavy_edges(
@@ -44,24 +37,10 @@ def heavy_edges(
     parts: np.ndarray | None,
     n_threads: int = 1,
 ) -> np.ndarray:
-    """Gather nodes along heavy edges, in random order.
+    """Aggregate nodes along heavy edges, in random order.
 
-    Parameters
-    ----------
-    problem : Problem
-    rng : Generator
-        Draws the order in which nodes choose whom to join.
-    share : float
-        No group weighs more than one and a half of this.
-    parts : ndarray of shape (n,), int32, or None
-        Nodes of different parts are never gathered.
-    n_threads : int
-        Not used: who is free to be joined depends on all that came before.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
-        The leader of every node.
+    An edge counts for S_ij (1/b_i + 1/b_j), which is what it adds to the cut value if i and j are
+    clusters of their own. Threads are not used: who is free to be joined depends on all before.
     """
     n, max_weight = problem.n_nodes, HEAVIEST * share
     most_nodes = GROUP_NODES if n > LARGE_NODES and parts is None else PAIR

@@ -19,33 +19,22 @@ from leastcut.kernels.coarsen import gather_leaves, propagate
 from leastcut.multilevel.coarsening.heavy_edges import nearby_at_random
 from leastcut.problem import Problem
 
-ROUNDS = 3
-"""Most rounds over all nodes: the first two make nearly all moves."""
-
+ROUNDS = 3  # most rounds over all nodes: the first two make nearly all moves
+# Fraction of nodes left above which leaves of hubs are gathered too: where a hub's group is full
+# they have nobody to join.
 STALLED = 0.75
-"""Fraction of nodes left above which leaves of hubs are gathered too: where a hub's group is full
-they have nobody to join."""
-
+# Above that size nodes of near numbers are visited together: memory is read faster, the order
+# less random.
 LARGE_NODES = 20_000
-"""Above that size nodes of near numbers are visited together: memory is read faster, the order less
-random."""
-
+# Nodes of a stretch, and how few and how many there may be: stretches of fewer nodes have more
+# edges that lead out, and more of them could not be sorted by numbers of two bytes.
 STRETCH_NODES, FEWEST_STRETCHES, MOST_STRETCHES = 2**17, 3, 1024
-"""Nodes of a stretch, and how few and how many there may be: stretches of fewer nodes have more
-edges that lead out, and more of them could not be sorted by numbers of two bytes."""
-
-LEAVING = 0.1
-"""Part of the edges that may lead from one stretch to another: they do not gather."""
-
-SAMPLED_EDGES = 2000
-"""Edges that are looked at to tell."""
-
-DEGREE_CLASSES = 33
-"""Powers of two that a number of neighbours may have, and none."""
-
+LEAVING = 0.1  # part of the edges that may lead from one stretch to another: they do not gather
+SAMPLED_EDGES = 2000  # edges that are looked at to tell
+DEGREE_CLASSES = 33  # powers of two that a number of neighbours may have, and none
+# Most that a group may weigh, in shares: what most edges hold together is hardly ever torn apart
+# again, whatever its size.
 HEAVIEST = 4.0
-"""Most that a group may weigh, in shares: what most edges hold together is hardly ever torn apart
-again, whatever its size."""
 
 
 def label_propagation(
@@ -55,25 +44,14 @@ def label_propagation(
     parts: np.ndarray | None,
     n_threads: int = 1,
 ) -> np.ndarray:
-    """Gather nodes by majority of their edges, those with few edges first.
+    """Aggregate nodes by majority of their edges, those with few edges first.
 
-    Parameters
-    ----------
-    problem : Problem
-    rng : Generator
-        Draws the order of nodes with about as many edges.
-    share : float
-        No group weighs more than four of this, and gathering ends when groups weigh as much on
-        average.
-    parts : ndarray of shape (n,), int32, or None
-        Nodes of different parts are never gathered.
-    n_threads : int
-        Threads that share the stretches of a huge level.
+    A heavy edge says little in a network whose nodes have hundreds of them; that most of a node's
+    edges lead into one aggregate says more. Aggregates grow as large as the clusters in them, up to
+    a limit, so one level does the work of many, and ends when they weigh one ``share`` on average.
 
-    Returns
-    -------
-    ndarray of shape (n,), int32
-        The leader of every node.
+    The nodes of a huge level are aggregated in stretches of consecutive numbers, each by itself and
+    by any thread, if hardly any edge leads from one to another.
     """
     n, node_weights = problem.n_nodes, problem.node_weights
     # No parts are one part that holds all nodes: the kernel needs no second case.
@@ -107,7 +85,7 @@ def label_propagation(
 
 
 def _stretch(graph: Graph) -> int:
-    """Return how many nodes a stretch has: all of them, where edges lead anywhere."""
+    """Return how many nodes a stretch has: all of them if edges lead anywhere."""
     n = graph.n_nodes
     if n < FEWEST_STRETCHES * STRETCH_NODES or graph.n_stored == 0:
         return max(n, 1)
@@ -122,7 +100,7 @@ def _stretch(graph: Graph) -> int:
 def _visiting_order(degrees: np.ndarray, stretch: int, rng: np.random.Generator) -> np.ndarray:
     """Return the nodes of every stretch by degree, and at random among equals.
 
-    Hubs come last: by then their neighbours have found each other, and do not all follow them.
+    Hubs come last: by then their neighbors have found each other, and do not all follow them.
     """
     n = degrees.size
     order = nearby_at_random(n, LARGE_NODES, rng)
