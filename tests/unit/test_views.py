@@ -590,11 +590,11 @@ def test_what_needs_one_graph_is_refused_with_the_remedy():
         model.fit(X).certify()
 
 
-def test_a_picture_is_of_one_view():
+def test_a_plot_is_of_one_view():
     pytest.importorskip("matplotlib")
     X, _ = iris_views()
     model = leastcut.MultiViewSpectralClustering(3, views=[[0, 1], [2, 3]], random_state=0).fit(X)
-    with pytest.raises(ValueError, match="has 2 views, and a picture is of one graph; pass graph="):
+    with pytest.raises(ValueError, match="has 2 views, and a plot is of one graph; pass graph="):
         model.plot("sizes")
     assert model.plot("sizes", graph=model.affinity_matrix_[1]) is not None
 

@@ -333,11 +333,11 @@ class AnchorSpectralClustering(BaseClustering):
     --------
     >>> import numpy as np
     >>> from leastcut import AnchorSpectralClustering
-    >>> X = np.concatenate([np.arange(0.0, 50.0), np.arange(80.0, 130.0)])[:, None]
+    >>> X = np.concatenate([np.arange(0.0, 50.0), np.arange(200.0, 250.0)])[:, None]
     >>> model = AnchorSpectralClustering(2, n_anchors=20, random_state=0).fit(X)
     >>> np.bincount(model.labels_).tolist(), model.cut_value_
     ([50, 50], 0.0)
-    >>> model.predict([[20.0], [100.0]]) == model.labels_[[20, 70]]
+    >>> model.predict([[20.0], [220.0]]) == model.labels_[[20, 70]]
     array([ True,  True])
     """
 
