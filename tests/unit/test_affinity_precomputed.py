@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from leastcut import AFFINITIES
 from leastcut.affinity.precomputed import precomputed_graph
-from leastcut.distance_check import all_pairs, looks_like_distances
+from leastcut.distance_check import looks_like_distances
 
 
 def both_agree(matrix: np.ndarray) -> bool:
@@ -318,8 +318,9 @@ def test_the_least_negative_affinity_is_refused(container, smallest):
         precomputed_graph(container(S))
 
 
-def test_rows_that_see_nearest_and_farthest_the_same_are_no_evidence():
-    # All entries are equal but one: most rows have no nearest and no farthest.
-    D = np.ones((20, 20)) - np.eye(20)
-    D[0, 1] = D[1, 0] = 0.5
-    assert not all_pairs._sees_alike(D)
+@pytest.mark.parametrize("entry", [0.25, 0.5, 2.0])
+@pytest.mark.parametrize("spread", [0.0, 0.01])
+def test_a_single_odd_entry_is_no_evidence(entry, spread):
+    upper = np.triu(1.0 + spread * np.random.default_rng(0).random((20, 20)), 1)
+    upper[0, 1] = entry
+    assert not both_agree(upper + upper.T)

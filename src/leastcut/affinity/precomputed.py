@@ -69,10 +69,10 @@ def precomputed_graph(X: Any) -> Any:
     X = _symmetric(X)
     if looks_like_distances(X):
         warn_caller(
-            "X looks like distances, not affinities: its diagonal is 0, the triangle inequality "
-            "holds, and samples with a small entry between them see the others alike. A cut would "
-            "join the farthest. Turn distances into affinities, np.exp(-D**2 / (2 * scale**2)); or "
-            "pass affinity='precomputed_nearest_neighbors', which takes distances, or the samples "
+            "X looks like distances, not affinities: its diagonal is 0, and samples with a small "
+            "entry between them see the others alike. A cut would join the farthest. Turn "
+            "distances into affinities, np.exp(-D**2 / (2 * scale**2)); or pass "
+            "affinity='precomputed_nearest_neighbors', which takes distances, or the samples "
             "themselves. If these are affinities, ignore this warning or filter it."
         )
     return X
