@@ -72,9 +72,9 @@ def test_constants_are_those_that_runs_were_made_of():
 
 
 def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
+    from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.nearest import NearestAnchors
     from leastcut.anchors.table import masses_of
-    from leastcut.anchors.workers import LocalWorkers
 
     X = plane.in_memory("flower", 300)
     nearest = NearestAnchors(X[:20], 3, 1)

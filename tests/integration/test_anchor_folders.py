@@ -19,9 +19,16 @@ from hypothesis import strategies as st
 
 import leastcut
 from leastcut.anchors import checkpoint
-from leastcut.anchors.files import ANEW, is_sealed, sealed, sum_of
-from leastcut.anchors.run_folder import RunFolder
-from leastcut.anchors.storage import HEADER, MARK, path_of_block
+from leastcut.anchors.run_folder import (
+    ANEW,
+    HEADER,
+    MARK,
+    RunFolder,
+    is_sealed,
+    path_of_block,
+    sealed,
+    sum_of,
+)
 
 SIZE, BLOCK = 600, 90
 SETTINGS = {"n_anchors": 15, "n_neighbors": 3, "random_state": 0, "block_rows": BLOCK}

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import leastcut
 from leastcut.anchors.checkpoint import FolderCheckpoint
-from leastcut.anchors.memory_plan import check_max_memory
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
 from leastcut.anchors.run_folder import TemporaryFolder
+from leastcut.anchors.settings import check_max_memory
 from leastcut.anchors.sources import as_source
 
 SIZE, BLOCK = 3000, 700

@@ -16,10 +16,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import leastcut
-from leastcut.anchors.blocks import Block
+from leastcut.anchors.blocks import Block, LocalWorkers, added
 from leastcut.anchors.problem import AnchorProblem
 from leastcut.anchors.search import search_anchors
-from leastcut.anchors.workers import LocalWorkers, added
 from leastcut.budget import Budget
 from leastcut.integrations.dask import AnchorSpectralClustering
 from leastcut.integrations.dask.scheduling import Scheduler

@@ -16,17 +16,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import leastcut
-from leastcut.anchors import choose, contraction, descent, nearest, placing, problem, search, table
-from leastcut.anchors.blocks import UNIT, Block
-from leastcut.anchors.contraction import contracted, groups_of, labels_of_keys
-from leastcut.anchors.descent import descend
+from leastcut.anchors import nearest, problem, search, table
+from leastcut.anchors.blocks import UNIT, Block, Workers, added
 from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.placing import place
-from leastcut.anchors.problem import AnchorProblem
-from leastcut.anchors.search import STARTS, search_anchors, starts_of
-from leastcut.anchors.table import Table, table_of
-from leastcut.anchors.workers import added
+from leastcut.anchors.problem import AnchorProblem, contracted, groups_of, labels_of_keys
+from leastcut.anchors.search import STARTS, descend, search_anchors, starts_of
+from leastcut.anchors.table import Table
 from leastcut.budget import Budget
 from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
@@ -252,19 +248,19 @@ def test_the_value_falls_in_every_round(graph, data):
 
     def go_on(kept, found):
         # What is carried on is the table of the labels, to the last digit.
-        again = table_of(graph.problem.workers, graph.masses, kept, c)
+        again = graph.problem.table(kept, c)
         assert np.array_equal(again.weights, found.weights)
         values.append(found.value)
         return True
 
     start = graph.problem.table_of_labels(labels)
     found = descend(graph.problem.workers, graph.problem.split(labels), start, go_on=go_on)
-    assert found.settled
+    assert found.converged
     assert all(b < a for a, b in zip([start.value, *values], values, strict=False))
     assert found.n_rounds >= len(values)
 
 
-class Shuffled:
+class Shuffled(Workers):
     """Workers that take their blocks in any order, as many at once as they like."""
 
     def __init__(self, graph, seed, n_threads):
@@ -284,9 +280,6 @@ class Shuffled:
         # Sums without rounding are the same in any order.
         order = self._rng.permutation(len(told)) if is_exact else range(len(told))
         return added([told[i] for i in order], add)
-
-    def once(self, name, function, *arguments):
-        return self._workers.once(name, function, *arguments)
 
 
 @settings(max_examples=draws(15))
@@ -454,7 +447,7 @@ def test_a_new_point_joins_the_cluster_where_the_value_grows_least(graph, data):
     own = np.square(Z) @ shares
     ratio, sizes = found.boundaries / found.sizes, found.sizes
     growth = (1.0 - 2.0 * ties - own[:, None] - ratio) / (sizes + 1.0)
-    chosen = place(new, found)
+    chosen = found.place(new)
     np.testing.assert_allclose(
         growth[np.arange(20), chosen], growth.min(axis=1), rtol=1e-9, atol=1e-12
     )
@@ -465,8 +458,8 @@ def test_training_points_stay_where_they_are(name):
     X = SETS[name]().data
     graph = leastcut.anchor_graph(X, 60, random_state=0)
     found = leastcut.partition(graph, 3, effort="auto", random_state=0)
-    again = place(
-        graph.nearest.block(X.astype(np.float64)), graph.problem.table_of_labels(found.labels)
+    again = graph.problem.table_of_labels(found.labels).place(
+        graph.nearest.block(X.astype(np.float64))
     )
     assert np.mean(again == found.labels) > 0.98
 
@@ -500,7 +493,7 @@ def test_wrong_options_are_refused_though_they_mean_nothing_here(name):
 
 def test_the_graph_of_the_anchors_is_made_once(monkeypatch):
     made = []
-    real = contraction.graph_of_anchors
+    real = problem.graph_of_anchors
     monkeypatch.setattr(problem, "graph_of_anchors", lambda *args: made.append(0) or real(*args))
     graph = leastcut.anchor_graph(load_iris().data, 20, random_state=0)
     found = leastcut.partition(graph, 3, effort="balanced", lower_bound=True, random_state=0)
@@ -514,14 +507,14 @@ def sums_of(graph):
     kept = [tuple(rng.integers(0, 3, (2, size))) for size in graph.store.sizes]
     yield [graph.problem.core.graph.matrix.toarray()]
     for labels in (None, kept):
-        groups = contraction.groups_of(graph.problem.workers, graph.masses, labels, 3)
+        groups = problem.groups_of(graph.problem.workers, graph.masses, labels, 3)
         yield [groups.keys, groups.weights.toarray()]
 
 
 def test_sums_in_arrays_are_those_of_sparse_matrices(monkeypatch):
     graph = leastcut.anchor_graph(load_wine().data, 30, 4, random_state=0, block_rows=50)
     summed = list(sums_of(graph))
-    monkeypatch.setattr(contraction, "MOST_SUMMED", 0)
+    monkeypatch.setattr(problem, "MOST_SUMMED", 0)
     again = list(sums_of(replace(graph)))
     np.testing.assert_allclose(summed[0][0], again[0][0], rtol=1e-14)
     for one, other in zip(summed[1:], again[1:], strict=True):
@@ -540,7 +533,7 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
             graph = leastcut.anchor_graph(X, 9, 3, random_state=0, block_rows=15, n_jobs=1)
             labels = np.arange(40) % 3
             refined = leastcut.refine(graph, labels)
-            followed, _ = contraction.follow(
+            followed, _ = problem.follow(
                 graph.store.load(0), None, np.arange(graph.n_anchors) % 3, 3
             )
             new = graph.nearest.block(X[::4] + dtype(0.3))
@@ -548,13 +541,13 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
             found += [
                 refined.cut_value,
                 followed,
-                place(new, graph.problem.table_of_labels(refined.labels)),
+                graph.problem.table_of_labels(refined.labels).place(new),
             ]
             found += [part for summed in sums_of(graph) for part in summed]
         return found
 
     compiled = answers()
-    for module in (choose, contraction, descent, nearest, placing, table):
+    for module in (nearest, problem, search, table):
         for kernels in (anchor_moves, anchor_sums, anchor_ties):
             for name, kernel in inspect.getmembers(kernels):
                 if hasattr(kernel, "py_func") and hasattr(module, name):
@@ -564,11 +557,7 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
 
 
 def test_every_kernel_is_among_those_compared():
-    used = {
-        name
-        for module in (choose, contraction, descent, nearest, placing, table)
-        for name in vars(module)
-    }
+    used = {name for module in (nearest, problem, search, table) for name in vars(module)}
     for kernels in (anchor_moves, anchor_sums, anchor_ties):
         for name, kernel in inspect.getmembers(kernels):
             assert name in used or not hasattr(kernel, "py_func")

@@ -7,48 +7,31 @@ another, as those of blocks do, go on where the one before ended.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow
+from pyarrow import types
 
-from leastcut.anchors.source_rows import checked_rows, float_type, take_by_reading
-from leastcut.optional_packages import needed_for
+from leastcut.anchors.array_sources import Source, checked_rows, float_type
 from leastcut.validation import check_sample_table
 
-BATCH_BYTES = 2**23
-"""Bytes of a batch, as rows of numbers."""
-
-BATCHES = 6
-"""Batches that are in memory at once, counting what they are unpacked from."""
-
-PAGE_BYTES = 2**21
-"""Bytes of a page of a Parquet file and of its dictionary, as they are usually written."""
-
-UNPACKED = 2
-"""Times that a page is in memory: as it is stored, and unpacked."""
-
-BATCH_ROWS = 2**10, 2**16
-"""Rows of a batch at least and at most."""
-
-BUFFER_BYTES = 2**16
-"""Bytes of a file that are read at once, for every column."""
-
-SHOWN = 5
-"""Columns that an error lists."""
+BATCH_BYTES = 2**23  # of a batch, as rows of numbers
+BATCH_ROWS = 2**10, 2**16  # of a batch at least and at most
+BATCHES = 6  # in memory at once, counting what they are unpacked from
+PAGE_BYTES = 2**21  # of a page of a Parquet file and of its dictionary, as they are usually written
+UNPACKED = 2  # times that a page is in memory: as it is stored, and unpacked
+BUFFER_BYTES = 2**16  # of a file, read at once for every column
+SHOWN = 5  # columns that an error lists
 
 
 class Group(NamedTuple):
-    """Rows that are read from their first on.
+    """Rows that are read from their first on, by ``batches(rows)`` of so many rows.
 
-    Attributes
-    ----------
-    n_rows : int
-    batches : callable
-        Returns them in batches of so many rows.
-    open_bytes : int
-        Memory that is in use while they are read, batches aside.
+    While they are read, ``open_bytes`` of memory are in use, batches not counted.
     """
 
     n_rows: int
@@ -65,8 +48,7 @@ class Column(NamedTuple):
 
 def of_parquet(path: Path) -> ArrowSource:
     """Return the samples of a Parquet file, or of all in a folder, in the order of their paths."""
-    with needed_for("Parquet files", "pyarrow", "cli"):
-        import pyarrow.dataset as dataset
+    from pyarrow import dataset
 
     if path.is_dir():
         files = sorted(str(file) for file in path.rglob("*.parquet"))
@@ -81,19 +63,15 @@ def of_arrow(X: Any) -> ArrowSource:
     if hasattr(X, "get_fragments"):
         return _of_dataset(X)
     if hasattr(X, "iter_batches"):  # a ParquetFile, which reads as it was opened to
-        columns = columns_of(X.schema_arrow)
-        groups = _groups_of_file(lambda: X, range(X.metadata.num_row_groups), X.metadata, columns)
-        whole = [X.metadata.row_group(i).total_byte_size for i in range(len(groups))]
-        return ArrowSource(
-            X.schema_arrow,
-            [
-                group._replace(open_bytes=UNPACKED * size)
-                for group, size in zip(groups, whole, strict=True)
-            ],
-        )
+        numbers, columns = range(X.metadata.num_row_groups), columns_of(X.schema_arrow)
+        groups = [
+            group._replace(open_bytes=UNPACKED * X.metadata.row_group(i).total_byte_size)
+            for i, group in enumerate(_groups_of_file(lambda: X, numbers, X.metadata, columns))
+        ]
+        return ArrowSource(X.schema_arrow, groups)
     if hasattr(X, "to_batches") and hasattr(X, "num_rows"):  # a Table
-        whole_table = Group(X.num_rows, lambda rows: iter(X.to_batches(max_chunksize=rows)))
-        return ArrowSource(X.schema, [whole_table])
+        table = Group(X.num_rows, lambda rows: iter(X.to_batches(max_chunksize=rows)))
+        return ArrowSource(X.schema, [table])
     if hasattr(X, "num_rows") and hasattr(X, "schema"):  # a RecordBatch
         return ArrowSource(X.schema, [Group(X.num_rows, lambda _: iter([X]))])
     raise TypeError(
@@ -111,7 +89,7 @@ def _of_dataset(X: Any) -> ArrowSource:
     groups = []
     for fragment in X.get_fragments():
         if hasattr(fragment, "row_groups"):
-            import pyarrow.parquet as parquet
+            from pyarrow import parquet
 
             def opened(fragment: Any = fragment) -> Any:
                 return parquet.ParquetFile(
@@ -159,7 +137,7 @@ def _groups_of_file(
     return groups
 
 
-class ArrowSource:
+class ArrowSource(Source):
     """Groups of rows, one after another."""
 
     is_stream = True
@@ -169,8 +147,8 @@ class ArrowSource:
         sizes = [group.n_rows for group in groups]
         n_features = sum(column.width for column in self._columns)
         self.shape = (sum(sizes), n_features)
-        types = {_number_type(schema.field(column.name).type) for column in self._columns}
-        self.dtype = types.pop() if len(types) == 1 else np.dtype(np.float64)
+        kinds = {_number_type(schema.field(column.name).type) for column in self._columns}
+        self.dtype = kinds.pop() if len(kinds) == 1 else np.dtype(np.float64)
         check_sample_table(self.shape, self.dtype)
         self._groups, self._ends = groups, np.cumsum(sizes)
         least, most = BATCH_ROWS
@@ -195,10 +173,6 @@ class ArrowSource:
                 row = last
         return checked_rows(found, start)
 
-    def take(self, start: int, rows: np.ndarray) -> np.ndarray:
-        """Return single rows, by reading what lies between them."""
-        return take_by_reading(self, start, rows)
-
     def reading_bytes(self, rows: int) -> int:
         """Return the memory that a read takes: rows, batches, and what is unpacked of columns."""
         row_bytes = self.shape[1] * self.dtype.itemsize
@@ -207,12 +181,10 @@ class ArrowSource:
         return (rows + BATCHES * self._batch_rows) * row_bytes + buffers + opened
 
     def done(self) -> None:
-        """Let go of what is open, and of what Arrow has freed but not given back."""
-        import pyarrow as arrow
-
+        """Release what is open, and what Arrow has freed but not given back."""
         with self._lock:
             self._group, self._batch, self._batches = -1, None, iter(())
-            arrow.default_memory_pool().release_unused()
+            pyarrow.default_memory_pool().release_unused()
 
     def _go_to(self, row: int) -> None:
         """Make the batch of a row the present one."""
@@ -265,9 +237,9 @@ def columns_of(schema: Any) -> list[Column]:
     """Return the columns of numbers, if there are no others; an index that pandas kept is none."""
     kept = (schema.pandas_metadata or {}).get("index_columns", [])
     names = [name for name in schema.names if name not in kept]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"X has more than one column {name!r}; rename them.")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"X has more than one column {repeated[0]!r}; rename them.")
     columns = [Column(name, getattr(schema.field(name).type, "list_size", 1)) for name in names]
     words = [name for name in names if not _holds_numbers(schema.field(name).type)]
     if words:
@@ -278,24 +250,22 @@ def columns_of(schema: Any) -> list[Column]:
     return columns
 
 
-def _holds_numbers(kind: Any) -> bool:
-    import pyarrow.types as types
+def _number_kind(kind: Any) -> Any:
+    """Return the type of the numbers of a column, which may hold lists of one length."""
+    return kind.value_type if types.is_fixed_size_list(kind) else kind
 
-    inner = kind.value_type if types.is_fixed_size_list(kind) else kind
-    told = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(is_kind(inner) for is_kind in told)
+
+def _holds_numbers(kind: Any) -> bool:
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(_number_kind(kind)) for is_kind in kinds)
 
 
 def _number_type(kind: Any) -> np.dtype[Any]:
-    import pyarrow.types as types
-
-    inner = kind.value_type if types.is_fixed_size_list(kind) else kind
+    inner = _number_kind(kind)
     return float_type(np.dtype(np.float64 if types.is_decimal(inner) else inner.to_pandas_dtype()))
 
 
 def _numbers(values: Any) -> np.ndarray:
-    import pyarrow.types as types
-
     if types.is_decimal(values.type):
         values = values.cast("float64")
     return np.asarray(values.to_numpy(zero_copy_only=False))

@@ -1,28 +1,39 @@
-"""``anchor_graph``: from samples, wherever they lie, to points tied to anchors."""
+"""From samples to an anchor graph: check, plan, and build it block by block."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import accumulate
 from math import inf
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import leastcut
-from leastcut.affinity.neighbors.devices import use_gpu
-from leastcut.anchors.blockwise import Build
-from leastcut.anchors.choose import sampled_rows
-from leastcut.anchors.graph import AnchorGraph
-from leastcut.anchors.memory_plan import Need, check_max_memory, planned
-from leastcut.anchors.run_folder import RunFolder, TemporaryFolder, check_space
+from leastcut.affinity.neighbors.devices import as_tensor, use_gpu
+from leastcut.anchors.blocks import Block
+from leastcut.anchors.choose import choose_anchors, sampled_rows
+from leastcut.anchors.graph import AnchorGraph, InMemory
+from leastcut.anchors.nearest import NearestAnchors, tile_rows
+from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, TemporaryFolder, hash_of, sum_of
 from leastcut.anchors.settings import (
+    Need,
+    Plan,
     check_anchors,
     check_block_rows,
-    forecast_seconds,
+    check_max_memory,
+    estimated_seconds,
+    planned,
     short_sizes,
 )
 from leastcut.anchors.sources import as_source
-from leastcut.budget import Budget, Waiting
+from leastcut.anchors.table import masses_of
+from leastcut.budget import Budget, Stopped, Waiting
 from leastcut.multilevel.efforts import Progress
 from leastcut.progress import TimeEstimate
 from leastcut.seeds import RandomState, as_generator, as_seed
@@ -30,10 +41,12 @@ from leastcut.threads import count_threads
 from leastcut.validation import check_choice
 
 DEVICES = ("auto", "cpu", "cuda")
-"""Where nearest anchors are looked for."""
 
 STAGES: dict[str, tuple[float, float]] = {"blocks": (0.0, 5.0)}
-"""What tying points takes, about, in times what choosing anchors took, before its pace tells."""
+"""Estimated time of blocks, as a multiple of that of choosing anchors, before its pace is known."""
+
+Report = Callable[[str, float], None]
+"""``report(stage, fraction)``."""
 
 
 def anchor_graph(
@@ -51,10 +64,10 @@ def anchor_graph(
 ) -> AnchorGraph:
     """Return a graph that joins points through few anchors, for data of any size.
 
-    Every point is tied to its nearest anchors, and two points are alike as far as they share
-    anchors: S = ZΛ⁻¹Zᵀ with Z the ties, 1 in every row, and Λ = diag(Zᵀ1). S is never formed: what
-    is kept are ``n_neighbors`` ties per point. :func:`leastcut.partition` and the other verbs take
-    it where they take a graph, and every cut value is exact.
+    Every point gets weights on its nearest anchors, and two points are alike as far as they share
+    anchors: S = ZΛ⁻¹Zᵀ with Z the weights, 1 in every row, and Λ = diag(Zᵀ1). S is never formed:
+    what is kept are ``n_neighbors`` weights per point. :func:`leastcut.partition` and other
+    functions take it where they take a graph, and every cut value is exact.
 
     Parameters
     ----------
@@ -65,29 +78,29 @@ def anchor_graph(
         ``zarr.Array``, an ``h5py.Dataset``, or anything else with a shape, a dtype and slices of
         rows. Equal samples give equal graphs wherever they lie.
     n_anchors : int, default=1000
-        Anchors: centres of k-means on a sample of 20 points for each. At most n of them.
+        Anchors: centers of k-means on a sample of 20 points for each. At most n of them.
     n_neighbors : int, default=5
-        Anchors that a point is tied to, fewer than there are.
+        Anchors that a point has weights on, fewer than there are.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the sample and of the anchors. With a ``folder``, None goes on with its seed.
     max_memory : int, str or None, default=None
         Memory that this process may have in use, in bytes or as ``"4GiB"``: what it has in use at
-        the call counts, and so does what :func:`leastcut.partition` takes later. Ties are kept in
-        files where they would take too much, fewer rows are read at once, and fewer blocks. None is
-        most of what the system has left.
+        the call counts, and so does what :func:`leastcut.partition` takes later. Anchor weights
+        are kept in files if they would take too much, fewer rows are read at once, and fewer
+        blocks. None is most of what the system has left.
     folder : path or None, default=None
-        Where anchors and ties are kept. A call that was killed goes on there when it is made
+        Where anchors and weights are kept. A call that was killed goes on there when it is made
         again, and the result of one that has ended is read. In both cases X is read once more and
         compared, by check sums of its blocks, with the samples that the folder was computed from.
-        By default ties that are too many for memory go to a temporary folder, which is removed
-        with the graph.
+        By default weights that are too many for memory go to a temporary folder, which is
+        removed with the graph.
     block_rows : int, sequence of int or None, default=None
         Points of a block, or of every block; by default a sixteenth of them, but between 8,192 and
         131,072. Labels depend on it.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where nearest anchors are looked for: on the processor, or on a GPU, which needs
-        ``leastcut[gpu]``. "auto" is where X lies, and a GPU if there is one and the processor would
-        take long; with a ``folder``, the device of its run.
+        Where nearest anchors are searched: on the CPU, or on a GPU, which needs ``leastcut[gpu]``.
+        "auto" is where X lies, and a GPU if there is one and the CPU would take long; with a
+        ``folder``, the device of its run.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
     callback : callable, "tqdm" or None, default=None
@@ -98,7 +111,7 @@ def anchor_graph(
     Returns
     -------
     AnchorGraph
-        With ``anchors``, ``masses`` (Λ), ``n_nodes``, and the ties.
+        With ``anchors``, ``masses`` (Λ), ``n_nodes``, and the weights.
 
     Raises
     ------
@@ -129,7 +142,7 @@ def anchor_graph(
     >>> found.cut_value, np.bincount(found.labels).tolist()
     (0.0, [50, 50])
 
-    Data larger than memory: samples in a file, ties in a folder.
+    Data larger than memory: samples in a file, anchor weights in a folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
@@ -150,13 +163,13 @@ def anchor_graph(
     n = source.shape[0]
     sizes = check_block_rows(block_rows, n)
     n_anchors, n_neighbors = check_anchors(n_anchors, n_neighbors, n)
-    as_generator(random_state)  # which raises where it is none
+    as_generator(random_state)  # which raises if it is none
     run = None if where is None else RunFolder(where)
     seed = run.seed if random_state is None and run is not None else None
     seed = as_seed(random_state, 2**63) if seed is None else seed
     if run is not None and device == "auto":
         device = run.device
-    on_gpu = use_gpu(device, X, forecast_seconds(source.shape, n_anchors) / n_threads)
+    on_gpu = use_gpu(device, X, estimated_seconds(source.shape, n_anchors) / n_threads)
     facts = {
         "leastcut": leastcut.__version__,
         "n_anchors": n_anchors,
@@ -179,23 +192,22 @@ def anchor_graph(
         keeper = TemporaryFolder()
         run = RunFolder(keeper.path)
     if run is not None:
-        check_space(run.path, sizes, n_neighbors)
+        run.check_space(sizes, n_neighbors)
     # 3. Build, in a thread of its own: this one hears Ctrl-C.
-    build = Build(need, plan, run, facts, rows)
-    build.keeper = keeper
+    build = Build(need, plan, facts, rows, run, keeper)
     waiting = Waiting()
     with budget.shown("anchor_graph", lambda: TimeEstimate(["anchors", "blocks"], STAGES)):
 
-        def tell(stage: str, fraction: float) -> None:
+        def report(stage: str, fraction: float) -> None:
             if budget.callback is not None:
                 progress = Progress(stage, fraction, inf, budget.seconds)
                 waiting.call(lambda: budget.report(progress))
             else:
                 waiting.go_on()
 
-        graph = waiting.run(lambda: build.graph(tell), build.stop)
+        graph = waiting.run(lambda: build.graph(report), build.stop)
     if keeper is not None:
-        # The folder is there as long as the ties are asked for.
+        # The folder is there as long as blocks are asked for.
         keeper.belongs_to(graph.store)
     return graph
 
@@ -206,3 +218,200 @@ def _check_folder(folder: object) -> Path | None:
     if not isinstance(folder, str | os.PathLike) or not str(folder):
         raise TypeError(f"folder={folder!r} is not a path; name a folder, or pass None.")
     return Path(folder)
+
+
+class Build:
+    """The building of one graph, from anchors chosen from these rows of every block.
+
+    If there is a folder for a run of these facts, it keeps the results, and those of earlier calls
+    are used. It holds the keeper of a temporary folder: threads that Ctrl-C leaves behind may still
+    write there.
+    """
+
+    def __init__(
+        self,
+        need: Need,
+        plan: Plan,
+        facts: dict[str, Any],
+        rows: list[np.ndarray],
+        run: RunFolder | None,
+        keeper: TemporaryFolder | None,
+    ) -> None:
+        self._source, self._sizes, self._on_gpu = need.source, need.sizes, need.on_gpu
+        self._plan, self._facts, self._rows = plan, facts, rows
+        self._run, self._keeper = run, keeper
+        self._is_lasting = run is not None and keeper is None  # a later call may come back to it
+        self._starts = [0, *accumulate(need.sizes)]
+        self._stopped = threading.Event()
+        # Threads over blocks would read a stream here and there: they share every block instead.
+        is_shared = need.source.is_stream
+        self._n_at_once, self._n_inside = (1, plan.n_threads) if is_shared else (plan.n_threads, 1)
+
+    def stop(self) -> None:
+        """Let threads end after their present work."""
+        self._stopped.set()
+
+    def graph(self, report: Report) -> AnchorGraph:
+        """Return the graph."""
+        report("anchors", 0.0)
+        anchors = self._anchors(report)
+        report("anchors", 1.0)
+        n_neighbors = max(1, min(self._facts["n_neighbors"], anchors.shape[0] - 1))
+        nearest = self._nearest(anchors, n_neighbors)
+        store, masses = self._blocks(nearest, report)
+        self._source.done()
+        plan = self._plan
+        return AnchorGraph(anchors, masses, n_neighbors, store, plan.n_threads, plan.most_clusters)
+
+    def _anchors(self, report: Report) -> np.ndarray:
+        """Return anchors: those of the folder, or centers of the sample."""
+        # 1. The sample; it also shows whether the folder is one of the same data.
+        counts = [part.size for part in self._rows]
+        sample = np.empty((sum(counts), self._source.shape[1]), dtype=self._source.dtype)
+        end = 0
+        for start, size, part in zip(self._starts, self._sizes, self._rows, strict=False):
+            # Some ways to single rows lead through all between them: not too many at once.
+            edges = np.arange(self._plan.read_rows, size, self._plan.read_rows)
+            for some in np.split(part, np.searchsorted(part, edges)):
+                if some.size:
+                    sample[end : end + some.size] = self._source.take(start, some)
+                    end += some.size
+            report("anchors", 0.5 * end / len(sample))
+        if self._run is not None:
+            self._run.begin({**self._facts, "sampled rows": hash_of(sample)})
+            anchors = self._run.load("anchors", self._source.dtype, None, self._source.shape[1])
+            if anchors is not None:
+                return anchors
+        # 2. Anchors.
+        n_anchors, seed = self._facts["n_anchors"], self._facts["random_state"]
+        if self._on_gpu:
+            from leastcut.anchors.gpu import choose_on_gpu
+
+            anchors = choose_on_gpu(sample, n_anchors, seed)
+        else:
+            anchors = choose_anchors(sample, n_anchors, seed, self._plan.n_threads)
+        if self._run is not None:
+            self._run.save("anchors", anchors)
+        return anchors
+
+    def _nearest(self, anchors: np.ndarray, n_neighbors: int) -> Any:
+        """Return the search for nearest anchors, here or on a GPU."""
+        if not self._on_gpu:
+            return NearestAnchors(anchors, n_neighbors, self._n_inside)
+        from leastcut.anchors.gpu import NearestOnGpu
+
+        return NearestOnGpu(anchors, n_neighbors)
+
+    def _blocks(self, nearest: Any, report: Report) -> tuple[InMemory | BlocksInFolder, np.ndarray]:
+        """Return all blocks and the masses of the anchors; what is in the folder stays as it is."""
+        n_anchors, n_blocks = nearest.anchors.shape[0], len(self._sizes)
+        files, finished = None, set[int]()
+        if self._run is not None:
+            where = self._run.path, self._sizes, nearest.n_neighbors, n_anchors
+            files = BlocksInFolder(*where, self._plan.n_kept, self._is_lasting)
+            # All that is there is checked before anything is written beside it.
+            finished = self._finished(files, report)
+            known = self._run.load("masses", np.float64, n_anchors)
+            if known is not None and len(finished) == n_blocks:
+                return files, known
+
+        def block_and_masses(number: int) -> tuple[Block | None, np.ndarray]:
+            if files is not None and number in finished:
+                block = files.load(number)
+            else:
+                block, samples = self._block(number, nearest)
+                if files is not None:
+                    files.save(number, block, samples)
+            _, masses = masses_of(block, None, n_anchors)
+            return block if files is None else None, masses
+
+        blocks, masses = [], np.zeros(n_anchors)
+        n_done = sum(self._sizes[number] for number in finished)
+        with self._pool() as pool:
+            for number, (block, some) in enumerate(pool.map(block_and_masses, range(n_blocks))):
+                if block is not None:
+                    blocks.append(block)
+                masses += some
+                n_done += 0 if number in finished else self._sizes[number]
+                report("blocks", n_done / self._starts[-1])
+        if self._run is None or files is None:
+            return InMemory(blocks), masses
+        self._run.save("masses", masses)
+        return files, masses
+
+    def _finished(self, files: BlocksInFolder, report: Report) -> set[int]:
+        """Return the blocks that are in the folder; raise if one was computed from other samples.
+
+        All of their samples are read and compared by check sums: what was sampled for the anchors
+        does not show a change in other rows.
+        """
+        numbers, n_done = [b for b in range(len(self._sizes)) if files.path(b).exists()], 0
+        with self._pool() as pool:
+            sums = pool.map(self._sum_of_samples, numbers)
+            for number, samples in zip(numbers, sums, strict=True):
+                if samples != files.sum_of_samples(number):
+                    first, last = self._starts[number], self._starts[number + 1] - 1
+                    folder = str(files.path(number).parents[1])
+                    raise ValueError(
+                        f"{folder=} holds another run: rows {first} to {last} of X (block "
+                        f"{number}) are not those that it was computed from. Pass the same data "
+                        "to go on with it, or another folder."
+                    )
+                n_done += self._sizes[number]
+                report("blocks", n_done / self._starts[-1])
+        return set(numbers)
+
+    @contextmanager
+    def _pool(self) -> Iterator[ThreadPoolExecutor]:
+        """Open threads for blocks; an error ends their work."""
+        pool = ThreadPoolExecutor(self._n_at_once)
+        try:
+            yield pool
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _block(self, number: int, nearest: Any) -> tuple[Block, int]:
+        """Return a block and the check sum of its samples.
+
+        Some rows are read at a time; how many makes no difference.
+        """
+        start, size = self._starts[number], self._sizes[number]
+        # Whole tiles, as the last digit of a product depends on where its tile begins and ends.
+        tile = tile_rows(*nearest.anchors.shape)
+        step = max(1, self._plan.read_rows // tile) * tile
+        if step >= size:
+            rows, samples = self._read(start, start + size, 0)
+            return nearest.block(rows), samples
+        shape, samples = (size, nearest.n_neighbors), 0
+        block = Block(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
+        for first in range(0, size, step):
+            last = min(first + step, size)
+            rows, samples = self._read(start + first, start + last, samples)
+            block.anchors[first:last], block.weights[first:last] = nearest.block(rows)
+        return block, samples
+
+    def _read(self, start: int, stop: int, before: int) -> tuple[Any, int]:
+        """Return rows, where anchors are searched, and their check sum after the one before.
+
+        The sum is that of rows on the host, and 0 if nobody can come back to the folder.
+        """
+        if self._stopped.is_set():
+            raise Stopped
+        if self._on_gpu and not self._is_lasting:
+            return self._source.on_gpu(start, stop), 0
+        rows = self._source.read(start, stop)
+        samples = sum_of([rows], before) if self._is_lasting else 0
+        return as_tensor(rows) if self._on_gpu else rows, samples
+
+    def _sum_of_samples(self, number: int) -> int:
+        """Return the check sum of the samples of a block."""
+        samples, stop = 0, self._starts[number + 1]
+        for first in range(self._starts[number], stop, self._plan.read_rows):
+            if self._stopped.is_set():
+                raise Stopped
+            rows = self._source.read(first, min(first + self._plan.read_rows, stop))
+            samples = sum_of([rows], samples)
+        return samples

@@ -1,10 +1,10 @@
-"""The state of a search, kept in a folder: a killed search goes on from its last round.
+"""The state of a search, kept in a folder: a killed search resumes after its last round.
 
 A state belongs to one graph, number of clusters, effort and seed, so that the same call returns
 the same labels whatever else was computed in the folder. It is one file, replaced in one step.
 A checkpoint is optional: a file that is damaged, or that cannot be written, gives a warning, and
-the search computes what it needs. Rounds may take less time than writing what they found, so that
-not every round is saved.
+the search computes what it needs. Writing what a round found may take longer than the round, so
+that not every round is saved.
 """
 
 from __future__ import annotations
@@ -13,26 +13,22 @@ import json
 import os
 import struct
 import time
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from leastcut.anchors.files import read_into, remove_unfinished, sum_of, write_whole
+from leastcut.anchors.run_folder import read_into, remove_unfinished, sum_of, write_whole
+from leastcut.validation import warn_caller
 
-SHARE = 0.1
-"""Part of the time that may go into saving."""
-
+SHARE = 0.1  # fraction of the time that may go into saving
+MARK = b"lcstate1"
 HEADER = struct.Struct("<8sII")
 """First bytes of a file: its mark, the length of the JSON text, the check sum of all that follows.
 Labels of all points come after the text, once for each name in it."""
 
-MARK = b"lcstate1"
-
-MOST_ARRAYS = 2
-"""Labels of a state: the best so far, and those that are worked on."""
+MOST_ARRAYS = 2  # labels of a state: the best so far, and those that are worked on
 
 State = tuple[dict[str, Any], dict[str, list[np.ndarray]]]
 """Facts, and by name the labels of every block."""
@@ -41,32 +37,8 @@ State = tuple[dict[str, Any], dict[str, list[np.ndarray]]]
 class FolderCheckpoint:
     """A checkpoint of a search in the folder of its anchor graph.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the anchor graph.
-    name : str
-        A file name for all settings that determine the labels.
-    graph : int
-        A check sum of the graph.
-    sizes : tuple of int
-        The points of every block.
-    n_clusters : int
-        Labels are below it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from leastcut.anchors.checkpoint import FolderCheckpoint
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     checkpoint = FolderCheckpoint(Path(folder), "2-fast-0", 7, sizes=(2, 1), n_clusters=2)
-    ...     before = checkpoint.load()
-    ...     checkpoint.save({"round": 3}, {"labels": [np.array([0, 1]), np.array([1])]})
-    ...     facts, arrays = checkpoint.load()
-    >>> before, facts, [part.tolist() for part in arrays["labels"]]
-    (None, {'round': 3}, [[0, 1], [1]])
+    ``name`` is a file name for all settings that determine the labels, ``graph`` a check sum of the
+    graph, and labels are below ``n_clusters``.
     """
 
     def __init__(
@@ -84,9 +56,7 @@ class FolderCheckpoint:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            warnings.warn(
-                f"{self.path} cannot be used: {error}. The search begins anew.", stacklevel=2
-            )
+            warn_caller(f"{self.path} cannot be used: {error}. The search begins anew.")
             return None
 
     def save(self, facts: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
@@ -105,10 +75,9 @@ class FolderCheckpoint:
             remove_unfinished(self.path.parent, self.path.name)
             write_whole(self.path, [header, text, *(part.data for part in labels)])
         except OSError as error:
-            warnings.warn(
+            warn_caller(
                 f"The search cannot be saved and goes on without: {error}. If it is killed, it "
-                "begins anew.",
-                stacklevel=2,
+                "begins anew."
             )
             self._next = np.inf
             return
@@ -137,8 +106,8 @@ class FolderCheckpoint:
         # Kernels write to tables at the places that labels name.
         if any(part.min() < 0 or part.max() >= self._n_clusters for part in labels):
             raise ValueError("it has labels of other clusters")
-        whole = zip(content["arrays"], labels, strict=True)
-        return content["facts"], {name: np.split(part, ends[:-1]) for name, part in whole}
+        named = zip(content["arrays"], labels, strict=True)
+        return content["facts"], {name: np.split(part, ends[:-1]) for name, part in named}
 
 
 def _sum(text: bytes, labels: Sequence[np.ndarray]) -> int:

@@ -1,6 +1,6 @@
 """Anchors and their nearest points on a GPU, through PyTorch: one matrix product per block.
 
-As on the processor, products in single precision propose a few more anchors than are needed, and
+As on the CPU, products in single precision propose a few more anchors than are needed, and
 differences of coordinates decide. Sums of k-means are products with a matrix of ones, in double
 precision: adding up by atomic operations would be in another order every time.
 """
@@ -14,26 +14,17 @@ import numpy as np
 import torch
 
 from leastcut.anchors.blocks import UNIT, Block
-from leastcut.anchors.choose import ROUNDS, crowded_rows, drawn_rows, fewest_points
+from leastcut.anchors.choose import ROUNDS, crowded_rows, fewest_points, first_rows
 from leastcut.anchors.nearest import FAR, SPARE, frame_of
 
-PRODUCTS = 2**27
-"""Products of points and anchors that are held at once: 512 MiB."""
-
-DIFFERENCES = 2**27
-"""Differences of coordinates that are held at once."""
+PRODUCTS = 2**27  # of points and anchors, held at once: 512 MiB
+DIFFERENCES = 2**27  # of coordinates, held at once
 
 
 class NearestOnGpu:
-    """Anchors that points are tied to, on a GPU; see :class:`leastcut.anchors.nearest`.
+    """A search for nearest anchors on a GPU; see :class:`leastcut.anchors.nearest.NearestAnchors`.
 
-    Parameters
-    ----------
-    anchors : float32 or float64 ndarray of shape (p, n_features)
-    n_neighbors : int
-        Anchors that a point is tied to, below p; with a single anchor it is 1.
-    device : str, default="cuda"
-        PyTorch's name of the GPU.
+    ``device`` is PyTorch's name of the GPU.
     """
 
     def __init__(self, anchors: np.ndarray, n_neighbors: int, device: str = "cuda") -> None:
@@ -46,7 +37,7 @@ class NearestOnGpu:
         self._halves = (0.5 * squares).to(torch.float32)
 
     def block(self, points: Any) -> Block:
-        """Return points, which lie here or there, with their ties to the nearest anchors."""
+        """Return points, which lie here or there, with their weights on the nearest anchors."""
         n, count = points.shape[0], self.n_neighbors
         if self.anchors.shape[0] == 1:
             return Block(np.zeros((n, 1), np.int32), np.ones((n, 1), np.float32))
@@ -99,8 +90,8 @@ def choose_on_gpu(sample: Any, n_anchors: int, seed: int, device: str = "cuda") 
     points = torch.as_tensor(sample).to(device)
     if n_anchors >= points.shape[0]:
         return np.unique(points.cpu().numpy(), axis=0)
-    drawn = np.random.default_rng(seed)
-    centres = points[_on(drawn_rows(points.shape[0], n_anchors, drawn), device)]
+    first = first_rows(points.shape[0], n_anchors, np.random.default_rng(seed))
+    centres = points[torch.as_tensor(first, device=device)]
     wide = points.to(torch.float64)
     rng = np.random.default_rng(points.shape[0])
     for left in reversed(range(ROUNDS)):
@@ -118,12 +109,8 @@ def choose_on_gpu(sample: Any, n_anchors: int, seed: int, device: str = "cuda") 
         if left:
             where = nearest.cpu().numpy(), counts.cpu().numpy()
             rows = crowded_rows(*where, int(torch.count_nonzero(~stays)), rng)
-            centres[~stays] = points[_on(rows, device)]
+            centres[~stays] = points[torch.as_tensor(rows, device=device)]
     return np.unique(centres[stays].cpu().numpy(), axis=0)
-
-
-def _on(rows: np.ndarray, device: str) -> Any:
-    return torch.as_tensor(rows, device=device)
 
 
 def _weights(squared: Any) -> Any:

@@ -5,50 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.anchors.blocks import Block
+from leastcut.anchors.blocks import Block, LocalWorkers
 from leastcut.anchors.checkpoint import FolderCheckpoint
-from leastcut.anchors.files import sum_of
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.problem import AnchorProblem
-from leastcut.anchors.table import inverse_of
-from leastcut.anchors.workers import LocalWorkers
+from leastcut.anchors.problem import AnchorProblem, count_products, edges_of
+from leastcut.anchors.run_folder import BlocksInFolder, sum_of
 from leastcut.formatting import one_line
 from leastcut.graph import FactoredGraph
 from leastcut.memory import check_memory
 from leastcut.problem import CUTS, ISOLATED
 from leastcut.validation import check_choice, check_symmetrize
 
-ENTRY_BYTES = 12
-"""Bytes of a stored edge: a weight and an index."""
-
-
-class Store(Protocol):
-    """The blocks of Z, in memory or in a folder."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The points of every block."""
-
-    @property
-    def folder(self) -> Path | None:
-        """Where a search may save its state."""
-
-    def load(self, number: int) -> Block:
-        """Return a block."""
+ENTRY_BYTES = 12  # of a stored edge: a weight and an index
 
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
-    """Blocks of Z in memory."""
+    """Blocks of Z in memory; see :class:`leastcut.anchors.run_folder.BlocksInFolder`."""
 
     blocks: Sequence[Block]
-    folder: Path | None = None
+    folder: None = None  # where a search may save its state
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -75,7 +56,7 @@ class AnchorGraph(FactoredGraph):
         Λ: the weight that all points have at every anchor, exactly.
     n_neighbors : int
         Anchors that every point is joined to, K.
-    store : Store
+    store : InMemory or BlocksInFolder
         The blocks of Z: for every point K anchors and weights.
     n_threads : int
         Threads that work on them; no result depends on it.
@@ -102,7 +83,7 @@ class AnchorGraph(FactoredGraph):
     anchors: np.ndarray
     masses: np.ndarray
     n_neighbors: int
-    store: Store
+    store: InMemory | BlocksInFolder
     n_threads: int = 1
     most_clusters: int | None = None
 
@@ -182,16 +163,12 @@ class AnchorGraph(FactoredGraph):
             If there is not enough memory for it.
         """
         weights = self.weights
-        counts = np.bincount(weights.indices, minlength=self.n_anchors)
         check_memory(
-            float(np.square(counts, dtype=np.float64).sum()) * ENTRY_BYTES,
+            ENTRY_BYTES * count_products(weights),
             f"The edges of {self!r}",
             "Cut it as it is: partition, refine and cut_value need none of them.",
         )
-        data = weights.data * inverse_of(self.masses)[weights.indices]
-        scaled = sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
-        matrix = sp.csr_array(scaled @ weights.T)
-        # Both directions of an edge are rounded differently by the scaling.
+        matrix = edges_of(weights, self.masses)
         matrix = sp.csr_array(0.5 * (matrix + matrix.T))
         matrix.sort_indices()
         matrix.eliminate_zeros()

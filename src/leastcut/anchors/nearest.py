@@ -1,9 +1,9 @@
-"""The nearest anchors of points, and the weights of their ties.
+"""The nearest anchors of points, and the weights of points on them.
 
 1. Few features: a k-d tree of the anchors, exactly.
 2. Many features: one matrix product in single precision per block proposes a few more anchors than
-   are needed, and differences of coordinates decide. Where rounding may have left out a nearer
-   anchor, products in double precision propose them again.
+   are needed, and differences of coordinates decide. If rounding may have left out a nearer anchor,
+   products in double precision propose them again.
 3. Many features and many anchors: anchors lie in cells, and points of a cell are compared with the
    anchors of the cells nearest to it, as in 2.
 """
@@ -27,35 +27,20 @@ from leastcut.kernels.anchor_ties import (
 )
 from leastcut.threads import in_blocks, single_threaded
 
-SPARE = 2
-"""Anchors that products propose beyond those needed: single precision may swap the last."""
+SPARE = 2  # anchors proposed beyond those needed: single precision may swap the last
+HALF_UNIT = 2.0**-24  # relative error of one rounding in single precision, at most
+FURTHER_ROUNDINGS = 8  # of a key besides those of its sum: of points, anchors and norms
 
-HALF_UNIT = 2.0**-24
-"""Relative error of one rounding in single precision, at most."""
+PRODUCTS = 2**21  # held at once by a thread: 8 MiB, which stay in a cache of the CPU
+FEWEST_ROWS = 64  # compared with anchors at once: fewer make slow products
+MOST_ROWS = 2**14  # compared with anchors at once: they take memory
 
-FURTHER_ROUNDINGS = 8
-"""Roundings of a key besides those of a sum over the features: of points, anchors and norms."""
-
-PRODUCTS = 2**21
-"""Products that are held at once by a thread: 8 MiB, which stay in a cache of the processor."""
-
-FEWEST_ROWS = 64
-"""Points that are compared with anchors at once, at least: fewer make slow products."""
-
-MOST_ROWS = 2**14
-"""Points that are compared with anchors at once, at most: they take memory."""
-
-MANY_ANCHORS = 8192
-"""From so many anchors on, points of many features look for them in cells."""
-
-SEEN_CELLS = 24
-"""Cells whose anchors the points of a cell are compared with: its own and those nearest to it."""
-
-CELL_ROUNDS = 5
-"""Rounds of k-means by which cells are found: more hardly change which anchors a point sees."""
+MANY_ANCHORS = 8192  # from so many on, points of many features look for them in cells
+SEEN_CELLS = 24  # that the points of a cell look in: its own and those nearest to it
+CELL_ROUNDS = 5  # of k-means: more hardly change which anchors a point sees
 
 FRAMED, MOST = 256, 0.9
-"""Anchors that the frame of products is measured by, and the part of them that it is made for."""
+"""Anchors that the frame of products is measured by, and the fraction of them it is made for."""
 
 FAR = 2.0**40
 """What lies farther than this from all anchors, in units of their spread, is brought here."""
@@ -74,37 +59,21 @@ def is_in_cells(n_anchors: int, n_features: int) -> bool:
 
 
 class NearestAnchors:
-    """Anchors that points are tied to.
+    """A search for the ``n_neighbors`` nearest anchors of points, and their weights on these.
 
-    Parameters
-    ----------
-    anchors : float32 or float64 ndarray of shape (p, n_features)
-    n_neighbors : int
-        Anchors that a point is tied to, K, below p; with a single anchor it is 1.
-    n_threads : int
-        Threads; ties do not depend on it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from leastcut.anchors.nearest import NearestAnchors
-    >>> nearest = NearestAnchors(np.array([[0.0], [2.0], [3.0], [9.0]]), 2, n_threads=1)
-    >>> nearest.block(np.array([[1.0], [2.5]]))
-    Block(anchors=array([[0, 1],
-           [1, 2]], dtype=int32), weights=array([[0.5, 0.5],
-           [0.5, 0.5]], dtype=float32))
+    There are more anchors than that, or only one. Results do not depend on ``n_threads``.
     """
 
     def __init__(self, anchors: np.ndarray, n_neighbors: int, n_threads: int) -> None:
         self.anchors, self.n_neighbors, self.n_threads = anchors, n_neighbors, n_threads
 
     def __getstate__(self) -> dict[str, Any]:
-        # The anchors are enough: what else there is is made again when it is asked for.
+        # What is computed from the anchors is computed again when it is asked for.
         names = ("anchors", "n_neighbors", "n_threads")
         return {name: self.__dict__[name] for name in names}
 
     def block(self, points: np.ndarray) -> Block:
-        """Return points with their ties to the nearest anchors."""
+        """Return points with their weights on the nearest anchors."""
         n, p = points.shape[0], self.anchors.shape[0]
         if p == 1:
             return Block(np.zeros((n, 1), np.int32), np.ones((n, 1), np.float32))
@@ -112,13 +81,13 @@ class NearestAnchors:
         weights = np.empty((n, self.n_neighbors), dtype=np.float32)
         search = self._search
 
-        def tie(start: int, stop: int) -> None:
+        def weigh(start: int, stop: int) -> None:
             found, squared = search.nearest(self._scaled(points[start:stop]))
             listed[start:stop] = found[:, : self.n_neighbors]
             weigh_ties(squared, UNIT, weights[start:stop])
 
         with single_threaded():
-            in_blocks(tie, n, search.most_rows, self.n_threads)
+            in_blocks(weigh, n, search.most_rows, self.n_threads)
         return Block(listed, weights)
 
     def nearest_one(self, points: np.ndarray) -> np.ndarray:
@@ -291,12 +260,20 @@ class _Cells:
 
 
 def _means_of_cells(anchors: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return centres of cells after some rounds of k-means; an empty one stays where it is."""
+    """Return centers of cells after some rounds of k-means; an empty one stays where it is."""
     for _ in range(CELL_ROUNDS):
         cell = _Products(centres, 1).candidates(anchors, 1)
-        sums, counts = np.zeros(centres.shape), np.zeros(centres.shape[0], dtype=np.int64)
-        add_to_centres(anchors, cell, sums, counts)
-        used = counts > 0
-        centres = centres.copy()
-        centres[used] = sums[used] / counts[used, None]
+        centres, _ = moved_centres(anchors, cell, centres)
     return centres
+
+
+def moved_centres(
+    points: np.ndarray, nearest: np.ndarray, centres: np.ndarray, least: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return centers, those with ``least`` points or more at the mean of these, and the counts."""
+    sums, counts = np.zeros(centres.shape), np.zeros(centres.shape[0], dtype=np.int64)
+    add_to_centres(points, nearest, sums, counts)
+    stays = counts >= least
+    centres = centres.copy()
+    centres[stays] = sums[stays] / counts[stays, None]
+    return centres, counts

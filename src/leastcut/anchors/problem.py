@@ -1,8 +1,15 @@
-"""The cut of an anchor graph S = Z Λ⁻¹ Zᵀ, whose edges are never formed.
+"""The problem of cutting an anchor graph S = Z Λ⁻¹ Zᵀ, whose edges are never formed.
 
 Z has n rows, one per point, with weights on its nearest anchors that add up to exactly 1, and
 Λ = diag(Zᵀ1). Every degree is 1, so that ratio and normalized cut are the same. The rows of Z stay
 with the workers; the value of any partition follows from a table of anchors and clusters.
+
+Two stored graphs of the size of the anchors follow from it:
+
+- The anchors' own graph ZᵀZ joins anchors by the points that have weights on both. Its degrees are
+  the masses Λ, and the eigenvalues of its normalized cut are those of the full graph.
+- Points in groups: with H the weights of groups at anchors, H Λ⁻¹ Hᵀ is the graph of all points
+  with every group contracted to one node. The cut of groups is exactly the cut of their points.
 """
 
 from __future__ import annotations
@@ -10,31 +17,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from leastcut.anchors.contraction import graph_of_anchors
-from leastcut.anchors.table import Table, table_of
-from leastcut.anchors.workers import Workers
+from leastcut.anchors.blocks import Block, Workers
+from leastcut.anchors.table import Table, inverse_of, sum_of_entries, table_of_block
+from leastcut.graph import Graph
+from leastcut.kernels.anchor_moves import follow_anchors
+from leastcut.kernels.anchor_sums import (
+    add_anchor_products,
+    add_to_groups,
+    compress,
+    number_keys,
+)
 from leastcut.problem import Problem
 from leastcut.validation import check_n_clusters
+
+MOST_SUMMED = 2**22
+"""Entries of a matrix that is summed in an array, 32 MiB, where threads do not wait for each other;
+larger ones are sparse from the beginning."""
 
 
 @dataclass(frozen=True, eq=False)
 class AnchorProblem:
     """Points that are joined through anchors, and the workers that hold them.
 
-    Attributes
-    ----------
-    workers : Workers
-        They hold the rows of Z.
-    masses : ndarray of shape (p,)
-        Λ.
-    most_clusters : int or None
-        Clusters for whose tables there is memory; None is any number.
-    checkpoint : callable or None
-        ``checkpoint(n_clusters, effort, seed)`` returns where a search saves its state.
+    ``masses`` is Λ. There is memory for the tables of ``most_clusters`` clusters, None meaning any
+    number. ``checkpoint(n_clusters, effort, seed)`` returns where a search saves its state.
     """
 
     workers: Workers
@@ -85,8 +96,12 @@ class AnchorProblem:
         return [part.astype(np.int32) for part in np.split(labels, ends)]
 
     def table(self, kept: Sequence[Any], n_clusters: int) -> Table:
-        """Return the table of labels that the workers keep."""
-        return table_of(self.workers, self.masses, kept, n_clusters)
+        """Return the table of the labels that the workers keep."""
+        shape = self.masses.size, n_clusters
+        entries = self.workers.total(
+            "leastcut-table", table_of_block, kept, sum_of_entries, *shape, is_exact=True
+        )
+        return Table(np.zeros(shape), self.masses).with_changes([entries])
 
     def table_of_labels(self, labels: np.ndarray) -> Table:
         """Return the table of labels 0..c-1 of all points."""
@@ -95,3 +110,161 @@ class AnchorProblem:
     def value(self, labels: np.ndarray) -> float:
         """Return the cut value of labels 0..c-1 of all points."""
         return self.table_of_labels(labels).value
+
+
+# -- the anchors' own graph
+
+
+def graph_of_anchors(workers: Workers, masses: np.ndarray) -> Problem:
+    """Return the anchors' own graph, with masses as node weights, without anchors that have none.
+
+    Sums are rounded, in the same way whoever adds.
+    """
+    total = workers.total("leastcut-start", anchor_products, None, sum_of_matrices, masses.size)
+    used = np.flatnonzero(masses > 0)
+    matrix = sp.csr_array(total)[used][:, used]
+    matrix.sort_indices()
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrised()
+    return Problem(graph, masses[used])
+
+
+def anchor_products(block: Block, _: Any, n_anchors: int) -> tuple[None, sp.csr_array]:
+    """Return ZᵀZ of a block."""
+    if n_anchors * n_anchors <= MOST_SUMMED:
+        sums = np.zeros((n_anchors, n_anchors))
+        add_anchor_products(block.anchors, block.weights, sums)
+        return None, _compressed(sums)
+    weights = block.to_sparse(n_anchors)
+    return None, sp.csr_array(weights.T @ weights)
+
+
+def sum_of_matrices(terms: Sequence[sp.csr_array]) -> sp.csr_array:
+    """Return the sum of sparse arrays."""
+    return sum(terms[1:], start=terms[0])
+
+
+def follow(
+    block: Block, _: Any, label_of_anchor: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, None]:
+    """Keep the clusters of their anchors as labels of the points of a block."""
+    labels = np.empty(block.n_points, dtype=np.int32)
+    follow_anchors(block.anchors, block.weights, label_of_anchor, labels, np.empty(n_clusters))
+    return labels, None
+
+
+# -- points in groups
+
+
+class Groups(NamedTuple):
+    """Points in groups: a key that those of a group share, and the weights H of groups at anchors.
+
+    Keys are int64, ascending; weights are a csr_array of shape (n_groups, p), summed without
+    rounding.
+    """
+
+    keys: np.ndarray
+    weights: sp.csr_array
+
+
+def groups_of(
+    workers: Workers, masses: np.ndarray, kept: list[Any] | None, n_clusters: int
+) -> Groups:
+    """Return points in groups: those of one nearest anchor that are together in all of ``kept``.
+
+    ``kept`` has for every block a tuple of its labels in several partitions into ``n_clusters``.
+    """
+    shared = masses.size, n_clusters
+    found: Groups = workers.total(
+        "leastcut-groups", groups_of_block, kept, sum_of_groups, *shared, is_exact=True
+    )
+    return found
+
+
+def groups_of_block(
+    block: Block, kept: tuple[np.ndarray, ...] | None, n_anchors: int, n_clusters: int
+) -> tuple[None, Groups]:
+    """Return the groups of a block."""
+    own = _keys(block, kept, n_clusters)
+    n_keys = n_anchors * n_clusters ** len(kept or ())
+    if n_keys <= MOST_SUMMED:
+        places, keys = np.empty(n_keys, dtype=np.int64), np.empty(n_keys, dtype=np.int64)
+        keys = keys[: number_keys(own, places, keys)].copy()
+        if keys.size * n_anchors <= MOST_SUMMED:
+            sums = np.zeros((keys.size, n_anchors))
+            add_to_groups(block.anchors, block.weights, own, places, sums)
+            return None, Groups(keys, _compressed(sums))
+    return None, _grouped(own, block.to_sparse(n_anchors))
+
+
+def label_groups(
+    block: Block,
+    kept: tuple[np.ndarray, ...] | None,
+    keys: np.ndarray,
+    labels: np.ndarray,
+    n_clusters: int,
+) -> tuple[np.ndarray, None]:
+    """Keep the labels of their groups as labels of the points of a block."""
+    return labels[np.searchsorted(keys, _keys(block, kept, n_clusters))].astype(np.int32), None
+
+
+def sum_of_groups(parts: Sequence[Groups]) -> Groups:
+    """Return the groups of several blocks, those of one key as one."""
+    keys = np.concatenate([part.keys for part in parts])
+    return _grouped(keys, sp.vstack([part.weights for part in parts], format="csr"))
+
+
+def contracted(groups: Groups, masses: np.ndarray) -> Problem:
+    """Return the graph of points with every group as one node."""
+    matrix = edges_of(groups.weights, masses)
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrised()
+    # Every point weighs 1, which its weights add up to without rounding.
+    return Problem(graph, np.asarray(groups.weights.sum(axis=1)).reshape(-1))
+
+
+def edges_of(weights: sp.csr_array, masses: np.ndarray) -> sp.csr_array:
+    """Return the edges W Λ⁻¹ Wᵀ between rows with weights W at anchors.
+
+    Both directions of an edge are rounded differently by the scaling.
+    """
+    data = weights.data * inverse_of(masses)[weights.indices]
+    scaled = sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
+    return sp.csr_array(scaled @ weights.T)
+
+
+def count_products(weights: sp.csr_array) -> float:
+    """Return how many products :func:`edges_of` takes, at least as many as edges."""
+    return float(np.square(np.bincount(weights.indices), dtype=np.float64).sum())
+
+
+def _keys(block: Block, kept: tuple[np.ndarray, ...] | None, n_clusters: int) -> np.ndarray:
+    keys = block.anchors[:, 0].astype(np.int64)
+    for labels in kept or ():
+        keys = keys * n_clusters + labels
+    return keys
+
+
+def _compressed(sums: np.ndarray) -> sp.csr_array:
+    """Return an array as a sparse one, without the interpreter lock."""
+    indptr, nothing = np.empty(sums.shape[0] + 1, dtype=np.int32), np.empty(0, dtype=np.int32)
+    compress(sums, indptr, nothing, np.empty(0))
+    indices, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    if indptr[-1]:
+        compress(sums, indptr, indices, values)
+    return sp.csr_array((values, indices, indptr), shape=sums.shape)
+
+
+def _grouped(keys: np.ndarray, weights: sp.csr_array) -> Groups:
+    """Return rows in groups of equal keys."""
+    different, group = np.unique(keys, return_inverse=True)
+    n = keys.size
+    members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(different.size, n))
+    return Groups(different, sp.csr_array(members @ weights))
+
+
+def labels_of_keys(keys: np.ndarray, count: int, n_clusters: int) -> list[np.ndarray]:
+    """Return the labels of groups in each of the ``count`` partitions that their keys hold."""
+    found = []
+    for _ in range(count):
+        found.append(keys % n_clusters)
+        keys = keys // n_clusters
+    return found[::-1]

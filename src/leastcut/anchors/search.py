@@ -2,40 +2,47 @@
 
 1. A start: the anchors' own graph is cut, and points follow their anchors; or points are cut in
    groups, those of one nearest anchor, and follow their group.
-2. Exact moves of all points, until none makes the cut smaller.
-3. From the second start on, what was found is recombined with the best so far, unless it is the
-   same: points that are together in both, and have one nearest anchor, become one node. The cut
-   of this graph is exactly that of its points, and the search on it begins with both, so that it
-   ends at or below the better of them; moves follow.
+2. Exact moves of all points (:func:`descend`), until none makes the cut smaller.
+3. From the second start on, the result is recombined with the best so far, unless it is the same:
+   points that are together in both, and have one nearest anchor, become one node. The cut of this
+   graph is exactly that of its points, and the search on it begins with both, so that it ends at or
+   below the better of them; moves follow.
 
-An effort is a list of starts, and each begins with the whole list of the one before it.
+An effort is a list of starts, and each begins with the list of the one before it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastcut.anchors.contraction import (
-    MOST_PRODUCTS,
+from leastcut.anchors.blocks import Block, Workers
+from leastcut.anchors.checkpoint import FolderCheckpoint
+from leastcut.anchors.problem import (
+    AnchorProblem,
     contracted,
+    count_products,
     follow,
     groups_of,
     label_groups,
     labels_of_keys,
-    products_of,
 )
-from leastcut.anchors.descent import descend
-from leastcut.anchors.problem import AnchorProblem
-from leastcut.anchors.table import Table
+from leastcut.anchors.table import Entries, Table, entries_of, inverse_of
 from leastcut.budget import Budget
+from leastcut.kernels.anchor_moves import sweep_points
 from leastcut.multilevel.efforts import Progress, SearchOptions
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
 from leastcut.seeds import as_generator
+
+MOST_PRODUCTS = 3 * 10**8
+"""Products that contracting groups may take: some seconds. A start that takes more is left out."""
+
+VISIBLE = 1e-12
+"""Fraction of the cut value that a move must gain, far above the rounding of sums."""
 
 
 class Start(NamedTuple):
@@ -61,18 +68,8 @@ STARTS: dict[str, tuple[Start, ...]] = {
 """What every effort adds to the one before it."""
 
 
-class Checkpoint(Protocol):
-    """Where a search leaves how far it is, so that it can go on from there."""
-
-    def load(self) -> tuple[dict[str, Any], dict[str, list[np.ndarray]]] | None:
-        """Return facts and, by name, arrays of every block, or None if there are none."""
-
-    def save(self, facts: dict[str, Any], arrays: dict[str, list[np.ndarray]]) -> None:
-        """Keep them in place of those before."""
-
-
 class Found(NamedTuple):
-    """Labels as the workers keeps them, their value, and the rounds of moves that it took."""
+    """Labels as the workers keep them, their value, and the rounds of moves that it took."""
 
     kept: list[Any]
     value: float
@@ -109,14 +106,9 @@ def search_anchors(
 class _State(NamedTuple):
     """How far a search is: all that its rest depends on.
 
-    Attributes
-    ----------
-    number : int
-        The step, as an index of those given and the starts after them.
-    phase : {"start", "moves", "recombine", "last moves"}
-        What comes next in it.
-    best, current : list or None
-        Labels as the workers keeps them: the best of the steps before, and those of this one.
+    The step ``number`` counts initial labels and the starts after them. The ``phase`` that comes
+    next in it is "start", "moves", "recombine" or "last moves". ``best`` and ``current`` are labels
+    as the workers keep them: the best of the steps before, and those of this one.
     """
 
     number: int = 0
@@ -134,7 +126,7 @@ class _Search:
         n_clusters: int,
         seed: int,
         budget: Budget,
-        checkpoint: Checkpoint | None,
+        checkpoint: FolderCheckpoint | None,
     ) -> None:
         self._problem, self._n_clusters, self._seed = problem, n_clusters, seed
         self._workers, self._masses = problem.workers, problem.masses
@@ -189,10 +181,10 @@ class _Search:
         """Cut anchors, or points in groups, and let points follow."""
         workers, c = self._workers, self._n_clusters
         if start.of == "anchors":
-            used = np.flatnonzero(self._masses > 0)
-            found = self._cut(self._problem.core, start.effort, start.seed, ())
             label_of_anchor = np.zeros(self._masses.size, dtype=np.int32)
-            label_of_anchor[used] = found
+            label_of_anchor[self._masses > 0] = self._cut(
+                self._problem.core, start.effort, start.seed, ()
+            )
             kept, _ = workers.run("leastcut-start", follow, None, label_of_anchor, c)
             if self._table(kept).sizes.min() > 0:
                 return kept
@@ -221,27 +213,28 @@ class _Search:
     def _from_groups(
         self, pairs: list[Any] | None, effort: str, seed: int, at_any_cost: bool = False
     ) -> list[Any] | None:
-        """Cut points in groups; return None where these are too few, or it would take too long."""
+        """Cut points in groups; return None if these are too few, or it would take too long."""
         workers, masses, c = self._workers, self._masses, self._n_clusters
         groups = groups_of(workers, masses, pairs, c)
-        if not at_any_cost and (groups.keys.size < c or products_of(groups) > MOST_PRODUCTS):
+        n_groups = groups.keys.size
+        if not at_any_cost and (n_groups < c or count_products(groups.weights) > MOST_PRODUCTS):
             return None
-        if groups.keys.size < c:
+        if n_groups < c:
             raise ValueError(
-                f"n_clusters={c} is more than the {groups.keys.size} anchors that any point is "
+                f"n_clusters={c} is more than the {n_groups} anchors that any point is "
                 "nearest to; pass fewer, or more n_anchors to anchor_graph."
             )
         problem = contracted(groups, masses)
-        given = labels_of_keys(groups.keys, 0 if pairs is None else 2, c)
-        labels = self._cut(problem, effort, seed, given)
+        starts = labels_of_keys(groups.keys, 0 if pairs is None else 2, c)
+        labels = self._cut(problem, effort, seed, starts)
         return workers.run("leastcut-groups", label_groups, pairs, groups.keys, labels, c)[0]
 
     def _cut(
-        self, problem: Problem, effort: str, seed: int, given: Sequence[np.ndarray]
+        self, problem: Problem, effort: str, seed: int, starts: Sequence[np.ndarray]
     ) -> np.ndarray:
         left = self._budget.seconds_left
         limit = None if math.isinf(left) else max(0.0, left)
-        arguments = problem, self._n_clusters, effort, self._seed + seed, given, limit
+        arguments = problem, self._n_clusters, effort, self._seed + seed, starts, limit
         found: np.ndarray = self._workers.once(
             "leastcut-start", cut_small, *arguments, self._workers.n_threads
         )
@@ -250,17 +243,17 @@ class _Search:
     def _descended(
         self, state: _State, current: list[Any], steps: Sequence[Start | list[Any]]
     ) -> tuple[list[Any], Table]:
+        step = steps[state.number]
+        stage = step.stage if isinstance(step, Start) else "fast"
+
         def go_on(kept: list[Any], table: Table) -> bool:
             self._n_rounds += 1
             self._save(state._replace(current=kept))
-            step = steps[state.number]
-            stage = step.stage if isinstance(step, Start) else "fast"
             value, done = min(self._value, table.value), state.number / len(steps)
             self._budget.report(Progress(stage, done, value, self._budget.seconds))
             return not self._budget.is_exhausted
 
-        table = self._table(current)
-        found = descend(self._workers, current, table, go_on=go_on)
+        found = descend(self._workers, current, self._table(current), go_on=go_on)
         return found.kept, found.table
 
     # -- where it is left
@@ -290,7 +283,7 @@ def cut_small(
     n_clusters: int,
     effort: str,
     seed: int,
-    given: Sequence[np.ndarray],
+    starts: Sequence[np.ndarray],
     time_limit: float | None,
     n_threads: int,
 ) -> np.ndarray:
@@ -299,10 +292,128 @@ def cut_small(
         problem,
         n_clusters,
         effort=effort,
-        starts=given,
+        starts=starts,
         budget=Budget(time_limit),
         lower_bound=False,
         random_state=seed,
         n_jobs=n_threads,
     )
     return np.asarray(found.labels)
+
+
+# -- moves
+
+
+class Descended(NamedTuple):
+    """Labels as the workers keep them, their table, rounds, and whether no move is left."""
+
+    kept: list[Any]
+    table: Table
+    n_rounds: int
+    converged: bool
+
+
+def descend(
+    workers: Workers,
+    kept: Sequence[Any],
+    table: Table,
+    *,
+    go_on: Callable[[list[Any], Table], bool] = lambda kept, table: True,
+) -> Descended:
+    """Move points until no single move makes the cut smaller, and never to a larger one.
+
+    In a round every block moves its points against the table as it was when the round began, and
+    returns how that changes the table. Each move makes the cut smaller by itself; those that
+    several blocks make at the same time may together make it larger. The exact value decides:
+
+    1. All changes are taken if the value falls; else half of them, then one block after another,
+       each if the value falls.
+    2. A block takes its moves to be made by points like its own in all others as well, which is
+       what happens if blocks are alike. A round in which nothing could be taken, or in which points
+       of a small cluster were held back, is made again without that: then the moves of any block
+       alone make the value fall.
+
+    Changes are exact sums: who works on which block, and when, makes no difference. ``go_on`` is
+    asked with labels and table after every round that made the cut smaller.
+    """
+    kept, n_rounds = list(kept), 0
+    n_points = sum(workers.sizes)
+    alike = len(workers.sizes) > 1
+    while True:
+        before = table.value
+        shared = table.weights, table.masses, n_points if alike else 0, before
+        moved, changes = workers.run("leastcut-sweep", sweep_block, kept, *shared)
+        n_rounds += 1
+        movers = {b: change for b, change in enumerate(changes) if change is not None}
+        if not movers:
+            if alike and _are_held(workers.sizes, table):
+                alike = False
+                continue
+            return Descended(kept, table, n_rounds, True)
+        taken, table = _taken(table, before, movers)
+        for b in taken:
+            kept[b] = moved[b]
+        if not taken:
+            if not alike:
+                # Only rounding stands between a move that gains and a value that does not fall.
+                return Descended(kept, table, n_rounds, True)
+            alike = False
+            continue
+        alike = len(workers.sizes) > 1
+        if not go_on(kept, table):
+            return Descended(kept, table, n_rounds, False)
+
+
+def _are_held(sizes: Sequence[int], table: Table) -> bool:
+    """Whether a cluster is so small that no point leaves it if all blocks move alike."""
+    return bool(table.sizes.min() <= sum(sizes) / min(size for size in sizes if size))
+
+
+def _taken(table: Table, value: float, changes: dict[int, Entries]) -> tuple[list[int], Table]:
+    """Return the blocks whose changes are taken, and the table with them."""
+    # 1. All of them, or half.
+    for some in (list(changes), list(changes)[::2]):
+        found = table.with_changes([changes[b] for b in some])
+        if found.value < value:
+            return some, found
+    # 2. One by one.
+    taken = []
+    for b, change in changes.items():
+        found = table.with_changes([change])
+        found_value = found.value
+        if found_value < value:
+            taken.append(b)
+            table, value = found, found_value
+    return taken, table
+
+
+def sweep_block(
+    block: Block,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    masses: np.ndarray,
+    n_points: int,
+    value: float,
+) -> tuple[np.ndarray, Entries | None]:
+    """Move the points of a block; keep their new labels and return what changes in the table.
+
+    ``weights`` is the table of all points and ``value`` its cut value; ``n_points`` is the number
+    of points in all blocks if these are taken to move alike, else 0.
+    """
+    table = Table(weights, masses)
+    labels, change = labels.copy(), np.zeros_like(weights)
+    if block.n_points == 0:
+        return labels, None
+    sums = weights.copy(), table.boundaries, table.sizes
+    moves = sweep_points(
+        block.anchors,
+        block.weights,
+        labels,
+        inverse_of(masses),
+        sums,
+        n_points / block.n_points if n_points else 1.0,
+        VISIBLE * value,
+        change,
+        np.empty(weights.shape[1]),
+    )
+    return labels, entries_of(change) if moves else None

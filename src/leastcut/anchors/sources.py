@@ -1,7 +1,4 @@
-"""Samples wherever they lie: in memory, in files, in stores of other libraries.
-
-A source is read some rows at a time, and nothing of what was read stays.
-"""
+"""Samples wherever they lie, as a source of rows."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.anchors.array_source import ArraySource, SlicedSource
-from leastcut.anchors.source_rows import Source
+from leastcut.anchors.array_sources import ArraySource, SlicedSource, Source, TensorSource
+from leastcut.optional_packages import needed_for
 from leastcut.validation import (
     as_floats,
     as_plain,
@@ -25,37 +22,12 @@ from leastcut.validation import (
 )
 
 PARQUET = (".parquet", ".pq")
-"""Endings of Parquet files."""
 
 
 def as_source(X: Any) -> Source:
-    """Return samples as a source, without reading them.
+    """Return samples as a source, without reading them; raise if they are no samples.
 
-    Parameters
-    ----------
-    X : array-like, path, or table or array of another library
-        An array (in memory or :class:`numpy.memmap`), a list or a frame; the path of an ``.npy``
-        file, of a Parquet file or of a folder of them; a table, a dataset or an open Parquet file
-        of pyarrow; a ``zarr.Array``, an ``h5py.Dataset``, or anything else with a shape, a dtype
-        and slices of rows.
-
-    Returns
-    -------
-    Source
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no samples: not two-dimensional, empty, no numbers, sparse, masked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from leastcut.anchors.sources import as_source
-    >>> source = as_source(np.arange(6).reshape(3, 2))
-    >>> source.shape, source.read(1, 3)
-    ((3, 2), array([[2., 3.],
-           [4., 5.]]))
+    X is what :func:`leastcut.anchor_graph` takes.
     """
     if isinstance(X, str | os.PathLike):
         return _of_path(Path(X))
@@ -70,8 +42,6 @@ def as_source(X: Any) -> Source:
 
         return of_arrow(X)
     if is_on_gpu(X):
-        from leastcut.anchors.gpu_source import TensorSource
-
         return TensorSource(X)
     if _is_lazy(X):
         return SlicedSource(X)
@@ -88,7 +58,7 @@ def as_source(X: Any) -> Source:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Return a context in which an error of a reader that does not name the file does so."""
+    """Open a context in which an error of a reader that does not name the file does so."""
     try:
         yield
     except (ValueError, EOFError) as error:
@@ -108,8 +78,8 @@ def _of_path(path: Path) -> Source:
             array = np.load(path, mmap_mode="r")
         return as_source(array)
     if path.suffix in PARQUET or path.is_dir():
-        from leastcut.anchors.arrow_source import of_parquet
-
+        with needed_for("Parquet files", "pyarrow", "cli"):
+            from leastcut.anchors.arrow_source import of_parquet
         with _named(path):
             return of_parquet(path)
     raise ValueError(

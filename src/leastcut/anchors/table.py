@@ -4,7 +4,7 @@ With T_jk the weight that cluster k has at anchor j, and Λ_j = Σ_k T_jk, the v
 points is exactly Σ_k boundary_k / n_k, where n_k = Σ_j T_jk and boundary_k = Σ_j T_jk (Λ_j − T_jk)
 / Λ_j. No term is negative, so that nothing cancels, and a cut of no edge has the value 0.
 
-Functions whose first argument is a block are tasks of :class:`leastcut.anchors.workers.Workers`.
+Functions whose first argument is a block are tasks of :class:`leastcut.anchors.blocks.Workers`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.anchors.blocks import Block
-from leastcut.anchors.workers import Workers
-from leastcut.kernels.anchor_moves import add_to_masses, add_to_table
+from leastcut.kernels.anchor_moves import add_to_masses, add_to_table, join_clusters
 from leastcut.problem import value_of_sums
 
 
@@ -31,14 +30,10 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The weights that clusters have at anchors, and what follows from them.
+    """The weights T, of shape (p, c), that clusters have at anchors with masses Λ.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (p, c)
-        T; sums of multiples of a unit, without any rounding.
-    masses : ndarray of shape (p,)
-        Λ; 0 of an anchor that no point is tied to.
+    Both are sums of multiples of a unit, without any rounding. An anchor that no point has a weight
+    on has the mass 0.
     """
 
     weights: np.ndarray
@@ -57,7 +52,7 @@ class Table:
 
     @property
     def value(self) -> float:
-        """The value of the cut; infinite where a cluster is empty."""
+        """The value of the cut; infinite if a cluster is empty."""
         sizes = self.sizes
         return value_of_sums(self.boundaries, sizes) if sizes.min() > 0 else np.inf
 
@@ -69,26 +64,33 @@ class Table:
             flat[change.places] += change.values
         return Table(weights, self.masses)
 
+    def place(self, block: Block) -> np.ndarray:
+        """Return the clusters, as int32, in which new points let the cut grow least.
+
+        A point with weight t_k in cluster k (they add up to 1) and z = Σ_j w_j² / Λ_j adds
+        1 − 2 t_k − z to the boundary of the cluster it joins and 1 to its size, so that the value
+        grows by (1 − 2 t_k − z − boundary_k / n_k) / (n_k + 1). A training point is one whose
+        weights are counted already; if no move of it makes the cut smaller, its own cluster is the
+        answer, too, unless hardly any other point has weights on its anchors.
+        """
+        labels = np.empty(block.n_points, dtype=np.int32)
+        sizes, inverse = self.sizes, inverse_of(self.masses)
+        clusters = self.weights * inverse[:, None], self.boundaries / sizes, sizes
+        scratch = np.empty(sizes.size)
+        join_clusters(block.anchors, block.weights, inverse, clusters, labels, scratch)
+        return labels
+
 
 def inverse_of(masses: np.ndarray) -> np.ndarray:
-    """Return 1 / Λ, and 0 where no point is tied."""
+    """Return 1 / Λ, and 0 for an anchor without mass."""
     inverse: np.ndarray = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0)
     return inverse
-
-
-def table_of(workers: Workers, masses: np.ndarray, kept: Sequence[Any], n_clusters: int) -> Table:
-    """Return the table of labels that are kept beside the blocks."""
-    shape = masses.size, n_clusters
-    entries = workers.total(
-        "leastcut-table", table_of_block, kept, sum_of_entries, *shape, is_exact=True
-    )
-    return Table(np.zeros(shape), masses).with_changes([entries])
 
 
 def table_of_block(
     block: Block, labels: np.ndarray, n_anchors: int, n_clusters: int
 ) -> tuple[None, Entries]:
-    """Tell the table of the points of a block."""
+    """Return the table of the points of a block."""
     table = np.zeros((n_anchors, n_clusters))
     add_to_table(block.anchors, block.weights, labels, table)
     return None, entries_of(table)
@@ -108,7 +110,7 @@ def sum_of_entries(terms: Sequence[Entries]) -> Entries:
 
 
 def masses_of(block: Block, _: Any, n_anchors: int) -> tuple[None, np.ndarray]:
-    """Tell the masses of anchors among the points of a block."""
+    """Return the masses of anchors among the points of a block."""
     masses = np.zeros(n_anchors)
     add_to_masses(block.anchors, block.weights, masses)
     return None, masses

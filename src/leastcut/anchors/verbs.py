@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.anchors.descent import descend
 from leastcut.anchors.problem import AnchorProblem
-from leastcut.anchors.search import search_anchors
+from leastcut.anchors.search import descend, search_anchors
 from leastcut.anchors.table import inverse_of, weights_of_block
 from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
@@ -27,8 +26,7 @@ from leastcut.spectral.relax import lower_bound_problem, relax_problem
 
 EPSILON = float(np.finfo(np.float64).eps)
 
-LARGEST_EIGENVALUE = 1.0 - 1e-9
-"""Eigenvalues from here on are 1 to rounding: their eigenvectors are not made of anchors."""
+LARGEST_EIGENVALUE = 1.0 - 1e-9  # from here on eigenvectors are not made of anchors
 
 
 @solve.register(AnchorProblem)

@@ -28,7 +28,6 @@ from leastcut.anchors.blocks import Block
 from leastcut.anchors.build import anchor_graph
 from leastcut.anchors.graph import AnchorGraph
 from leastcut.anchors.nearest import tile_rows
-from leastcut.anchors.placing import place
 from leastcut.anchors.problem import AnchorProblem
 from leastcut.anchors.run_folder import RunFolder
 from leastcut.anchors.search import search_anchors
@@ -178,7 +177,7 @@ class FittedAnchors:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of samples, each where the cut grows least."""
-        return np.concatenate([place(block, self.table) for _, block in self._blocks(X)])
+        return np.concatenate([self.table.place(block) for _, block in self._blocks(X)])
 
     def score(self, X: Any) -> float:
         """Return minus the cut value of the graph with these samples added on the same anchors."""
@@ -187,7 +186,7 @@ class FittedAnchors:
             if is_known:
                 known = self._stored(start, block.n_points)
                 is_known = all(map(np.array_equal, block, known))
-            _, entries = table_of_block(block, place(block, self.table), *table.weights.shape)
+            _, entries = table_of_block(block, self.table.place(block), *table.weights.shape)
             table = table.with_changes([entries])
         if is_known:
             return -self.cut_value

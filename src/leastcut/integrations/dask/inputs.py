@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.anchors.source_rows import float_type
+from leastcut.anchors.array_sources import float_type
 from leastcut.integrations.dask.scheduling import Scheduler
 from leastcut.validation import check_samples
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.placing import place
 from leastcut.anchors.table import Table
 from leastcut.integrations.dask.inputs import Place, Samples, read
 from leastcut.integrations.dask.scheduling import Scheduler, key_of
@@ -27,7 +26,7 @@ class Rule(NamedTuple):
 
     def labels_of(self, points: np.ndarray) -> np.ndarray:
         """Return the clusters of samples, as int32."""
-        return place(self.nearest.block(points), self.table)
+        return self.table.place(self.nearest.block(points))
 
 
 def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:

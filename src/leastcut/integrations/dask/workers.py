@@ -12,8 +12,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from leastcut.anchors.blocks import Block
-from leastcut.anchors.workers import Add, Task, added
+from leastcut.anchors.blocks import Add, Block, Task, Workers, added
 from leastcut.integrations.dask.scheduling import Scheduler
 
 BUNDLED_POINTS = 2**20
@@ -37,8 +36,8 @@ class Piece(NamedTuple):
     place: int
 
 
-class DaskWorkers:
-    """Workers of Dask, each with its blocks; see :class:`leastcut.anchors.workers.Workers`.
+class DaskWorkers(Workers):
+    """Workers of Dask, each with its blocks; see :class:`leastcut.anchors.blocks.Workers`.
 
     Parameters
     ----------
@@ -122,10 +121,6 @@ class DaskWorkers:
         """Return ``function(*arguments)``, which some worker computes."""
         task = self._scheduler.task(name, partial(function, *arguments))
         return self._scheduler.fetch(self._scheduler.keep([task]))[0]
-
-    def with_threads(self, n_threads: int) -> DaskWorkers:
-        """Return the workers as they are: the cluster says how many threads each has."""
-        return self
 
     def _begun(
         self,
