@@ -17,9 +17,8 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
+# Modules that share their name with the package that they are for, which users import too.
 _NAMED_LIKE_OTHERS = {"dask", "scanpy"}
-"""Modules that share their name with the package that they are for, which users import too."""
-
 _load, _, _public = lazy_loader.attach_stub(__name__, __file__)
 _loading = threading.RLock()
 

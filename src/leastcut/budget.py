@@ -23,8 +23,7 @@ Result = TypeVar("Result")
 Call = Callable[[], object]
 Callback = Callable[[Any], object]
 
-LOOK_SECONDS = 0.1
-"""Time between two looks for Ctrl-C, if the system does not end a wait by itself."""
+LOOK_SECONDS = 0.1  # time between two looks for Ctrl-C, if the system does not end a wait by itself
 
 
 class Budget:

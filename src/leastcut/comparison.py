@@ -27,11 +27,10 @@ from leastcut.spectral.discretizers.discretize import discretize
 from leastcut.spectral.relax import relax
 from leastcut.validation import check_choice, check_n_clusters
 
+# The methods that are compared with the discretizers, by the names of their functions.
 WITHOUT_EIGENVECTORS = ("direct_cut", "partition")
-"""The methods that are compared with the discretizers, by the names of their functions."""
-
+# Nodes of the ring that is cut to compile a method: too many for an exhaustive search.
 WARM_UP_NODES = 300
-"""Nodes of the ring that is cut to compile a method: too many for an exhaustive search."""
 
 Method = str | Callable[..., Any]
 

@@ -18,18 +18,14 @@ import scipy.sparse as sp
 from leastcut.formatting import fields_in_one_line
 from leastcut.validation import as_plain, check_number, number_by_appearance
 
+# Fraction of the average by which a limit may be passed: (1 + 0.15) · 100 is below 115 in doubles.
+# Moves stay within half of it, as they follow sums that round.
 ROUNDING = 1e-9
-"""Fraction of the average by which a limit may be passed: (1 + 0.15) · 100 is below 115 in doubles.
-Moves stay within half of it, as they follow sums that round."""
+EXACT_BITS = 53  # integers of so many bits are exact in doubles, and so are their sums
+MOST_NAMED = 6  # nodes of a chain that an error lists
 
-EXACT_BITS = 53
-"""Integers of so many bits are exact in doubles, and so are their sums."""
-
-MOST_NAMED = 6
-"""Nodes of a chain that an error lists."""
-
+# How far below, if that is limited, and above the average a cluster may weigh, as fractions.
 Balance = tuple[float | None, float]
-"""How far below, if that is limited, and above the average a cluster may weigh, as fractions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,8 +407,7 @@ class Constraints:
         return replace(self, limits=self.limits.scaled(exponent))
 
 
-FREE = Constraints()
-"""No constraints: every partition is allowed."""
+FREE = Constraints()  # no constraints: every partition is allowed
 
 
 def check_balance(balance: Any) -> Balance:

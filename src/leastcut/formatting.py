@@ -17,9 +17,7 @@ LONGEST = 100  # characters of a repr: about what a terminal shows without wrapp
 LONGEST_PART = 45  # characters of one part; a longer part is replaced by the name of its type
 FEW = 7  # numbers that a list shows in full; a longer list shows its first three and its last
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-PROVEN = 1e-7
-"""Gap up to which a cut counts as proven to be the smallest: rounding leaves as much."""
+PROVEN = 1e-7  # gap up to which a cut counts as proven to be the smallest: rounding leaves as much
 
 
 # -- reprs

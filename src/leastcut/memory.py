@@ -7,18 +7,15 @@ import os
 import sys
 from pathlib import Path
 
+# Where a container's limit and use are told below :data:`CGROUP_ROOT`, new and old.
 CGROUPS = (
     ("memory.max", "memory.current", "memory.stat"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
 )
-"""Where a container's limit and use are told below :data:`CGROUP_ROOT`, new and old."""
 
+# Where Linux tells of control groups; inside a container the root is the container's own.
 CGROUP_ROOT = Path("/sys/fs/cgroup")
-"""Where Linux tells of control groups; inside a container the root is the container's own."""
-
-LITTLE_MEMORY = 2**28
-"""Bytes that are taken without asking whether there are so many."""
-
+LITTLE_MEMORY = 2**28  # bytes that are taken without asking whether there are so many
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 

@@ -38,28 +38,23 @@ from leastcut.validation import (
     refuse_masked,
 )
 
+# What nodes without edges may be under a cut that does not weigh them: refused, or left out.
 ISOLATED = ("error", "ignore")
-"""What nodes without edges may be under a cut that does not weigh them: refused, or left out."""
 
+# What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node.
 CutLike = str | npt.ArrayLike
-"""What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node."""
 
+# Most that affinities, or node weights, may add up to, and a cut value may be: doubles end soon
+# after.
 LARGEST = 1e307
-"""Most that affinities, or node weights, may add up to, and a cut value may be: doubles end soon
-after."""
-
+# Least that the largest ratio of a node's edges to its weight may be: below, digits are lost.
 SMALLEST = 1e-307
-"""Least that the largest ratio of a node's edges to its weight may be: below, digits are lost."""
-
-ROOM = 930
-"""Power of two up to which numbers may be raised: it is 1e280."""
-
+ROOM = 930  # power of two up to which numbers may be raised: it is 1e280
+# Where edges are counted, all nodes together weigh at most 2⁻²³, and the unit that all weights are
+# multiples of at most 2⁻⁵⁰: sums of multiples of 2⁻⁵⁰ and the 2 of a cluster are exact.
 LIGHT, UNIT = 23, 50
-"""Where edges are counted, all nodes together weigh at most 2⁻²³, and the unit that all weights are
-multiples of at most 2⁻⁵⁰: sums of multiples of 2⁻⁵⁰ and the 2 of a cluster are exact."""
-
+# Numbers between this and its inverse are far enough from the ends for whatever is done here.
 ORDINARY = 1e280
-"""Numbers between this and its inverse are far enough from the ends for whatever is done here."""
 
 
 class AnyProblem(Protocol):
@@ -359,9 +354,9 @@ CUTS: dict[str, Cut] = {
 """The named cuts. A further one is a further line here; nothing else has to know of it."""
 
 
+# The name of the edge cut, which has no node weights: it is for balanced clusters alone, as single
+# nodes would be cut off otherwise.
 EDGES = "edges"
-"""The name of the edge cut, which has no node weights: it is for balanced clusters alone, as single
-nodes would be cut off otherwise."""
 
 
 def as_cut(cut: CutLike, n_nodes: int) -> Cut:

@@ -24,9 +24,9 @@ LINE_SECONDS = 5.0  # between lines in a log, which should stay short
 WIDTH = 120  # characters of a bar in a notebook, which has no terminal to ask
 LEAST_FRACTION = 0.05  # of a stage, from which on its pace is a better estimate than a listed time
 
+# Estimates for the later stages of a search: at least so many seconds, and so many times the
+# seconds of all stages before it.
 Times = Mapping[str, tuple[float, float]]
-"""Estimates for the later stages of a search: at least so many seconds, and so many times the
-seconds of all stages before it."""
 
 # Measured on searches of 500 to 30,000 nodes; the time of a proof ("tight") is not predictable.
 SEARCH_STAGES: Times = {
@@ -50,8 +50,8 @@ class Shown(NamedTuple):
     words: str
 
 
+# Translates the progress that a computation reports into what a bar shows.
 Reading = Callable[[Any], Shown]
-"""Translates the progress that a computation reports into what a bar shows."""
 
 
 def error_stream() -> TextIO | None:

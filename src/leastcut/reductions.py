@@ -30,21 +30,17 @@ from leastcut.results import Partition
 from leastcut.threads import Threads
 from leastcut.validation import number_by_appearance
 
+# Relative rounding error of the sums of a contraction, for every stored edge and node.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""Relative rounding error of the sums of a contraction, for every stored edge and node."""
-
+# Edge cuts are distinguished by a search if they differ by more than one in so many.
 NEARLY = 2.0**22
-"""Edge cuts are distinguished by a search if they differ by more than one in so many."""
-
+# Stored edges per thread of a contraction, below which starting the thread takes longer.
 BLOCK_EDGES = 200_000
-"""Stored edges per thread of a contraction, below which starting the thread takes longer."""
-
+# Weight that a node of weight 0 gets, relative to the lightest of the others: too little to be seen
+# in a cut value, and more than rounding.
 SLIGHT = 2.0**-30
-"""Weight that a node of weight 0 gets, relative to the lightest of the others: too little to be
-seen in a cut value, and more than rounding."""
 
-Start = tuple[str, np.ndarray]
-"""A partition to start from, and its name in errors."""
+Start = tuple[str, np.ndarray]  # a partition to start from, and its name in errors
 
 
 class NoPlace(Exception):

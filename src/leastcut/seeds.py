@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+# What ``random_state`` may be: a seed, a generator, or None for fresh entropy.
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
-"""What ``random_state`` may be: a seed, a generator, or None for fresh entropy."""
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:

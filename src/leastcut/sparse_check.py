@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
+# What helps with index arrays that describe no matrix.
 REMEDY = "Build the matrix again from rows, columns and values with scipy.sparse.coo_array."
-"""What helps with index arrays that describe no matrix."""
-
+# The types of index arrays that SciPy makes, and its compiled functions take.
 INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
-"""The types of index arrays that SciPy makes, and its compiled functions take."""
 
 
 def check_sparse(name: str, matrix: Any) -> None:
@@ -215,6 +214,7 @@ def _held(values: Any) -> np.ndarray:
         return np.array([None])
 
 
+# The check of every format of SciPy.
 CHECKS: dict[str, Callable[[_Named, Any], None]] = {
     "csr": _check_compressed,
     "csc": _check_compressed,
@@ -224,4 +224,3 @@ CHECKS: dict[str, Callable[[_Named, Any], None]] = {
     "lil": _check_lil,
     "dok": _check_dok,
 }
-"""The check of every format of SciPy."""

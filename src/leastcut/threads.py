@@ -19,8 +19,8 @@ from threadpoolctl import ThreadpoolController
 
 from leastcut.validation import check_count
 
+# Packages that are loaded where they are first needed and bring a BLAS or OpenMP of their own.
 LOADED_LATER = ("sklearn", "scipy.linalg", "torch")
-"""Packages that are loaded where they are first needed and bring a BLAS or OpenMP of their own."""
 
 
 def available_cores() -> int:

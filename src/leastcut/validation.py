@@ -21,24 +21,20 @@ import scipy.sparse as sp
 
 from leastcut.sparse_check import check_sparse
 
+# Asymmetry, relative to the largest weight, that counts as rounding and is averaged away.
 SYMMETRY_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
-"""Asymmetry, relative to the largest weight, that counts as rounding and is averaged away."""
 
+# Types of entries that are not numbers, though NumPy converts some of them; pandas derives its own
+# times from these.
 WORDS: tuple[type, ...] = (
     *(str, bytes, datetime.date, datetime.time, datetime.timedelta),
     *(np.datetime64, np.timedelta64),
 )
-"""Types of entries that are not numbers, though NumPy converts some of them; pandas derives its own
-times from these."""
 
-SHOWN = 60
-"""Characters of an entry that an error shows."""
-
-CHECKED = 2**17
-"""Coordinates of samples that are checked at once: they stay in the cache."""
-
+SHOWN = 60  # characters of an entry that an error shows
+CHECKED = 2**17  # coordinates of samples that are checked at once: they stay in the cache
+# Ways to make an undirected graph of a directed one: (S + Sᵀ) / 2, or the larger of both.
 SYMMETRIZE = ("mean", "max")
-"""Ways to make an undirected graph of a directed one: (S + Sᵀ) / 2, or the larger of both."""
 
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> str:

@@ -7,8 +7,8 @@ import contextlib
 import numpy as np
 import scipy.linalg
 
+# Largest product of two different unit vectors, per row.
 ORTHOGONAL = 4.0 * float(np.finfo(np.float64).eps)
-"""Largest product of two different unit vectors, per row."""
 
 
 def eigenpairs(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

@@ -16,12 +16,11 @@ from leastcut.results import Discretization, Relaxation
 from leastcut.spectral.discretizers.alternation import Start, Sweeper, inverse_of_largest
 from leastcut.spectral.discretizers.selection import Score
 
+# What every round tries, in units of 1/λ_c: from improved rotation to almost no weight on the last
+# eigenvector. More values mean fewer starts in the same time, and larger cuts.
 LADDER = (0.0, 0.3, 0.7, 0.95)
-"""What every round tries, in units of 1/λ_c: from improved rotation to almost no weight on the last
-eigenvector. More values mean fewer starts in the same time, and larger cuts."""
-
+# The first sweep's, in the same units: it is not chosen, as random labels say nothing of a cut.
 FIRST = 0.5
-"""The first sweep's, in the same units: it is not chosen, as random labels say nothing of a cut."""
 
 
 def adaptive(

@@ -15,14 +15,13 @@ from leastcut.results import Discretization, Relaxation
 from leastcut.spectral.discretizers.empty_clusters import fill_empty_clusters
 from leastcut.validation import as_floats, check_init
 
+# Starts where none is given: what k-means is usually given, so that methods compare evenly.
 DEFAULT_STARTS = 10
-"""Starts where none is given: what k-means is usually given, so that methods compare evenly."""
-
+# How far RᵀR of a given rotation may be from the identity: more than rounding, no real error.
 ORTHOGONAL = 1e-6
-"""How far RᵀR of a given rotation may be from the identity: more than rounding, no real error."""
 
+# Labels, and the rotation of the first sweep (None: solved from the labels).
 Start = tuple[np.ndarray, np.ndarray | None]
-"""Labels, and the rotation of the first sweep (None: solved from the labels)."""
 
 
 class Sweeper:

@@ -19,8 +19,8 @@ from leastcut.spectral.discretizers import (
 from leastcut.spectral.discretizers.selection import Score
 from leastcut.validation import check_count, check_symmetrize
 
+# Options that are whole numbers, in whichever methods have them.
 COUNTS = ("n_init", "max_iter", "n_clusters")
-"""Options that are whole numbers, in whichever methods have them."""
 
 
 def discretize(

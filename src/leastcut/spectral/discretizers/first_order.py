@@ -16,14 +16,10 @@ from leastcut.spectral.discretizers.alternation import alternate, inverse_of_lar
 from leastcut.spectral.discretizers.selection import Score, best_of
 from leastcut.validation import as_plain, check_number
 
-PAPER_ETAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""The grid the paper searches."""
-
+PAPER_ETAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # the grid the paper searches
+# Names that ``eta`` takes: a ladder to choose from in the end, and a choice at every sweep.
 ETA_NAMES = AUTOMATIC, ADAPTIVE = "auto", "adaptive"
-"""Names that ``eta`` takes: a ladder to choose from in the end, and a choice at every sweep."""
-
-SCALED_ETAS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""What ``eta="auto"`` adds to it, in units of 1/λ_c."""
+SCALED_ETAS = (0.1, 0.3, 0.5, 0.7, 0.9)  # what ``eta="auto"`` adds to it, in units of 1/λ_c
 
 
 def first_order(

@@ -12,8 +12,8 @@ from leastcut.results import Discretization, Relaxation
 from leastcut.spectral.discretizers.alternation import alternate, starts
 from leastcut.spectral.discretizers.selection import Score, best_of
 
+# Sweeps for one rotation: a guard, as a handful is enough for nothing to move any more.
 MOST_SWEEPS = 100
-"""Sweeps for one rotation: a guard, as a handful is enough for nothing to move any more."""
 
 
 def improved_rotation(

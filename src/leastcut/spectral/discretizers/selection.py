@@ -13,8 +13,7 @@ import numpy as np
 
 from leastcut.results import Discretization
 
-Score = Callable[[np.ndarray], float]
-"""Labels in, true cut value out."""
+Score = Callable[[np.ndarray], float]  # labels in, true cut value out
 
 
 def best_of(candidates: Iterable[Discretization], score: Score | None) -> Discretization:

@@ -34,12 +34,9 @@ EIGENSOLVERS: dict[str, Solver] = {
 }
 """Every solver by name. Errors, documentation and contract tests read this dict."""
 
-PACKAGES = {"amg": "pyamg"}
-"""Packages that a solver needs beyond the dependencies of leastcut."""
-
+PACKAGES = {"amg": "pyamg"}  # packages that a solver needs beyond the dependencies of leastcut
+# Largest error of an inner product at which vectors of a user's solver count as orthonormal.
 ORTHONORMAL = 1e-6
-"""Largest error of an inner product at which vectors of a user's solver count as orthonormal."""
-
 _TRUSTED = frozenset(EIGENSOLVERS.values())
 
 

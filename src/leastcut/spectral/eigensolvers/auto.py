@@ -22,69 +22,40 @@ from leastcut.spectral.eigensolvers.interface import MAX_ITER, TOLERANCE, Eigenp
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 from leastcut.spectral.eigensolvers.shift_invert import shift_invert
 
-DENSE_SIZE = 500
-"""Up to this many rows LAPACK is as fast as anything."""
-
+DENSE_SIZE = 500  # up to this many rows LAPACK is as fast as anything
+# Nor is anything faster when more than one in this many of all eigenpairs is wanted.
 DENSE_RATIO = 8
-"""Nor is anything faster when more than one in this many of all eigenpairs is wanted."""
-
+# Foreseen entries of a factor, 24 bytes each, up to which its memory (1.2 GB) is accepted.
 FACTOR_LIMIT = 5e7
-"""Foreseen entries of a factor, 24 bytes each, up to which its memory (1.2 GB) is accepted."""
-
-SKEWED = 10.0
-"""Largest diagonal entry, in averages, from which the diagonal is worth dividing out."""
-
+SKEWED = 10.0  # largest diagonal entry, in averages, from which the diagonal is worth dividing out
+# Iteration is stopped at this many times the steps foreseen, if a factorization can take over.
 OVERRUN = 2
-"""Iteration is stopped at this many times the steps foreseen, if a factorization can take over."""
-
+# Tolerances below which an eigenvalue is lost in what iteration leaves open, a hundredth of it.
 UNRESOLVED = 3000.0
-"""Tolerances below which an eigenvalue is lost in what iteration leaves open, a hundredth of it."""
 
 # What follows was fitted to times and counts on neighbour graphs in 2 to 20 dimensions, images and
 # meshes. Costs are in nanoseconds; as only their ratio is used, the machine matters little.
 
-FIRST_STEPS = 120.0
-"""Steps that Lanczos needs on any graph."""
-
-STEPS_PER_PAIR = 3.0
-"""Steps that every wanted eigenpair adds."""
-
+FIRST_STEPS = 120.0  # steps that Lanczos needs on any graph
+STEPS_PER_PAIR = 3.0  # steps that every wanted eigenpair adds
+# Steps that every level adds: a product carries information along one edge, so diameters count.
 STEPS_PER_LEVEL = 15.0
-"""Steps that every level adds: a product carries information along one edge, so diameters count."""
-
-STEP_COST_PER_ENTRY = 1.2
-"""Cost of a stored entry of the matrix in one product."""
-
-STEP_COST_PER_ROW = 12.0
-"""Cost of a row in what a step does besides the product."""
-
+STEP_COST_PER_ENTRY = 1.2  # cost of a stored entry of the matrix in one product
+STEP_COST_PER_ROW = 12.0  # cost of a row in what a step does besides the product
+# Cost of a row, for every wanted eigenpair, in making a step's vector orthogonal to the others.
 STEP_COST_PER_ROW_AND_PAIR = 2.0
-"""Cost of a row, for every wanted eigenpair, in making a step's vector orthogonal to the others."""
-
-ENTRIES_PER_NODE = 20.0
-"""Entries of the factor that a node brings, however thin the graph."""
-
+ENTRIES_PER_NODE = 20.0  # entries of the factor that a node brings, however thin the graph
+# Entries of the factor for every two nodes of a level, which are eliminated as a full block.
 ENTRIES_PER_SQUARE = 3.0
-"""Entries of the factor for every two nodes of a level, which are eliminated as a full block."""
-
-FACTOR_COST_PER_NODE = 5000.0
-"""Cost of ordering and eliminating a node of a thin graph."""
-
+FACTOR_COST_PER_NODE = 5000.0  # cost of ordering and eliminating a node of a thin graph
+# Cost of the operations in a full block, whose number is the cube of a level's width.
 FACTOR_COST_PER_CUBE = 0.9
-"""Cost of the operations in a full block, whose number is the cube of a level's width."""
-
+# Stored entries of a row from which the factor has more entries, and costs more, than its levels
+# say: by the square of how many times as many there are, as on images.
 CROWDED = 16.0
-"""Stored entries of a row from which the factor has more entries, and costs more, than its levels
-say: by the square of how many times as many there are, as on images."""
-
-FIRST_SOLVES = 20
-"""Solves that shift-invert needs for any number of eigenpairs."""
-
-SOLVES_PER_PAIR = 3
-"""Solves that every wanted eigenpair adds."""
-
-SOLVE_COST_PER_ENTRY = 4.0
-"""Cost of an entry of the factor in one solve, forward and back."""
+FIRST_SOLVES = 20  # solves that shift-invert needs for any number of eigenpairs
+SOLVES_PER_PAIR = 3  # solves that every wanted eigenpair adds
+SOLVE_COST_PER_ENTRY = 4.0  # cost of an entry of the factor in one solve, forward and back
 
 
 class Forecast(NamedTuple):

@@ -15,16 +15,12 @@ from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLE
 from leastcut.spectral.eigensolvers.krylov import Budget
 from leastcut.spectral.eigensolvers.lanczos import Found, iterate, smallest_size
 
+# What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well.
 CG_PRICE = 0.25
-"""What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well."""
-
 EPSILON = float(np.finfo(np.float64).eps)
-
-LONGEST = 1e12
-"""Largest entry of a solution beyond which rounding makes up much of it."""
-
+LONGEST = 1e12  # largest entry of a solution beyond which rounding makes up much of it
+# Steps that a solve makes even if the budget is spent, for vectors worth returning.
 FEWEST_STEPS = 10
-"""Steps that a solve makes even if the budget is spent, for vectors worth returning."""
 
 
 def cg_invert(

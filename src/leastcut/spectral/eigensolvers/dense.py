@@ -10,14 +10,11 @@ import scipy.sparse as sp
 from leastcut.spectral.dense_eigenpairs import eigenpairs
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 
+# Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others.
 LIFT = 2.0
-"""Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others."""
-
+# What reducing the matrix to tridiagonal form takes for every n³, one thread on a core of 2024.
 SECONDS_PER_CUBE = 1e-10
-"""What reducing the matrix to tridiagonal form takes for every n³, one thread on a core of 2024."""
-
-SECONDS_PER_PAIR = 4e-10
-"""What a wanted eigenpair adds to that for every n²."""
+SECONDS_PER_PAIR = 4e-10  # what a wanted eigenpair adds to that for every n²
 
 
 def dense(

@@ -31,27 +31,22 @@ import scipy.linalg
 
 from leastcut.spectral.eigensolvers.interface import OUT_OF_TIME
 
+# A symmetric operator: a vector of length n in, a new vector of length n out.
 Apply = Callable[[np.ndarray], np.ndarray]
-"""A symmetric operator: a vector of length n in, a new vector of length n out."""
 
+# A vector that keeps less of its length than this under a projection is projected again.
 CANCELLATION = 0.7
-"""A vector that keeps less of its length than this under a projection is projected again."""
-
+# Share of a vector's length below which what a projection leaves is nothing but rounding.
 NOTHING_LEFT = 1e-14
-"""Share of a vector's length below which what a projection leaves is nothing but rounding."""
-
+# The chance, at most, that a start vector is so unlucky that what is said here is false, where
+# products are exact up to rounding.
 CHANCE = 1e-8
-"""The chance, at most, that a start vector is so unlucky that what is said here is false, where
-products are exact up to rounding."""
-
+# The same where they are not; where their noise leaves more than that, nothing is said.
 MOST_CHANCE = 1e-4
-"""The same where they are not; where their noise leaves more than that, nothing is said."""
-
+# How much larger than the noise of the operator a start vector's part must be to stand out.
 NOISE = 16.0
-"""How much larger than the noise of the operator a start vector's part must be to stand out."""
-
+# Halvings of an interval of logarithms after which its ends are equal to all digits.
 BISECTIONS = 60
-"""Halvings of an interval of logarithms after which its ends are equal to all digits."""
 
 
 class Budget:

@@ -28,20 +28,13 @@ from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
 from leastcut.spectral.eigensolvers.krylov import Apply, Budget, Ritz, search, sure_part
 
-CLEARLY = 10.0
-"""Values that differ by fewer tolerances than this count as equal."""
-
-MARGIN = 32.0
-"""Residuals by which the rest of the spectrum must stay away to be left alone."""
-
-WORTH_A_PROOF = 500
-"""Products that a proof may take in any case."""
-
+CLEARLY = 10.0  # values that differ by fewer tolerances than this count as equal
+MARGIN = 32.0  # residuals by which the rest of the spectrum must stay away to be left alone
+WORTH_A_PROOF = 500  # products that a proof may take in any case
+# Tolerance below which residuals of the matrix are not held to it, as rounding is in them.
 SMALLEST_CHECKED = 1e-10
-"""Tolerance below which residuals of the matrix are not held to it, as rounding is in them."""
-
+# Tolerances that a residual of the matrix may be off by, where the operator was another.
 SLACK = 10.0
-"""Tolerances that a residual of the matrix may be off by, where the operator was another."""
 
 
 class Found(NamedTuple):

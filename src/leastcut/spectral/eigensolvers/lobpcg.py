@@ -26,24 +26,18 @@ from leastcut.spectral.eigensolvers.interface import OUT_OF_TIME, Eigenpairs
 from leastcut.spectral.eigensolvers.krylov import Budget
 from leastcut.spectral.eigensolvers.lanczos import completed, rayleigh_ritz
 
-GUARDS = 4
-"""Vectors beyond those wanted, which make the wanted ones converge sooner."""
-
+GUARDS = 4  # vectors beyond those wanted, which make the wanted ones converge sooner
+# With fewer rows for every vector a block method has no room, and the matrix is solved in full.
 ROWS_PER_VECTOR = 6
-"""With fewer rows for every vector a block method has no room, and the matrix is solved in full."""
-
+# Size of the space in which missed pairs are searched for, which are few if there are any.
 COMPLEMENT = 20
-"""Size of the space in which missed pairs are searched for, which are few if there are any."""
-
+# Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1.
 MULTIGRID_LIFT = 1e-5
-"""Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1."""
-
+# Iterations after which it begins again with the block that it has: where rounding has spoiled its
+# directions a run makes no more progress, and without them it goes on, mostly in fewer of them.
 RUN = 50
-"""Iterations after which it begins again with the block that it has: where rounding has spoiled its
-directions a run makes no more progress, and without them it goes on, mostly in fewer of them."""
-
+# Tolerances that a residual may be off by to count as converged: the last step may round it up.
 SLACK = 2.0
-"""Tolerances that a residual may be off by to count as converged: the last step may round it up."""
 
 
 def lobpcg(

@@ -11,11 +11,10 @@ from leastcut.spectral.eigensolvers.interface import MAX_ITER, TOLERANCE, Eigenp
 from leastcut.spectral.eigensolvers.krylov import Budget
 from leastcut.spectral.eigensolvers.lanczos import Found, iterate, smallest_size
 
+# Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot.
 SHIFT = 1e-9
-"""Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot."""
-
+# Eigenvalues below this, the norm of A being 1, are small beside what residuals leave open.
 TINY = 1e-6
-"""Eigenvalues below this, the norm of A being 1, are small beside what residuals leave open."""
 
 
 def shift_invert(
