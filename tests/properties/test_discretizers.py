@@ -15,9 +15,13 @@ from threadpoolctl import threadpool_limits
 
 import leastcut
 from leastcut.kernels.sweep import cluster_sums, sweep
-from leastcut.spectral.discretizers.alternation import Sweeper, nearest_orthogonal, random_labels
-from leastcut.spectral.discretizers.empty_clusters import fill_empty_clusters
-from leastcut.spectral.discretizers.selection import best_of
+from leastcut.spectral.discretizers.first_order import Sweeper
+from leastcut.spectral.discretizers.shared import (
+    best_of,
+    fill_empty_clusters,
+    nearest_orthogonal,
+    random_labels,
+)
 
 METHODS = list(leastcut.DISCRETIZERS)
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, load_wine
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
-from leastcut.spectral.discretizers.alternation import random_labels
+from leastcut.spectral.discretizers.shared import random_labels
 
 
 @given(

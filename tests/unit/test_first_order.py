@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import leastcut
-from leastcut.spectral.discretizers.adaptive_eta import LADDER
-from leastcut.spectral.discretizers.alternation import alternate, inverse_of_largest
-from leastcut.spectral.discretizers.first_order import PAPER_ETAS
+from leastcut.spectral.discretizers.first_order import (
+    LADDER,
+    PAPER_ETAS,
+    alternate,
+    inverse_of_largest,
+)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,7 @@ from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.results import Discretization
 from leastcut.seeds import RandomState, as_generator
-from leastcut.spectral.discretizers.alternation import random_labels
-from leastcut.spectral.discretizers.selection import best_of
+from leastcut.spectral.discretizers.shared import best_of, random_labels
 from leastcut.threads import single_threaded
 from leastcut.validation import check_count, check_init, check_n_clusters
 

@@ -1,8 +1,8 @@
-"""From a relaxed solution to labels: one file per method, one dict that lists them.
+"""From a relaxed solution to labels: one function per method, one dict that lists them.
 
 A discretizer is a function ``method(relaxation, *, random_state, score, **options)`` that returns a
 :class:`leastcut.Discretization` with exactly c non-empty clusters. It sees eigenvectors,
-eigenvalues and node weights, never the graph. To add one, write its file and a line in
+eigenvalues and node weights, never the graph. To add one, write it and a line in
 :data:`DISCRETIZERS`; users may also add a function at run time, or pass it where a name is
 expected.
 """
@@ -19,10 +19,13 @@ import numpy as np
 from leastcut.results import Discretization, Relaxation
 from leastcut.spectral.discretizers.cluster_qr import cluster_qr
 from leastcut.spectral.discretizers.first_order import first_order
-from leastcut.spectral.discretizers.improved_rotation import improved_rotation
 from leastcut.spectral.discretizers.kmeans import kmeans, kmeans_norm
-from leastcut.spectral.discretizers.selection import Score
-from leastcut.spectral.discretizers.spectral_rotation import rotation, unscaled_rotation
+from leastcut.spectral.discretizers.rotation import (
+    improved_rotation,
+    rotation,
+    unscaled_rotation,
+)
+from leastcut.spectral.discretizers.shared import Score
 from leastcut.threads import single_threaded
 from leastcut.validation import check_choice, check_init
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from leastcut.results import Discretization, Relaxation
-from leastcut.spectral.discretizers.alternation import pivot_rotation
-from leastcut.spectral.discretizers.empty_clusters import fill_empty_clusters
-from leastcut.spectral.discretizers.selection import Score, best_of
+from leastcut.spectral.discretizers.shared import (
+    Score,
+    best_of,
+    fill_empty_clusters,
+    pivot_rotation,
+)
 
 
 def cluster_qr(
@@ -16,21 +19,9 @@ def cluster_qr(
     random_state: np.random.Generator,
     score: Score | None,
 ) -> Discretization:
-    """Discretize by the rotation that c pivot rows of F define.
+    """Discretize by the rotation that c pivot rows of F define; the loss is −Σ_i max_k |F R|_ik.
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        The relaxed solution.
-    random_state : Generator
-        Not drawn from: the method is deterministic.
-    score : callable or None
-        Labels to true cut value.
-
-    Returns
-    -------
-    Discretization
-        Its loss is −Σ_i max_k |F R|_ik.
+    It is deterministic, and draws nothing from ``random_state``.
     """
     vectors = relaxation.eigenvectors
     c = vectors.shape[1]

@@ -16,7 +16,7 @@ from leastcut.spectral.discretizers import (
     options_of,
     run_discretizer,
 )
-from leastcut.spectral.discretizers.selection import Score
+from leastcut.spectral.discretizers.shared import Score
 from leastcut.validation import check_count, check_symmetrize
 
 # Options that are whole numbers, in whichever methods have them.

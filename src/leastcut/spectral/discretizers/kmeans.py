@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from leastcut.results import Discretization, Relaxation
-from leastcut.spectral.discretizers.empty_clusters import fill_empty_clusters
-from leastcut.spectral.discretizers.selection import Score, best_of
-from leastcut.spectral.discretizers.unit_rows import unit_rows
+from leastcut.spectral.discretizers.shared import Score, best_of, fill_empty_clusters, unit_rows
 from leastcut.threads import single_threaded
 
 
@@ -24,26 +23,14 @@ def kmeans(
 ) -> Discretization:
     """Discretize by k-means on the rows of F (KM).
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        The relaxed solution.
-    random_state : Generator
-        Seeds the starts.
-    score : callable or None
-        Labels to true cut value; None judges the starts by the k-means loss.
-    n_init : int, default=10
-        Number of k-means++ starts.
-    max_iter : int, default=300
-        Most iterations of one run.
-    n_clusters : int, optional
-        Number of means, by default as many as there are eigenvectors.
-
-    Returns
-    -------
-    Discretization
+    ``n_init`` k-means++ starts have up to ``max_iter`` iterations; ``n_clusters`` means are by
+    default as many as there are eigenvectors.
     """
-    return _best_run(relaxation.eigenvectors, random_state, score, n_init, max_iter, n_clusters)
+    rows = relaxation.eigenvectors
+    c = rows.shape[1] if n_clusters is None else n_clusters
+    # All drawn at once, as scikit-learn takes seeds and no Generator.
+    seeds = random_state.integers(2**31 - 1, size=n_init)
+    return best_of((_run(rows, c, int(seed), max_iter) for seed in seeds), score)
 
 
 def kmeans_norm(
@@ -55,27 +42,16 @@ def kmeans_norm(
     max_iter: int = 300,
     n_clusters: int | None = None,
 ) -> Discretization:
-    """Discretize by k-means on the rows of F scaled to length 1 (KM-norm).
-
-    The parameters are those of ``kmeans``.
-    """
-    rows = unit_rows(relaxation.eigenvectors)
-    return _best_run(rows, random_state, score, n_init, max_iter, n_clusters)
-
-
-def _best_run(
-    rows: np.ndarray,
-    random_state: np.random.Generator,
-    score: Score | None,
-    n_init: int,
-    max_iter: int,
-    n_clusters: int | None,
-) -> Discretization:
-    """Return the best of ``n_init`` runs, each with a seed of its own."""
-    c = rows.shape[1] if n_clusters is None else n_clusters
-    # All drawn at once, as scikit-learn takes seeds and no Generator.
-    seeds = random_state.integers(2**31 - 1, size=n_init)
-    return best_of((_run(rows, c, int(seed), max_iter) for seed in seeds), score)
+    """Discretize by k-means on the rows of F scaled to length 1 (KM-norm), else as ``kmeans``."""
+    scaled = replace(relaxation, eigenvectors=unit_rows(relaxation.eigenvectors))
+    return kmeans(
+        scaled,
+        random_state=random_state,
+        score=score,
+        n_init=n_init,
+        max_iter=max_iter,
+        n_clusters=n_clusters,
+    )
 
 
 def _run(rows: np.ndarray, c: int, seed: int, max_iter: int) -> Discretization:
