@@ -36,7 +36,7 @@ from .multilevel.partition import partition as partition
 from .multilevel.path_search import PathProgress as PathProgress
 from .multilevel.refinement import refine as refine
 from .multiview.partition_views import partition_views as partition_views
-from .multiview.result import PartitionOfViews as PartitionOfViews
+from .multiview.problem import PartitionOfViews as PartitionOfViews
 from .problem import CUTS as CUTS
 from .problem import cut_value as cut_value
 from .problem import node_weights as node_weights

@@ -55,7 +55,7 @@ UPWARDS = {
     "leastcut.graph": {"integrations"},
     "leastcut.multilevel.partition": {"bounds"},
     "leastcut.multilevel.cut_path": {"plot", "report"},
-    "leastcut.multiview.result": {"report"},
+    "leastcut.multiview.problem": {"report"},
     "leastcut.estimators.base": {"plot"},
     "leastcut.results": {"plot", "report"},
 }

@@ -93,7 +93,7 @@ def test_a_new_node_solves_the_equation_of_the_eigenvectors(cut, graph, seed):
 def test_the_formula_alone_puts_a_training_node_where_it_was(graph):
     """Its row of the graph is that of a new node: with b = d the equation is the same."""
     model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(graph)
-    model._fitted.extension.__dict__["_numbers"] = {}  # no sample is known again
+    model._fitted.samples.__dict__["_numbers"] = {}  # no sample is known again
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         placed = model.transform(graph[:3])

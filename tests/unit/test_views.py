@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits, load_iris
 import leastcut
 from leastcut.kernels import view_moves as kernels
 from leastcut.multiview.problem import MultiViewProblem, stacked
-from leastcut.multiview.refinement import ViewsState, _scale, refine_labels
+from leastcut.multiview.search import ViewsState, _scale, refine_labels
 from leastcut.problem import as_problem
 
 WEIGHTS = ("auto", "equal", "given")
@@ -203,7 +203,7 @@ def test_compiled_equals_interpreted(views, c, rooted, seed):
             plain = getattr(kernels, name).py_func
             patch.setattr(kernels, name, plain)
             if name in ("measure_views", "settle_views"):
-                patch.setattr(f"leastcut.multiview.refinement.{name}", plain)
+                patch.setattr(f"leastcut.multiview.search.{name}", plain)
         assert np.array_equal(refine_labels(own, start), compiled)
 
 

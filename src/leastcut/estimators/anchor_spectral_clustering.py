@@ -37,29 +37,19 @@ from leastcut.anchors.verbs import LARGEST_EIGENVALUE, relax_core
 from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
-from leastcut.estimators.fitted import FittedPath
+from leastcut.estimators.fitted import Fitted
 from leastcut.estimators.inputs import check_counts, read_input, validated
 from leastcut.estimators.parameters import COUNT, SHARED, check_max_clusters
-from leastcut.estimators.solvers import (
-    Settings,
-    choose_number,
-    search_bar,
-    search_time,
-    warn_of_convergence,
-)
+from leastcut.estimators.solvers import Settings, search_bar, warn_of_convergence
 from leastcut.memory import check_memory
-from leastcut.multilevel.cut_path import CutPath, pairs_of_path
-from leastcut.multilevel.efforts import EFFORTS, Progress, SearchOptions
+from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 from leastcut.progress import BAR
 from leastcut.results import Partition, Relaxation
 from leastcut.seeds import fit_seed
 from leastcut.validation import is_on_gpu
 
-NUMBERS = 2**23
-"""Coordinates of new samples that are read at once: 64 MiB."""
-
-APPEARING = 2**16
-"""Labels among which every cluster is first looked for."""
+NUMBERS = 2**23  # coordinates of new samples that are read at once: 64 MiB
+APPEARING = 2**16  # labels among which every cluster is first looked for
 
 ANCHOR_CONSTRAINTS: dict[str, Any] = {
     **{name: SHARED[name] for name in ("n_clusters", "max_clusters", "random_state", "verbose")},
@@ -70,50 +60,33 @@ ANCHOR_CONSTRAINTS: dict[str, Any] = {
 """The values of the parameters that this estimator and its sibling on Dask share."""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedAnchors:
-    """An anchor graph and its clusters.
-
-    Attributes
-    ----------
-    matrix : AnchorGraph
-    labels : int32 ndarray of shape (n,)
-    table : Table
-        The weights of the clusters at the anchors.
-    n_components : int
-        Columns of the embedding, at most as many as anchors with points.
-    effort : str
-    seed : int
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedAnchors(Fitted):
+    """An anchor graph and its clusters, with the table of their weights at the anchors."""
 
     matrix: AnchorGraph
-    labels: np.ndarray
     table: Table
-    n_components: int
-    effort: str
-    seed: int
-    solver: str = "multilevel"
+    settings: Settings
+
+    @classmethod
+    def of(
+        cls, graph: AnchorGraph, labels: np.ndarray, n_components: int | None, settings: Settings
+    ) -> FittedAnchors:
+        """Return a fit of labels 0..c-1."""
+        table, n_clusters = graph.problem.table_of_labels(labels), int(labels.max()) + 1
+        n_components = min(n_components or n_clusters, int(np.count_nonzero(graph.masses)))
+        return cls(labels, n_clusters, n_components, table.value, graph, table, settings)
 
     @property
     def problem(self) -> AnchorProblem:
         """The problem of cutting all samples."""
         return self.matrix.problem
 
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return int(self.table.weights.shape[1])
-
-    @property
-    def cut_value(self) -> float:
-        """The cut value of all samples, exactly."""
-        return self.table.value
-
     # -- eigenpairs
 
     def relax_core(self, count: int) -> Relaxation:
         """Return eigenpairs of the anchors' own graph; its eigenvalues are those of all samples."""
-        found = relax_core(self.problem.core, self.matrix.store.sizes, count, self.seed)
+        found = relax_core(self.problem.core, self.matrix.store.sizes, count, self.settings.seed)
         warn_of_convergence(found)
         return found
 
@@ -228,7 +201,7 @@ class FittedAnchors:
         makes the value larger; so the values never fall as the number grows.
         """
         problem, found, starts = self.problem, list[Partition](), list[np.ndarray]()
-        options = SearchOptions(self.effort, False, self.seed)
+        options = SearchOptions(self.settings.effort, False, self.settings.seed)
         for number in reversed(numbers):
             if number == self.n_clusters:
                 starts = [self.labels, *starts]
@@ -397,14 +370,16 @@ class AnchorSpectralClustering(BaseClustering):
         check_max_clusters(parameters)
         self._begin()
         X = self._checked(X, reset=True)
-        n_samples, n_clusters = shape_of(X)[0], self.n_clusters
+        n_samples, _ = as_source(X).shape
+        check_counts(parameters, n_samples)
         n_anchors = min(self.n_anchors, n_samples)
-        if n_clusters != "auto" and int(n_clusters) > n_anchors:
+        if self.n_clusters != "auto" and int(self.n_clusters) > n_anchors:
             raise ValueError(
-                f"n_anchors={n_anchors} should be >= n_clusters={n_clusters}, as a cluster has an "
-                "anchor at least; pass more n_anchors, or ask for fewer clusters."
+                f"n_anchors={n_anchors} should be >= n_clusters={self.n_clusters}, as a cluster "
+                "has an anchor at least; pass more n_anchors, or ask for fewer clusters."
             )
         seed = self._seed()
+        settings = Settings(effort=self.effort, verbose=bool(self.verbose), seed=seed)
         # 2. From samples to anchors and weights on them.
         began = time.perf_counter()
         graph = anchor_graph(
@@ -422,31 +397,20 @@ class AnchorSpectralClustering(BaseClustering):
         self._say(f"{n_samples} samples joined by {graph.n_anchors} anchors, {made - began:.2f} s")
         # 3. From weights to labels.
         problem = graph.problem
-        settings = Settings(effort=self.effort, verbose=bool(self.verbose))
-        chosen = None
-        if n_clusters == "auto":
-            chosen = choose_number(problem.core, self.max_clusters, settings, seed, self._say)
-            # With nothing to choose from, there is one cluster.
-            n_clusters = 1 if chosen is None else chosen.choice.n_clusters
-        number = problem.check_n_clusters(n_clusters)
-        bar = search_bar(settings, self._say)
-        with bar.shown(type(self).__name__, lambda: search_time(self.effort)):
-            options = SearchOptions(self.effort, False, seed)
-            found = search_anchors(problem, number, [], options, Budget(callback=_to(bar)))
-        labels = numbered(np.concatenate(found.kept), number)
+        n_clusters, chosen = self._number(problem, self.max_clusters, settings)
+        n_clusters = problem.check_n_clusters(n_clusters)
+        options = SearchOptions(self.effort, False, seed)
+        with search_bar(type(self).__name__, settings, self._say) as bar:
+            found = search_anchors(problem, n_clusters, [], options, bar)
         # 4. Keep what later questions need.
-        n_components = min(self.n_components or number, int(np.count_nonzero(graph.masses)))
-        table = problem.table_of_labels(labels)
-        fitted = FittedAnchors(graph, labels, table, n_components, self.effort, seed)
+        labels = numbered(np.concatenate(found.kept), n_clusters)
+        fitted = FittedAnchors.of(graph, labels, self.n_components, settings)
         self._keep(fitted, found.n_rounds)
         if chosen is not None:
-            numbers, core = range(1, chosen.most + 1), problem.core
-            source = FittedPath(fitted, numbers, pairs_of_path(chosen.most, core.n_nodes))
-            count, _ = core.graph.components
-            self.cut_path_ = CutPath(np.array(numbers), count, chosen.choice, source)
+            self._keep_path(problem.core, chosen)
         self._say(
-            f"{number} clusters, cut value {fitted.cut_value:.6g}: anchors {made - began:.2f} s, "
-            f"cut {time.perf_counter() - made:.2f} s"
+            f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: "
+            f"anchors {made - began:.2f} s, cut {time.perf_counter() - made:.2f} s"
         )
         return self
 
@@ -460,29 +424,15 @@ class AnchorSpectralClustering(BaseClustering):
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as it is if it is read block by block, else as scikit-learn validates it."""
-        if lies_elsewhere(X):
-            shape = shape_of(X)
-            self._note_features(shape, reset)
-        else:
-            X = validated(self, read_input(X, "samples", "anchors").X, reset)
-            shape = X.shape
-        if reset:
-            check_counts(self.get_params(deep=False), shape[0])
+        if not lies_elsewhere(X):
+            return validated(self, read_input(X, "samples", "anchors").X, reset)
+        self._note_features(as_source(X).shape, reset)
         return X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def _to(bar: Budget) -> Any:
-    """Return a callback that hands the progress on to a bar, and stops nothing."""
-
-    def report(progress: Progress) -> None:
-        bar.report(progress)
-
-    return report
 
 
 def lies_elsewhere(X: Any) -> bool:
@@ -497,11 +447,6 @@ def lies_elsewhere(X: Any) -> bool:
     # Arrays in memory can be shared as they are, and frames are no arrays.
     in_memory = any(hasattr(X, name) for name in ("__array_interface__", "__dlpack__", "iloc"))
     return not in_memory and all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
-
-
-def shape_of(X: Any) -> tuple[int, int]:
-    """Return the numbers of samples and features, without reading them."""
-    return as_source(X).shape
 
 
 def numbered(labels: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -18,35 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from leastcut.bounds.certify import check_gap
 from leastcut.bounds.proof import ProofProgress
 from leastcut.budget import Budget
+from leastcut.estimators.fitted import Fitted, FittedPath
+from leastcut.estimators.solvers import ChosenNumber, Settings, choose_number
+from leastcut.multilevel.cut_path import CutPath, pairs_of_path
 from leastcut.progress import watch
 from leastcut.results import Partition
-
-
-class Fitted(Protocol):
-    """What a fit keeps: a graph and its partition, with which new samples are compared."""
-
-    @property
-    def labels(self) -> np.ndarray: ...
-    @property
-    def n_clusters(self) -> int: ...
-    @property
-    def cut_value(self) -> float: ...
-    @property
-    def lower_bound(self) -> float: ...
-    @property
-    def matrix(self) -> Any: ...
-    @property
-    def solver(self) -> str: ...
-    @property
-    def eigenvalues(self) -> np.ndarray: ...
-    @property
-    def embedding(self) -> np.ndarray: ...
-    @property
-    def n_components(self) -> int: ...
-    def predict(self, X: Any) -> np.ndarray: ...
-    def transform(self, X: Any) -> np.ndarray: ...
-    def score(self, X: Any) -> float: ...
-    def certify(self, gap: float, budget: Budget) -> Fitted: ...
 
 
 class BaseClustering(
@@ -57,11 +33,14 @@ class BaseClustering(
 ):
     """A clustering by the smallest cut of a graph that can be found.
 
-    A subclass has ``fit``, which ends in :meth:`_keep`, and ``_checked``, which reads X.
+    A subclass has ``_checked``, which reads X, and ``fit``, which makes a problem of it, cuts it
+    and ends in :meth:`_keep`. What follows a fit is the same for all.
     """
 
     _fitted: Fitted
+    n_clusters: int | str
     verbose: bool | int
+    node_names_: tuple[Any, ...] | None
 
     def _begin(self) -> None:
         """Drop what an earlier fit left, so that only the fit that follows counts."""
@@ -70,19 +49,36 @@ class BaseClustering(
         if self.verbose:
             watch()
 
-    def _keep(self, fitted: Fitted, n_iter: int) -> Self:
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """Return X as it is used; note its features if ``reset``, else compare them."""
+
+    def _number(
+        self, problem: Any, max_clusters: int | None, settings: Settings
+    ) -> tuple[int, ChosenNumber | None]:
+        """Return the number of clusters, and how it was chosen if it was left open."""
+        if self.n_clusters != "auto":
+            return int(self.n_clusters), None
+        chosen = choose_number(problem.core, max_clusters, settings, self._say)
+        # With no two nodes to choose by, there is one cluster.
+        return (1 if chosen is None else chosen.choice.n_clusters), chosen
+
+    def _keep(self, fitted: Fitted, n_iter: int, solver: str = "multilevel") -> Self:
         """Keep the result of a fit."""
         self._fitted = fitted
         self.labels_ = fitted.labels
         self.n_clusters_ = fitted.n_clusters
         self.cut_value_ = fitted.cut_value
         self.affinity_matrix_ = fitted.matrix
-        self.solver_ = fitted.solver
+        self.solver_ = solver
         self.n_iter_ = n_iter
         return self
 
-    def _checked(self, X: Any, reset: bool) -> Any:
-        """Return X as it is used; note its features if ``reset``, else compare them."""
+    def _keep_path(self, core: Any, chosen: ChosenNumber, nodes: Any = None) -> None:
+        """Keep the path of all numbers that were considered for the nodes with edges."""
+        numbers = range(1, chosen.most + 1)
+        source = FittedPath(self._fitted, numbers, pairs_of_path(chosen.most, core.n_nodes))
+        n_components, _ = core.graph.components
+        self.cut_path_ = CutPath(np.array(numbers), n_components, chosen.choice, source, nodes)
 
     def predict(self, X: Any) -> np.ndarray:
         """Assign new samples to the clusters, without changing them.
@@ -183,7 +179,7 @@ class BaseClustering(
         check_is_fitted(self, "labels_")
         fitted = self._fitted = self._fitted.certify(check_gap(gap), Budget(time_limit, callback))
         self.labels_, self.cut_value_ = fitted.labels, fitted.cut_value
-        return Partition(self.labels_, self.cut_value_, fitted.lower_bound, self._node_names)
+        return self._partition(fitted.lower_bound)
 
     def by_node(self) -> dict[Any, int]:
         """Return the cluster of every node by its name, if the graph that was fitted has names.
@@ -194,7 +190,7 @@ class BaseClustering(
             ``{name: cluster}``, in the order of ``labels_``.
         """
         check_is_fitted(self, "labels_")
-        return Partition(self.labels_, self.cut_value_, None, self._node_names).by_node()
+        return self._partition(None).by_node()
 
     def plot(self, kind: str = "embedding", **options: Any) -> Any:
         """Plot the result; needs ``leastcut[plot]``.
@@ -227,7 +223,7 @@ class BaseClustering(
     def gap_(self) -> float:
         """How far above the optimum the cut value can be, as a fraction of it."""
         check_is_fitted(self, "labels_")
-        gap = Partition(self.labels_, self.cut_value_, self.lower_bound_).gap
+        gap = self._partition(self.lower_bound_).gap
         return float(gap)  # type: ignore[arg-type]
 
     @property
@@ -242,10 +238,9 @@ class BaseClustering(
         check_is_fitted(self, "labels_")
         return self._fitted.embedding
 
-    @property
-    def _node_names(self) -> tuple[Any, ...] | None:
-        names: tuple[Any, ...] | None = getattr(self, "node_names_", None)
-        return names
+    def _partition(self, lower_bound: float | None) -> Partition:
+        names = getattr(self, "node_names_", None)
+        return Partition(self.labels_, self.cut_value_, lower_bound, names)
 
     def _note_features(self, shape: tuple[int, int], reset: bool) -> None:
         """Note the features of samples that scikit-learn does not read, or compare them."""

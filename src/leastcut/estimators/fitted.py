@@ -1,7 +1,8 @@
-"""What a fit to one graph keeps: its partition, and what is computed when it is first asked for."""
+"""What fits keep: a partition, and what is computed when it is first asked for, and then kept."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,99 +10,164 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.affinity.affinity import Affinity
 from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
 from leastcut.constraints import FREE, Constraints
-from leastcut.estimators.extension import Extension
-from leastcut.estimators.prediction import Clusters, Links, Prediction
+from leastcut.estimators.new_samples import Clusters, Links, TrainingSamples
 from leastcut.estimators.solvers import Settings, relax_with_warning
 from leastcut.formatting import fields_in_one_line
 from leastcut.graph import as_graph
 from leastcut.multilevel.path_search import path_partitions
-from leastcut.problem import Cut, Problem, value_of_sums
+from leastcut.problem import Cut, Problem
 from leastcut.results import Partition, Relaxation
 from leastcut.spectral.relax import relax_problem
-from leastcut.validation import number_by_appearance
+from leastcut.validation import number_by_appearance, warn_caller
+
+LEAST = 1e-3
+"""Least that d − λ b may be, as a fraction of d: errors of the eigenvectors are divided by it."""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedGraph:
-    """A graph of samples and its partition.
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted(ABC):
+    """A partition of samples, and the answers to questions about it and about other samples."""
 
-    The multilevel solver needs no eigenpairs, so a fit does not pay for them; the lower bound, the
-    embedding and the eigenvalues are computed when they are first asked for, and kept.
-
-    Attributes
-    ----------
-    X, matrix : array or sparse matrix
-        What was fitted, and the graph that was made of it.
-    labels : ndarray of shape (n,)
-    n_clusters : int
-        Number of clusters of all nodes.
-    affinity, options : Affinity, dict
-        How the graph was made.
-    cut : Cut
-    settings : Settings
-    seed : int
-    known : Relaxation or None
-        The eigenpairs of the nodes with edges, if the fit has computed them.
-    constraints : Constraints
-    proven : float or None
-        The lower bound of a certificate.
-    """
-
-    X: Any
-    matrix: Any
     labels: np.ndarray
     n_clusters: int
-    affinity: Affinity
-    options: dict[str, Any]
-    cut: Cut
-    settings: Settings
-    seed: int
-    known: Relaxation | None = None
-    constraints: Constraints = FREE
-    proven: float | None = None
+    n_components: int  # columns of the embedding
+    cut_value: float
+    matrix: Any  # the graph, or the graphs
 
     __repr__ = fields_in_one_line
 
-    def with_problem(self, problem: Problem) -> FittedGraph:
-        """Take the sums from the problem of the fit; keep it if it shares the graph's memory."""
-        sums = problem.boundaries(self.labels), problem.cluster_weights(self.labels)
-        self.__dict__["clusters"] = Clusters(self.labels, *sums, self.cut)
-        if sp.issparse(self.matrix) and np.shares_memory(problem.graph.weights, self.matrix.data):
-            self.__dict__["problem"] = problem
-        return self
+    @property
+    @abstractmethod
+    def lower_bound(self) -> float:
+        """No partition into as many clusters has a smaller value."""
+
+    @property
+    @abstractmethod
+    def eigenvalues(self) -> np.ndarray:
+        """The eigenvalues of the columns of the embedding."""
+
+    @property
+    @abstractmethod
+    def embedding(self) -> np.ndarray:
+        """The rows of the eigenvectors, in the precision of the samples."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the clusters of samples, each where the value grows least."""
+
+    @abstractmethod
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the coordinates of samples in the embedding."""
+
+    @abstractmethod
+    def score(self, X: Any) -> float:
+        """Return minus the value with samples added, or without if they are those of the fit."""
+
+    @abstractmethod
+    def certify(self, gap: float, budget: Budget) -> Fitted:
+        """Return the fit with a proven bound, and with better labels if there are, or raise."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPath:
+    """The contents of ``cut_path_`` of a fit, computed when they are first asked for."""
+
+    fitted: Any
+    numbers: range
+    n_pairs: int
+
+    __repr__ = fields_in_one_line
+
+    @cached_property
+    def relaxation(self) -> Relaxation:
+        """The eigenpairs of the nodes with edges."""
+        found: Relaxation = self.fitted.relax_core(self.n_pairs)
+        return found
+
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        """The partitions of the nodes with edges, the fitted one among their starts."""
+        found: list[Partition] = self.fitted.path_partitions(self.numbers)
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedGraph(Fitted):
+    """A graph of samples and its partition.
+
+    The multilevel solver needs no eigenpairs, so a fit does not pay for them.
+
+    New samples are put where they solve the equation of the eigenvectors (Nyström). The embedding
+    E = B^-½ F solves L E = B E Λ, with L = diag(d) − S. Node by node, for every component with its
+    eigenvalue λ, that reads Σ_j S_ij e_j = (d_i − λ b_i) e_i. A new sample with affinities s_j to
+    the training samples has degree d = Σ_j s_j and weighs b as the cut has it, so that
+
+        e = Σ_j s_j e_j / (d − λ b).
+
+    The equation has an answer if d > λ b. Otherwise, the sample is put at 0 in that component;
+    without any affinities it lies at the origin, as nodes without edges do. A training sample is
+    where it was: in the graph its affinities are averaged with those that others have to it, so
+    that the formula alone would put it only nearby.
+    """
+
+    samples: TrainingSamples
+    clusters: Clusters
+    settings: Settings
+    constraints: Constraints = FREE
+    known: Relaxation | None = None  # eigenpairs of the nodes with edges that the fit has computed
+    proven: float | None = None  # the lower bound of a certificate
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        labels: np.ndarray,
+        cut: Cut,
+        samples: TrainingSamples,
+        settings: Settings,
+        known: Relaxation | None = None,
+    ) -> FittedGraph:
+        """Return a fit of labels 0..c-1; the problem is that of the graph of the samples."""
+        clusters, n_clusters = Clusters.of(problem, labels, cut), int(labels.max()) + 1
+        # Of a graph without edges there are no eigenpairs, and the embedding is all zeros.
+        n_components, n_connected = (
+            settings.n_components or n_clusters,
+            problem.graph.connected.size,
+        )
+        n_components = min(n_components, n_connected or n_components)
+        fitted = cls(
+            labels,
+            n_clusters,
+            n_components,
+            clusters.value,
+            samples.matrix,
+            samples,
+            clusters,
+            settings,
+            problem.constraints,
+            known,
+        )
+        fitted.__dict__["problem"] = problem
+        return fitted
 
     @cached_property
     def problem(self) -> Problem:
-        """The graph with its node weights and constraints."""
+        """The graph with its node weights and constraints, made of the matrix after pickling."""
         graph = as_graph(self.matrix)
-        return Problem(graph, self.cut.node_weights(graph), self.constraints)
+        return Problem(graph, self.clusters.cut.node_weights(graph), self.constraints)
 
-    @property
-    def solver(self) -> str:
-        """The solver that was used."""
-        return self.settings.solver
-
-    @cached_property
-    def clusters(self) -> Clusters:
-        """The clusters as new samples meet them."""
-        sums = self.problem.boundaries(self.labels), self.problem.cluster_weights(self.labels)
-        return Clusters(self.labels, *sums, self.cut)
-
-    @property
-    def cut_value(self) -> float:
-        """The cut value of the labels."""
-        return value_of_sums(self.clusters.boundary, self.clusters.cluster_weights)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "problem"}
 
     # -- eigenpairs
 
     @cached_property
     def relaxation(self) -> Relaxation:
         """The eigenpairs of the nodes with edges, as many as clusters and embedding need."""
-        return self.relax_core(max(self.n_clusters, self.settings.n_components or self.n_clusters))
+        return self.relax_core(max(self.n_clusters, self.n_components))
 
     def relax_core(self, count: int) -> Relaxation:
         """Return so many eigenpairs of the nodes with edges."""
@@ -111,20 +177,18 @@ class FittedGraph:
             return self.known
         if core.n_nodes == 0:
             raise ValueError("The graph has no edges, and so there are no eigenpairs to compute.")
-        return relax_with_warning(core, count, self.seed, self.settings.eigen_options)
+        return relax_with_warning(core, count, self.settings)
 
     @cached_property
     def coordinates(self) -> np.ndarray:
         """B^-½ F, in which nodes that belong together lie together; 0 for isolated nodes."""
         problem, nodes = self.problem, self.problem.graph.connected
-        columns = self.settings.n_components or self.n_clusters
-        # Of a graph without edges there are no eigenpairs, and the embedding is all zeros.
-        columns = min(columns, nodes.size) if nodes.size else columns
-        rows = np.zeros((problem.n_nodes, columns))
+        rows = np.zeros((problem.n_nodes, self.n_components))
         if nodes.size:
             scale = np.sqrt(problem.node_weights[nodes])
             # There may be more pairs than columns: the bound needs as many as clusters.
-            rows[nodes] = self.relaxation.eigenvectors[:, :columns] / scale[:, None]
+            vectors = self.relaxation.eigenvectors[:, : self.n_components]
+            rows[nodes] = vectors / scale[:, None]
         return rows
 
     @property
@@ -132,11 +196,6 @@ class FittedGraph:
         """The coordinates in the precision of the graph."""
         dtype = np.float32 if self.matrix.dtype == np.float32 else np.float64
         return self.coordinates.astype(dtype, copy=False)
-
-    @property
-    def n_components(self) -> int:
-        """Number of columns of the embedding."""
-        return int(self.coordinates.shape[1])
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -157,7 +216,9 @@ class FittedGraph:
         problem, n_connected = self.problem, self.problem.graph.connected.size
         # Isolated nodes that weigh something: each is a component of its own, with an eigenvalue 0.
         if n_connected < problem.n_nodes and problem.node_weights.min() > 0:
-            found: Relaxation = relax_problem(problem, self.n_clusters, random_state=self.seed)
+            found: Relaxation = relax_problem(
+                problem, self.n_clusters, random_state=self.settings.seed
+            )
             return found.lower_bound
         # Isolated nodes that weigh nothing are clusters here, and there are fewer eigenpairs than
         # clusters: 0 is what is certain.
@@ -167,21 +228,21 @@ class FittedGraph:
 
     # -- new samples
 
-    @cached_property
-    def prediction(self) -> Prediction:
-        """The training samples, with which new samples are compared."""
-        return Prediction(self.affinity, self.options, self.X, self.matrix, self.clusters)
-
-    @cached_property
-    def extension(self) -> Extension:
-        """The embedding as new samples meet it."""
-        return Extension(self.prediction, self.coordinates, self.eigenvalues)
-
     def place(self, X: Any) -> tuple[np.ndarray, Links]:
         """Return the clusters of new samples, and their links to every cluster."""
-        labels, links = self.prediction.place(X)
+        # 1. Sum the affinities block by block, as memory allows.
+        shape = X.shape[0], self.n_clusters
+        links = Links(np.empty(shape), np.empty(shape))
+        for block, affinities in self.samples.affinities(X):
+            links.weight[block], links.growth[block] = self.clusters.links(affinities)
+        if not np.isfinite(links.weight).all():
+            raise ValueError("The affinities of new samples to the training samples overflow.")
+        # 2. Choose.
+        labels = self.clusters.choose(links)
         lost = np.flatnonzero(links.weight.sum(axis=1) == 0)
-        if lost.size and self.affinity.takes != "samples":
+        if lost.size and self.samples.affinity.takes == "samples":
+            labels[lost] = self.labels[self.samples.nearest(X[lost])]
+        elif lost.size:
             # A node without affinities lies at the origin: the cluster whose mean is nearest to it.
             sizes = np.bincount(self.labels)
             means = [np.bincount(self.labels, column) / sizes for column in self.coordinates.T]
@@ -192,16 +253,34 @@ class FittedGraph:
         """Return the clusters of samples."""
         return self.place(X)[0]
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the coordinates of samples in the embedding."""
-        return self.extension.place(X).astype(self.embedding.dtype, copy=False)
-
     def score(self, X: Any) -> float:
         """Return minus the cut value with samples added, or of the labels if they are those."""
-        if self.prediction.is_training_data(X):
+        if self.samples.are(X):
             return -self.cut_value
         labels, links = self.place(X)
         return -self.clusters.value_with(links, labels)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the coordinates of samples, new ones and training samples."""
+        if self.samples.are(X):
+            return self.embedding.copy()
+        # 1. Training samples are where they were.
+        number = self.samples.numbers_of(X)
+        found: np.ndarray = self.coordinates[np.maximum(number, 0)]
+        new = np.flatnonzero(number < 0)
+        # 2. The others are where they solve the equation.
+        is_lost, eigenvalues = np.zeros((new.size, self.n_components), dtype=bool), self.eigenvalues
+        for block, affinities in self.samples.affinities(X[new]):
+            # As sparse ones, row by row: no row depends on those beside it.
+            rows = sp.csr_array(affinities)
+            degree = np.asarray(rows.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+            left = degree - self.clusters.cut.weight_of_new(degree) * eigenvalues
+            # 3. Or at 0, where the affinities determine nothing.
+            lost = is_lost[block] = left <= LEAST * degree
+            sums = rows @ self.coordinates
+            found[new[block]] = np.where(lost, 0.0, sums / np.where(lost, 1.0, left))
+        warn_of_lost(is_lost, new, X.shape[0])
+        return found.astype(self.embedding.dtype, copy=False)
 
     # -- proofs and paths
 
@@ -217,14 +296,17 @@ class FittedGraph:
                 "balanced clusters as well, and leastcut.certify(model.affinity_matrix_, "
                 "model.labels_) proves more, of clusters in any balance."
             )
-        problem = self.problem
-        found = certify_labels(problem, self.labels, gap=gap, budget=budget, random_state=self.seed)
+        problem, seed = self.problem, self.settings.seed
+        found = certify_labels(problem, self.labels, gap=gap, budget=budget, random_state=seed)
         in_core = np.unique(self.labels[problem.node_weights > 0]).size
-        is_for_all = in_core == int(self.labels.max()) + 1
+        is_for_all = in_core == self.n_clusters
         # What was proven before stays so.
         proven = max((found.lower_bound or 0.0) if is_for_all else 0.0, self.proven or 0.0)
         labels = number_by_appearance(found.labels)
-        better = replace(self, labels=labels, proven=proven, known=self.known)
+        clusters = Clusters.of(problem, labels, self.clusters.cut)
+        better = replace(
+            self, labels=labels, cut_value=clusters.value, clusters=clusters, proven=proven
+        )
         for name in ("problem", "relaxation", "coordinates"):  # which are those of the same graph
             if name in self.__dict__:
                 better.__dict__[name] = self.__dict__[name]
@@ -237,43 +319,27 @@ class FittedGraph:
             self.problem.core,
             numbers,
             effort=self.settings.effort,
-            seed=self.seed,
+            seed=self.settings.seed,
             starts={int(labels.max()) + 1: labels},
             n_jobs=self.settings.n_jobs,
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Made again from the matrix, which is pickled anyway.
-        return {name: value for name, value in self.__dict__.items() if name != "problem"}
 
-
-@dataclass(frozen=True, eq=False)
-class FittedPath:
-    """The contents of ``cut_path_``, computed when they are first asked for, and then kept.
-
-    Attributes
-    ----------
-    fitted : FittedGraph or FittedAnchors
-    numbers : range
-        The numbers of clusters.
-    n_pairs : int
-        The number of eigenpairs.
-    """
-
-    fitted: Any
-    numbers: range
-    n_pairs: int
-
-    __repr__ = fields_in_one_line
-
-    @cached_property
-    def relaxation(self) -> Relaxation:
-        """The eigenpairs of the nodes with edges."""
-        found: Relaxation = self.fitted.relax_core(self.n_pairs)
-        return found
-
-    @cached_property
-    def partitions(self) -> list[Partition]:
-        """The partitions of the nodes with edges, the fitted one among their starts."""
-        found: list[Partition] = self.fitted.path_partitions(self.numbers)
-        return found
+def warn_of_lost(is_lost: np.ndarray, new: np.ndarray, n_samples: int) -> None:
+    """Warn of new samples that have no place, or none in some components."""
+    everywhere = is_lost.all(axis=1)
+    if everywhere.any():
+        warn_caller(
+            f"{int(everywhere.sum())} of {n_samples} samples have no affinity to any training "
+            f"sample (the first is {new[np.argmax(everywhere)]}). They are put at the origin, "
+            "where nodes without edges lie; predict labels them all the same."
+        )
+    partly = is_lost.any(axis=1) & ~everywhere
+    if partly.any():
+        columns = np.flatnonzero(is_lost[partly].any(axis=0))
+        warn_caller(
+            f"{int(partly.sum())} of {n_samples} samples are tied too weakly to the training "
+            f"samples for {columns.size} of {is_lost.shape[1]} components (the first is sample "
+            f"{new[np.argmax(partly)]}, and component {columns[0]}), and are put at 0 there. "
+            "Fit with fewer n_components, or with cut='normalized' if another was used."
+        )

@@ -19,7 +19,7 @@ from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.affinity import SEARCH_PARAMETERS, Affinity
 from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
-from leastcut.estimators.fitted import FittedGraph
+from leastcut.estimators.fitted import Fitted, FittedGraph
 from leastcut.estimators.inputs import (
     DTYPES,
     check_counts,
@@ -27,6 +27,7 @@ from leastcut.estimators.inputs import (
     make_graph,
     read_input,
 )
+from leastcut.estimators.new_samples import Links, TrainingSamples
 from leastcut.estimators.parameters import (
     AFFINITY_DEFAULTS,
     COUNT,
@@ -35,54 +36,48 @@ from leastcut.estimators.parameters import (
     Registered,
     resolve_affinity,
 )
-from leastcut.estimators.prediction import Links
 from leastcut.estimators.solvers import Settings
+from leastcut.graph import Graph
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 from leastcut.multiview.bounds import lower_bounds
 from leastcut.multiview.partition_views import check_view_weights
-from leastcut.multiview.problem import MultiViewProblem
-from leastcut.multiview.result import PartitionOfViews
+from leastcut.multiview.problem import MultiViewProblem, PartitionOfViews
 from leastcut.multiview.search import solve_views
 from leastcut.problem import Problem, as_cut
 from leastcut.seeds import fit_seed
 from leastcut.validation import check_matrix, refuse_masked, warn_caller
 
 
-@dataclass(frozen=True, eq=False)
-class FittedViews:
-    """The views of a fit, each as a fit to it alone would keep it, and their partition."""
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedViews(Fitted):
+    """One partition of several views, each of which is kept as a fit to it alone."""
 
     views: list[FittedGraph]
     problem: MultiViewProblem
-    found: PartitionOfViews
-    solver: str = "multilevel"
+    cuts: np.ndarray
 
-    @property
-    def labels(self) -> np.ndarray:
-        """The cluster of every sample."""
-        return self.found.labels
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return self.views[0].n_clusters
-
-    @property
-    def cut_value(self) -> float:
-        """The objective over the views."""
-        return self.found.objective
-
-    @property
-    def matrix(self) -> list[Any]:
-        """The graphs."""
-        return [view.matrix for view in self.views]
+    @classmethod
+    def of(
+        cls, views: list[FittedGraph], problem: MultiViewProblem, found: PartitionOfViews
+    ) -> FittedViews:
+        """Return the fit of a partition of all views."""
+        return cls(
+            found.labels,
+            views[0].n_clusters,
+            sum(view.n_components for view in views),
+            found.objective,
+            [view.matrix for view in views],
+            views,
+            problem,
+            found.cuts,
+        )
 
     # -- eigenpairs
 
     @cached_property
     def lower_bound(self) -> float:
         """No partition into as many clusters has a smaller objective."""
-        proven = lower_bounds(self.problem, self.found.cuts, self.n_clusters)
+        proven = lower_bounds(self.problem, self.cuts, self.n_clusters)
         assert proven.objective is not None  # there is no time limit
         return proven.objective
 
@@ -96,17 +91,12 @@ class FittedViews:
         """Those of the views, side by side."""
         return np.hstack([view.embedding for view in self.views])
 
-    @property
-    def n_components(self) -> int:
-        """Number of columns of the embedding."""
-        return sum(view.n_components for view in self.views)
+    # -- new samples
 
     def transform(self, X: list[Any]) -> np.ndarray:
         """Return the coordinates of samples in the embeddings of the views, side by side."""
         pairs = zip(self.views, X, strict=True)
         return np.hstack([view.transform(samples) for view, samples in pairs])
-
-    # -- new samples
 
     def predict(self, X: list[Any]) -> np.ndarray:
         """Return the clusters of samples, each where the objective grows least."""
@@ -114,14 +104,11 @@ class FittedViews:
 
     def score(self, X: list[Any]) -> float:
         """Return minus the objective with samples added, or of the labels if they are those."""
-        pairs = list(zip(self.views, X, strict=True))
-        if all(view.prediction.is_training_data(samples) for view, samples in pairs):
+        if all(view.samples.are(samples) for view, samples in zip(self.views, X, strict=True)):
             return -self.cut_value
         labels, links = self._place(X)
-        grown = [
-            view.clusters.value_with(link, labels)
-            for view, link in zip(self.views, links, strict=True)
-        ]
+        pairs = zip(self.views, links, strict=True)
+        grown = [view.clusters.value_with(link, labels) for view, link in pairs]
         return -self.problem.objective(np.array(grown))
 
     def _place(self, X: list[Any]) -> tuple[np.ndarray, list[Links]]:
@@ -131,10 +118,8 @@ class FittedViews:
         """
         placed = [view.place(samples) for view, samples in zip(self.views, X, strict=True)]
         links = [link for _, link in placed]
-        values = [
-            view.clusters.values_with_each(link)
-            for view, link in zip(self.views, links, strict=True)
-        ]
+        pairs = zip(self.views, links, strict=True)
+        values = [view.clusters.values_with_each(link) for view, link in pairs]
         weights = self.problem.view_weights
         terms = np.sqrt(values) if weights is None else weights[:, None, None] * np.array(values)
         labels = np.argmin(np.sum(terms, axis=0), axis=1)
@@ -171,32 +156,14 @@ class MultiViewSpectralClustering(BaseClustering):
         affinity per view.
     n_components : int, default=None
         Columns of ``embedding_`` for every view; None means ``n_clusters``.
-    n_neighbors : int, default=None
-        Neighbors of a sample, itself included; None means 10.
     cut : {"normalized", "ratio"} or array-like of shape (n_samples,), default="normalized"
         Whether nodes weigh their degree, all the same, or as given.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
         How long every graph is searched, see :func:`leastcut.partition_views`.
-    gamma : float, default=1.0
-        Coefficient of the rbf, poly, sigmoid, laplacian and chi2 kernels.
-    degree : float, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1
-        Constant of the polynomial and sigmoid kernels.
-    kernel_params : dict, default=None
-        Further parameters of the affinities, as in :class:`SpectralClustering`.
-    neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How the neighbors of samples are found.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where neighbors are searched.
-    metric : str or callable, default="euclidean"
-        The metric of the neighbor graphs.
-    random_state : int, RandomState instance or None, default=None
-        An int fixes the labels, on any number of threads.
-    n_jobs : int, default=None
-        Threads; None and -1 mean one per available core. The result does not depend on it.
-    verbose : bool, default=False
-        Whether to report the steps on standard output.
+    n_neighbors, gamma, degree, coef0, kernel_params, neighbors, device, metric
+        Parameters of the graphs, as in :class:`SpectralClustering`.
+    random_state, n_jobs, verbose
+        As in :class:`SpectralClustering`.
 
     Attributes
     ----------
@@ -317,47 +284,55 @@ class MultiViewSpectralClustering(BaseClustering):
         self : object
         """
         # 1. Check everything.
+        parameters = self.get_params(deep=False)
         self._begin()
         views = self._checked(X, reset=True)
-        n_samples, seed = views[0].shape[0], fit_seed(self.random_state)
+        n_samples = views[0].shape[0]
+        check_counts(parameters, n_samples)
+        seed = fit_seed(self.random_state)
         cut = as_cut(self.cut, n_samples).weighted(sample_weight, n_samples)
         weights = check_view_weights(self.view_weights, len(views), "view_weights")
         affinities = self._resolved(self._affinities(len(views)))
-        # 2. From samples to a graph for every view.
-        made, recalls = [], []
+        # 2. From samples to a graph for every view, and to the problem of cutting them all.
+        made, problems, recalls = [], [], []
         for v, (samples, (affinity, wanted)) in enumerate(zip(views, affinities, strict=True)):
             began, options = time.perf_counter(), affinity.limited(n_samples, wanted)
             matrix, graph = make_graph(self, affinity, samples, options, seed)
-            recalls += [] if self.neighbors_recall_ is None else [self.neighbors_recall_]
-            self._say(
-                f"View {v}: {graph.n_nodes} nodes and {graph.n_stored} stored weights, "
-                f"{time.perf_counter() - began:.2f} s"
-            )
-            count = graph.n_nodes - graph.connected.size
-            if count:
-                warn_caller(
-                    f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges "
-                    f"in view {v}; they go where the other views have them."
-                )
-            problem = Problem(graph, cut.node_weights(graph))
-            made.append((samples, matrix, affinity, options, problem))
-        self.neighbors_recall_ = min(recalls, default=None)
-        # 3. From graphs to one partition.
-        whole = MultiViewProblem(tuple(problem for *_, problem in made), weights)
+            self._report(v, graph, time.perf_counter() - began)
+            recalls.append(self.neighbors_recall_)
+            problems.append(Problem(graph, cut.node_weights(graph)))
+            made.append(TrainingSamples(affinity, options, samples, matrix))
+        self.neighbors_recall_ = min((one for one in recalls if one is not None), default=None)
+        problem = MultiViewProblem(tuple(problems), weights)
+        # 3. From the problem to labels.
         search = SearchOptions(self.effort, False, seed, self.n_jobs)
-        n_clusters = int(self.n_clusters)
-        found = solve_views(whole, n_clusters, [], search, Budget())
-        self._say(f"{n_clusters} clusters, objective {found.objective:.6g}, {found.n_iter} rounds")
+        found = solve_views(problem, int(self.n_clusters), [], search, Budget())
+        self._say(
+            f"{self.n_clusters} clusters, objective {found.objective:.6g}, {found.n_iter} rounds"
+        )
         # 4. Keep what later questions need, view by view.
-        settings = Settings(n_components=self.n_components, effort=self.effort, n_jobs=self.n_jobs)
+        settings = Settings(
+            n_components=self.n_components, effort=self.effort, n_jobs=self.n_jobs, seed=seed
+        )
         fitted = [
-            FittedGraph(
-                samples, matrix, found.labels, n_clusters, affinity, options, cut, settings, seed
-            ).with_problem(problem)
-            for samples, matrix, affinity, options, problem in made
+            FittedGraph.of(of_view, found.labels, cut, samples, settings)
+            for of_view, samples in zip(problems, made, strict=True)
         ]
         self.view_cuts_, self.view_weights_ = found.cuts, found.weights
-        return self._keep(FittedViews(fitted, whole, found), max(found.n_iter, 1))
+        return self._keep(FittedViews.of(fitted, problem, found), max(found.n_iter, 1))
+
+    def _report(self, view: int, graph: Graph, seconds: float) -> None:
+        """Report the size of the graph of a view, and warn of isolated nodes."""
+        self._say(
+            f"View {view}: {graph.n_nodes} nodes and {graph.n_stored} stored weights, "
+            f"{seconds:.2f} s"
+        )
+        count = graph.n_nodes - graph.connected.size
+        if count:
+            warn_caller(
+                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges in "
+                f"view {view}; they go where the other views have them."
+            )
 
     def _affinities(self, n_views: int) -> list[Any]:
         """Return the affinity of every view: a list as it is, and any other for all of them."""
@@ -401,7 +376,6 @@ class MultiViewSpectralClustering(BaseClustering):
 
     # -- the views of X
 
-    node_names_: tuple[Any, ...] | None
     neighbors_recall_: float | None
     _view_columns_: list[list[int]] | None
     _view_widths_: list[int] | None
@@ -414,17 +388,13 @@ class MultiViewSpectralClustering(BaseClustering):
         if is_one and affinity_of(self.affinity).takes != "samples":
             X, is_listed = [X], True  # one graph, perhaps of another library
         if not is_listed:
-            found = self._selected(X, reset)
-        elif self.views is None:
-            found = self._listed(X, reset)
-        else:
-            raise ValueError(
-                f"views= selects columns of one X, but X is a list of {len(X)}; leave views out, "
-                "or pass one X."
-            )
-        if reset:
-            check_counts(self.get_params(deep=False), found[0].shape[0])
-        return found
+            return self._selected(X, reset)
+        if self.views is None:
+            return self._listed(X, reset)
+        raise ValueError(
+            f"views= selects columns of one X, but X is a list of {len(X)}; leave views out, "
+            "or pass one X."
+        )
 
     def _listed(self, X: Sequence[Any], reset: bool) -> list[Any]:
         """Return the matrices of a list, one for every view."""

@@ -30,11 +30,9 @@ from leastcut.spectral.discretizers.first_order import ETA_NAMES
 from leastcut.spectral.eigensolvers import EIGENSOLVERS, check_solver
 from leastcut.validation import warn_caller
 
+# scikit-learn's names that are others here.
 METHOD_ALIASES = {"discretize": "rotation"}
-"""scikit-learn's names of discretizers that have another one here."""
-
 EIGENSOLVER_ALIASES = {"arpack": "shift_invert"}
-"""scikit-learn's names of eigensolvers that have another one here."""
 
 DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effort": "auto"}
 """The meaning of None, for parameters that are None by default and mean something all the same."""
@@ -117,7 +115,6 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
     solver = _solver(parameters)
     # Whatever belongs to a discretizer was refused above if another solver was chosen.
     method, options = _method(parameters) if solver == "spectral" else ("", {})
-    value = {name: _or_default(parameters, name) for name in DEFAULTS}
     balance = parameters["balance"]
     return Settings(
         solver,
@@ -125,8 +122,8 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
         options,
         parameters["n_components"],
         _eigen_options(parameters),
-        bool(value["refine"]),
-        value["effort"],
+        bool(_or_default(parameters, "refine")),
+        _or_default(parameters, "effort"),
         parameters["n_jobs"],
         bool(parameters["verbose"]),
         None if balance is None else check_balance(balance),
@@ -159,10 +156,10 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
     further = dict(parameters["kernel_params"] or {})
     if callable(name):
         return affinity, further  # a user's function gets what the user passes, nothing else
-    estimators = [option for option in AFFINITY_PARAMETERS if option in known]
-    _check_further(further, name, estimators, [o for o in known if o not in estimators])
+    own = [option for option in AFFINITY_PARAMETERS if option in known]
+    _check_further(further, name, own, [option for option in known if option not in own])
     # The affinity chooses what is None, or "auto".
-    given = {option: parameters.get(option) for option in estimators}
+    given = {option: parameters.get(option) for option in own}
     if given.get("n_clusters") == "auto":
         raise ValueError(
             f"n_clusters='auto' leaves open what affinity={name!r} needs: it makes a graph with a "
@@ -185,24 +182,23 @@ def _warn_of_unused(parameters: Mapping[str, Any], known: Sequence[str]) -> None
     ]
     if not unused:
         return
-    listed = ", ".join(f"{option}={parameters[option]!r}" for option in unused)
     searched = unused[0] in SEARCH_PARAMETERS
     have = [
-        other
+        repr(other)
         for other, affinity in AFFINITIES.items()
         if unused[0] in affinity.parameters or (searched and affinity.searches)
     ]
     warn_caller(
-        f"{listed} has no effect: affinity={parameters['affinity']!r} does not have it. "
-        f"Affinities with {unused[0]}: {', '.join(map(repr, have))}."
+        f"{_listed(parameters, unused)} has no effect: affinity={parameters['affinity']!r} does "
+        f"not have it. Affinities with {unused[0]}: {', '.join(have)}."
     )
 
 
 def _check_further(
-    further: Mapping[str, Any], name: str, estimators: Sequence[str], allowed: Sequence[str]
+    further: Mapping[str, Any], name: str, own: Sequence[str], allowed: Sequence[str]
 ) -> None:
     """Raise if kernel_params hold what is no parameter, or one of the estimator itself."""
-    twice = sorted(set(further) & set(estimators))
+    twice = sorted(set(further) & set(own))
     if twice:
         raise ValueError(
             f"kernel_params holds {', '.join(map(repr, twice))}, which the estimator has a "
@@ -223,25 +219,28 @@ def _solver(parameters: Mapping[str, Any]) -> str:
         for name, solver in SOLVERS.items()
     }
     asked = parameters["solver"]
-    # With "auto" the first solver with a parameter of its own that was given, or none of them.
-    chosen = asked if asked != "auto" else next((name for name in given if given[name]), None)
-    if chosen is None:
-        return next(iter(SOLVERS))
+    # With "auto" the first solver with a parameter of its own that was given, or the first of all.
+    chosen: str = asked
+    if asked == "auto":
+        chosen = next((name for name in given if given[name]), next(iter(SOLVERS)))
     # What was given to another solver would be dropped without a word: that is an error.
     for other, names in given.items():
-        if names and other != chosen:
-            listed = ", ".join(f"{name}={parameters[name]!r}" for name in names)
-            if asked == "auto":
-                also = ", ".join(f"{name}={parameters[name]!r}" for name in given[chosen])
-                raise ValueError(
-                    f"{listed} belongs to the {other} solver and {also} to the {chosen} one; leave "
-                    "one of them out."
-                )
+        if not names or other == chosen:
+            continue
+        if asked == "auto":
             raise ValueError(
-                f"{listed} belongs to the {other} solver and solver={asked!r} has no use for it; "
-                f"pass solver={other!r} or 'auto', or leave it out."
+                f"{_listed(parameters, names)} belongs to the {other} solver and "
+                f"{_listed(parameters, given[chosen])} to the {chosen} one; leave one of them out."
             )
-    return str(chosen)
+        raise ValueError(
+            f"{_listed(parameters, names)} belongs to the {other} solver and solver={asked!r} has "
+            f"no use for it; pass solver={other!r} or 'auto', or leave it out."
+        )
+    return chosen
+
+
+def _listed(parameters: Mapping[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name}={parameters[name]!r}" for name in names)
 
 
 def _method(parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

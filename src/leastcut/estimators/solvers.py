@@ -7,9 +7,10 @@ decide if ``solver="auto"`` leaves the choice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -32,46 +33,24 @@ from leastcut.spectral.discretizers import options_of, run_discretizer
 from leastcut.spectral.relax import relax_problem
 from leastcut.validation import warn_caller
 
-Say = Callable[[str], None]
-"""Takes a line of progress."""
+Say = Callable[[str], None]  # takes a line of progress
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The parameters of a fit, resolved: None only where it has a meaning of its own.
+    """The parameters of a fit, resolved: None only where it has a meaning of its own."""
 
-    Attributes
-    ----------
-    solver : str
-        A name in :data:`SOLVERS`.
-    method : str or callable
-        The discretizer, as :func:`leastcut.discretize` takes it.
-    method_options : dict
-        Its options.
-    n_components : int or None
-        Eigenvectors that labels are made of; None means as many as clusters.
-    eigen_options : dict
-        ``solver`` and ``tol`` of the eigenproblem.
-    refine : bool
-        Whether spectral labels are refined.
-    effort : str
-        The effort of the multilevel search.
-    n_jobs : int or None
-    verbose : bool
-    balance : pair or None
-        How far below, or None, and above the average a cluster may weigh.
-    """
-
-    solver: str = "multilevel"
-    method: Any = ""
-    method_options: dict[str, Any] | None = None
-    n_components: int | None = None
-    eigen_options: dict[str, Any] | None = None
-    refine: bool = True
-    effort: str = "auto"
+    solver: str = "multilevel"  # a name in SOLVERS
+    method: Any = ""  # the discretizer, as leastcut.discretize takes it
+    method_options: dict[str, Any] = field(default_factory=dict)
+    n_components: int | None = None  # eigenvectors for labels; None means as many as clusters
+    eigen_options: dict[str, Any] = field(default_factory=dict)  # solver and tol
+    refine: bool = True  # whether spectral labels are refined
+    effort: str = "auto"  # of the multilevel search
     n_jobs: int | None = None
     verbose: bool = False
     balance: tuple[float | None, float] | None = None
+    seed: int = 0
 
 
 class Outcome(NamedTuple):
@@ -82,23 +61,12 @@ class Outcome(NamedTuple):
     relaxation: Relaxation | None
 
 
-class Run(Protocol):
-    """The signature that every solver shares.
+Run = Callable[[Problem, int, int, Settings, Relaxation | None, Say], Outcome]
+"""The signature that every solver shares.
 
-    ``n_clusters`` are to be made of the problem; if isolated nodes are clusters by themselves there
-    are ``n_clusters_in_all``. ``known`` are eigenpairs that have been computed already.
-    """
-
-    def __call__(
-        self,
-        problem: Problem,
-        n_clusters: int,
-        n_clusters_in_all: int,
-        settings: Settings,
-        seed: int,
-        known: Relaxation | None,
-        say: Say,
-    ) -> Outcome: ...
+It makes so many clusters of a problem; if isolated nodes are clusters by themselves, the second
+number is that of all clusters. The eigenpairs are those that have been computed already.
+"""
 
 
 def spectral(
@@ -106,7 +74,6 @@ def spectral(
     n_clusters: int,
     n_clusters_in_all: int,
     settings: Settings,
-    seed: int,
     known: Relaxation | None,
     say: Say,
 ) -> Outcome:
@@ -114,7 +81,7 @@ def spectral(
     # 1. Relax: eigenpairs for the labels and the embedding, and as many as clusters for the bound.
     n_components = min(settings.n_components or n_clusters_in_all, problem.n_nodes)
     count = min(max(n_clusters_in_all, n_components), problem.n_nodes)
-    relaxation = known or relax_with_warning(problem, count, seed, settings.eigen_options)
+    relaxation = known or relax_with_warning(problem, count, settings)
     bound = relaxation.leading(n_clusters).lower_bound
     say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
 
@@ -122,17 +89,17 @@ def spectral(
     #    as many as there are columns: if there are too few, zeros are added.
     name = getattr(settings.method, "__name__", settings.method)
     say(f"Computing label assignment using {name}")
-    seen, options = relaxation.leading(n_components), dict(settings.method_options or {})
+    seen, options = relaxation.leading(n_components), dict(settings.method_options)
     if "n_clusters" in options_of(settings.method):
         options["n_clusters"] = n_clusters
     elif n_components < n_clusters:
         seen = seen.padded(n_clusters)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(settings.seed)
     found = run_discretizer(settings.method, seen, rng, problem.value, **options)
     # 3. Merge clusters if there were more columns than clusters.
     labels = found.labels
     if int(labels.max()) + 1 > n_clusters:
-        labels = merge_clusters(problem, labels, n_clusters, random_state=seed)
+        labels = merge_clusters(problem, labels, n_clusters, random_state=settings.seed)
     say(f"Assigned after {found.n_iter} iterations, cut value {problem.value(labels):.6g}")
 
     # 4. Refine.
@@ -148,7 +115,6 @@ def multilevel(
     n_clusters: int,
     n_clusters_in_all: int,
     settings: Settings,
-    seed: int,
     known: Relaxation | None,
     say: Say,
 ) -> Outcome:
@@ -162,15 +128,14 @@ def multilevel(
         smallest = min(smallest, progress.cut_value)
         return bar.report(progress)
 
-    bar = search_bar(settings, say)
-    with bar.shown("SpectralClustering", lambda: search_time(settings.effort)):
+    with search_bar("SpectralClustering", settings, say) as bar:
         found = partition_problem(
             problem,
             n_clusters,
             effort=settings.effort,
             # Eigenpairs are computed when they are asked for, and not by a fit.
             lower_bound=False,
-            random_state=seed,
+            random_state=settings.seed,
             budget=Budget(callback=count),
             n_jobs=settings.n_jobs,
         )
@@ -180,22 +145,24 @@ def multilevel(
     return Outcome(found.labels, rounds, known)
 
 
-def search_bar(settings: Settings, say: Say) -> Budget:
-    """Announce a search, and return a budget that shows a progress bar for verbose estimators."""
+@contextmanager
+def search_bar(name: str, settings: Settings, say: Say) -> Iterator[Budget]:
+    """Announce a search, and show a progress bar for a verbose estimator of this name."""
     say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
-    return Budget(callback=BAR if settings.verbose else None)
-
-
-def search_time(effort: str) -> TimeEstimate:
-    """Return the time estimate of a search, which its progress bar shows."""
-    return TimeEstimate(EFFORTS[effort].stages, SEARCH_STAGES)
+    bar, stages = (
+        Budget(callback=BAR if settings.verbose else None),
+        EFFORTS[settings.effort].stages,
+    )
+    with bar.shown(name, lambda: TimeEstimate(stages, SEARCH_STAGES)):
+        yield bar
 
 
 def relax_with_warning(
-    problem: Problem, count: int, seed: int, options: dict[str, Any] | None
+    problem: Problem, count: int, settings: Settings, **options: Any
 ) -> Relaxation:
     """Solve for ``count`` eigenpairs and warn if the solver gave up early."""
-    found: Relaxation = relax_problem(problem, count, random_state=seed, **(options or {}))
+    options = {**settings.eigen_options, **options}
+    found: Relaxation = relax_problem(problem, count, random_state=settings.seed, **options)
     warn_of_convergence(found)
     return found
 
@@ -211,28 +178,18 @@ def warn_of_convergence(found: Relaxation) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Solver:
+class Solver(NamedTuple):
     """A way to labels, and the parameters of the estimator that belong to it alone."""
 
     run: Run
     parameters: tuple[str, ...]
 
 
+SPECTRAL = ("eigen_solver", "n_components", "n_init", "eigen_tol", "assign_labels", "eta", "refine")
+
 SOLVERS: dict[str, Solver] = {
     "multilevel": Solver(multilevel, ("effort", "balance")),
-    "spectral": Solver(
-        spectral,
-        (
-            "eigen_solver",
-            "n_components",
-            "n_init",
-            "eigen_tol",
-            "assign_labels",
-            "eta",
-            "refine",
-        ),
-    ),
+    "spectral": Solver(spectral, SPECTRAL),
 }
 """The solvers by name; "auto" is the first unless a parameter of another was given."""
 
@@ -264,7 +221,7 @@ class ChosenNumber(NamedTuple):
 
 
 def choose_number(
-    core: Problem, max_clusters: int | None, settings: Settings, seed: int, say: Say
+    core: Problem, max_clusters: int | None, settings: Settings, say: Say
 ) -> ChosenNumber | None:
     """Choose a number of clusters, report why, and warn if the evidence is weak.
 
@@ -273,27 +230,22 @@ def choose_number(
     most = min(max_clusters or MAX_CLUSTERS, core.n_nodes)
     if most < 2:
         return None
-    count, options = pairs_of_path(most, core.n_nodes), settings.eigen_options or {}
+    count = pairs_of_path(most, core.n_nodes)
     # The spectral solver makes labels of the same eigenpairs; otherwise rough ones will do.
     is_spectral = settings.solver == "spectral"
     if is_spectral:
         count = min(core.n_nodes, max(count, settings.n_components or 0))
+        relaxation = relax_with_warning(core, count, settings)
     else:
-        options = {**options, "tol": ROUGH}
-    relaxation = relax_with_warning(core, count, seed, options)
-    choice = choice_of(core, range(1, most + 1), relaxation, seed)
+        relaxation = relax_with_warning(core, count, settings, tol=ROUGH)
+    choice = choice_of(core, range(1, most + 1), relaxation, settings.seed)
     say(f"Of 1 to {most} clusters {choice.n_clusters}: {choice.reason}")
     warn_if_weak(choice, "cut_path_")
     return ChosenNumber(choice, most, relaxation if is_spectral else None)
 
 
 def cut_problem(
-    problem: Problem,
-    n_clusters: int,
-    settings: Settings,
-    seed: int,
-    known: Relaxation | None,
-    say: Say,
+    problem: Problem, n_clusters: int, settings: Settings, known: Relaxation | None, say: Say
 ) -> Outcome:
     """Return labels of all nodes, isolated ones included, that the constraints allow.
 
@@ -302,18 +254,18 @@ def cut_problem(
     # Under a balance isolated nodes count with the weight that the cut gives them.
     is_balanced = problem.constraints.balance is not None
     take_part = (problem.node_weights if is_balanced else problem.graph.degrees) > 0
+    n_core = np.count_nonzero(take_part)
     outcome = Outcome(np.empty(0, dtype=np.int64), 0, None)
 
     def solve(reduced: Reduced) -> Partition:
         nonlocal outcome
-        core = reduced.problem
+        core, run = reduced.problem, SOLVERS[settings.solver].run
         # Eigenpairs of contracted nodes are none of the samples.
-        is_same = core.n_nodes == np.count_nonzero(take_part)
-        run = SOLVERS[settings.solver].run
-        outcome = run(
-            core, reduced.n_clusters, n_clusters, settings, seed, known if is_same else None, say
-        )
-        outcome = outcome._replace(relaxation=outcome.relaxation if is_same else None)
+        is_same = core.n_nodes == n_core
+        pairs = known if is_same else None
+        outcome = run(core, reduced.n_clusters, n_clusters, settings, pairs, say)
+        if not is_same:
+            outcome = outcome._replace(relaxation=None)
         return Partition(outcome.labels, core.value(outcome.labels))
 
     found = solve_reduced(problem, n_clusters, solve, take_part=take_part)

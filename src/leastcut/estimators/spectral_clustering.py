@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 
 from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.neighbors.devices import check_gpu_samples, on_host
 from leastcut.estimators.base import BaseClustering
-from leastcut.estimators.fitted import FittedGraph, FittedPath
+from leastcut.estimators.fitted import FittedGraph
 from leastcut.estimators.inputs import check_counts, make_graph, read_input, validated
+from leastcut.estimators.new_samples import TrainingSamples
 from leastcut.estimators.parameters import CONSTRAINTS, resolve, resolve_affinity
-from leastcut.estimators.solvers import ChosenNumber, choose_number, cut_problem, read_constraints
+from leastcut.estimators.solvers import cut_problem, read_constraints
 from leastcut.graph import Graph
-from leastcut.multilevel.cut_path import CutPath, pairs_of_path
 from leastcut.problem import Problem, as_cut
 from leastcut.seeds import fit_seed
 from leastcut.validation import is_on_gpu, number_by_appearance, warn_caller
@@ -283,58 +283,37 @@ class SpectralClustering(BaseClustering):
         self._begin()
         affinity, wanted = resolve_affinity(parameters)
         X = self._checked(X, reset=True)
-        n_samples, seed = X.shape[0], fit_seed(self.random_state)
+        n_samples = X.shape[0]
+        check_counts(parameters, n_samples)
+        settings = replace(settings, seed=fit_seed(self.random_state))
         cut = as_cut(self.cut, n_samples).weighted(sample_weight, n_samples)
         options = affinity.limited(n_samples, wanted)
         constraints = read_constraints(must_link, cannot_link, n_samples, self.n_clusters, settings)
         # 2. From samples to a graph, and to the problem of cutting it.
         began = perf_counter()
-        matrix, graph = make_graph(self, affinity, X, options, seed)
+        matrix, graph = make_graph(self, affinity, X, options, settings.seed)
         made = perf_counter()
         problem = Problem(graph, cut.node_weights(graph), constraints)
         self._report(graph, made - began)
         # 3. From the problem to labels.
-        chosen, n_clusters = None, self.n_clusters
-        if n_clusters == "auto":
-            chosen = choose_number(problem.core, self.max_clusters, settings, seed, self._say)
-            # With no two nodes to choose by, there is one cluster.
-            n_clusters = 1 if chosen is None else chosen.choice.n_clusters
+        n_clusters, chosen = self._number(problem, self.max_clusters, settings)
         known = None if chosen is None else chosen.relaxation
-        n_clusters = int(n_clusters)
-        found = cut_problem(problem, n_clusters, settings, seed, known, self._say)
+        found = cut_problem(problem, n_clusters, settings, known, self._say)
         # 4. Keep what later questions need.
-        fitted = FittedGraph(
-            X,
-            matrix,
-            number_by_appearance(found.labels),
-            n_clusters,
-            affinity,
-            options,
-            cut,
-            settings,
-            seed,
-            found.relaxation,
-            constraints,
-        ).with_problem(problem)
-        self._keep(fitted, found.n_iter)
+        labels = number_by_appearance(found.labels)
+        samples = TrainingSamples(affinity, options, X, matrix)
+        fitted = FittedGraph.of(problem, labels, cut, samples, settings, found.relaxation)
+        self._keep(fitted, found.n_iter, settings.solver)
         if chosen is not None:
-            self.cut_path_ = self._path(fitted, chosen)
+            names = self.node_names_
+            if names is not None:
+                names = tuple(names[node] for node in graph.connected)
+            self._keep_path(problem.core, chosen, names)
         self._say(
             f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: graph {made - began:.2f} s, "
             f"cut {perf_counter() - made:.2f} s"
         )
         return self
-
-    node_names_: tuple[Any, ...] | None
-
-    def _path(self, fitted: FittedGraph, chosen: ChosenNumber) -> CutPath:
-        """Return the path of all numbers that were considered."""
-        core, names = fitted.problem.core, self.node_names_
-        if names is not None:
-            names = tuple(names[node] for node in fitted.problem.graph.connected)
-        numbers = range(1, chosen.most + 1)
-        source = FittedPath(fitted, numbers, pairs_of_path(chosen.most, core.n_nodes))
-        return CutPath(np.array(numbers), core.graph.components[0], chosen.choice, source, names)
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
@@ -344,17 +323,14 @@ class SpectralClustering(BaseClustering):
             if reset and affinity.searches:
                 self.node_names_ = None
                 self._note_features(X.shape, reset)
-                check_counts(self.get_params(deep=False), X.shape[0])
                 return X
             X = on_host(X)
-        n_known = None if reset else self.n_features_in_
-        X, names = read_input(X, affinity.takes, self.affinity, n_known)
+        X, names = read_input(
+            X, affinity.takes, self.affinity, None if reset else self.n_features_in_
+        )
         if reset:
             self.node_names_ = names
-        X = validated(self, X, reset)
-        if reset:
-            check_counts(self.get_params(deep=False), X.shape[0])
-        return X
+        return validated(self, X, reset)
 
     def _report(self, graph: Graph, seconds: float) -> None:
         """Report the size of the graph, and warn of isolated nodes."""
@@ -378,9 +354,8 @@ class SpectralClustering(BaseClustering):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        name = self.affinity
-        is_known = isinstance(name, str) and name in AFFINITIES
-        pairwise = is_known and affinity_of(name).takes != "samples"
+        is_known = isinstance(self.affinity, str) and self.affinity in AFFINITIES
+        pairwise = is_known and affinity_of(self.affinity).takes != "samples"
         tags.input_tags.pairwise = pairwise
         tags.input_tags.positive_only = pairwise
         return tags

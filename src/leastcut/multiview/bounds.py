@@ -1,4 +1,4 @@
-"""What no partition of several views is below, from what no partition of each is below.
+"""Lower bounds for several views, from lower bounds for each.
 
 Let cut_v ≥ l_v in every view, and Σ_v α_v cut_v ≥ β for weights α that are finite. Roots are
 concave, so that Σ_v √x_v over all x with x_v ≥ l_v and Σ_v α_v x_v ≥ β is smallest in a corner:
@@ -19,8 +19,8 @@ from leastcut.multiview.problem import MultiViewProblem
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
+# Relative error that is allowed for every term of a sum over clusters or views.
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
-"""What sums over clusters and views are trusted to be right to, for every one of them."""
 
 
 class Bounds(NamedTuple):
@@ -65,13 +65,11 @@ def lower_bounds(
         return Bounds()
 
 
-def bound_of(problem: Problem, n_clusters: int, deadline: float = np.inf) -> float:
-    """Return what no cut value of a problem is below, of partitions of all its nodes.
+def bound_of(problem: Problem, n_clusters: int, deadline: float) -> float:
+    """Return a lower bound on the cut value of every partition of all nodes.
 
     Nodes that weigh nothing may be clusters by themselves, which have no term: of the others there
-    are as many clusters less at least.
-
-    Raises TimeoutError where that takes longer than until ``deadline``.
+    are as many clusters less at least. Raises TimeoutError at the deadline.
     """
     nodes = np.flatnonzero(problem.node_weights > 0)
     least = n_clusters - (problem.n_nodes - nodes.size)
@@ -86,13 +84,11 @@ def weighted_bound(
     weights: np.ndarray,
     bounds: np.ndarray,
     n_clusters: int,
-    deadline: float = np.inf,
+    deadline: float,
 ) -> float:
-    """Return what no Σ_v α_v cut_v is below, over the views whose weight is finite.
+    """Return a lower bound on Σ_v α_v cut_v over the views whose weight is finite.
 
-    ``bounds`` are what no cut of each view is below.
-
-    Raises TimeoutError where that takes longer than until ``deadline``.
+    ``bounds`` are those of each view. Raises TimeoutError at the deadline.
     """
     finite = np.isfinite(weights)
     own = np.where(finite, weights, 0.0)
@@ -110,7 +106,7 @@ def objective_bound(
     weighted: float,
     n_clusters: int,
 ) -> float:
-    """Return what no partition's objective is below, given what bounds cuts and their sum."""
+    """Return a lower bound on the objective, given bounds on the cuts and on their sum."""
     if views.view_weights is not None:
         return weighted
     roots, own = np.sqrt(bounds), np.where(np.isfinite(weights), weights, 0.0)

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from leastcut.budget import Budget
 from leastcut.multilevel.efforts import Progress, SearchOptions
 from leastcut.multilevel.partition import solve
-from leastcut.multiview.problem import MultiViewProblem
-from leastcut.multiview.result import PartitionOfViews
+from leastcut.multiview.problem import MultiViewProblem, PartitionOfViews
 from leastcut.multiview.search import STAGE
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.progress import TimeEstimate

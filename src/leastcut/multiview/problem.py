@@ -1,4 +1,4 @@
-"""What is to be cut: the problem of every view, and what is minimised over all of them.
+"""The problem of several views: that of every view, and what is minimised over all of them.
 
 With weights that are learned the objective is Σ_v √cut_v, else Σ_v w_v cut_v. A root is at most its
 tangent, √x ≤ √y + (x − y) / (2√y), so that Σ_v α_v cut_v with α_v = 1 / (2 √cut_v) at a partition
@@ -18,14 +18,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.constraints import FREE, Constraints
+from leastcut.formatting import Words, one_line
 from leastcut.graph import Graph
 from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
+from leastcut.results import Partition
 from leastcut.validation import check_n_clusters
 
 FLOOR = 1e-6
-"""What a cut counts for at least when views are weighed to be added up, as a part of the largest:
-a view in which nothing is cut has an infinite weight, and no graph has infinite edges."""
+"""What a cut counts for at least when views are weighted to be added up, as a fraction of the
+largest: a view in which nothing is cut has an infinite weight, and no graph has infinite edges."""
 
 
 class Combined(NamedTuple):
@@ -43,12 +45,8 @@ class Combined(NamedTuple):
 class MultiViewProblem:
     """Problems over the same nodes, and what is minimised over them.
 
-    Attributes
-    ----------
-    problems : tuple of Problem
-        One for every view; a node may weigh nothing in some of them, where it has no edges.
-    view_weights : ndarray of shape (V,) or None
-        The weights of the views' cuts in the objective; None for the sum of their roots.
+    A node may weigh nothing in some of the problems, where it has no edges. ``view_weights`` are
+    the weights of the views' cuts in the objective; None stands for the sum of their roots.
     """
 
     problems: tuple[Problem, ...]
@@ -97,9 +95,8 @@ class MultiViewProblem:
 
     def objective(self, cuts: np.ndarray) -> float:
         """Return what is minimised, given the cut values."""
-        return float(
-            np.sum(np.sqrt(cuts) if self.view_weights is None else self.view_weights * cuts)
-        )
+        terms = np.sqrt(cuts) if self.view_weights is None else self.view_weights * cuts
+        return float(np.sum(terms))
 
     def value(self, labels: np.ndarray) -> float:
         """Return what is minimised, of labels 0..c-1."""
@@ -138,11 +135,8 @@ class MultiViewProblem:
         largest = [problem.graph.weights.max(initial=0.0) for problem in self.problems]
         scale = 1.0 / (float(np.max(scales * largest)) or 1.0)
         scales *= scale
-        total = sum(
-            scale * problem.graph.matrix
-            for scale, problem in zip(scales, self.problems, strict=True)
-        )
-        matrix = sp.csr_array(total)
+        pairs = zip(scales, self.problems, strict=True)
+        matrix = sp.csr_array(sum(scale * problem.graph.matrix for scale, problem in pairs))
         matrix.eliminate_zeros()
         matrix.sort_indices()
         graph = Graph(matrix.indptr, matrix.indices, matrix.data)
@@ -150,26 +144,98 @@ class MultiViewProblem:
 
     def restrict(self, nodes: np.ndarray) -> MultiViewProblem:
         """Return the views of some of the nodes, in the order given."""
-        return MultiViewProblem(
-            tuple(problem.restrict(nodes) for problem in self.problems), self.view_weights
-        )
+        problems = tuple(problem.restrict(nodes) for problem in self.problems)
+        return MultiViewProblem(problems, self.view_weights)
 
     def contracted(self, groups: np.ndarray) -> MultiViewProblem:
         """Return the views in which every group of nodes is one, which changes no cut's value."""
-        return MultiViewProblem(
-            tuple(contracted_by_labels(one, groups).symmetrised() for one in self.problems),
-            self.view_weights,
-        )
+        problems = (contracted_by_labels(one, groups).symmetrised() for one in self.problems)
+        return MultiViewProblem(tuple(problems), self.view_weights)
 
 
 def stacked(problems: Sequence[Problem]) -> tuple[np.ndarray, ...]:
     """Return the arrays of several problems one behind the other, as kernels take them."""
-    ends = np.cumsum([0, *(problem.graph.n_stored for problem in problems)])
-    indptr = np.array(
-        [end + problem.graph.indptr for end, problem in zip(ends, problems, strict=False)],
-        dtype=np.int64,
-    )
-    indices = np.concatenate([problem.graph.indices for problem in problems])
-    weights = np.concatenate([problem.graph.weights for problem in problems])
+    graphs = [problem.graph for problem in problems]
+    ends = np.cumsum([0, *(graph.n_stored for graph in graphs)])[:-1, None]
+    indptr = np.array([graph.indptr for graph in graphs], dtype=np.int64) + ends
+    indices = np.concatenate([graph.indices for graph in graphs])
+    weights = np.concatenate([graph.weights for graph in graphs])
     node_weights = np.array([problem.node_weights for problem in problems])
     return indptr, indices.astype(np.int32, copy=False), weights, node_weights
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionOfViews:
+    """One partition of several graphs over the same nodes, and what it costs in each.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The cluster of every node, 0..c-1, none empty.
+    objective : float
+        What was minimised: Σ_v √cut_v where the weights are learned, else Σ_v w_v cut_v.
+    cuts : ndarray of shape (V,)
+        The cut value of ``labels`` in every view, as :func:`leastcut.cut_value` has it.
+    weights : ndarray of shape (V,)
+        The weights of the views: α_v = 1 / (2 √cut_v) where they are learned, infinite where
+        nothing is cut, as no edge of such a view is worth what the first one would cost; else those
+        given.
+    lower_bound : float or None
+        No partition into as many clusters has a smaller objective; None when not computed.
+    weighted_bound : float or None
+        No partition into as many clusters has a smaller Σ_v α_v cut_v with these weights, summed
+        over the views whose weight is finite; None when not computed.
+    view_bounds : ndarray of shape (V,) or None
+        No partition into as many clusters has a smaller cut in a view; None when not computed.
+    history : ndarray
+        The smallest objective after every start and every round of weighing; it never rises.
+    n_iter : int
+        Rounds of weighing.
+    converged : bool
+        Whether the search ended because nothing fell any more, and not for time.
+    nodes : tuple or None
+        The names of the nodes, in the order of ``labels``; None where the first graph has none.
+
+    Examples
+    --------
+    >>> import leastcut
+    >>> path = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
+    >>> found = leastcut.partition_views([path, path], 2, random_state=0)
+    >>> found.cuts, found.gap
+    (array([0.4, 0.4]), 0.0)
+    """
+
+    labels: np.ndarray
+    objective: float
+    cuts: np.ndarray
+    weights: np.ndarray
+    lower_bound: float | None
+    weighted_bound: float | None
+    view_bounds: np.ndarray | None
+    history: np.ndarray
+    n_iter: int
+    converged: bool
+    nodes: tuple[Any, ...] | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the optimum it can be, as a fraction of the objective; None if unknown."""
+        return Partition(self.labels, self.objective, self.lower_bound).gap
+
+    def by_node(self) -> dict[Any, int]:
+        """Return the cluster of every node by its name, as ``{name: cluster}``."""
+        return Partition(self.labels, self.objective, nodes=self.nodes).by_node()
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            n_nodes=np.size(self.labels),
+            cuts=Words("[" + ", ".join(f"{cut:.3g}" for cut in self.cuts) + "]"),
+            objective=self.objective,
+            gap=self.gap,
+        )
+
+    def _repr_html_(self) -> str:
+        from leastcut.report.notebook import views_html  # which is above this package
+
+        return views_html(self)

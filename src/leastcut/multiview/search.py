@@ -24,33 +24,29 @@ from typing import Any, cast
 import numpy as np
 
 from leastcut.budget import Budget
+from leastcut.kernels.moves import HEAVY
+from leastcut.kernels.view_moves import measure_views, settle_views
 from leastcut.multilevel.efforts import EFFORTS, Progress, SearchOptions
 from leastcut.multilevel.partition import solve
 from leastcut.multilevel.search import partition_problem
 from leastcut.multiview.bounds import Bounds, lower_bounds
-from leastcut.multiview.problem import MultiViewProblem
-from leastcut.multiview.refinement import refine_labels, refine_near
-from leastcut.multiview.result import PartitionOfViews
+from leastcut.multiview.problem import MultiViewProblem, PartitionOfViews, stacked
 from leastcut.problem import Problem
 from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
 from leastcut.seeds import as_generator
 from leastcut.validation import number_by_appearance
 
-MOST_ROUNDS = 50
-"""Rounds of weighing with one effort at most; hardly any takes ten."""
-
+MOST_ROUNDS = 50  # of weighting with one effort; hardly any takes ten
 IDLE_ROUNDS = {"fast": 1, "auto": 1, "balanced": 2, "thorough": 4}
 """Rounds in a row that may end without a smaller objective, each with other seeds."""
 
 PERTURBATIONS = {"fast": 8, "auto": 8, "balanced": 32, "thorough": 128}
 """Random perturbations of the best partition in a round, each refined by moves."""
 
-KEPT = 8
-"""Partitions that are kept to be recombined with the best."""
-
-STAGE = "views"
-"""The name of the stage in reports of progress."""
+KEPT = 8  # partitions that are kept to be recombined with the best
+VISITS_PER_NODE = 20  # of a local search, on average, before its sums are computed afresh
+STAGE = "views"  # the name of the stage in reports of progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +140,7 @@ def _solve_core(
     for effort in EFFORTS[options.effort].stages:
         converged = search.go_on(effort)
     if converged:
-        search.report(1.0)
+        budget.report(search.progress(1.0))
     labels = number_by_appearance(search.best)
     return Outcome(labels, search.history, search.n_iter, converged, search.bounds)
 
@@ -208,8 +204,7 @@ class _Search:
             self.take(labels)
             self._perturb()
             self._recombine()
-            self.history.append(self.value)
-            self._report_step()
+            self._end_step()
             idle = 0 if self.value < before else idle + 1
         return False
 
@@ -246,8 +241,7 @@ class _Search:
 
     def _add(self, labels: np.ndarray) -> None:
         self.take(labels)
-        self.history.append(self.value)
-        self._report_step()
+        self._end_step()
 
     def take(self, labels: np.ndarray) -> None:
         """Improve a partition by moves, and keep it: as the best, or beside it."""
@@ -285,7 +279,7 @@ class _Search:
     ) -> Partition:
         """Partition one graph, in its share of the time that is left."""
         options, left = self.options, max(1, self._n_expected - self._n_tasks)
-        budget = self._budget.part(1.0 / left, lambda _: self._progress(self._n_steps))
+        budget = self._budget.part(1.0 / left, lambda _: self.progress())
         self._n_tasks += 1
         return partition_problem(
             problem,
@@ -302,15 +296,129 @@ class _Search:
 
     # -- reports
 
-    def _report_step(self) -> None:
+    def _end_step(self) -> None:
+        self.history.append(self.value)
         self._n_steps += 1
-        self._budget.report(self._progress(self._n_steps))
+        self._budget.report(self.progress())
 
-    def _progress(self, n_steps: int) -> Progress:
+    def progress(self, fraction: float | None = None) -> Progress:
         """Return the progress; the value of a single graph means nothing to the callback."""
-        fraction = min(n_steps / self._n_expected, 0.99)
+        if fraction is None:
+            fraction = min(self._n_steps / self._n_expected, 0.99)
         return Progress(STAGE, fraction, self.value, self._budget.seconds)
 
-    def report(self, fraction: float) -> None:
-        """Report the progress of the search."""
-        self._budget.report(Progress(STAGE, fraction, self.value, self._budget.seconds))
+
+# -- moves of single nodes
+
+
+class ViewsState:
+    """A partition that moves of single nodes improve, and in every view the sums of its cut value.
+
+    Numbers near the ends of what doubles hold are raised first, view by view and by powers of two,
+    which the factors of the objective undo.
+    """
+
+    def __init__(self, views: MultiViewProblem, labels: np.ndarray, n_clusters: int) -> None:
+        self.views = views
+        self.labels = labels.astype(np.int32)  # a copy
+        raised = [problem.within_range() for problem in views.problems]
+        self._arrays = stacked(raised)
+        shape = views.n_views, n_clusters
+        self._sums = (
+            self.labels,
+            np.empty(n_clusters, dtype=np.int64),
+            np.empty(shape),
+            np.empty(shape),
+            np.empty(shape, dtype=np.int64),
+            np.empty(views.n_views, dtype=np.int64),
+            np.empty(views.n_views),
+        )
+        self._scratch = (
+            np.zeros(shape),
+            np.zeros(shape, dtype=np.int64),
+            *np.empty((3, views.n_views)),
+        )
+        scales = np.array([_scale(*pair) for pair in zip(views.problems, raised, strict=True)])
+        weights = views.view_weights
+        factors = 1.0 / np.sqrt(scales) if weights is None else weights / scales
+        self._objective = np.ascontiguousarray(factors), weights is None
+
+    def settle(self, nodes: np.ndarray | None = None) -> int:
+        """Make improving moves, on fresh sums, until no queued node has one; return how many.
+
+        The queue begins with ``nodes`` (default: all), and a move adds neighbors to it.
+        """
+        measure_views(self._arrays, self._sums)
+        n = self.views.n_nodes
+        first = np.arange(n) if nodes is None else nodes
+        queue, queued = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+        queue[: first.size], queued[first] = first, 1
+        moves, _ = settle_views(
+            self._arrays,
+            self._sums,
+            self._objective,
+            self._scratch,
+            queue,
+            first.size,
+            queued,
+            VISITS_PER_NODE * n,
+        )
+        return int(moves)
+
+    def finish(self) -> np.ndarray:
+        """Settle for as long as the objective falls; return labels, never worse than before.
+
+        What counts is the value of the labels, not what the moves say they have gained.
+        """
+        views = self.views
+        best, value = self.labels.astype(np.int64), views.value(self.labels)
+        while self.settle() > 0 or self._move_heavy(value):
+            found = views.value(self.labels)
+            if not found < value:
+                break
+            best, value = self.labels.astype(np.int64), found
+        return best
+
+    def _move_heavy(self, value: float) -> bool:
+        """Move one node that is too heavy for the kernels, if that lowers the value.
+
+        Such a node holds nearly all of its cluster's weight in some view, so that there are few;
+        each of its moves is judged by the value of all labels, O(edges).
+        """
+        _, members, _, cluster_weights, weighing, _, _ = self._sums
+        heavy = self._arrays[3] > HEAVY * cluster_weights[:, self.labels]
+        heavy &= weighing[:, self.labels] > 1
+        for i in np.flatnonzero(heavy.any(axis=0) & (members[self.labels] > 1)):
+            own = int(self.labels[i])
+            for k in range(members.size):
+                self.labels[i] = k
+                if self.views.value(self.labels) < value:
+                    return True
+            self.labels[i] = own
+        return False
+
+
+def refine_labels(views: MultiViewProblem, labels: np.ndarray) -> np.ndarray:
+    """Return labels 0..c-1 that moves of single nodes have improved, or as they are."""
+    return ViewsState(views, labels, int(labels.max()) + 1).finish()
+
+
+def refine_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return labels after moves that begin at some nodes and at their neighbors in any view."""
+    near = np.zeros(views.n_nodes, dtype=bool)
+    near[nodes] = True
+    for problem in views.problems:
+        graph = problem.graph
+        near[graph.indices[np.repeat(near, np.diff(graph.indptr))]] = True
+    state = ViewsState(views, labels, int(labels.max()) + 1)
+    state.settle(np.flatnonzero(near))
+    return state.labels.astype(np.int64)
+
+
+def _scale(problem: Problem, raised: Problem) -> float:
+    """Return by how much cut values were raised: a power of two, which rounds nothing."""
+    if raised is problem or problem.graph.n_stored == 0:
+        return 1.0
+    edge = raised.graph.weights[0] / problem.graph.weights[0]
+    heaviest = int(np.argmax(problem.node_weights))
+    return float(edge / (raised.node_weights[heaviest] / problem.node_weights[heaviest]))

@@ -178,8 +178,8 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         problem = AnchorProblem(workers, masses)
         # 3. Cut.
         if n_clusters == "auto":
-            settings = Settings(effort=self.effort)
-            chosen = choose_number(problem.core, self.max_clusters, settings, seed, report)
+            settings = Settings(effort=self.effort, seed=seed)
+            chosen = choose_number(problem.core, self.max_clusters, settings, report)
             n_clusters = 1 if chosen is None else chosen.choice.n_clusters
         n_clusters = problem.check_n_clusters(n_clusters)
         found = search_anchors(
