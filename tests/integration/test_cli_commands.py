@@ -205,7 +205,7 @@ def test_people_are_shown_the_value_the_bound_and_every_cluster(here, capsys):
 
 
 def test_in_a_terminal_there_are_bars_and_tables(here, capsys, monkeypatch):
-    monkeypatch.setattr("leastcut.cli.messages.is_terminal", lambda file: True)
+    monkeypatch.setattr("leastcut.cli.outputs.is_terminal", lambda file: True)
     monkeypatch.setattr("leastcut.progress.DELAY", 0.0)
     out, error = told(capsys, CLUB)
     assert "partition:" in error

@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from leastcut.cli.messages import CORRECTABLE, guarded, log
+from leastcut.optional_packages import needed_for
 
-PROGRAM = "leastcut"
-"""What it is called, in help and in errors."""
-
-DEBUG = "--debug"
-"""The option, anywhere among the arguments, that shows where in the code an error came from."""
+PROGRAM = "leastcut"  # in help and in errors
+DEBUG = "--debug"  # anywhere among the arguments: shows where in the code an error came from
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,8 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     """Parse the arguments and do what they ask for."""
-    from leastcut.optional_packages import needed_for
-
     with needed_for("These commands", "typer", "cli"):
         import typer  # noqa: F401
     from leastcut.cli.app import app

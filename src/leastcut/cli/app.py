@@ -20,6 +20,7 @@ from leastcut.cli import options
 
 ANCHOR_OPTIONS = ("n_anchors", "max_memory")
 
+# The options of every command, what does its work, and the inherited options that it lacks.
 COMMANDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
     "cluster": (options.ClusterOptions, "clustering:cluster", ()),
     "compare": (options.CompareOptions, "verbs:compare", (*ANCHOR_OPTIONS, "isolated")),
@@ -27,7 +28,6 @@ COMMANDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
     "certify": (options.CertifyOptions, "verbs:certify", ANCHOR_OPTIONS),
     "info": (options.InfoOptions, "information:info", ()),
 }
-"""The options of every command, what does its work, and the inherited options that it lacks."""
 
 app = typer.Typer(
     help="Cluster data by the smallest graph cut that can be found, with a proven lower bound.",

@@ -1,8 +1,4 @@
-"""``leastcut cluster``: a file in, labels, their cut value, a plot and a report out.
-
-The table of clusters uses :func:`leastcut.problem.as_problem`, as the sums that a cut is made of
-have no public name.
-"""
+"""``leastcut cluster``: a file in, labels, their cut value, a plot and a report out."""
 
 from __future__ import annotations
 
@@ -12,19 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import leastcut
 from leastcut.cli.inputs import Input, check_input, load_input
-from leastcut.cli.messages import logged, progress_bar, show, show_table
+from leastcut.cli.messages import logged
 from leastcut.cli.options import ANCHORS, ClusterOptions, InputOptions
 from leastcut.cli.outputs import (
     IMAGE_SUFFIXES,
-    LABEL_SUFFIXES,
-    PAGE_SUFFIXES,
-    PLOT_SUFFIXES,
     Output,
     Outputs,
-    check_installed,
     colored,
     partition_record,
+    print_table,
+    progress_bar,
     record_of,
     write_image,
     write_labels,
@@ -32,41 +27,35 @@ from leastcut.cli.outputs import (
     write_record,
 )
 from leastcut.formatting import PROVEN, counted
+from leastcut.plot import PICTURES
+from leastcut.plot.clusters import clusters_of as sums_of
+from leastcut.report.page import Answer, report_html
+from leastcut.validation import check_choice, check_count, check_number
 
-COMPARED_NODES = 5_000
-"""Nodes up to which a report compares the methods unasked, which takes seconds."""
-
-PATH_NUMBERS = 20
-"""Numbers of clusters, from 1 on, that evidence is shown for: as many as a choice is made from."""
-
-DRAWN_NODES = 300
-"""Nodes up to which a graph is drawn edge by edge; the embedding shows larger ones."""
-
-SEGMENTS = "segments"
-"""The plot of a picture: its colored segments."""
-
-WITHOUT_EDGES = ("embedding", "sizes")
-"""Plots that need no edges."""
-
+COMPARED_NODES = 5_000  # up to which a report compares the methods unasked, which takes seconds
+PATH_NUMBERS = 20  # of clusters that evidence is shown for: as many as a choice is made from
+DRAWN_NODES = 300  # up to which a graph is drawn edge by edge; the embedding shows larger ones
+SEGMENTS = "segments"  # the plot of a picture: its colored segments
+WITHOUT_EDGES = ("embedding", "sizes")  # plots that need no edges
 HEAD = ("cluster", "size", "weight", "boundary", "boundary/weight")
 
 
 class Clustered(NamedTuple):
-    """A partition of the graph of a file; of a picture with the cluster of every pixel."""
+    """A partition of the graph of a file."""
 
     task: Input
-    found: Any
-    segments: np.ndarray | None
+    found: leastcut.Partition
+    segments: np.ndarray | None  # of a picture, the cluster of every pixel
     scores: dict[str, float] | None  # agreement with known classes
     seconds: dict[str, float]
     notes: list[str]
-    path: Any  # the evidence for numbers of clusters, where it is shown
+    path: leastcut.CutPath | None  # the evidence for numbers of clusters, if it is shown
 
 
 class Cluster(NamedTuple):
     """A cluster: nodes, weight of nodes and of edges that leave it, and its part of the cut."""
 
-    label: int
+    label: Any
     size: int
     weight: float
     boundary: float
@@ -76,12 +65,8 @@ class Cluster(NamedTuple):
 def cluster(options: ClusterOptions) -> int:
     """Cluster a file and return the exit status."""
     n_clusters = check_clusters(options.clusters)
-    outputs = Outputs(
-        options,
-        output=(*LABEL_SUFFIXES, *IMAGE_SUFFIXES),
-        plot=PLOT_SUFFIXES,
-        report=PAGE_SUFFIXES,
-    )
+    outputs = Outputs(options, has_pictures=True)
+    balance = _read_balance(options.balance)
     _check(options)
     task = load_input(options)
     if "-o" in outputs and outputs["-o"].suffix in IMAGE_SUFFIXES and task.image_graph is None:
@@ -89,7 +74,7 @@ def cluster(options: ClusterOptions) -> int:
             f"-o {outputs['-o'].name}: only the segments of a picture are written as one, and "
             f"{task.loaded.source} is none; write labels as .csv, or draw with --plot."
         )
-    answer = _cluster(options, task, n_clusters)
+    answer = _cluster(options, task, n_clusters, balance)
     # files first, so that what is shown is there
     if "-o" in outputs:
         write_labels(outputs["-o"], task, answer.found.labels, answer.segments)
@@ -105,14 +90,13 @@ def cluster(options: ClusterOptions) -> int:
             record |= {"labels": answer.found.labels, "nodes": task.names}
         write_record(record)
     else:
-        _show(options, outputs, answer)
+        with outputs.aside():
+            _print(options, outputs, answer)
     return 0
 
 
 def check_clusters(clusters: str) -> int | str:
     """Return the number of clusters that ``-k`` means, or "auto"."""
-    from leastcut.validation import check_count
-
     if clusters == "auto":
         return clusters
     try:
@@ -124,8 +108,6 @@ def check_clusters(clusters: str) -> int | str:
 
 def _read_balance(text: str | None) -> float | tuple[float, float] | None:
     """Return what ``--balance`` means: a number, or a pair of them."""
-    from leastcut.validation import check_number
-
     if text is None:
         return None
     try:
@@ -147,33 +129,18 @@ def _read_balance(text: str | None) -> float | tuple[float, float] | None:
 
 
 def _check(options: ClusterOptions) -> None:
-    """Raise if an option is none of its choices, or a package that it needs is missing."""
-    from leastcut import EFFORTS
-    from leastcut.validation import check_choice, check_number
-
+    """Raise if an option is none of its choices, or needs the edges that anchors do not store."""
     check_input(options, needs_edges=False)
-    if options.is_anchored:
-        _check_anchored(options)
-    check_choice("--effort", options.effort, EFFORTS)
-    _read_balance(options.balance)
+    check_choice("--effort", options.effort, leastcut.EFFORTS)
     if options.time_limit is not None:
         check_number("--time-limit", options.time_limit)
-    if options.picture is not None and options.plot is None:
-        raise ValueError("--picture says what --plot draws: name a file with --plot too.")
-    if options.plot is not None:
-        check_installed("Pictures", "matplotlib", "plot")
-        if options.picture is not None:
-            from leastcut.plot import PICTURES
-
-            of_answers = [n for n, plot in PICTURES.items() if plot.shows in ("path", "clusters")]
-            check_choice("--picture", options.picture, [*of_answers, SEGMENTS])
-    if options.report is not None:
-        check_installed("Reports", "jinja2", "report")
-        check_installed("Reports", "matplotlib", "report")
-
-
-def _check_anchored(options: ClusterOptions) -> None:
-    """Raise if something is asked for that needs the edges of a graph."""
+    if options.picture is not None:
+        if options.plot is None:
+            raise ValueError("--picture says what --plot draws: name a file with --plot too.")
+        of_answers = [n for n, plot in PICTURES.items() if plot.shows in ("path", "clusters")]
+        check_choice("--picture", options.picture, [*of_answers, SEGMENTS])
+    if not options.is_anchored:
+        return
     if options.balance is not None:
         raise ValueError(
             f"--balance is not offered with --affinity {ANCHORS}; leave it out, or name another."
@@ -190,21 +157,24 @@ def _check_anchored(options: ClusterOptions) -> None:
         )
 
 
-def _cluster(options: ClusterOptions, task: Input, n_clusters: int | str) -> Clustered:
+def _cluster(
+    options: ClusterOptions,
+    task: Input,
+    n_clusters: int | str,
+    balance: float | tuple[float, float] | None,
+) -> Clustered:
     """Cut the graph, compare the clusters with known classes, and gather the evidence."""
-    from leastcut import cut_path, partition
-
     began = perf_counter()
     # a report says how much smaller the cut could be
     bound = True if options.bound is None and options.report is not None else options.bound
     notes: list[str] = []
     with logged(notes):
-        found = partition(
+        found = leastcut.partition(
             task.graph,
             n_clusters,
             options.cut,
             effort=options.effort,
-            balance=_read_balance(options.balance),
+            balance=balance,
             time_limit=options.time_limit,
             lower_bound=bound,
             random_state=options.seed,
@@ -213,31 +183,27 @@ def _cluster(options: ClusterOptions, task: Input, n_clusters: int | str) -> Clu
         )
     seconds = {"cut": perf_counter() - began}
     segments = None if task.image_graph is None else task.image_graph.to_image(found.labels)
-    is_auto = n_clusters == "auto" and options.report is not None and not _has_isolated(task)
     path = None
+    is_auto = n_clusters == "auto" and options.report is not None and not _has_isolated(task)
     if is_auto or _shows_path(options.picture):
-        numbers = range(1, min(PATH_NUMBERS, task.n_nodes) + 1)
-        path = cut_path(
+        path = leastcut.cut_path(
             task.graph,
-            numbers,
+            range(1, min(PATH_NUMBERS, task.n_nodes) + 1),
             affinity="precomputed",
             cut=options.cut,
             random_state=options.seed,
         )
-    scores = scores_of(task, found.labels)
-    return Clustered(task, found, segments, scores, seconds, notes, path)
+    return Clustered(task, found, segments, scores_of(task, found.labels), seconds, notes, path)
 
 
 def scores_of(task: Input, labels: np.ndarray) -> dict[str, float] | None:
     """Return the agreement of labels with known classes, if there are any."""
-    from leastcut import clustering_accuracy, normalized_mutual_info
-
     classes = task.loaded.classes
     if classes is None:
         return None
     return {
-        "accuracy": clustering_accuracy(classes, labels),
-        "nmi": normalized_mutual_info(classes, labels),
+        "accuracy": leastcut.clustering_accuracy(classes, labels),
+        "nmi": leastcut.normalized_mutual_info(classes, labels),
     }
 
 
@@ -246,22 +212,16 @@ def _has_isolated(task: Input) -> bool:
     return bool(task.graph.connected.size < task.n_nodes)
 
 
-# -- plot and report
-
-
 def _shows_path(picture: str | None) -> bool:
     """Return whether a plot shows many numbers of clusters."""
-    if picture is None or picture == SEGMENTS:
-        return False
-    from leastcut.plot import PICTURES
+    return picture in PICTURES and PICTURES[picture].shows == "path"
 
-    return PICTURES[picture].shows == "path"
+
+# -- plot and report
 
 
 def _write_plot(options: ClusterOptions, output: Output, answer: Clustered) -> None:
     """Write the plot that is asked for, or the one that says most."""
-    from leastcut.plot import PICTURES
-
     task = answer.task
     is_small = task.loaded.kind == "graph" and task.n_nodes <= DRAWN_NODES
     usual = SEGMENTS if task.image_graph is not None else "graph" if is_small else "embedding"
@@ -281,9 +241,6 @@ def _write_plot(options: ClusterOptions, output: Output, answer: Clustered) -> N
 
 def _write_report(options: ClusterOptions, output: Output, answer: Clustered) -> None:
     """Write the page that explains the answer."""
-    from leastcut import compare
-    from leastcut.report.page import Answer, report_html
-
     task, segments = answer.task, answer.segments
     notes = [f"{task.described()}.", *task.notes, *answer.notes]
     comparison = None
@@ -291,7 +248,7 @@ def _write_report(options: ClusterOptions, output: Output, answer: Clustered) ->
     if n_clusters > 1 and options.balance is not None:
         notes.append("Other methods were not compared here: none of them keeps to a balance.")
     elif n_clusters > 1 and task.n_nodes <= COMPARED_NODES and not _has_isolated(task):
-        comparison = compare(
+        comparison = leastcut.compare(
             task.graph, n_clusters, options.cut, effort=options.effort, random_state=options.seed
         )
     elif n_clusters > 1:
@@ -321,31 +278,29 @@ def _write_report(options: ClusterOptions, output: Output, answer: Clustered) ->
 # -- what is shown
 
 
-def _show(options: ClusterOptions, outputs: Outputs, answer: Clustered) -> None:
-    """Show the answer as text."""
-    task, to_error = answer.task, outputs.to_error
+def _print(options: ClusterOptions, outputs: Outputs, answer: Clustered) -> None:
+    task = answer.task
     chosen = ", as many as the graph supports" if options.clusters == "auto" else ""
-    show_partition(options, task, answer.found, to_error, chosen)
-    show("", to_error)
-    show_table(HEAD, cluster_rows(clusters_of(options, task, answer.found.labels)), 0, to_error)
-    show("", to_error)
+    print_partition(options, task, answer.found, chosen)
+    print()
+    print_clusters(clusters_of(options, task, answer.found.labels))
+    print()
     if answer.scores is not None:
-        show(_scores_in_words(answer.scores), to_error)
+        print(_scores_in_words(answer.scores))
     seconds = {**task.seconds, **answer.seconds}
-    show(", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()), to_error)
-    written = outputs.in_words()
+    print(", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
+    page = "" if task.is_anchored else ", a page with --report page.html"
     if not outputs:
-        page = "" if task.is_anchored else ", a page with --report page.html"
-        written = f"Labels are written with -o labels.csv{page}."
-    if written:
-        show(written, to_error)
+        print(f"Labels are written with -o labels.csv{page}.")
+    elif written := outputs.in_words():
+        print(written)
 
 
-def show_partition(
-    options: InputOptions, task: Input, found: Any, to_error: bool, chosen: str = ""
+def print_partition(
+    options: InputOptions, task: Input, found: leastcut.Partition, chosen: str = ""
 ) -> None:
-    """Show a line about the graph, and one about the cut and what is proven of it."""
-    show(task.described(), to_error)
+    """Print a line about the graph, and one about the cut and what is proven of it."""
+    print(task.described())
     proven = (
         f"and no partition is more than {100 * (found.gap or 0):.3g}% below it (lower bound "
         f"{found.lower_bound or 0:.6g})"
@@ -355,7 +310,7 @@ def show_partition(
     elif found.gap <= PROVEN:
         proven = "proven to be the smallest there is"
     count = counted(int(found.labels.max()) + 1, "cluster")
-    show(f"{count}{chosen}: {options.cut} cut {found.cut_value:.6g}, {proven}.", to_error)
+    print(f"{count}{chosen}: {options.cut} cut {found.cut_value:.6g}, {proven}.")
 
 
 def _scores_in_words(scores: dict[str, float]) -> str:
@@ -367,24 +322,18 @@ def _scores_in_words(scores: dict[str, float]) -> str:
 
 def clusters_of(options: InputOptions, task: Input, labels: np.ndarray) -> list[Cluster]:
     """Return the clusters of labels 0..k-1."""
-    from leastcut.problem import as_problem
-
-    sizes = np.bincount(labels)
-    if task.is_anchored:  # no edges are stored, and every degree is 1
-        table = task.graph.problem.table_of_labels(labels)
-        weights, boundaries = table.sizes, table.boundaries
-    else:
-        problem = as_problem(task.graph, options.cut, isolated=options.isolated)
-        weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
+    sums = sums_of(labels, task.graph, options.cut)
+    columns = sums.sizes.tolist(), sums.weights, sums.boundaries, sums.terms
     return [
-        Cluster(label, int(size), float(w), float(b), float(b / w) if w > 0 else 0.0)
-        for label, (size, w, b) in enumerate(zip(sizes, weights, boundaries, strict=True))
+        Cluster(label, size, *map(float, row))
+        for label, (size, *row) in enumerate(zip(*columns, strict=True))
     ]
 
 
-def cluster_rows(clusters: list[Cluster]) -> list[list[str]]:
-    """Return the rows of a table of clusters."""
-    return [
+def print_clusters(clusters: list[Cluster], n_words: int = 0) -> None:
+    """Print a table of clusters."""
+    rows = [
         [str(c.label), f"{c.size:,}", f"{c.weight:.6g}", f"{c.boundary:.6g}", f"{c.share:.4g}"]
         for c in clusters
     ]
+    print_table(HEAD, rows, n_words)

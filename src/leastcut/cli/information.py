@@ -7,14 +7,17 @@ import shutil
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from leastcut.cli.messages import show, show_table
+import leastcut
+from leastcut.affinity.neighbors.devices import missing_gpu
 from leastcut.cli.options import InfoOptions
-from leastcut.cli.outputs import write_record
+from leastcut.cli.outputs import print_table, write_record
 from leastcut.optional_packages import install_command
+from leastcut.threads import available_cores
 
+# Packages that are always there.
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
-"""Packages that are always there."""
 
+# The optional parts: what they are for, and the packages that they need.
 PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cli": ("these commands", ("typer", "rich", "pyarrow", "pillow")),
     "plot": ("pictures", ("matplotlib",)),
@@ -23,7 +26,6 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "amg": ("a further eigensolver", ("pyamg",)),
     "gpu": ("neighbors on a GPU", ("torch",)),
 }
-"""The optional parts: what they are for, and the packages that they need."""
 
 
 def info(options: InfoOptions) -> int:
@@ -33,27 +35,24 @@ def info(options: InfoOptions) -> int:
         write_record(facts)
         return 0
     first, *others = (f"{name} {number}" for name, number in facts["versions"].items())
-    show(f"{first}, {facts['python']} on {facts['platform']}")
-    show(", ".join(others))
-    show(f"Threads: {facts['threads']} cores may be used")
-    show(f"Compiled code is kept in: {facts['code_cache']}")
-    show(f"Device: {facts['device']}")
-    show("")
+    print(f"{first}, {facts['python']} on {facts['platform']}")
+    print(", ".join(others))
+    print(f"Threads: {facts['threads']} cores may be used")
+    print(f"Compiled code is kept in: {facts['code_cache']}")
+    print(f"Device: {facts['device']}")
+    print()
     rows = []
     for name, part in facts["parts"].items():
         missing = [package for package, number in part["packages"].items() if number is None]
         there = [f"{package} {number}" for package, number in part["packages"].items() if number]
         state = "installed" if not missing else f"missing: {', '.join(missing)}"
         rows.append([name, part["for"], state, part["install"] if missing else ", ".join(there)])
-    show_table(["part", "for", "state", "packages, or how to install them"], rows, 4)
+    print_table(["part", "for", "state", "packages, or how to install them"], rows, 4)
     return 0
 
 
 def information() -> dict[str, Any]:
     """Return the facts that are shown."""
-    import leastcut
-    from leastcut.threads import available_cores
-
     return {
         "versions": {
             "leastcut": leastcut.__version__,
@@ -92,8 +91,6 @@ def _code_cache() -> str:
 
 def _device() -> str:
     """Return what neighbors of many points are searched on."""
-    from leastcut.affinity.neighbors.devices import missing_gpu
-
     # PyTorch takes seconds to say the same
     if shutil.which("nvidia-smi") is None:
         return "CPU. There is no driver of CUDA: nvidia-smi is not found."

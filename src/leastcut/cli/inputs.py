@@ -3,57 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import leastcut.io
 from leastcut.cli.messages import logged
 from leastcut.cli.options import ANCHORS, InputOptions
+from leastcut.io.loaded import Loaded, Wanted
+from leastcut.problem import CUTS, ISOLATED, given_graph
+from leastcut.seeds import as_generator
+from leastcut.validation import SYMMETRIZE, check_choice, check_count
 
-if TYPE_CHECKING:
-    from leastcut.io.loaded import Loaded
-
-Note = Callable[[str], None]
-"""Writes a line to the standard error, and keeps it for the report."""
+Note = Callable[[str], None]  # logs a line, and keeps it for the report
 
 DEFAULT_AFFINITY = "adaptive_neighbors"
-
-MOST_PIXELS = 40_000
-"""Pixels up to which a picture is cut pixel by pixel, in seconds; larger ones are cut by
-superpixels unless asked otherwise, where scikit-image is installed."""
-
-SUPERPIXELS = 2_000
-"""About how many superpixels that is: small enough for outlines to be sharp."""
-
-UNLIKE = 100.0
-"""Ratio between the deviations of columns beyond which a note is made of it."""
-
+MOST_PIXELS = 40_000  # of a picture that is cut pixel by pixel, in seconds
+SUPERPIXELS = 2_000  # about so many of larger ones: small enough for outlines to be sharp
+UNLIKE = 100.0  # ratio between the deviations of columns beyond which a note is made of it
 IN_WORDS = {"points": "points", "graph": "a graph", "image": "a picture"}
-
-BY_BLOCKS = ("npy", "parquet")
-"""Formats whose points an anchor graph reads block by block."""
+BY_BLOCKS = ("npy", "parquet")  # formats whose points an anchor graph reads block by block
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A graph to cut, and where it is from.
-
-    ``how`` is how it became a graph, in words, and ``node`` what a file of labels calls a node.
-    ``image_graph`` is the graph of a picture, which knows the pixels of its nodes. ``shape`` is
-    that of points, which may not be loaded.
-    """
+    """A graph to cut, and where it is from."""
 
     graph: Any
     loaded: Loaded
-    how: str
+    how: str  # it became a graph, in words
     seconds: dict[str, float]
     notes: tuple[str, ...]
-    image_graph: Any = None
-    shape: tuple[int, ...] = field(default=())
+    image_graph: leastcut.ImageGraph | None  # which knows the pixels of its nodes
+    shape: tuple[int, ...]  # of the points, which may not be loaded, or of the picture
 
     @property
     def n_nodes(self) -> int:
@@ -97,19 +83,13 @@ class Input:
 
 def check_input(options: InputOptions, needs_edges: bool = True) -> None:
     """Raise if an option is none of its choices, or contradicts another, before a file is read."""
-    from leastcut.affinity import AFFINITIES
-    from leastcut.io import FORMATS
-    from leastcut.problem import CUTS
-    from leastcut.seeds import as_generator
-    from leastcut.validation import SYMMETRIZE, check_choice, check_count
-
     for name, value, known in (
         ("--cut", options.cut, CUTS),
-        ("--affinity", options.affinity, (*AFFINITIES, ANCHORS)),
+        ("--affinity", options.affinity, (*leastcut.AFFINITIES, ANCHORS)),
         ("--as", options.kind, ("points", "graph")),
-        ("--format", options.format, FORMATS),
+        ("--format", options.format, leastcut.io.FORMATS),
         ("--symmetrize", options.symmetrize, SYMMETRIZE),
-        ("--isolated", options.isolated, ("error", "ignore")),
+        ("--isolated", options.isolated, ISOLATED),
     ):
         if value is not None:
             check_choice(name, value, known)
@@ -121,13 +101,16 @@ def check_input(options: InputOptions, needs_edges: bool = True) -> None:
         if number is not None:
             check_count(name, number, least)
     as_generator(options.seed)
-    of_anchors = {"--n-anchors": options.n_anchors, "--max-memory": options.max_memory}
-    for name, wanted in of_anchors.items():
-        if wanted is not None and not options.is_anchored:
-            raise ValueError(f"{name} is of --affinity {ANCHORS}; say that, too, or leave it out.")
-    if options.is_anchored and options.metric is not None:
+    if not options.is_anchored:
+        of_anchors = {"--n-anchors": options.n_anchors, "--max-memory": options.max_memory}
+        named = [name for name, wanted in of_anchors.items() if wanted is not None]
+        if named:
+            raise ValueError(
+                f"{named[0]} is of --affinity {ANCHORS}; say that, too, or leave it out."
+            )
+    elif options.metric is not None:
         raise ValueError(f"--affinity {ANCHORS} has no --metric; leave it out.")
-    if options.is_anchored and needs_edges:
+    elif needs_edges:
         raise ValueError(
             f"--affinity {ANCHORS} is of cluster alone: its graph stores no edges, which this "
             "command needs. Leave it out, or name another."
@@ -135,11 +118,7 @@ def check_input(options: InputOptions, needs_edges: bool = True) -> None:
 
 
 def load_input(options: InputOptions) -> Input:
-    """Read a file and return its graph; decisions on the way are written to standard error."""
-    from leastcut.io import read
-    from leastcut.io.loaded import Loaded, Wanted
-
-    began = perf_counter()
+    """Read a file and return its graph; decisions on the way are logged."""
     wanted = Wanted(
         options.kind,
         options.label_column,
@@ -149,46 +128,47 @@ def load_input(options: InputOptions) -> Input:
         options.symmetrize is not None,
         options.array,
     )
+    began = perf_counter()
     path = Path(options.file) if _is_read_by_blocks(options) else None
     if path is None:
-        loaded = read(options.file, wanted, options.format)
+        loaded = leastcut.io.read(options.file, wanted, options.format)
     elif path.is_file():
         loaded = Loaded("points", None, options.file)
     else:
         raise FileNotFoundError(f"{options.file} is not there.")
     seconds = {"read": perf_counter() - began}
     notes: list[str] = []
+    image_graph, how = None, ""
     with logged(notes) as note:
         for line in loaded.notes:
             note(line)
         _check_fit(options, loaded)
         began = perf_counter()
-        graph, how, loaded, image_graph = _graph_of(options, loaded, path, note)
+        if loaded.kind == "image":
+            image_graph = _graph_of_image(options, loaded, note)
+            is_by_pixel = image_graph.shape[0] == loaded.n_items
+            how = "graph of its pixels" if is_by_pixel else "superpixel graph"
+            graph: Any = given_graph(image_graph)
+        elif loaded.kind == "graph":
+            graph = given_graph(loaded.data, options.symmetrize)
+        else:
+            loaded = loaded if path else _scaled(options, loaded, note)
+            graph, how = _graph_of_points(options, loaded, path, note)
         seconds["graph"] = perf_counter() - began
     shape = (graph.n_nodes, graph.anchors.shape[1]) if path else loaded.data.shape
     return Input(graph, loaded, how, seconds, tuple(notes), image_graph, shape)
 
 
-def _graph_of(
-    options: InputOptions, loaded: Loaded, path: Path | None, note: Note
-) -> tuple[Any, str, Loaded, Any]:
-    """Return the graph of what was read, how it was made, the data, and the graph of a picture."""
-    from leastcut.problem import given_graph
-
-    if loaded.kind == "graph":
-        return given_graph(loaded.data, options.symmetrize), "", loaded, None
-    if loaded.kind == "image":
-        matrix = _graph_of_image(options, loaded, note)
-        is_by_pixel = matrix.shape[0] == loaded.n_items
-        how = "graph of its pixels" if is_by_pixel else "superpixel graph"
-        return given_graph(matrix), how, loaded, matrix
-    if path is None:
-        loaded = _scaled(options, loaded, note)
-    if options.is_anchored:
-        graph, how = _graph_of_anchors(options, path or loaded.data)
-        return graph, how, loaded, None
-    matrix, how = _graph_of_points(options, loaded, note)
-    return given_graph(matrix), how, loaded, None
+def _is_read_by_blocks(options: InputOptions) -> bool:
+    """Return whether a file is for anchors and can be read as it is, some rows at a time."""
+    asked = options.label_column, options.name_column, options.without, options.header
+    if not options.is_anchored or any(asked) or options.standardize:
+        return False
+    suffix = Path(options.file).suffix
+    return options.kind in (None, "points") and any(
+        options.format in (None, name) and suffix in leastcut.io.FORMATS[name].suffixes
+        for name in BY_BLOCKS
+    )
 
 
 def _check_fit(options: InputOptions, loaded: Loaded) -> None:
@@ -213,39 +193,19 @@ def _check_fit(options: InputOptions, loaded: Loaded) -> None:
 # -- graphs of points and pictures
 
 
-def _is_read_by_blocks(options: InputOptions) -> bool:
-    """Return whether a file is for anchors and can be read as it is, some rows at a time."""
-    from leastcut.io import FORMATS
-
-    asked = options.label_column, options.name_column, options.without, options.header
-    if not options.is_anchored or any(asked) or options.standardize:
-        return False
-    return options.kind in (None, "points") and any(
-        options.format in (None, name) and Path(options.file).suffix in FORMATS[name].suffixes
-        for name in BY_BLOCKS
-    )
-
-
-def _graph_of_anchors(options: InputOptions, points: Any) -> tuple[Any, str]:
-    """Return the anchor graph of points, or of a file of them, and how it was made."""
-    from leastcut import anchor_graph
-
-    counts: dict[str, Any] = {"n_anchors": options.n_anchors, "n_neighbors": options.n_neighbors}
-    graph = anchor_graph(
-        points,
-        random_state=options.seed,
-        max_memory=options.max_memory,
-        **{name: count for name, count in counts.items() if count is not None},
-    )
-    return graph, f"joined through {graph.n_anchors:,} anchors in a graph"
-
-
-def _graph_of_points(options: InputOptions, loaded: Loaded, note: Note) -> tuple[Any, str]:
-    """Return the affinity matrix of points, and how it was made."""
-    from leastcut import AFFINITIES
-
+def _graph_of_points(
+    options: InputOptions, loaded: Loaded, path: Path | None, note: Note
+) -> tuple[Any, str]:
+    """Return the graph of points, which may lie in a file, and how it was made."""
+    if options.is_anchored:
+        counts = {"n_anchors": options.n_anchors, "n_neighbors": options.n_neighbors}
+        given: dict[str, Any] = {name: n for name, n in counts.items() if n is not None}
+        anchored = leastcut.anchor_graph(
+            path or loaded.data, random_state=options.seed, max_memory=options.max_memory, **given
+        )
+        return anchored, f"joined through {anchored.n_anchors:,} anchors in a graph"
     name, data = options.affinity or DEFAULT_AFFINITY, loaded.data
-    affinity = AFFINITIES[name]
+    affinity = leastcut.AFFINITIES[name]
     if affinity.takes == "affinities":
         raise ValueError(f"--affinity {name} is of a file that is a graph already: say --as graph.")
     if affinity.takes == "samples" and _looks_like_a_graph(data):
@@ -269,7 +229,7 @@ def _graph_of_points(options: InputOptions, loaded: Loaded, note: Note) -> tuple
     if affinity.searches:
         parameters["random_state"] = options.seed
     details = f" ({' '.join(words)})" if words else ""
-    return affinity(data, **parameters), f"{name} graph{details}"
+    return given_graph(affinity(data, **parameters)), f"{name} graph{details}"
 
 
 def _looks_like_a_graph(data: Any) -> bool:
@@ -280,10 +240,8 @@ def _looks_like_a_graph(data: Any) -> bool:
     return not (difference.count_nonzero() if hasattr(difference, "nnz") else difference.any())
 
 
-def _graph_of_image(options: InputOptions, loaded: Loaded, note: Note) -> Any:
+def _graph_of_image(options: InputOptions, loaded: Loaded, note: Note) -> leastcut.ImageGraph:
     """Return the graph of a picture."""
-    from leastcut import image_graph
-
     count = options.superpixels
     if count is None and loaded.n_items > MOST_PIXELS and find_spec("skimage") is not None:
         count = SUPERPIXELS
@@ -292,7 +250,7 @@ def _graph_of_image(options: InputOptions, loaded: Loaded, note: Note) -> Any:
             "superpixels; --superpixels 0 cuts the pixels themselves, which takes long."
         )
     # 0 is how pixels are asked for
-    return image_graph(loaded.data, superpixels=count or None)
+    return leastcut.image_graph(loaded.data, superpixels=count or None)
 
 
 def _scaled(options: InputOptions, loaded: Loaded, note: Note) -> Loaded:

@@ -12,13 +12,12 @@ from typing import Any
 
 import typer
 
-READING = "Reading the file"
-GRAPH = "Making the graph"
-OUTPUT = "Output"
-"""The groups in which help shows the options; the others come first."""
+import leastcut
 
-ANCHORS = "anchors"
-"""What ``--affinity`` calls a graph of anchors."""
+# The groups in which help shows the options; the others come first.
+READING, GRAPH, OUTPUT = "Reading the file", "Making the graph", "Output"
+
+ANCHORS = "anchors"  # what --affinity calls a graph of anchors
 
 
 def _argument(metavar: str, help: str, default: Any = MISSING) -> Any:
@@ -46,32 +45,22 @@ def _option(
     return field(default=default, metadata={"typer": declared})
 
 
-def _names(registry: str) -> Callable[[], list[str]]:
-    """Return a function that lists the names of a public registry, for completion in the shell."""
-
-    def names() -> list[str]:
-        import leastcut
-
-        return list(getattr(leastcut, registry))
-
-    return names
-
-
-def _affinities() -> list[str]:
-    return [*_names("AFFINITIES")(), ANCHORS]
-
-
 def _formats() -> list[str]:
-    from leastcut.io import FORMATS
+    from leastcut.io import FORMATS  # which loads NumPy
 
     return list(FORMATS)
 
 
+# Options of several commands that are not inherited.
 JSON = ("--json", "Machine-readable on standard output.", OUTPUT)
 CLUSTERS = ("--clusters -k K", "Number of clusters, or auto.")
-SEARCH = ("--effort NAME", "How long to search: fast, auto, balanced or thorough.")
 PLOT = ("--plot FILE", "Draw it: .png, .svg or .pdf.", OUTPUT)
-"""Options of several commands that are not inherited."""
+EFFORT: dict[str, Any] = {
+    "usage": "--effort NAME",
+    "help": "How long to search: fast, auto, balanced or thorough.",
+    "complete": lambda: list(leastcut.EFFORTS),
+    "default": "balanced",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +75,7 @@ class InputOptions:
     cut: str = _option(
         "--cut NAME",
         "normalized (clusters weigh their edges) or ratio (their nodes).",
-        complete=_names("CUTS"),
+        complete=lambda: list(leastcut.CUTS),
         default="normalized",
     )
     seed: int = _option("--seed N", "The same seed, the same labels.", default=0)
@@ -124,7 +113,7 @@ class InputOptions:
         "How points become a graph: adaptive_neighbors (default), nearest_neighbors, self_tuning, "
         "a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
         GRAPH,
-        _affinities,
+        lambda: [*leastcut.AFFINITIES, ANCHORS],
     )
     n_neighbors: int | None = _option(
         "--neighbors N",
@@ -189,7 +178,7 @@ class ClusterOptions(InputOptions):
     """
 
     clusters: str = _option(*CLUSTERS, default=MISSING)
-    effort: str = _option(*SEARCH, complete=_names("EFFORTS"), default="balanced")
+    effort: str = _option(**EFFORT)
     balance: str | None = _option(
         "--balance B",
         "No cluster weighs more than 1 + B times the average; of B,C none less than 1 - B and none "
@@ -226,7 +215,7 @@ class CompareOptions(InputOptions):
     methods: list[str] | None = _option(  # noqa: RUF009
         "--method -m NAME", "Only this one; may be given several times (default: all)."
     )
-    effort: str = _option(*SEARCH, complete=_names("EFFORTS"), default="balanced")
+    effort: str = _option(**EFFORT)
     plot: str | None = _option(*PLOT)
 
 
@@ -260,7 +249,7 @@ class CertifyOptions(InputOptions):
     )
     gap: float = _option("--gap G", "The gap that is enough; 0 proves it all.", default=0.0)
     time_limit: float = _option("--time-limit SECONDS", "End the proof by then.", default=60.0)
-    effort: str = _option(*SEARCH, complete=_names("EFFORTS"), default="balanced")
+    effort: str = _option(**EFFORT)
     output: str | None = _option("--output -o FILE", "Write the labels that were proven.", OUTPUT)
 
 

@@ -1,4 +1,4 @@
-"""What commands write: checked before any work, and written completely or not at all.
+"""What commands write and show. Files are checked before any work, and written completely or not.
 
 The keys of the object that ``--json`` writes stay what docs/command_line.md lists.
 """
@@ -11,35 +11,49 @@ import json
 import math
 import platform
 import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from leastcut import __version__
 from leastcut.cli.inputs import Input
 from leastcut.cli.options import InputOptions
+from leastcut.formatting import text_table
 from leastcut.io.source import written_whole
 from leastcut.optional_packages import needed_for
+from leastcut.plot.canvas import CLUSTER_COLORS
 
 STANDARD_OUTPUT = "-"
-
-LABEL_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-PLOT_SUFFIXES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
-PAGE_SUFFIXES = (".html", ".htm")
-"""The ends of names of files of labels, pictures of segments, plots and reports."""
-
+# What Pillow calls the formats whose names are not what files end in.
 PILLOW_FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".tiff": "TIFF"}
-"""What Pillow calls the formats whose names are not what files end in."""
+DOTS_PER_INCH = 150  # of plots that are made of pixels
+COLOR_FRACTION = 0.6  # of a pixel is the color of its segment; the rest is its brightness
+MOST_ROWS = 30  # of a table that are shown; of more the first ones
 
-DOTS_PER_INCH = 150
-"""The resolution of plots that are made of pixels."""
 
-COLOR_FRACTION = 0.6
-"""How much of a pixel is the color of its segment; the rest is the brightness of the picture."""
+class Kind(NamedTuple):
+    """A kind of file: its option, its name, how its files may end, and what drawing it needs."""
+
+    option: str
+    words: str
+    suffixes: tuple[str, ...]
+    purpose: str = ""
+    packages: tuple[str, ...] = ()
+
+
+KINDS = {
+    "output": Kind("-o", "Labels", (".csv", ".tsv", ".txt", ".npy")),
+    "plot": Kind(
+        "--plot", "Picture", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), "Pictures", ("matplotlib",)
+    ),
+    "report": Kind("--report", "Report", (".html", ".htm"), "Reports", ("jinja2", "matplotlib")),
+}  # by the names of their fields of options
 
 
 class Output(NamedTuple):
@@ -98,32 +112,39 @@ class Outputs(dict[str, Output]):
     """The files that a command is to write, by option."""
 
     def __init__(
-        self, options: InputOptions, *inputs: str | None, **suffixes: tuple[str, ...]
+        self, options: InputOptions, *inputs: str | None, has_pictures: bool = False
     ) -> None:
-        """Check the files that ``options`` names; ``inputs`` are files that are read."""
+        """Check the files that ``options`` names, and that the packages that they need are there.
+
+        ``inputs`` are further files that are read; ``has_pictures`` allows labels as pictures.
+        """
         super().__init__()
-        for name, endings in suffixes.items():
-            option = "-o" if name == "output" else f"--{name}"
-            if getattr(options, name) is not None:
-                self[option] = Output(option, getattr(options, name), endings)
-        for output in self.values():
+        read = {Path(name).resolve() for name in (options.file, *inputs) if name is not None}
+        written: set[Path] = set()
+        for field, kind in KINDS.items():
+            name = getattr(options, field, None)
+            if name is None:
+                continue
+            pictures = IMAGE_SUFFIXES if has_pictures and field == "output" else ()
+            self[kind.option] = output = Output(kind.option, name, (*kind.suffixes, *pictures))
             output.check(options.force)
             if output.is_standard and options.json:
                 raise ValueError(
                     "-o - and --json both write to standard output; name a file with -o."
                 )
-        read = {Path(name).resolve() for name in (options.file, *inputs) if name is not None}
-        written: set[Path] = set()
-        for output in self.values():
-            path = Path(output.name).resolve()
+            path = Path(name).resolve()
             if path in read | written and not output.is_standard:
                 what = "is what is read" if path in read else "is named twice"
-                raise ValueError(f"{output.option} {output.name} {what}; choose another name.")
+                raise ValueError(f"{output.option} {name} {what}; choose another name.")
             written.add(path)
+            for package in kind.packages:
+                with needed_for(kind.purpose, package, field):
+                    if find_spec(package) is None:  # which imports nothing
+                        raise ModuleNotFoundError(name=package)
 
     @property
-    def to_error(self) -> bool:
-        """Whether what is shown must go to the standard error, as labels go to the other."""
+    def is_standard(self) -> bool:
+        """Whether labels go to the standard output."""
         return "-o" in self and self["-o"].is_standard
 
     @property
@@ -131,21 +152,17 @@ class Outputs(dict[str, Output]):
         """The file of labels."""
         return self["-o"].name if "-o" in self else None
 
+    def aside(self) -> AbstractContextManager[Any]:
+        """Open a context in which prints go to the standard error if labels go to the other."""
+        return redirect_stdout(sys.stderr) if self.is_standard else nullcontext()
+
     def in_words(self) -> str:
         """Return what was written where."""
-        words = {"-o": "Labels", "--plot": "Picture", "--report": "Report"}
         return "; ".join(
-            f"{words[option]} in {output.name}"
-            for option, output in self.items()
-            if not output.is_standard
+            f"{kind.words} in {self[kind.option].name}"
+            for kind in KINDS.values()
+            if kind.option in self and not self[kind.option].is_standard
         )
-
-
-def check_installed(purpose: str, package: str, extra: str) -> None:
-    """Raise if a package is not installed that an output will need, without importing it."""
-    with needed_for(purpose, package, extra):
-        if find_spec(package) is None:
-            raise ModuleNotFoundError(name=package)
 
 
 # -- labels, plots and pictures
@@ -209,8 +226,6 @@ def colored(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
 
     ``segments`` has the cluster of every pixel.
     """
-    from leastcut.plot.canvas import CLUSTER_COLORS
-
     palette = np.array(
         [[int(light[i : i + 2], 16) for i in (1, 3, 5)] for light, _ in CLUSTER_COLORS.values()],
         dtype=np.float64,
@@ -272,3 +287,45 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# -- tables and bars in a terminal
+
+
+def is_terminal(file: TextIO) -> bool:
+    """Return whether a file is a terminal."""
+    try:
+        return file.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def progress_bar() -> str | None:
+    """Return what ``callback`` is: a bar where somebody looks, else None."""
+    return "tqdm" if is_terminal(sys.stderr) else None
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int = 1) -> None:
+    """Print a table; its first ``n_words`` columns are words, the others numbers, flush right."""
+    shown = rows[:MOST_ROWS]
+    if is_terminal(sys.stdout):
+        _print_rich_table(head, shown, n_words)
+    else:
+        print(text_table(head, shown, n_words))
+    if len(rows) > len(shown):
+        print(f"... and {len(rows) - len(shown)} more")
+
+
+def _print_rich_table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for i, name in enumerate(head):
+        table.add_column(Text(name), justify="left" if i < n_words else "right")
+    for row in rows:
+        # Text, as a name may hold what rich would take for a style
+        table.add_row(*(Text(cell) for cell in row))
+    Console(file=sys.stdout).print(table)

@@ -7,46 +7,43 @@ from typing import Any
 
 import numpy as np
 
+import leastcut
 from leastcut.cli.clustering import (
-    HEAD,
     check_clusters,
-    cluster_rows,
     clusters_of,
+    print_clusters,
+    print_partition,
     scores_of,
-    show_partition,
 )
 from leastcut.cli.inputs import check_input, load_input
-from leastcut.cli.messages import progress_bar, show, show_table
 from leastcut.cli.options import CertifyOptions, CompareOptions, CutOptions
 from leastcut.cli.outputs import (
-    LABEL_SUFFIXES,
-    PLOT_SUFFIXES,
     Outputs,
-    check_installed,
     partition_record,
+    print_table,
+    progress_bar,
     record_of,
     write_labels,
     write_plot,
     write_record,
 )
+from leastcut.comparison import WITHOUT_EIGENVECTORS
 from leastcut.formatting import PROVEN, counted, sizes_text
+from leastcut.io.labels import read_labels
+from leastcut.io.source import STANDARD_INPUT, Source
+from leastcut.plot import comparison
+from leastcut.validation import check_choice, check_number
 
 
 def compare(options: CompareOptions) -> int:
     """Compare the methods on a file and return the exit status."""
-    import leastcut
-    from leastcut.comparison import WITHOUT_EIGENVECTORS
-    from leastcut.validation import check_choice
-
     n_clusters = check_clusters(options.clusters)
     if isinstance(n_clusters, str):
         raise ValueError(
             "-k auto: methods are compared on one number of clusters; give it. 'leastcut cluster "
             "-k auto' chooses one."
         )
-    outputs = Outputs(options, plot=PLOT_SUFFIXES)
-    if outputs:
-        check_installed("Pictures", "matplotlib", "plot")
+    outputs = Outputs(options)
     check_input(options)
     check_choice("--effort", options.effort, leastcut.EFFORTS)
     for method in options.methods or ():
@@ -62,8 +59,6 @@ def compare(options: CompareOptions) -> int:
     )
     scores = {row.method: scores_of(task, row.labels) for row in compared.compared}
     if outputs:
-        from leastcut.plot import comparison
-
         write_plot(outputs["--plot"], comparison(compared))
     if options.json:
         record = record_of(options, task, {})
@@ -82,12 +77,12 @@ def compare(options: CompareOptions) -> int:
         record["outputs"] = {option: output.name for option, output in outputs.items()}
         write_record(record)
         return 0
-    show(task.described())
-    show(
+    print(task.described())
+    print(
         f"{counted(n_clusters, 'cluster')}: no {compared.cut} cut is below "
         f"{compared.lower_bound:.6g}, and every gap is from there."
     )
-    show("")
+    print()
     names = [] if task.loaded.classes is None else ["accuracy", "nmi"]
     rows = []
     for row in sorted(compared.compared, key=lambda row: row.cut_value):
@@ -95,19 +90,15 @@ def compare(options: CompareOptions) -> int:
         agreement = [f"{(scores[row.method] or {})[name]:.4f}" for name in names]
         cells = [row.method, f"{row.cut_value:.6g}", gap, f"{row.seconds:.3g}", *agreement]
         rows.append([*cells, sizes_text(row.sizes)])
-    show_table(["method", "cut", "gap", "seconds", *names, "cluster sizes"], rows)
+    print_table(["method", "cut", "gap", "seconds", *names, "cluster sizes"], rows)
     if outputs:
-        show(outputs.in_words())
+        print(outputs.in_words())
     return 0
 
 
 def cut(options: CutOptions) -> int:
     """Evaluate labels from a file, refine them, and return the exit status."""
-    from leastcut import Partition, cut_value, refine
-    from leastcut.io.labels import read_labels
-    from leastcut.io.source import STANDARD_INPUT, Source
-
-    outputs = Outputs(options, options.labels, output=LABEL_SUFFIXES)
+    outputs = Outputs(options, options.labels)
     check_input(options)
     if options.labels == options.file == STANDARD_INPUT:
         raise ValueError("Only one of FILE and LABELS can be -, the standard input.")
@@ -117,57 +108,52 @@ def cut(options: CutOptions) -> int:
     labels = labels.reshape(-1)
     # 1. the value of the labels, and of what moves of single nodes make of them
     began = perf_counter()
-    value = cut_value(task.graph, labels, options.cut, isolated=options.isolated)
-    refined = refine(task.graph, labels, options.cut, isolated=options.isolated)
+    value = leastcut.cut_value(task.graph, labels, options.cut, isolated=options.isolated)
+    refined = leastcut.refine(task.graph, labels, options.cut, isolated=options.isolated)
     seconds = {"cut": perf_counter() - began}
     n_moved = int(np.count_nonzero(refined.labels != labels))
     gain = 0.0 if value == 0.0 else (value - refined.cut_value) / value
     if outputs:
         write_labels(outputs["-o"], task, classes[refined.labels])
-    clusters = clusters_of(options, task, labels)
+    clusters = [
+        row._replace(label=classes[row.label]) for row in clusters_of(options, task, labels)
+    ]
     # 2. the answer
     if options.json:
-        record = record_of(options, task, seconds) | partition_record(Partition(labels, value))
-        record["clusters"] = [{**c._asdict(), "label": classes[c.label]} for c in clusters]
+        record = record_of(options, task, seconds)
+        record |= partition_record(leastcut.Partition(labels, value))
+        record["clusters"] = [row._asdict() for row in clusters]
         record["refined"] = {"cut_value": refined.cut_value, "gain": gain, "n_moved": n_moved}
         record["labels_path"] = outputs.labels_path
         write_record(record)
         return 0
-    to_error = outputs.to_error
-    show(task.described(), to_error)
-    count = counted(len(clusters), "cluster")
-    show(f"{count} in {options.labels}: {options.cut} cut {value:.6g}.", to_error)
-    show("", to_error)
-    rows = [[str(classes[i]), *row[1:]] for i, row in enumerate(cluster_rows(clusters))]
-    show_table(HEAD, rows, 1, to_error)
-    show("", to_error)
-    if gain > 0:
-        show(
-            f"Refining moves {n_moved:,} nodes and brings it to {refined.cut_value:.6g}, "
-            f"{100 * gain:.3g}% less.",
-            to_error,
-        )
-    else:
-        show("Refining gains nothing: no move of a single node makes it smaller.", to_error)
-    if outputs and not to_error:
-        show(f"Refined labels in {outputs.labels_path}")
-    elif gain > 0 and not outputs:
-        show("The refined labels are written with -o refined.csv.", to_error)
+    with outputs.aside():
+        print(task.described())
+        count = counted(len(clusters), "cluster")
+        print(f"{count} in {options.labels}: {options.cut} cut {value:.6g}.\n")
+        print_clusters(clusters, n_words=1)
+        print()
+        if gain > 0:
+            print(
+                f"Refining moves {n_moved:,} nodes and brings it to {refined.cut_value:.6g}, "
+                f"{100 * gain:.3g}% less."
+            )
+        else:
+            print("Refining gains nothing: no move of a single node makes it smaller.")
+        if outputs and not outputs.is_standard:
+            print(f"Refined labels in {outputs.labels_path}")
+        elif gain > 0 and not outputs:
+            print("The refined labels are written with -o refined.csv.")
     return 0
 
 
 def certify(options: CertifyOptions) -> int:
     """Certify a partition and return the exit status."""
-    import leastcut
-    from leastcut.io.labels import read_labels
-    from leastcut.io.source import Source
-    from leastcut.validation import check_choice, check_number
-
     # 1. checks before any work
     if (options.labels is None) == (options.clusters is None):
         raise ValueError("Name a file of LABELS to certify, or a number of clusters with -k.")
     n_clusters = check_clusters("auto" if options.clusters is None else options.clusters)
-    outputs = Outputs(options, options.labels, output=LABEL_SUFFIXES)
+    outputs = Outputs(options, options.labels)
     check_input(options)
     check_choice("--effort", options.effort, leastcut.EFFORTS)
     check_number("--time-limit", options.time_limit)
@@ -215,11 +201,11 @@ def certify(options: CertifyOptions) -> int:
             record |= {"labels": found.labels, "nodes": task.names}
         write_record(record)
         return 0
-    to_error = outputs.to_error
-    show_partition(options, task, found, to_error)
-    if not is_proven and (found.gap or 0) > options.gap:
-        show("A longer --time-limit may prove more.", to_error)
-    show(f"{seconds['certify']:.2f} s", to_error)
-    if outputs and not to_error:
-        show(f"Labels in {outputs.labels_path}")
+    with outputs.aside():
+        print_partition(options, task, found)
+        if not is_proven and (found.gap or 0) > options.gap:
+            print("A longer --time-limit may prove more.")
+        print(f"{seconds['certify']:.2f} s")
+        if outputs and not outputs.is_standard:
+            print(outputs.in_words())
     return 0
