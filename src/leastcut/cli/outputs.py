@@ -30,8 +30,6 @@ from leastcut.plot.canvas import CLUSTER_COLORS
 
 STANDARD_OUTPUT = "-"
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-# What Pillow calls the formats whose names are not what files end in.
-PILLOW_FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".tiff": "TIFF"}
 DOTS_PER_INCH = 150  # of plots that are made of pixels
 COLOR_FRACTION = 0.6  # of a pixel is the color of its segment; the rest is its brightness
 MOST_ROWS = 30  # of a table that are shown; of more the first ones
@@ -216,8 +214,7 @@ def write_image(output: Output, pixels: np.ndarray) -> None:
     with needed_for("Pictures", "PIL", "cli"):
         from PIL import Image
     buffer = io.BytesIO()
-    kind = PILLOW_FORMATS.get(output.suffix, output.suffix[1:].upper())
-    Image.fromarray(pixels).save(buffer, kind)
+    Image.fromarray(pixels).save(buffer, Image.registered_extensions()[output.suffix])
     output.write(buffer.getvalue())
 
 

@@ -37,12 +37,11 @@ AGREES = 1e-8  # relative difference up to which weights of both directions are 
 
 
 class Read(NamedTuple):
-    """A converted graph: its weights from row to column, the names of its nodes, and whether its
-    edges have a direction, so that the matrix need not be symmetric."""
+    """A converted graph."""
 
-    matrix: Any
-    names: tuple[Any, ...] | None
-    is_directed: bool
+    matrix: Any  # weights from row to column
+    names: tuple[Any, ...] | None  # of the nodes
+    is_directed: bool  # so that the matrix need not be symmetric
 
 
 class Edges:
@@ -117,17 +116,7 @@ def is_foreign(graph: Any) -> bool:
 
 
 def as_matrix(graph: Any) -> Read:
-    """Convert a graph of another library, which is not changed.
-
-    :func:`leastcut.validation.check_graph` checks the matrix.
-
-    >>> from leastcut.integrations.graphs import as_matrix
-    >>> matrix, names, is_directed = as_matrix(([[0, 1, 1, 2], [1, 0, 2, 1]], [3, 3, 2, 2]))
-    >>> matrix.toarray(), names, is_directed
-    (array([[0., 3., 0.],
-           [3., 0., 2.],
-           [0., 2., 0.]]), None, False)
-    """
+    """Convert a graph of another library; the matrix is not checked any further."""
     reader = _reader_of(graph)
     if reader is None:
         raise TypeError(
@@ -266,20 +255,19 @@ def _from_table(frame: Any) -> Read:
                 "drop it."
             )
         return _from_edge_list(frame, SOURCE, TARGET, WEIGHT if WEIGHT in columns else None)
-    # A matrix has numbers only.
-    if n_columns in (2, 3) and (n_rows != n_columns or _has_words(frame, columns[:2])):
+    if n_columns in (2, 3) and n_rows != n_columns:
         return _from_edge_list(frame, *columns, *[None] * (3 - n_columns))
-    if n_columns > 3 and _has_words(frame, columns[:2]):
+    # A matrix has numbers only.
+    has_words = any(np.asarray(frame[name]).dtype.kind not in "fiubc" for name in columns[:2])
+    if n_columns in (2, 3) and has_words:
+        return _from_edge_list(frame, *columns, *[None] * (3 - n_columns))
+    if n_columns > 3 and has_words:
         raise ValueError(
             f"The graph is a data frame of {n_columns} columns, some of words, so that it can only "
             f"be an edge list. Name the columns of its nodes {SOURCE!r} and {TARGET!r}, and that "
             f"of its weights {WEIGHT!r}; further ones are left out."
         )
     return _from_square(frame, columns)
-
-
-def _has_words(frame: Any, columns: list[Any]) -> bool:
-    return any(np.asarray(frame[name]).dtype.kind not in "fiubc" for name in columns)
 
 
 def _from_edge_list(frame: Any, source: Any, target: Any, weight: Any) -> Read:
@@ -376,6 +364,7 @@ def _from_square(frame: Any, columns: list[Any]) -> Read:
     )
 
 
+# The functions that convert graphs, by the names of the library and of a type or its base.
 LIBRARIES: dict[tuple[str, str], Callable[[Any], Read]] = {
     ("networkx", "Graph"): _from_networkx,
     ("igraph", "Graph"): _from_igraph,
@@ -383,4 +372,3 @@ LIBRARIES: dict[tuple[str, str], Callable[[Any], Read]] = {
     ("pandas", "DataFrame"): _from_table,
     ("polars", "DataFrame"): _from_table,
 }
-"""The functions that convert graphs, by the names of the library and of a type or its base."""

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.ndimage import gaussian_filter, gaussian_gradient_magnitude
 
 from leastcut.formatting import one_line
 from leastcut.optional_packages import needed_for
@@ -42,11 +43,7 @@ CHANNELS_AT_MOST = 16  # length of a last axis up to which it may be that of the
 
 # The primaries of sRGB under daylight (D65), by the CIE's tristimulus values.
 SRGB_TO_XYZ = np.array(
-    [
-        [0.412453, 0.357580, 0.180423],
-        [0.212671, 0.715160, 0.072169],
-        [0.019334, 0.119193, 0.950227],
-    ]
+    [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
 )
 
 
@@ -228,12 +225,12 @@ def _scaled(image: npt.ArrayLike, value_range: tuple[float, float] | None) -> np
 
 def _check_range(value_range: Any) -> tuple[float, float]:
     try:
-        black, white = (float(value) for value in value_range)
+        black, white = map(float, value_range)
     except (TypeError, ValueError):
         raise TypeError(
             f"value_range={value_range!r} must be two numbers, the values of black and white."
         ) from None
-    if not (math.isfinite(black) and math.isfinite(white) and black < white):
+    if not -math.inf < black < white < math.inf:
         raise ValueError(
             f"value_range={value_range!r} must be two finite numbers, the smaller first."
         )
@@ -241,10 +238,7 @@ def _check_range(value_range: Any) -> tuple[float, float]:
 
 
 def _colors(scaled: np.ndarray) -> np.ndarray:
-    """Return red, green and blue as CIE Lab, whose distances are those that the eye sees.
-
-    Other channels are scaled to 100, like the lightness of Lab.
-    """
+    """Return red, green and blue as CIE Lab, and other channels times 100, like its lightness."""
     if scaled.shape[2] != 3:
         return np.asarray(100.0 * scaled)
     linear = np.where(scaled > 0.04045, ((scaled + 0.055) / 1.055) ** 2.4, scaled / 12.92)
@@ -257,8 +251,6 @@ def _colors(scaled: np.ndarray) -> np.ndarray:
 
 def _contours(colors: np.ndarray, smoothing: float) -> np.ndarray:
     """Return the strength of the contour at every pixel, in units of what is usual there."""
-    from scipy.ndimage import gaussian_filter, gaussian_gradient_magnitude
-
     squared = np.zeros(colors.shape[:2])
     for channel in np.moveaxis(colors, 2, 0):
         squared += gaussian_gradient_magnitude(channel, smoothing, mode="nearest") ** 2
@@ -272,10 +264,7 @@ def _contours(colors: np.ndarray, smoothing: float) -> np.ndarray:
 
 
 def _pixel_graph(colors: np.ndarray, strength: np.ndarray, radius: int) -> sp.csr_array:
-    """Return the affinities of pixels, row by row, by the contours between them and their colors.
-
-    Time and memory are linear in the edges: every kind of edge is a shift of the image.
-    """
+    """Return the affinities of pixels, row by row; every kind of edge is a shift of the image."""
     height, width = strength.shape
     # 1. The affinities along every step, and the same in the opposite direction. Colors are in
     #    units of the root mean square difference of adjacent pixels, if they differ at all.
@@ -288,31 +277,27 @@ def _pixel_graph(colors: np.ndarray, strength: np.ndarray, radius: int) -> sp.cs
             affinities[down, right] = _affinities(planes, strength, down, right)
             affinities[-down, -right] = affinities[down, right]
     # 2. The first entry of every pixel.
-    counts = np.zeros((height, width), dtype=np.int64)
+    shape, n_pixels = (height, width), height * width
+    counts = np.zeros(shape, dtype=np.int64)
     for step in affinities:
         counts[_inside(*step)] += 1
     indptr = np.concatenate(([0], np.cumsum(counts)))
     # 3. The entries, in the order of their columns, each at the next place of its row.
-    index = index_type(max(int(indptr[-1]), height * width))
+    index = index_type(max(int(indptr[-1]), n_pixels))
     indices, weights = np.empty(indptr[-1], dtype=index), np.empty(indptr[-1])
-    nodes = np.arange(height * width, dtype=index).reshape(height, width)
-    following = indptr[:-1].reshape(height, width).copy()
+    nodes = np.arange(n_pixels, dtype=index).reshape(shape)
+    following = indptr[:-1].reshape(shape).copy()
     for down, right in sorted(affinities):
         here = _inside(down, right)
         places = following[here]
         indices[places] = nodes[here] + (down * width + right)
         weights[places] = affinities[down, right]
         following[here] += 1
-    return sp.csr_array(
-        (weights, indices, indptr.astype(index)), shape=(height * width, height * width)
-    )
+    return sp.csr_array((weights, indices, indptr.astype(index)), shape=(n_pixels, n_pixels))
 
 
 def _steps(radius: int) -> list[tuple[int, int]]:
-    """Return the steps (down, right) to a pixel's neighbors, one of every two opposite ones.
-
-    They lead to the four adjacent pixels that come after it, and along half of a circle.
-    """
+    """Return the steps (down, right) to half of a pixel's neighbors; the others are opposite."""
     steps = [(0, 1), (1, -1), (1, 0), (1, 1)]
     for number in range(DIRECTIONS // 2 if radius > 1 else 0):
         angle = 2 * math.pi * number / DIRECTIONS
@@ -369,10 +354,8 @@ def _superpixels(colors: np.ndarray, count: int) -> np.ndarray:
 def _contracted(pixels: sp.csr_array, regions: np.ndarray) -> sp.csr_array:
     """Return the graph of regions: the sums of their pixels' affinities, inside a region a loop."""
     n_pixels = regions.size
-    belongs = sp.csr_array(
-        (np.ones(n_pixels), regions.reshape(-1), np.arange(n_pixels + 1)),
-        shape=(n_pixels, int(regions.max()) + 1),
-    )
+    one_each = np.ones(n_pixels), regions.reshape(-1), np.arange(n_pixels + 1)
+    belongs = sp.csr_array(one_each, shape=(n_pixels, int(regions.max()) + 1))
     graph = sp.csr_array(belongs.T @ pixels @ belongs)
     # Both directions are summed in different orders, and rounded differently.
     return sp.csr_array((graph + graph.T) / 2)

@@ -37,6 +37,7 @@ class Format(NamedTuple):
     beginnings: tuple[bytes, ...] = ()
 
 
+# The formats by name; the command line's ``--format`` lists them.
 FORMATS: dict[str, Format] = {
     "csv": Format(read_csv, (".csv",)),
     "tsv": Format(read_tsv, (".tsv", ".tab")),
@@ -55,14 +56,14 @@ FORMATS: dict[str, Format] = {
         (b"\x89PNG", b"\xff\xd8\xff", b"GIF8"),
     ),
 }
-"""The formats by name; the command line's ``--format`` lists them."""
 
+# Ends of names that do not tell the format: it is seen from the contents.
 SNIFFED = (".txt", ".dat", ".data", "")
-"""Ends of names that do not tell the format: it is seen from the contents."""
 
+# The format that the end of a name means; gzip's ``.gz`` may come after it.
 SUFFIXES = {suffix: name for name, known in FORMATS.items() for suffix in known.suffixes}
-"""The format that the end of a name means; gzip's ``.gz`` may come after it."""
 
+# What to do with files that are not read here.
 ELSEWHERE: dict[str, str] = {
     ".h5ad": "In Python, leastcut.integrations.scanpy.cut(adata) clusters it.",
     ".xlsx": "Save the sheet as CSV.",
@@ -71,17 +72,15 @@ ELSEWHERE: dict[str, str] = {
     ".json": "Write it as CSV, or edges as u v weight.",
     ".pkl": "Write it as .npy, .npz or .csv; a pickle can run anything.",
 }
-"""What to do with files that are not read here."""
 
-OF_ARRAYS = ("npz", "mat")
-"""The formats of files that hold several arrays by name."""
+OF_ARRAYS = ("npz", "mat")  # the formats of files that hold several arrays by name
 
 
 def read(path: str | Path, wanted: Wanted | None = None, format: str | None = None) -> Loaded:
     """Read points, a graph or a picture from a file; "-" is the standard input.
 
-    The format is a name in :data:`FORMATS`; where it is None the end of the file's name tells it,
-    or else the contents. What cannot be read is a ValueError that names the file, line and value.
+    The format is a name in :data:`FORMATS`; by default the end of the file's name tells it, or
+    else the contents. What cannot be read is a ValueError that names the file, line and value.
     """
     wanted = Wanted() if wanted is None else wanted
     if wanted.kind is not None:
@@ -89,18 +88,17 @@ def read(path: str | Path, wanted: Wanted | None = None, format: str | None = No
     if format is not None:
         check_choice("--format", format, FORMATS)
     source = Source.of(path)
+    is_guess = format is None and source.suffix in SNIFFED
     with long_fields_named(source):
-        name = format or _format_of(source)
-        # a list of edges that is wanted as points is a table like any other
+        name = format or (_sniffed(source) if is_guess else _format_of(source))
         if name == "edges" and wanted.kind == "points":
-            name = "csv"
+            name = "csv"  # a table like any other
         if wanted.array is not None and name not in OF_ARRAYS:
             raise ValueError(
                 f"{source.name} is read as {name}, which has no named arrays; --array is for "
                 f"{' and '.join(OF_ARRAYS)} files, so leave it out."
             )
         loaded = FORMATS[name].read(source, wanted)
-    is_guess = format is None and source.suffix in SNIFFED
     if name == "edges" and is_guess and wanted.kind is None:
         note = f"{source.name} is read as a list of edges; --as points takes its rows for points."
         loaded = replace(loaded, notes=(note, *loaded.notes))
@@ -108,17 +106,14 @@ def read(path: str | Path, wanted: Wanted | None = None, format: str | None = No
 
 
 def _format_of(source: Source) -> str:
-    """Return the format that the end of a name means, or that the contents seem to have."""
-    suffix = source.suffix
-    if suffix in SNIFFED:
-        return _sniffed(source)
-    if suffix not in SUFFIXES:
-        help_ = ELSEWHERE.get(suffix, "Say what it is with --format.")
+    """Return the format that the end of a name means."""
+    if source.suffix not in SUFFIXES:
+        remedy = ELSEWHERE.get(source.suffix, "Say what it is with --format.")
         raise ValueError(
-            f"{source.name}: files that end in {suffix} are not read here. {help_} "
+            f"{source.name}: files that end in {source.suffix} are not read here. {remedy} "
             f"The formats are {', '.join(FORMATS)}."
         )
-    return SUFFIXES[suffix]
+    return SUFFIXES[source.suffix]
 
 
 def _sniffed(source: Source) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from itertools import chain
+from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,9 @@ from leastcut.io.rows import SHOWN, Rows, floats, is_number, is_whole, numbers, 
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
-EDGE_COMMENTS = "#%"
-"""How lines of lists of edges begin that are no edges."""
+EDGE_COMMENTS = "#%"  # how lines of lists of edges begin that are no edges
 
+# What the first two columns are called in tables of edges, in lower case.
 EDGE_HEADERS = frozenset(
     tuple(names.split())
     for names in (
@@ -34,11 +34,10 @@ EDGE_HEADERS = frozenset(
         *("id1 id2", "fromnodeid tonodeid"),
     )
 )
-"""What the first two columns are called in tables of edges, in lower case."""
 
-COMMENT = "%"
-"""How lines of METIS and Matrix Market begin that are not counted."""
+COMMENT = "%"  # how lines of METIS and Matrix Market begin that are not counted
 
+# The words with which a Matrix Market file begins; a pattern has no values: all are 1.
 MARKET = (
     ("%%MatrixMarket",),
     ("matrix",),
@@ -46,7 +45,6 @@ MARKET = (
     ("real", "double", "integer", "pattern"),
     ("general", "symmetric"),
 )
-"""The words with which a Matrix Market file begins; a pattern has no values: all are 1."""
 
 
 # -- lists of edges
@@ -71,10 +69,7 @@ def read_edges(source: Source, wanted: Wanted) -> Loaded:
 
 
 def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Loaded:
-    """Return the graph of a list of edges of ``width`` columns; those after the third are left out.
-
-    By default there are as many as in the first line.
-    """
+    """Return the graph of a list of edges; columns after the third of ``width`` are left out."""
     name, text = rows.source.name, rows.source.text
     if "{" in text:
         rows = replace(rows, lines=[_with_weight(line, rows.delimiter) for line in rows.lines])
@@ -146,6 +141,12 @@ def _numbered(texts: list[str]) -> tuple[list[Any], np.ndarray]:
     )
 
 
+def _refuse_columns(source: Source, wanted: Wanted) -> None:
+    """Raise if points or columns are wanted of a file that only a graph can be in."""
+    if wanted.kind == "points" or wanted.names_columns:
+        raise ValueError(f"{source.name} is a graph, which holds no points or columns.")
+
+
 def check_directions(name: str, both: sp.csr_array, back: sp.csr_array, names: Any) -> None:
     """Raise if an edge and the one back do not have the same weight."""
     differing = sp.coo_array(both - back)
@@ -187,13 +188,12 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
     number of weights per node. Then comes a line per node with its neighbors, each followed by the
     weight of the edge if edges have weights; the last lines may be missing if they are empty.
     """
+    _refuse_columns(source, wanted)
     name = source.name
-    if wanted.kind == "points" or wanted.names_columns:
-        raise ValueError(f"{name} is a METIS graph, which holds no points or columns.")
-    kept = [i for i, line in enumerate(source.lines) if not line.startswith(COMMENT)]
-    start = next((k for k, i in enumerate(kept) if source.lines[i].strip()), len(kept))
-    number = kept[start] + 1 if start < len(kept) else 1
-    head = source.lines[number - 1].split()
+    numbered = (pair for pair in enumerate(source.lines, 1) if not pair[1].startswith(COMMENT))
+    lines = list(dropwhile(lambda pair: not pair[1].strip(), numbered))
+    number, first = lines[0] if lines else (1, "")
+    head = first.split()
     are_counts = all(is_whole(word) and int(word) >= 0 for word in head)
     if not 2 <= len(head) <= 4 or not are_counts or int(head[0]) < 1:
         raise ValueError(
@@ -206,21 +206,21 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
         digit == "1" for digit in (head[2] if len(head) > 2 else "0").zfill(3)[-3:]
     )
     skipped = has_sizes + (int(head[3]) if len(head) > 3 else 1) * has_node_weights
-    kept = kept[start + 1 :]
-    while len(kept) > n and not source.lines[kept[-1]].strip():
-        kept.pop()
-    if len(kept) > n:
+    while len(lines) > n + 1 and not lines[-1][1].strip():
+        lines.pop()
+    if len(lines) > n + 1:
         raise ValueError(
-            f"{name} announces {n} nodes and has {len(kept)} lines of neighbors; there must be one "
-            "for every node."
+            f"{name} announces {n} nodes and has {len(lines) - 1} lines of neighbors; there must "
+            "be one for every node."
         )
-    rows, columns, weights = _listed(source, kept, skipped, n, 2 if has_edge_weights else 1)
+    lists = [(number, line.split()[skipped:]) for number, line in lines[1:]]
+    rows, columns, weights = _listed(name, lists, n, 2 if has_edge_weights else 1)
     if rows.size != 2 * m:
-        last = kept[-1] + 1 if kept else number
-        cut = f" It ends after {len(kept)} of {n} nodes, at line {last}: it may be cut short."
+        ends = f" It ends after {len(lists)} of {n} nodes, at line {lines[-1][0]}: "
+        cut = f"{ends}it may be cut short." if len(lists) < n else ""
         raise ValueError(
             f"{name} announces {m} edges, so {2 * m} neighbors in all, and lists {rows.size}; "
-            f"every edge must be listed from both ends.{cut if len(kept) < n else ''}"
+            f"every edge must be listed from both ends.{cut}"
         )
     matrix = sp.csr_array(sp.coo_array((weights, (rows, columns)), shape=(n, n)))
     if not wanted.directed:
@@ -231,12 +231,11 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
 
 
 def _listed(
-    source: Source, kept: list[int], skipped: int, n: int, step: int
+    name: str, lists: list[tuple[int, list[str]]], n: int, step: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return node, neighbor and weight of all that lines list; raise for the first bad field."""
-    lists = [source.lines[i].split()[skipped:] for i in kept]
-    counts = np.array([len(fields) for fields in lists], dtype=np.int64)
-    flat = list(chain.from_iterable(lists))
+    counts = np.array([len(fields) for _, fields in lists], dtype=np.int64)
+    flat = [field for _, fields in lists for field in fields]
     try:
         columns = np.array(flat[::step], dtype=np.int64)
         weights = np.ones(columns.size) if step == 1 else np.array(flat[1::2], dtype=np.float64)
@@ -246,7 +245,7 @@ def _listed(
         is_good = False
     if is_good and not (counts % step).any():
         return np.repeat(np.arange(counts.size), counts // step), columns - 1, weights
-    for i, fields in zip(kept, lists, strict=True):
+    for number, fields in lists:
         for k, field in enumerate(fields):
             if k % step:
                 is_good = is_number(field) and float(field) >= 0
@@ -255,10 +254,10 @@ def _listed(
             if not is_good:
                 each = ", each followed by the weight of its edge, at least 0" if step > 1 else ""
                 raise ValueError(
-                    f"{source.name}, line {i + 1}: {field[:SHOWN]!r} is out of place; a line "
-                    f"lists nodes counted from 1 to {n}{each}."
+                    f"{name}, line {number}: {field[:SHOWN]!r} is out of place; a line lists nodes "
+                    f"counted from 1 to {n}{each}."
                 )
-    raise ValueError(f"{source.name} holds numbers that cannot be read.")
+    raise ValueError(f"{name} holds numbers that cannot be read.")
 
 
 # -- Matrix Market
@@ -339,29 +338,22 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
 
 
 def read_gml(source: Source, wanted: Wanted) -> Loaded:
-    """Read a GML file by networkx; nodes without labels are named by their ids."""
-    with needed_for("GML files", "networkx"):
-        import networkx
-    label = "label" if b"label" in source.content else "id"
-    with source.blamed("a GML file"), source.opened() as file:
-        graph = networkx.read_gml(file, label)
-    return _graph_of(source, graph, wanted)
+    """Read a GML file; nodes without labels are named by their ids."""
+    return _by_networkx(source, wanted, "GML", "label" if b"label" in source.content else "id")
 
 
 def read_graphml(source: Source, wanted: Wanted) -> Loaded:
-    """Read a GraphML file by networkx."""
-    with needed_for("GraphML files", "networkx"):
+    """Read a GraphML file."""
+    return _by_networkx(source, wanted, "GraphML")
+
+
+def _by_networkx(source: Source, wanted: Wanted, form: str, *options: str) -> Loaded:
+    """Return the graph that networkx reads, weighted by the attribute weight if edges have it."""
+    with needed_for(f"{form} files", "networkx"):
         import networkx
-    with source.blamed("a GraphML file"), source.opened() as file:
-        graph = networkx.read_graphml(file)
-    return _graph_of(source, graph, wanted)
-
-
-def _graph_of(source: Source, graph: Any, wanted: Wanted) -> Loaded:
-    """Return a graph of networkx, weighted by the attribute weight of its edges if they have it."""
-    if wanted.kind == "points" or wanted.names_columns:
-        raise ValueError(f"{source.name} is a graph, which holds no points or columns.")
-    with source.blamed("a graph"):
+    _refuse_columns(source, wanted)
+    with source.blamed(f"a {form} file"), source.opened() as file:
+        graph = getattr(networkx, f"read_{form.lower()}")(file, *options)
         matrix, names, _ = as_matrix(graph)
     attributes = {key for _, _, data in graph.edges(data=True) for key in data}
     notes = []

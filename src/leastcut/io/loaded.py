@@ -13,11 +13,10 @@ from leastcut.io.rows import is_whole
 from leastcut.io.source import Source
 from leastcut.sparse_check import check_sparse
 
+# What a file holds: a row of numbers per sample, edges between nodes, or a picture.
 Kind = Literal["points", "graph", "image"]
-"""What a file holds: a row of numbers per sample, edges between nodes, or a picture."""
 
-LISTED = 20
-"""Columns that an error lists."""
+LISTED = 20  # columns that an error lists
 
 
 @dataclass(frozen=True)

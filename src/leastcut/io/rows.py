@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,16 +21,11 @@ import numpy as np
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
+# What stands for a missing value, in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", "."})
-"""What stands for a missing value, in lower case."""
 
-MOST_DIGITS = 1000
-
-SHOWN = 60
-"""Characters of a line or a value that an error shows."""
-
-UNEVEN_SPACES = ("\t", "  ", " \n", "\n ")
-"""What text has whose fields are not separated by single spaces."""
+MOST_DIGITS = 1000  # of an integer: Python converts no more than some thousands
+SHOWN = 60  # characters of a line or a value that an error shows
 
 
 def is_number(field: str) -> bool:
@@ -38,8 +34,7 @@ def is_number(field: str) -> bool:
         value = float(field)
     except ValueError:
         return False
-    # Python allows underscores between digits
-    return "_" not in field and value - value == 0.0
+    return math.isfinite(value) and "_" not in field  # which Python allows between digits
 
 
 def is_missing(field: str) -> bool:
@@ -105,15 +100,12 @@ class Rows:
     @classmethod
     def of(cls, source: Source, comments: str) -> Rows:
         """Return the lines that hold something, and do not begin with one of ``comments``."""
-        lines = source.lines
         kept = [
-            i
-            for i, line in enumerate(lines)
+            number
+            for number, line in enumerate(source.lines, 1)
             if line and line[0] not in comments and not line.isspace()
         ]
-        if len(kept) == len(lines):
-            return cls(source, range(1, len(lines) + 1), lines)
-        return cls(source, [i + 1 for i in kept], [lines[i] for i in kept])
+        return cls(source, kept, [source.lines[number - 1] for number in kept])
 
     def after(self, count: int, delimiter: str | None = None, decimal: str = ".") -> Rows:
         """Return the rows but for the first ``count``."""
@@ -145,7 +137,7 @@ class Rows:
             return None
         if self.delimiter is None and (
             not text.isascii()
-            or any(mark in text for mark in UNEVEN_SPACES)
+            or any(mark in text for mark in ("\t", "  ", " \n", "\n "))
             or text != text.strip()
         ):
             text = "\n".join([" ".join(line.split()) for line in self.lines])

@@ -15,14 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-GZIP = b"\x1f\x8b"
-"""How everything that gzip packed begins."""
+GZIP = b"\x1f\x8b"  # how everything that gzip packed begins
 
 STANDARD_INPUT = "-"
 
+# Nodes or columns that a file may announce for each of its bytes: those without entries take
+# none, but no file of some lines means a billion of them.
 PER_BYTE = 1000
-"""Nodes or columns that a file may announce for each of its bytes: those without entries take none,
-but no file of some lines means a billion of them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,13 @@ class Source:
         if path.is_dir():
             raise ValueError(f"{path} is a folder; name a file in it.")
         if not path.exists():
-            raise FileNotFoundError(f"There is no file {path}{_similar(path)}.")
+            try:
+                others = [other.name for other in path.parent.iterdir() if other.is_file()]
+            except OSError:
+                others = []
+            close = difflib.get_close_matches(path.name, others, n=1)
+            like = f"; there is {path.parent / close[0]}" if close else ""
+            raise FileNotFoundError(f"There is no file {path}{like}.")
         return cls(path)
 
     @property
@@ -86,7 +91,7 @@ class Source:
                 "not belong there. Save it as UTF-8, or say what it is with --format."
             ) from None
         if "\0" in text:
-            line = text.count("\n", 0, text.index("\0")) + 1
+            line = text[: text.index("\0")].count("\n") + 1
             raise ValueError(
                 f"{self.name} is not text: line {line} has a byte 0x00. Say what it is with "
                 "--format."
@@ -132,16 +137,6 @@ class Source:
                 f"{self.name} cannot be read as {what} ({reason}). It may be damaged, or another "
                 "kind of file: say which with --format."
             ) from error
-
-
-def _similar(path: Path) -> str:
-    """Return words that name a file in the same folder with nearly the same name, or none."""
-    try:
-        others = [other.name for other in path.parent.iterdir() if other.is_file()]
-    except OSError:
-        return ""
-    close = difflib.get_close_matches(path.name, others, n=1)
-    return f"; there is {path.parent / close[0]}" if close else ""
 
 
 @contextmanager

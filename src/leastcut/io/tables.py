@@ -22,29 +22,25 @@ from leastcut.io.rows import SHOWN, Rows, floats, is_missing, is_number, is_whol
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
-SEEN_LINES = 100
-"""Lines at the beginning from which the layout is seen."""
+SEEN_LINES = 100  # lines at the beginning from which the layout is seen
 
+# What separates fields, where it is not spaces; of two that do equally well the first, as commas
+# may stand inside of numbers and words as well.
 DELIMITERS = ("\t", ";", "|", ",")
-"""What separates fields, where it is not spaces; of two that do equally well the first, as commas
-may stand inside of numbers and words as well."""
 
+# What columns of row names are called, in lower case.
 ROW_NAMES = frozenset({"", "id", "index", "unnamed: 0", "row", "row_id", "rowid", "name", "sample"})
-"""What columns of row names are called, in lower case."""
 
+# What columns of known classes are called, in lower case.
 CLASS_NAMES = frozenset(
     {"class", "label", "labels", "target", "y", "species", "category", "cluster", "group", "truth"}
 )
-"""What columns of known classes are called, in lower case."""
 
-MOST_CLASSES = 100
-"""Different whole numbers up to which a column is noted to look like classes."""
+MOST_CLASSES = 100  # different whole numbers up to which a column is noted to look like classes
+EXAMPLES = 3  # columns, and values of each, that an error shows
 
-EXAMPLES = 3
-"""Columns, and values of each, that an error shows."""
-
+# What pandas calls the column of row names that it adds to Parquet files.
 PANDAS_INDEX = "__index_level_0__"
-"""What pandas calls the column of row names that it adds to Parquet files."""
 
 
 def read_csv(source: Source, wanted: Wanted) -> Loaded:

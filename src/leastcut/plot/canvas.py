@@ -15,6 +15,8 @@ import numpy as np
 
 from leastcut.optional_packages import needed_for
 
+# The colors of pages and figures by name, for light and dark screens. Blue, orange and teal can
+# be distinguished with color blindness, and have different markers too.
 PALETTE = {
     "page": ("#ffffff", "#14191f"),
     "ink": ("#1b2430", "#e4e9ee"),
@@ -27,8 +29,6 @@ PALETTE = {
     "near": ("#f1f3f5", "#212930"),
     "better": ("#dbe9fb", "#17324f"),
 }
-"""The colors of pages and figures by name, for light and dark screens. Blue, orange and teal can be
-distinguished with color blindness, and have different markers too."""
 
 # Optimized so that any two of one screen differ clearly with every kind of color blindness, and
 # none is faint on its background.
@@ -61,16 +61,15 @@ def axes_for(ax: Any, height: float | None = None, *, square: bool = False) -> A
         return ax
     with needed_for("Plots", "matplotlib", "plot"):
         from matplotlib import rcParams
-        from matplotlib.figure import Figure
+        from matplotlib.figure import Figure as new_figure
 
     width, usual = rcParams["figure.figsize"]
     height = usual if height is None else height
     size = (height * 1.1, height) if square else (width, height)
     ipython = sys.modules.get("IPython")
     is_notebook = ipython is not None and ipython.get_ipython() is not None
-    new_figure: Any = Figure
     if is_notebook or "matplotlib.pyplot" in sys.modules:
-        from matplotlib.pyplot import figure as new_figure
+        from matplotlib.pyplot import figure as new_figure  # type: ignore[assignment]
     return new_figure(figsize=size, layout="constrained").add_subplot()
 
 

@@ -66,12 +66,12 @@ class Clusters:
     def eigenvector_rows(self) -> np.ndarray:
         """The rows of the first c eigenvectors, at least 3, for every node that has edges, each
         divided by the root of the node's weight; the first column is constant."""
-        graph, most = self.source, self.connected.size
         cut: Any = "normalized"
-        if isinstance(graph, FactoredGraph):
+        if isinstance(self.source, FactoredGraph):
+            graph = self.source
             most = int(np.count_nonzero(graph.as_problem(cut).masses))
         else:
-            cut = self.connected_weights
+            graph, cut, most = self.source, self.connected_weights, self.connected.size
             graph = graph if most == self.n_nodes else graph.restrict(self.connected)
         count = min(max(self.n_clusters, 3), most)
         vectors = leastcut.relax(graph, count, cut, random_state=0).eigenvectors
@@ -119,13 +119,11 @@ def clusters_of(
     # A user's labels may leave numbers out; the others keep their order.
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     if is_anchored:
-        table, nodes = (
-            graph.as_problem("normalized").table_of_labels(labels),
-            np.arange(labels.size),
+        table = graph.as_problem("normalized").table_of_labels(labels)
+        nodes, ones, boundaries = np.arange(labels.size), np.ones(labels.size), table.boundaries
+        return Clusters(
+            graph, labels, "normalized", None, nodes, ones, np.asarray(boundaries), table.sizes
         )
-        weights, boundaries = table.sizes, np.asarray(table.boundaries)
-        ones = np.ones(nodes.size)
-        return Clusters(graph, labels, "normalized", None, nodes, ones, boundaries, weights)
     resolved = as_cut(cut, graph.n_nodes)
     problem = Problem(graph, resolved.node_weights(graph))
     return Clusters(

@@ -147,10 +147,9 @@ def corner_order(clusters: Clusters) -> np.ndarray:
 
 
 def scatter(ax: Any, points: np.ndarray, labels: np.ndarray, n_clusters: int) -> None:
-    """Draw points with the colors and markers of their clusters, and the middle of each cluster.
+    """Draw points with the colors and markers of their clusters, and the number of each cluster.
 
-    Numbers are a little outward of their cluster, so as not to hide it; in a crowd, the larger
-    clusters have theirs.
+    In a crowd, the larger clusters have their numbers.
     """
     size = relative_area(ax) * float(np.clip(750.0 / np.sqrt(len(points)), 4.0, 40.0))
     is_image = len(points) > MANY_POINTS
@@ -218,7 +217,7 @@ def graph(
     """
     clusters = clusters_of(found, graph, cut, symmetrize)
     places = _positions(clusters, positions)
-    ax = axes_for(ax)
+    ax = axes_for(ax)  # which raises if there is no matplotlib
     from matplotlib.collections import LineCollection
 
     # 1. Every edge once: those inside a cluster in its color, those that are cut dashed.
@@ -276,15 +275,12 @@ def _positions(clusters: Clusters, positions: Any) -> np.ndarray:
             )
         return layout(clusters.graph)
     places = np.asarray(positions, dtype=np.float64)
-    is_wrong = places.shape != (n, 2)
-    if is_wrong or not np.isfinite(places).all():
+    wrong = "" if np.isfinite(places).all() else "hold NaN or infinity"
+    if places.shape != (n, 2):
+        wrong = f"have shape {places.shape} and not ({n}, 2)"
+    if wrong:
         raise ValueError(
-            f"positions must be two finite numbers for each of the {n} nodes, but "
-            + (
-                f"have shape {places.shape} and not ({n}, 2)."
-                if is_wrong
-                else "hold NaN or infinity."
-            )
+            f"positions must be two finite numbers for each of the {n} nodes, but {wrong}."
         )
     edges = clusters.graph.n_stored // 2
     if edges > MOST_EDGES:
@@ -296,10 +292,7 @@ def _positions(clusters: Clusters, positions: Any) -> np.ndarray:
 
 
 def layout(graph: Graph) -> np.ndarray:
-    """Return positions of the nodes, shape (n, 2), always the same; it takes O(n³).
-
-    Components are in rows, the largest first.
-    """
+    """Return positions of the nodes, always the same, in O(n³); larger components come first."""
     count, component = graph.components
     parts = sorted((np.flatnonzero(component == k) for k in range(count)), key=lambda p: -p.size)
     places = np.zeros((graph.n_nodes, 2))

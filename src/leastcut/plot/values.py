@@ -10,8 +10,8 @@ import numpy as np
 from leastcut.formatting import PROVEN, counted, percent, seconds_text, significant
 from leastcut.plot.canvas import axes_for, color, finish, label
 
+# What a legend calls the smallest known cut and its lower bound.
 FOUND, BOUND = "smallest cut found", "proven: no cut is below"
-"""What a legend calls the smallest known cut and its lower bound."""
 
 
 def _path_of(path: Any) -> Any:

@@ -23,7 +23,6 @@ from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 
 EXTRA = "report"  # brings the packages that reports need
 COLORS = PALETTE | CLUSTER_COLORS  # by their names in the page's style sheet
-
 WIDTH = 3.75  # inches of a figure: about as wide as a telephone
 LETTERS = 9.2  # font size: small letters are still legible on a telephone
 DOTS = 190  # per inch of images: two for each of a screen's

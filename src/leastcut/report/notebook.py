@@ -19,7 +19,6 @@ from leastcut.formatting import counted, gap_in_words, label_counts, plain
 
 MOST_BARS = 20  # clusters or eigenvalues that are shown one by one
 MOST_ROWS = 40  # rows of a table that are shown
-
 BAR = "#4787c4"  # with a contrast of at least 3 to 1 on white and on near-black
 LINE = "1px solid rgba(128,128,128,.45)"
 # Undoes what notebooks do to tables.

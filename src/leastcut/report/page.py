@@ -63,13 +63,6 @@ def report_html(answer: Answer) -> str:
     """Return a page that shows a partition in words, numbers and figures.
 
     It refers to nothing outside itself, and suits light and dark screens of any width.
-
-    >>> import leastcut
-    >>> from leastcut.report.page import Answer, report_html
-    >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-    >>> found = leastcut.partition(S, 2, lower_bound=True, random_state=0)
-    >>> "4 nodes in 2 clusters: each of 2 nodes." in report_html(Answer("four", S, "ratio", found))
-    True
     """
     template = _template()
     clusters = clusters_of(answer.found, answer.graph, answer.cut)
