@@ -31,8 +31,7 @@ from sklearn.preprocessing import scale
 import leastcut
 from benchmarks._graphs import PAPER_CLUSTERS
 from benchmarks._sets_of_known_number import Case, cases
-from leastcut.multilevel.auto_number import ROUGH
-from leastcut.multilevel.number_of_clusters import Choice, choose_number, pairs_needed
+from leastcut.multilevel.number_of_clusters import ROUGH, Choice, choose_number, pairs_needed
 from leastcut.problem import as_problem
 from leastcut.spectral.relax import relax_problem
 from reproduction import datasets

@@ -15,8 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.real_graphs import graphs
-from leastcut.multilevel.coarsening import COARSENING_RULES
-from leastcut.multilevel.levels import Coarsening, smallest_level
+from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, smallest_level
 from leastcut.multilevel.passes import descend, refined, spectral
 from leastcut.multilevel.spectral_start import spectral_labels
 from leastcut.problem import Problem, as_problem

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import leastcut
-from leastcut.multilevel.levels import agglomerate, build
+from leastcut.multilevel.coarsening import agglomerate, build
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import Problem, as_problem
 from leastcut.report.figures import BLUE, INK, ORANGE, SOFT, STYLE, TEAL

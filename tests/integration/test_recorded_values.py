@@ -21,9 +21,8 @@ import leastcut
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.constraints import CannotLinks
 from leastcut.feasibility import color, limits_of
-from leastcut.multilevel.balance import within_limits
-from leastcut.multilevel.borders import straighten
 from leastcut.multilevel.refinement import State
+from leastcut.multilevel.repair import within_limits
 from leastcut.problem import as_problem
 
 RECORD = Path(__file__).with_name("recorded_values.json")
@@ -77,7 +76,7 @@ def repaired(
         assert within is not None
         state = State(problem, within, c)
         values.append(state.value)
-        straighten(state)
+        state.refine_by_flows()
         values.append(state.value)
     return values
 

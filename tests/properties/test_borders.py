@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import leastcut
 from leastcut.feasibility import limits_of
 from leastcut.kernels.border_flow import gather_strip, strip_graph
-from leastcut.multilevel.borders import straighten
-from leastcut.multilevel.halving import halved
-from leastcut.multilevel.levels import Coarsening
+from leastcut.multilevel.coarsening import Coarsening
+from leastcut.multilevel.passes import halved
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem, as_problem
 
@@ -45,7 +44,7 @@ def test_the_value_falls_within_the_limits_and_every_sum_is_right(data):
     limits = problem.limits
     state = State(problem, limits.packing.copy(), c)
     before, given_labels = state.value, state.labels.copy()
-    straighten(state)
+    state.refine_by_flows()
     assert state.value <= before
     assert limits.allow(problem.cluster_weights(state.labels))
     kept = [np.array(sums) for sums in state.sums[1:5]]
@@ -55,10 +54,10 @@ def test_the_value_falls_within_the_limits_and_every_sum_is_right(data):
     assert (state.count > 0).all()
     # With what it was made from, only what has changed is looked at: here nothing.
     same = State(problem, given_labels.copy(), c)
-    straighten(same, given_labels)
+    same.refine_by_flows(given_labels)
     assert same.value == before
     # And nothing is where time is up.
-    straighten(same, is_late=lambda: True)
+    same.refine_by_flows(is_late=lambda: True)
     assert np.array_equal(same.labels, given_labels)
 
 
@@ -72,10 +71,10 @@ def test_a_border_that_no_move_improves_becomes_straight(cut):
     problem = bound_problem(grid(size, size), cut, (None, 0.25), 2)
     assert problem.limits.allow(problem.cluster_weights(labels))
     state = State(problem, labels, 2)
-    state.settle()
+    state.local_search()
     state.measure()
     stuck = problem.graph.matrix[state.labels == 0][:, state.labels == 1].nnz
-    straighten(state)
+    state.refine_by_flows()
     straight = problem.graph.matrix[state.labels == 0][:, state.labels == 1].nnz
     assert stuck > size
     assert straight == size

@@ -20,7 +20,7 @@ from leastcut.constraints import Constraints, Limits
 from leastcut.graph import Graph
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import border_flow, minimum_cut
-from leastcut.multilevel import balance, borders
+from leastcut.multilevel import refinement, repair
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
 
@@ -37,7 +37,7 @@ SEEDS = st.integers(0, 10**6)
 def interpreted():
     with pytest.MonkeyPatch.context() as patch:
         interpret(patch)
-        for module in (border_flow, minimum_cut, borders):
+        for module in (border_flow, minimum_cut, refinement):
             for name, found in list(vars(module).items()):
                 if hasattr(found, "py_func"):
                     patch.setattr(module, name, found.py_func)
@@ -208,7 +208,7 @@ def test_even_nodes_are_repaired_to_exactly_even_clusters(seed, c):
     for lightest, heaviest in ((0, even), (even, even), (even, n)):
         problem = Problem(graph, np.ones(n), Constraints(limits=Limits(lightest, heaviest)))
         start = np.concatenate([np.arange(c), rng.integers(c, size=n - c)]).astype(np.int32)
-        found = balance.within_limits(problem, rng.permutation(start), c)
+        found = repair.within_limits(problem, rng.permutation(start), c)
         # Between two clusters there is one way; among more, nodes may be handed to and fro.
         assert found is not None or c > 2
         assert found is None or np.bincount(found).tolist() == [even] * c
@@ -276,12 +276,12 @@ def test_units_change_no_move_and_no_repair(seed):
     answers = []
     for edges, nodes in ((0, 0), (-60, 0), (60, 0), (0, -60), (0, 60)):
         other = scaled(problem, edges, nodes)
-        repaired = balance.within_limits(other, start, 3)
+        repaired = repair.within_limits(other, start, 3)
         state = State(other, labels.copy(), 3)
         state.exchange(10**9)
         state.measure()
         exchanged = state.labels.copy()
-        borders.straighten(state)
+        state.refine_by_flows()
         answers.append((repaired, exchanged, state.labels, np.ldexp(state.value, nodes - edges)))
     for answer in answers[1:]:
         for one, other in zip(answers[0], answer, strict=True):
@@ -299,7 +299,7 @@ def flow_graph(matrix):
     reverse = np.array(
         [place[j, i] for i, j in zip(rows, matrix.indices, strict=True)], dtype=np.int64
     )
-    scratch = borders._scratch(n, stored)[-1]
+    scratch = refinement.flow_scratch(n, stored)[-1]
     return (matrix.indptr.astype(np.int64), matrix.indices, matrix.data, reverse), scratch
 
 
@@ -377,7 +377,7 @@ HANDED_ON: list[bool] = []
 def test_a_better_border_is_the_best_of_all_sides_of_its_strip(seed):
     problem, labels = sampled(seed, 3, 9, slack=int(seed % 7))
     state, n, c = State(problem, labels.copy(), 3), problem.n_nodes, 3
-    scratch = borders._scratch(n, problem.graph.n_stored)
+    scratch = refinement.flow_scratch(n, problem.graph.n_stored)
     listed = [np.flatnonzero(labels == k).astype(np.int32) for k in (0, 1)]
     width = float(seed % 5)
     _, heaviest = state.limits

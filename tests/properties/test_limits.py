@@ -17,9 +17,8 @@ from leastcut.constraints import Limits, unit_exponent
 from leastcut.feasibility import limits_of
 from leastcut.kernels import balance as balancing
 from leastcut.kernels import bisect, climb, exchange, moves
-from leastcut.multilevel import balance, bisection, refinement
-from leastcut.multilevel.coarsening import COARSENING_RULES
-from leastcut.multilevel.levels import Coarsening, build, coarse_labels
+from leastcut.multilevel import bisection, refinement, repair
+from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, build, coarse_labels
 from leastcut.multilevel.passes import cycle, fresh, recombine
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem, as_problem
@@ -61,8 +60,8 @@ def drawn(data) -> tuple[Problem, int]:
 def test_every_kind_of_move_keeps_to_the_limits_and_never_raises_the_value(data):
     problem, c = drawn(data)
     for act in (
-        lambda state: state.settle(),
-        lambda state: state.climb(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
+        lambda state: state.local_search(),
+        lambda state: state.fm_search(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
         lambda state: state.exchange(10**6),
         lambda state: state.finish(),
     ):
@@ -82,14 +81,14 @@ def test_a_repair_keeps_to_the_limits_and_leaves_what_does(data):
     problem, c = drawn(data)
     labels = data.draw(st.permutations(range(problem.n_nodes)))
     start = np.array(labels) * c // problem.n_nodes
-    found = balance.within_limits(problem, start, c)
+    found = repair.within_limits(problem, start, c)
     assert problem.allows(found)
     assert np.unique(found).size == c
     if problem.allows(start):
         np.testing.assert_array_equal(found, start)
     # Without a packing to fall back on there may be none, but none is wrong.
     bare = problem.with_limits(problem.limits.of_level())
-    found = balance.within_limits(bare, start, c)
+    found = repair.within_limits(bare, start, c)
     assert found is None or problem.allows(found)
 
 
@@ -102,13 +101,13 @@ def test_passes_keep_to_the_limits_on_every_level(rule, c, allowed, edges):
     first = fresh(problem, c, rng, 10 * c, coarsening=coarsening)
     second = fresh(problem, c, rng, 30 * c, coarsening=coarsening)
     cycled = cycle(problem, first.labels, c, rng, coarsening=coarsening)
-    better, other = sorted([cycled, second], key=lambda trial: trial.value)
+    better, other = sorted([cycled, second], key=lambda candidate: candidate.value)
     child = recombine(
         problem, better.labels, other.labels, c, rng, regrow=True, coarsening=coarsening
     )
-    for trial in (first, second, cycled, child):
-        assert problem.allows(trial.labels)
-        assert trial.value == pytest.approx(problem.value(trial.labels))
+    for candidate in (first, second, cycled, child):
+        assert problem.allows(candidate.labels)
+        assert candidate.value == pytest.approx(problem.value(candidate.labels))
     assert cycled.value <= first.value * (1 + 1e-12)
     assert child.value <= better.value * (1 + 1e-12)
     # A level has the weights of the whole, and so its limits.
@@ -145,7 +144,7 @@ def test_halves_of_a_path_are_found():
 
 def interpret(patch) -> None:
     """Let everything that has to do with limits run without a compiler."""
-    for module in (moves, climb, exchange, balancing, bisect, refinement, balance, bisection):
+    for module in (moves, climb, exchange, balancing, bisect, refinement, repair, bisection):
         for name, found in list(vars(module).items()):
             if hasattr(found, "py_func"):
                 patch.setattr(module, name, found.py_func)
@@ -160,9 +159,9 @@ def test_kernels_compiled_and_interpreted_agree(data):
 
     def act():
         split, _ = bisection.bisected(problem, c, np.random.default_rng(1))
-        repaired = balance.within_limits(bare, start, c)
+        repaired = repair.within_limits(bare, start, c)
         state = State(problem, problem.limits.packing.copy(), c)
-        state.settle()
+        state.local_search()
         state.exchange(10**6)
         return split, repaired, state
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastcut
+from leastcut import reductions
 from leastcut.kernels import coarsen as kernels
-from leastcut.multilevel import levels, passes
-from leastcut.multilevel.cluster_merging import merge_clusters
-from leastcut.multilevel.coarsening import COARSENING_RULES, MOST_SHARES
+from leastcut.multilevel import coarsening, passes
+from leastcut.multilevel.coarsening import COARSENING_RULES, MOST_TARGETS
 from leastcut.multilevel.refinement import State
+from leastcut.multilevel.search import merge_clusters
 from leastcut.problem import as_problem
 from leastcut.reductions import BLOCK_EDGES
 
@@ -35,8 +35,8 @@ def star_graph(n_leaves=3000, n_hubs=3):
 
 def levels_of(S, cut, smallest=20, parts=None, seed=0, **options):
     problem = as_problem(S, cut)
-    coarsening = levels.Coarsening(**options)
-    return problem, levels.build(problem, np.random.default_rng(seed), smallest, parts, coarsening)
+    how = coarsening.Coarsening(**options)
+    return problem, coarsening.build(problem, np.random.default_rng(seed), smallest, parts, how)
 
 
 def value_of(problem, labels, c):
@@ -81,7 +81,7 @@ def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, apart):
     leader = rule(problem, np.random.default_rng(seed), 1.75, parts)
     assert leader.dtype == np.int32
     np.testing.assert_array_equal(leader[leader], leader)
-    assert np.bincount(leader, problem.node_weights).max() <= MOST_SHARES * 1.75
+    assert np.bincount(leader, problem.node_weights).max() <= MOST_TARGETS * 1.75
     if parts is not None:
         np.testing.assert_array_equal(parts[leader], parts)
     again = rule(problem, np.random.default_rng(seed), 1.75, parts)
@@ -95,7 +95,7 @@ def test_parts_are_never_gathered_together(rule):
     _, steps = levels_of(S, "ratio", parts=parts, rule=rule)
     assert steps
     for step in steps:
-        coarse = levels.coarse_labels([step], parts)
+        coarse = coarsening.coarse_labels([step], parts)
         np.testing.assert_array_equal(coarse[step.parent], parts)
         parts = coarse
 
@@ -103,7 +103,7 @@ def test_parts_are_never_gathered_together(rule):
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
 def test_groups_stay_within_their_weight(rule):
     _, steps = levels_of(points_graph(600), "ratio", smallest=30, rule=rule)
-    assert max(step.problem.node_weights.max() for step in steps) <= MOST_SHARES * 600 / 30
+    assert max(step.problem.node_weights.max() for step in steps) <= MOST_TARGETS * 600 / 30
 
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
@@ -134,24 +134,23 @@ def test_threads_change_nothing(n_threads):
 def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     S = star_graph(60)
     problem, compiled = levels_of(S, "normalized", smallest=5)
-    grown = levels.agglomerate(problem, 2)
+    grown = coarsening.agglomerate(problem, 2)
     by_label = COARSENING_RULES["label_propagation"]
     _, propagated = levels_of(S, "normalized", smallest=5, rule=by_label)
-    rules = [import_module(f"leastcut.multilevel.coarsening.{name}") for name in COARSENING_RULES]
     for name in ("gather", "gather_leaves", "gather_listed", "propagate", "number_groups",
                  "list_members", "contract"):  # fmt: skip
-        for home in (levels, *rules):
+        for home in (coarsening, reductions):
             if hasattr(home, name):
                 monkeypatch.setattr(home, name, getattr(kernels, name).py_func)
     same_hierarchies(compiled, levels_of(S, "normalized", smallest=5)[1])
     same_hierarchies(propagated, levels_of(S, "normalized", smallest=5, rule=by_label)[1])
-    same_hierarchies(grown, levels.agglomerate(problem, 2))
+    same_hierarchies(grown, coarsening.agglomerate(problem, 2))
 
 
 @given(graphs(min_nodes=5, max_nodes=14, connected=True), st.integers(2, 4))
 def test_agglomeration_ends_at_as_many_nodes_as_clusters(S, c):
     problem = as_problem(S, "normalized")
-    assert levels.agglomerate(problem, c)[-1].problem.n_nodes == c
+    assert coarsening.agglomerate(problem, c)[-1].problem.n_nodes == c
 
 
 @given(graphs(min_nodes=5, max_nodes=14, connected=True), st.integers(2, 4), st.integers(0, 99))
@@ -161,7 +160,7 @@ def test_passes_are_monotone_and_know_their_value(S, c, seed):
         rng = np.random.default_rng(seed)
         found = passes.fresh(problem, c, rng, 6)
         other = passes.fresh(problem, c, rng, len(S))
-        steps = passes.descend(problem, c, rng, 6, levels.Coarsening())
+        steps = passes.descend(problem, c, rng, 6, coarsening.Coarsening())
         by_spectrum = passes.spectral(problem, steps, c, rng, n_starts=2, most_work=np.inf)
         better, worse = sorted((found, other), key=lambda one: one.value)
         after_cycle = passes.cycle(problem, better.labels, c, rng)
@@ -200,7 +199,7 @@ def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
 
     def until():
         asked = itertools.count()
-        return levels.Coarsening(is_late=lambda: next(asked) >= moment)
+        return coarsening.Coarsening(is_late=lambda: next(asked) >= moment)
 
     kept = better.labels.copy()
     found = [
@@ -210,22 +209,22 @@ def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
         passes.recombine(
             problem, better.labels, worse.labels, c, rng, regrow=True, coarsening=until()
         ),
-        passes.spectral(problem, [], c, rng, n_starts=2, most_work=np.inf, is_late=until().is_late),
+        passes.spectral(problem, [], c, rng, n_starts=2, most_work=np.inf, coarsening=until()),
     ]
     np.testing.assert_array_equal(better.labels, kept)
     # From nothing there may be nothing; and with time enough there is something.
     assert found[0] is not None or moment < 30
-    for trial in found:
-        if trial is not None:
-            assert np.unique(trial.labels).tolist() == list(range(c))
-            assert problem.value(trial.labels) == pytest.approx(trial.value)
-    for trial in found[1:4]:
-        assert trial.value <= better.value * (1 + 1e-12)
+    for candidate in found:
+        if candidate is not None:
+            assert np.unique(candidate.labels).tolist() == list(range(c))
+            assert problem.value(candidate.labels) == pytest.approx(candidate.value)
+    for candidate in found[1:4]:
+        assert candidate.value <= better.value * (1 + 1e-12)
 
 
 def test_nothing_is_improved_once_time_is_up():
     problem, rng = as_problem(points_graph(400)), np.random.default_rng(0)
-    late = levels.Coarsening(is_late=lambda: True)
+    late = coarsening.Coarsening(is_late=lambda: True)
     labels = (np.arange(400) % 5).astype(np.int32)
     assert passes.fresh(problem, 5, rng, 50, coarsening=late) is None
     for found in (
@@ -242,7 +241,7 @@ def test_a_level_of_fewer_nodes_than_clusters_is_not_used():
     spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), rim)), shape=(n, n))
     ring = sp.coo_array((np.full(n - 1, 0.1), (rim, np.roll(rim, -1))), shape=(n, n))
     problem = as_problem(spokes + spokes.T + ring + ring.T)
-    steps = levels.build(problem, np.random.default_rng(0), 2 * c)
+    steps = coarsening.build(problem, np.random.default_rng(0), 2 * c)
     assert steps[-1].problem.n_nodes < c
     found = passes.fresh(problem, c, np.random.default_rng(0), 2 * c)
     assert np.unique(found.labels).size == c

@@ -15,6 +15,13 @@ from hypothesis import strategies as st
 from test_number_of_clusters import grid, of_points, planted
 
 from leastcut.multilevel import number_of_clusters as module
+from leastcut.multilevel.density_gap import (
+    _depths,
+    _inner_cut,
+    _surprise,
+    gap_evidence,
+    has_depth,
+)
 from leastcut.multilevel.number_of_clusters import (
     _leak,
     _neighbors,
@@ -25,13 +32,6 @@ from leastcut.multilevel.number_of_clusters import (
     _without_outliers,
     choose_number,
     pairs_needed,
-)
-from leastcut.multilevel.valleys import (
-    _depths,
-    _inner_cut,
-    _surprise,
-    has_depth,
-    valley_evidence,
 )
 from leastcut.problem import as_problem
 from leastcut.seeds import as_generator
@@ -209,7 +209,7 @@ def flow_slowly(S, members, depth, near, deep):
     return nx.minimum_cut_value(graph, "source", "sink")
 
 
-def valley_slowly(S, labels):
+def gap_slowly(S, labels):
     depth, weakest = np.array(depths_slowly(S, labels)), np.inf
     off = S - np.diag(np.diag(S))
     unit = off.sum() / len(S)
@@ -260,9 +260,9 @@ def test_evidence_of_a_gap_is_that_of_smallest_cuts(
     S, labels = sheets(rows, columns, bridges, seed, weight, 2 + seed % 2)
     if n_clusters is not None:  # somewhere else
         labels = (np.arange(len(S)) * n_clusters) // len(S)
-    expected = valley_slowly(S, labels)
+    expected = gap_slowly(S, labels)
     for scale in (1.0, 1e-9, 1e9):
-        found = valley_evidence(as_problem(scale * S), labels)
+        found = gap_evidence(as_problem(scale * S), labels)
         # Capacities are whole thousandths of an average degree.
         assert found == pytest.approx(expected, rel=0.02, abs=0.02)
     saw("positive", expected > 0.0)
@@ -301,7 +301,7 @@ def test_inner_cuts_are_smallest_cuts_of_any_size(seed, between, scale):
 
 
 def splits_slowly(problem, relaxation, floor, considered, rng):
-    """Step, leak, valley and evidence by number."""
+    """Step, leak, gap and evidence by number."""
     seeds = rng.integers(2**32, size=9)
     values, n = relaxation.eigenvalues, problem.n_nodes
     S, b, neighbors = problem.graph.matrix.toarray(), problem.node_weights, _neighbors(problem)
@@ -328,8 +328,8 @@ def splits_slowly(problem, relaxation, floor, considered, rng):
         depth = np.array(depths_slowly(S, labels))
         deep = min(np.count_nonzero(depth[labels == c] >= 3) for c in range(k))
         if 1.5 * (evidence + 6.5) >= most and deep >= 5:
-            valley = valley_slowly(S, module._searched(problem, k, int(seeds[k - floor])))
-            found[k] = step, leak, valley, evidence + min(valley, 6.5)
+            gap = gap_slowly(S, module._searched(problem, k, int(seeds[k - floor])))
+            found[k] = step, leak, gap, evidence + min(gap, 6.5)
     return found
 
 
@@ -397,19 +397,21 @@ def assert_reason(found, floor, splits, enough, n_components):
     chosen, text = found.n_clusters, found.reason
     evidence = dict(zip(found.numbers.tolist(), found.evidence.tolist(), strict=True))
     number = r"([\d.e+-]+?)"
-    outliers = re.search(r"components that are small beside the others: (\d+)\.$", text)
+    outliers = re.search(r"components left out as too small: (\d+)\.$", text)
     assert (int(outliers[1]) if outliers else 0) == n_components - floor
     if chosen in splits and evidence[chosen] > 0.0:
-        step, leak, valley, _ = splits[chosen]
+        step, leak, gap, _ = splits[chosen]
         said = re.match(rf"After {chosen} .* rise {number} times .* leak {number} times as", text)
         assert float(said[1]) == pytest.approx(step, rel=0.006, abs=1e-9)
         assert float(said[2]) == pytest.approx(leak, rel=0.06, abs=1e-9)
-        assert ("valleys" in text) == (valley > 0.0)
-        assert ("are needed" in text) == (evidence[chosen] < enough)
+        assert ("density gaps" in text) == (gap > 0.0)
+        assert ("below the threshold" in text) == (evidence[chosen] < enough)
     elif chosen == floor:
         assert text.startswith("The graph is connected, and does not split") == (floor == 1)
         assert (f"has {floor} connected components, and none" in text) == (floor > 1)
-        said = re.search(rf"most evidence is for (\d+), {number} of {number} that", text)
+        said = re.search(
+            rf"alternative: (\d+) clusters \(evidence {number}, threshold {number}\)", text
+        )
         assert (said is not None) == bool(splits)
         if said:
             best = int(said[1])
@@ -424,17 +426,17 @@ def test_reasons_of_every_kind():
     weak, strong = _Split(3.0, 0.5, 0.0, 4.0), _Split(9.0, 0.25, 2.5, 5.0)
     assert _reason(3, 1, 1, {2: weak, 3: strong}, 4.5) == (
         "After 3 the eigenvalues rise 9 times as fast as beyond, and clusters leak 0.25 times as "
-        "much as without structure; their boundaries are valleys, with evidence 2.5."
+        "much as without structure; their boundaries are density gaps (evidence 2.5)."
     )
     assert _reason(2, 1, 1, {2: weak}, 4.5) == (
         "After 2 the eigenvalues rise 3 times as fast as beyond, and clusters leak 0.5 times as "
-        "much as without structure; the evidence is 4 of 4.5 that are needed."
+        "much as without structure; the evidence is 4, below the threshold 4.5."
     )
     exactly = _Split(3.0, 0.5, 0.0, 4.5)
-    assert "needed" not in _reason(2, 1, 1, {2: exactly}, 4.5)
+    assert "threshold" not in _reason(2, 1, 1, {2: exactly}, 4.5)
     assert _reason(1, 1, 3, {2: weak, 3: _Split(1.0, 1.0, 0.0, 0.1)}, 4.5) == (
-        "The graph is connected, and does not split; the most evidence is for 2, 4 of 4.5 that "
-        "are needed; components that are small beside the others: 2."
+        "The graph is connected, and does not split; strongest alternative: 2 clusters "
+        "(evidence 4, threshold 4.5); components left out as too small: 2."
     )
     assert _reason(2, 2, 2, {}, 4.5) == (
         "The graph has 2 connected components, and none of them splits further."
@@ -448,7 +450,7 @@ def test_reasons_of_every_kind():
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("name", ["sheets", "planted", "outliers"])
 def test_units_and_order_of_nodes_change_no_evidence(name, cut):
-    """Scaled by powers of two, nothing but exponents changes; the valleys are those of a search."""
+    """Scaled by powers of two, nothing but exponents changes; gaps are those of a search."""
     rng = np.random.default_rng(1)
     S = sp.csr_array(GRAPHS[name](rng)).toarray()
     order = rng.permutation(len(S))

@@ -18,15 +18,17 @@ from test_number_of_clusters import planted
 import leastcut
 from leastcut import EFFORTS, SpectralClustering
 from leastcut.budget import Budget
-from leastcut.multilevel.auto_number import auto_number
 from leastcut.multilevel.cut_path import (
     check_numbers,
-    choice_of,
     cut_path_problem,
-    pairs_of_path,
-    said,
 )
-from leastcut.multilevel.number_of_clusters import Choice, choose_number
+from leastcut.multilevel.number_of_clusters import (
+    Choice,
+    auto_number,
+    choice_of,
+    choose_number,
+    pairs_needed,
+)
 from leastcut.multilevel.path_search import _intersections, _Path, merged, path_partitions
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import as_problem
@@ -217,7 +219,7 @@ def test_a_choice_looks_at_no_more_eigenpairs_than_it_needs():
     alone = choice_of(problem, [5], every, 4)
     assert (alone.n_clusters, alone.runners_up, alone.is_weak) == (5, (), False)
     assert np.isnan(alone.evidence).tolist() == [True]
-    assert [pairs_of_path(5, n) for n in (4, 5, 6, 15, 16, 17, 99)] == [4, 5, 6, 15, 16, 16, 16]
+    assert [pairs_needed(5, n) for n in (4, 5, 6, 15, 16, 17, 99)] == [4, 5, 6, 15, 16, 16, 16]
 
 
 def test_numbers_are_sorted_and_seeds_are_read():
@@ -247,7 +249,7 @@ def test_runners_up_are_named_only_if_the_evidence_is_weak():
         ((3, 2), False, "Why."),
     ):
         choice = Choice(4, np.array([4]), np.array([1.0]), "Why.", runners_up, is_weak)
-        assert said(choice) == expected
+        assert choice.explanation == expected
 
 
 # -- an automatic number

@@ -13,7 +13,7 @@ from wide_spans import Rational, wide_problems
 
 import leastcut
 from leastcut.graph import as_graph
-from leastcut.multilevel.levels import build
+from leastcut.multilevel.coarsening import build
 from leastcut.problem import CUTS, Cut, as_cut, as_problem, indicator
 from leastcut.validation import number_by_appearance
 

@@ -101,8 +101,8 @@ def test_a_move_carries_the_state_to_where_measuring_it_would(data):
 def test_decrease_is_before_minus_after(data):
     S, cut, labels, c = drawn(data)
     for act in (
-        lambda state: state.settle(),
-        lambda state: state.climb(np.arange(len(S), dtype=np.int32), 10, 10**6),
+        lambda state: state.local_search(),
+        lambda state: state.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6),
     ):
         state = state_of(S, cut, labels, c)
         before = state.value
@@ -141,8 +141,8 @@ def test_no_single_move_helps_whatever_the_span_of_the_numbers(drawn):
 def test_kernels_compiled_and_interpreted_agree(data):
     S, cut, labels, c = drawn(data)
     compiled = state_of(S, cut, labels, c)
-    compiled.settle()
-    compiled.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)
+    compiled.local_search()
+    compiled.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6)
     with pytest.MonkeyPatch.context() as patch:
         for module in (moves, climbing):
             for name in ("best_move", "apply_move", "push", "pop"):
@@ -151,8 +151,8 @@ def test_kernels_compiled_and_interpreted_agree(data):
         for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
             patch.setattr(f"leastcut.multilevel.refinement.{name}", getattr(home, name).py_func)
         interpreted = state_of(S, cut, labels, c)
-        interpreted.settle()
-        interpreted.climb(np.arange(len(S), dtype=np.int32), 10, 10**6)
+        interpreted.local_search()
+        interpreted.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6)
     np.testing.assert_array_equal(compiled.labels, interpreted.labels)
     np.testing.assert_array_equal(compiled.boundary, interpreted.boundary)
     assert compiled.value == interpreted.value
@@ -195,8 +195,8 @@ def test_chains_do_not_depend_on_the_names_of_the_nodes(cut, seed):
         first = rng.permutation(n)[:5].astype(np.int32)
         same = np.argsort(order)[first].astype(np.int32)
         work = plain.work, renamed.work
-        gain = plain.climb(first, patience, 10**9)
-        assert renamed.climb(same, patience, 10**9) == pytest.approx(gain, rel=1e-9, abs=1e-12)
+        gain = plain.fm_search(first, patience, 10**9)
+        assert renamed.fm_search(same, patience, 10**9) == pytest.approx(gain, rel=1e-9, abs=1e-12)
         np.testing.assert_array_equal(renamed.labels, plain.labels[order])
         assert plain.work - work[0] == renamed.work - work[1]
 

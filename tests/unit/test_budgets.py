@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import leastcut
 from leastcut.budget import Budget
 from leastcut.multilevel import (
-    levels,
+    coarsening,
     passes,
     population,
     search,
@@ -27,10 +27,8 @@ from leastcut.multilevel import (
     spectral_start,
     stages,
 )
-from leastcut.multilevel.coarsening.heavy_edges import heavy_edges
-from leastcut.multilevel.coarsening.label_propagation import label_propagation
+from leastcut.multilevel.coarsening import Coarsening, heavy_edges, label_propagation
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.multilevel.levels import Coarsening
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search_state import Search
 from leastcut.multilevel.spectral_start import eigenproblem_work
@@ -224,7 +222,7 @@ def test_cycles_coarsen_to_two_to_four_nodes_per_cluster(monkeypatch):
     coarsest = []
 
     def noted(*arguments, **options):
-        steps = levels.build(*arguments, **options)
+        steps = coarsening.build(*arguments, **options)
         coarsest.append(steps[-1].problem.n_nodes)
         return steps
 
@@ -238,7 +236,7 @@ def test_cycles_coarsen_to_two_to_four_nodes_per_cluster(monkeypatch):
 
 def test_making_a_level_counts_three_visits_of_its_edges_and_ten_thousand_more():
     problem = as_problem(points_graph(900))
-    steps = levels.build(problem, np.random.default_rng(0), 100)
+    steps = coarsening.build(problem, np.random.default_rng(0), 100)
     assert len(steps) > 1
     made_from = [problem, *(step.problem for step in steps[:-1])]
     edges = sum(level.graph.n_stored for level in made_from)
@@ -267,7 +265,7 @@ def test_the_work_of_a_pass_counts_its_start(monkeypatch):
 
 
 def test_a_step_of_agglomeration_merges_a_quarter():
-    steps = levels.agglomerate(as_problem(points_graph(600)), 3)
+    steps = coarsening.agglomerate(as_problem(points_graph(600)), 3)
     sizes = [600, *(step.problem.n_nodes for step in steps)]
     expected = [600]
     while expected[-1] > 3:
@@ -278,7 +276,7 @@ def test_a_step_of_agglomeration_merges_a_quarter():
 def test_the_leaves_of_a_hub_are_merged_an_eighth_at_a_time():
     n = 801
     spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), (n, n))
-    steps = levels.agglomerate(as_problem(sp.csr_array(spokes + spokes.T), "ratio"), 3)
+    steps = coarsening.agglomerate(as_problem(sp.csr_array(spokes + spokes.T), "ratio"), 3)
     # Pairs alone would be one merge a step.
     sizes = np.array([n, *(step.problem.n_nodes for step in steps)])
     merged = -np.diff(sizes)
@@ -294,7 +292,7 @@ def test_a_level_that_gets_nowhere_is_not_kept():
         parts = np.zeros(1000, dtype=np.int32)
         alone = int(share * 1000)
         parts[:alone] = np.arange(1, alone + 1)
-        return levels.build(as_problem(S), np.random.default_rng(0), 10, parts)
+        return coarsening.build(as_problem(S), np.random.default_rng(0), 10, parts)
 
     assert kept(0.97) == []
     first = kept(0.8)[0].problem.n_nodes
@@ -306,7 +304,7 @@ def test_a_level_that_gets_nowhere_is_not_kept():
 )
 def test_coarse_nodes_weigh_no_more_than_the_shares_of_their_rule(rule, fewest, most):
     problem = as_problem(points_graph(2000), "ratio")
-    steps = levels.build(problem, np.random.default_rng(0), 100, coarsening=Coarsening(rule))
+    steps = coarsening.build(problem, np.random.default_rng(0), 100, coarsening=Coarsening(rule))
     heaviest = max(step.problem.node_weights.max() for step in steps)
     assert fewest < heaviest <= most
 
@@ -355,7 +353,7 @@ def test_a_settling_visits_every_node_twenty_times_at_most():
     labels = (np.arange(100) >= 75).astype(np.int32)
     state = State(problem, labels, 2)
     before = state.work
-    moves = state.settle()
+    moves = state.local_search()
     assert state.work - before == 20 * problem.graph.n_stored
     assert moves <= 25
     # What is left is made by the next ones.
@@ -385,19 +383,19 @@ def walled(k, n_side=60):
 
 def test_chains_are_of_fifteen_moves_and_twenty_visits_of_every_edge(monkeypatch):
     asked = []
-    climb = State.climb
+    search = State.fm_search
 
     def noted(state, seeds, patience, max_edges):
         asked.append((patience, max_edges / state.problem.graph.n_stored))
-        return climb(state, seeds, patience, max_edges)
+        return search(state, seeds, patience, max_edges)
 
-    monkeypatch.setattr(State, "climb", noted)
-    for n, n_whole in ((200, 5000), (201, 5000), (1000, 1000), (1000, 1001)):
+    monkeypatch.setattr(State, "fm_search", noted)
+    for n, n_full in ((200, 5000), (201, 5000), (1000, 1000), (1000, 1001)):
         state = State(as_problem(points_graph(n)), (np.arange(n) % 3).astype(np.int32), 3)
         before = len(asked)
-        passes.improve(state, np.random.default_rng(0), n_whole=n_whole)
+        passes.improve(state, np.random.default_rng(0), n_full=n_full)
         # Levels of up to 200 nodes are climbed, and those of problems of up to a thousand.
-        assert len(asked) - before == (n <= 200 or n_whole <= 1000)
+        assert len(asked) - before == (n <= 200 or n_full <= 1000)
     assert asked == [(15, 20)] * 2
 
 
@@ -408,7 +406,7 @@ def test_a_chain_steps_over_walls_of_as_many_moves_as_it_has_patience(patience):
         over = labels.copy()
         over[-k:] = 1
         state = State(problem, labels, 2)
-        decrease = state.climb(np.array([120], dtype=np.int32), patience, 10**9)
+        decrease = state.fm_search(np.array([120], dtype=np.int32), patience, 10**9)
         crossed = decrease > 0
         assert crossed == (k <= patience)
         assert state.value == pytest.approx(problem.value(over if crossed else walled(k)[1]))
@@ -424,7 +422,7 @@ def test_larger_budgets_of_chains_visit_more_and_find_no_less(S, c, seed):
     def climbed(max_edges):
         state = State(problem, labels.copy(), c)
         before = state.work
-        decrease = state.climb(seeds, 5, max_edges)
+        decrease = state.fm_search(seeds, 5, max_edges)
         return state.work - before, decrease
 
     # The same chains in the same order: a budget only says after which of them to stop.

@@ -29,6 +29,7 @@ from leastcut import (
 from leastcut.estimators import fitted as fitted_module
 from leastcut.graph import as_graph
 from leastcut.multilevel import cut_path as module
+from leastcut.multilevel import number_of_clusters
 from leastcut.multilevel.cut_path import cut_path_problem
 from leastcut.multilevel.number_of_clusters import Choice, pairs_needed
 from leastcut.multilevel.path_search import SWEEPS, merged, path_partitions
@@ -344,7 +345,7 @@ def choosing(n_clusters: int, runners_up: tuple[int, ...], is_weak: bool):
 
 
 def test_weak_evidence_is_told_with_the_runners_up_and_the_remedy(monkeypatch, blobs):
-    monkeypatch.setattr(module, "choose_number", choosing(4, (3, 2), True))
+    monkeypatch.setattr(number_of_clusters, "choose_number", choosing(4, (3, 2), True))
     words = r"n_clusters=4 is weak: it could as well be 3 or 2\. The reason is 4\. Pass n_clusters"
     with pytest.warns(UserWarning, match=words) as told:
         model = SpectralClustering("auto", max_clusters=5, random_state=0).fit(blobs[0])
@@ -354,7 +355,7 @@ def test_weak_evidence_is_told_with_the_runners_up_and_the_remedy(monkeypatch, b
 
 
 def test_strong_evidence_gives_no_warning(monkeypatch, blobs):
-    monkeypatch.setattr(module, "choose_number", choosing(3, (2,), False))
+    monkeypatch.setattr(number_of_clusters, "choose_number", choosing(3, (2,), False))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = SpectralClustering("auto", max_clusters=5, random_state=0).fit(blobs[0])
@@ -366,7 +367,7 @@ def test_what_a_choice_did_not_weigh_has_no_evidence(monkeypatch):
     def choose_number(problem, relaxation, numbers, *, random_state):
         return Choice(3, np.array([2, 3]), np.array([0.5, 1.0]), "Three.", (2,), False)
 
-    monkeypatch.setattr(module, "choose_number", choose_number)
+    monkeypatch.setattr(number_of_clusters, "choose_number", choose_number)
     path = cut_path(np.ones((6, 6)), [2, 3, 6], affinity="precomputed", random_state=0)
     np.testing.assert_array_equal(path.evidence, [0.5, 1.0, np.nan])
 

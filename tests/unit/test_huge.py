@@ -5,7 +5,6 @@ What is huge is set down to hundreds of nodes here, so that the laws are checked
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import numpy as np
@@ -19,15 +18,12 @@ import leastcut
 from leastcut.budget import Budget
 from leastcut.graph import Graph
 from leastcut.kernels import order as kernels
-from leastcut.multilevel import ordering, search, search_state, stages
-from leastcut.multilevel.coarsening import COARSENING_RULES
-from leastcut.multilevel.coarsening.heavy_edges import SCATTERED_NODES, nearby_at_random
+from leastcut.multilevel import coarsening, node_order, search, search_state, stages
+from leastcut.multilevel.coarsening import COARSENING_RULES, smallest_level
 from leastcut.multilevel.efforts import EFFORTS, Progress
-from leastcut.multilevel.levels import smallest_level
+from leastcut.multilevel.node_order import SCATTERED_NODES, nearby_at_random
 from leastcut.multilevel.search_state import Search
 from leastcut.problem import Problem, as_problem
-
-propagation = sys.modules["leastcut.multilevel.coarsening.label_propagation"]
 
 
 def shuffled(problem: Problem, seed: int = 0) -> Problem:
@@ -47,12 +43,12 @@ def matrix(problem: Problem) -> sp.csr_array:
 @given(graphs(min_nodes=2, max_nodes=14), st.integers(1, 6), st.integers(1, 3))
 def test_a_new_numbering_is_the_same_problem(S, block, n_threads):
     problem = as_problem(S)
-    before = ordering.BLOCK_NODES
+    before = node_order.BLOCK_NODES
     try:
-        ordering.BLOCK_NODES = block
-        found = ordering.numbered_anew(problem, n_threads)
+        node_order.BLOCK_NODES = block
+        found = node_order.numbered_anew(problem, n_threads)
     finally:
-        ordering.BLOCK_NODES = before
+        node_order.BLOCK_NODES = before
     n = problem.n_nodes
     assert sorted(found.order.tolist()) == list(range(n))
     np.testing.assert_array_equal(found.place[found.order], np.arange(n))
@@ -81,7 +77,7 @@ def test_numbering_compiled_and_interpreted_agree(S, block):
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_rows_are_written_alike_by_any_number_of_threads(n_threads):
     problem = as_problem(points_graph(2000))
-    alone, together = (ordering.numbered_anew(problem, n) for n in (1, n_threads))
+    alone, together = (node_order.numbered_anew(problem, n) for n in (1, n_threads))
     for name in ("indptr", "indices", "weights"):
         np.testing.assert_array_equal(
             getattr(alone.problem.graph, name), getattr(together.problem.graph, name)
@@ -90,12 +86,12 @@ def test_rows_are_written_alike_by_any_number_of_threads(n_threads):
 
 def test_only_what_is_scattered_is_and_not_after_it_was_numbered_anew():
     problem = ring(120_000)
-    assert not ordering.is_scattered(problem.graph)
+    assert not node_order.is_scattered(problem.graph)
     mixed = shuffled(problem)
-    assert ordering.is_scattered(mixed.graph)
-    assert not ordering.is_scattered(ordering.numbered_anew(mixed).problem.graph)
+    assert node_order.is_scattered(mixed.graph)
+    assert not node_order.is_scattered(node_order.numbered_anew(mixed).problem.graph)
     empty = Graph(np.zeros(4, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0))
-    assert not ordering.is_scattered(empty)
+    assert not node_order.is_scattered(empty)
 
 
 # -- gathering in stretches
@@ -111,14 +107,14 @@ def test_every_node_is_visited_once(n, few):
 
 @pytest.fixture
 def short_stretches(monkeypatch):
-    monkeypatch.setattr(propagation, "STRETCH_NODES", 100)
+    monkeypatch.setattr(coarsening, "STRETCH_NODES", 100)
 
 
 @pytest.mark.usefixtures("short_stretches")
 @pytest.mark.parametrize("parts", [None, (np.arange(950) % 2).astype(np.int32)])
 def test_no_group_reaches_from_one_stretch_into_another(parts):
     problem = ring(950)
-    assert propagation._stretch(problem.graph) == 100
+    assert coarsening._stretch(problem.graph) == 100
     rule, leaders = COARSENING_RULES["label_propagation"], []
     for n_threads in (1, 2, 5):
         rng = np.random.default_rng(1)
@@ -134,15 +130,15 @@ def test_no_group_reaches_from_one_stretch_into_another(parts):
 
 @pytest.mark.usefixtures("short_stretches")
 def test_there_are_no_stretches_where_edges_lead_anywhere():
-    assert propagation._stretch(shuffled(ring(950)).graph) == 950
-    assert propagation._stretch(ring(250).graph) == 250  # nor where there would be two
+    assert coarsening._stretch(shuffled(ring(950)).graph) == 950
+    assert coarsening._stretch(ring(250).graph) == 250  # nor where there would be two
 
 
 @pytest.mark.usefixtures("short_stretches")
 def test_every_stretch_is_visited_by_itself():
     problem = ring(950)
     degrees = np.diff(problem.graph.indptr)
-    order = propagation._visiting_order(degrees, 100, np.random.default_rng(0))
+    order = coarsening._visiting_order(degrees, 100, np.random.default_rng(0))
     np.testing.assert_array_equal(order // 100, np.arange(950) // 100)
     np.testing.assert_array_equal(np.sort(order), np.arange(950))
 
@@ -157,8 +153,8 @@ def hundreds_are_huge(monkeypatch):
     monkeypatch.setattr(search, "NUMBERED_NODES", 300)
     monkeypatch.setattr(search, "LONG_EDGES", 1000)
     monkeypatch.setattr(search_state, "REPORT_SECONDS", 0.0)
-    monkeypatch.setattr(ordering, "NEAR_NODES", 200)
-    monkeypatch.setattr(propagation, "STRETCH_NODES", 120)
+    monkeypatch.setattr(node_order, "NEAR_NODES", 200)
+    monkeypatch.setattr(coarsening, "STRETCH_NODES", 120)
 
 
 def made(problem: Problem, c: int) -> Search:
@@ -175,7 +171,7 @@ huge = pytest.mark.usefixtures("hundreds_are_huge")
 def test_more_effort_is_never_worse_and_labels_are_complete(cut, order):
     X = np.random.default_rng(2).normal(size=(1500, 2))
     S = knn_graph(X[np.argsort(X[:, 0])] if order == "along a line" else X)
-    assert ordering.is_scattered(as_problem(S).graph) is (order == "random")
+    assert node_order.is_scattered(as_problem(S).graph) is (order == "random")
     cut = np.linspace(0.5, 2.0, 1500) if cut == "weights" else cut
     values = []
     for effort in ("fast", "auto", "balanced"):
@@ -201,20 +197,20 @@ def test_same_seed_same_labels_on_any_number_of_threads(effort):
 def test_a_level_is_searched_and_its_value_is_kept():
     problem = as_problem(points_graph(1500))
     one = made(problem, 6)
-    trials = stages.first_stage(one, "fast", ())
-    assert len(trials) == 1
+    candidates = stages.first_stage(one, "fast", ())
+    assert len(candidates) == 1
     level = one.level
     low = level.steps[-1].problem
     assert low.n_nodes <= max(150, 4 * smallest_level(1500, 6))
     assert level.search.scaled is low
     # A pass by either rule, a spectral solution, and children.
-    assert len(level.trials) > 2
+    assert len(level.candidates) > 2
     labels = level.search.best.labels
     for step in reversed(level.steps):
         labels = labels[step.parent]
     assert level.search.best.value == pytest.approx(problem.value(labels))
-    assert trials[0].value <= problem.value(labels) * (1 + 1e-12)
-    assert trials[0].value == pytest.approx(problem.value(trials[0].labels))
+    assert candidates[0].value <= problem.value(labels) * (1 + 1e-12)
+    assert candidates[0].value == pytest.approx(problem.value(candidates[0].labels))
 
 
 @huge
@@ -234,7 +230,7 @@ def test_auto_visits_at_most_half_as_many_edges_again():
 
 
 def level_pass(found: Search) -> int:
-    return found.level.search.work // max(1, len(found.level.trials))
+    return found.level.search.work // max(1, len(found.level.candidates))
 
 
 @huge

@@ -23,7 +23,7 @@ from leastcut.feasibility import feasible
 from leastcut.kernels import exchange as exchanging
 from leastcut.kernels import moves
 from leastcut.multilevel import search
-from leastcut.multilevel.levels import agglomerate, build
+from leastcut.multilevel.coarsening import agglomerate, build
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.search import partition_problem
@@ -322,8 +322,8 @@ def state_with_pairs(data):
 def test_moves_and_exchanges_keep_pairs_apart_and_report_what_they_gain(data):
     problem, labels, c = state_with_pairs(data)
     for act in (
-        lambda state: state.settle(),
-        lambda state: state.climb(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
+        lambda state: state.local_search(),
+        lambda state: state.fm_search(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
         lambda state: state.exchange(10**6),
         lambda state: state.finish(),
     ):
@@ -342,7 +342,7 @@ def test_moves_and_exchanges_keep_pairs_apart_and_report_what_they_gain(data):
 def test_exchanges_compiled_and_interpreted_agree(data):
     problem, labels, c = state_with_pairs(data)
     compiled = State(problem, labels.copy(), c)
-    compiled.settle()
+    compiled.local_search()
     compiled.exchange(10**6)
     with pytest.MonkeyPatch.context() as patch:
         names = ("move_over", "find_chain", "best_place", "make_room", "apply_move", "exchange")
@@ -352,7 +352,7 @@ def test_exchanges_compiled_and_interpreted_agree(data):
             patch.setattr(moves, name, getattr(moves, name).py_func)
         patch.setattr("leastcut.multilevel.refinement.settle", moves.settle.py_func)
         interpreted = State(problem, labels.copy(), c)
-        interpreted.settle()
+        interpreted.local_search()
         interpreted.exchange(10**6)
     np.testing.assert_array_equal(compiled.labels, interpreted.labels)
     np.testing.assert_array_equal(compiled.boundary, interpreted.boundary)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 import leastcut
+from leastcut.multilevel.density_gap import _inner_cut, gap_evidence, has_depth
 from leastcut.multilevel.number_of_clusters import (
     ENOUGH,
     WEAK,
@@ -23,7 +24,6 @@ from leastcut.multilevel.number_of_clusters import (
     choose_number,
     pairs_needed,
 )
-from leastcut.multilevel.valleys import _inner_cut, has_depth, valley_evidence
 from leastcut.problem import as_problem
 from leastcut.spectral.relax import relax_problem
 
@@ -97,7 +97,7 @@ def test_outliers_are_no_clusters():
     parts = [np.ones((60, 60)), np.ones((50, 50)), np.ones((1, 1)), np.ones((1, 1))]
     found = choose(sp.block_diag(parts, format="csr"))
     assert found.n_clusters == 2
-    assert "small beside the others: 2" in found.reason
+    assert "left out as too small: 2" in found.reason
 
 
 def test_more_components_than_numbers_is_said():
@@ -225,7 +225,7 @@ def test_no_more_eigenpairs_are_needed_than_there_are(most, n):
     assert pairs_needed(most, 10 * n + most) > most or n == 1
 
 
-# -- leaks and valleys
+# -- leaks and density gaps
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(6, 12), st.integers(2, 4), st.sampled_from(CUTS))
@@ -266,7 +266,7 @@ def test_the_inner_cut_is_the_smallest_of_all(seed, n_between):
     assert _inner_cut(depth, both.row, both.col, both.data) == pytest.approx(smallest, abs=0.01)
 
 
-def test_a_bridge_between_grids_is_a_valley_and_a_grid_has_none():
+def test_a_bridge_between_grids_is_a_gap_and_a_grid_has_none():
     side = 12
     one = grid(side, side)
     labels = np.repeat([0, 1], side * side)
@@ -274,11 +274,11 @@ def test_a_bridge_between_grids_is_a_valley_and_a_grid_has_none():
     bridge[side - 1, side * side] = bridge[side * side, side - 1] = 1.0
     joined = as_problem(sp.csr_array(sp.block_diag([one, one])) + sp.csr_array(bridge))
     assert has_depth(joined, labels)
-    assert valley_evidence(joined, labels) > ENOUGH
+    assert gap_evidence(joined, labels) > ENOUGH
     whole = as_problem(grid(2 * side, side))
     assert has_depth(whole, labels)
-    assert valley_evidence(whole, labels) == 0.0
-    assert valley_evidence(as_problem(sp.block_diag([one, one])), labels) == 0.0
+    assert gap_evidence(whole, labels) == 0.0
+    assert gap_evidence(as_problem(sp.block_diag([one, one])), labels) == 0.0
     assert not has_depth(as_problem(np.ones((20, 20))), np.repeat([0, 1], 10))
 
 

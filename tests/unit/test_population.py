@@ -12,11 +12,10 @@ import pytest
 from conftest import ring
 
 from leastcut.multilevel import population
+from leastcut.multilevel.coarsening import Coarsening
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.multilevel.levels import Coarsening
-from leastcut.multilevel.passes import Trial
+from leastcut.multilevel.passes import Candidate
 from leastcut.multilevel.population import Population
-from leastcut.problem import as_problem
 
 WORK = 1000
 """What every pass costs in a population whose passes are scripted."""
@@ -25,7 +24,8 @@ WORK = 1000
 class Script:
     """A search whose passes cost the same and find what they are told to."""
 
-    def __init__(self, values=None):
+    def __init__(self, values=None, problem=None, n_clusters=2):
+        self.scaled, self.n_clusters = problem or ring(8), n_clusters
         self.values = values or itertools.repeat(1.0)
         self.best, self.work, self.n_tasks = None, 0, 0
         self.is_late = self.is_done = False
@@ -36,10 +36,10 @@ class Script:
         self.n_tasks += 1
         return np.random.default_rng(0)
 
-    def consider(self, trial):
-        self.work += trial.work
-        better = self.best is None or trial.value < self.best.value
-        self.best = trial if better else self.best
+    def consider(self, candidate):
+        self.work += candidate.work
+        better = self.best is None or candidate.value < self.best.value
+        self.best = candidate if better else self.best
         return better
 
     def report(self, stage, fraction):
@@ -47,12 +47,12 @@ class Script:
 
     def make_fresh(self, *_, **__):
         self.fresh += 1
-        return Trial(np.zeros(4, dtype=np.int32), next(self.values), WORK)
+        return Candidate(np.zeros(4, dtype=np.int32), next(self.values), WORK)
 
     def make_child(self, *_, regrow, **__):
         self.recombined += 1
         self.regrown += regrow
-        return Trial(np.zeros(4, dtype=np.int32), next(self.values), WORK)
+        return Candidate(np.zeros(4, dtype=np.int32), next(self.values), WORK)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def scripted(monkeypatch):
         monkeypatch.setattr(population, "fresh", script.make_fresh)
         monkeypatch.setattr(population, "recombine", script.make_child)
         rng = np.random.default_rng(0)
-        people = Population(as_problem(np.ones((8, 8))), 2, script, [], rng, [Coarsening()])
+        people = Population(script, [], rng, [Coarsening()])
         return people, script
 
     return make
@@ -144,7 +144,7 @@ def test_starts_are_of_any_size_between_two_limits(monkeypatch, n, c, fewest, mo
     sizes = []
     monkeypatch.setattr(population, "fresh", lambda *arguments, **_: sizes.append(arguments[3]))
     rng = np.random.default_rng(0)
-    people = Population(ring(n), c, Script(), [], rng, [Coarsening()])
+    people = Population(Script(problem=ring(n), n_clusters=c), [], rng, [Coarsening()])
     for seed in range(300):
         people._fresh(np.random.default_rng(seed), Coarsening())
     assert fewest <= min(sizes) <= 1.05 * fewest + 1

@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits
 import leastcut
 from leastcut.graph import as_graph
 from leastcut.multilevel import passes
-from leastcut.multilevel.coarsening import COARSENING_RULES
-from leastcut.multilevel.levels import Coarsening, build
+from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, build
 from leastcut.multilevel.spectral_start import (
     rough_eigenvectors,
     rough_labels,

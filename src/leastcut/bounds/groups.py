@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leastcut.multilevel.coarsening.heavy_edges import heavy_edges
+from leastcut.multilevel.coarsening import heavy_edges
 from leastcut.problem import Problem
 from leastcut.reductions import contracted
 

@@ -20,7 +20,8 @@ from leastcut.bounds.proof import ProofProgress
 from leastcut.budget import Budget
 from leastcut.estimators.fitted import Fitted, FittedPath
 from leastcut.estimators.solvers import ChosenNumber, Settings, choose_number
-from leastcut.multilevel.cut_path import CutPath, pairs_of_path
+from leastcut.multilevel.cut_path import CutPath
+from leastcut.multilevel.number_of_clusters import pairs_needed
 from leastcut.progress import watch
 from leastcut.results import Partition
 
@@ -76,7 +77,7 @@ class BaseClustering(
     def _keep_path(self, core: Any, chosen: ChosenNumber, nodes: Any = None) -> None:
         """Keep the path of all numbers that were considered for the nodes with edges."""
         numbers = range(1, chosen.most + 1)
-        source = FittedPath(self._fitted, numbers, pairs_of_path(chosen.most, core.n_nodes))
+        source = FittedPath(self._fitted, numbers, pairs_needed(chosen.most, core.n_nodes))
         n_components, _ = core.graph.components
         self.cut_path_ = CutPath(np.array(numbers), n_components, chosen.choice, source, nodes)
 

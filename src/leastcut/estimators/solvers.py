@@ -18,13 +18,17 @@ from sklearn.exceptions import ConvergenceWarning
 from leastcut.budget import Budget
 from leastcut.constraints import Constraints
 from leastcut.feasibility import check_n_clusters
-from leastcut.multilevel.auto_number import MAX_CLUSTERS, ROUGH, warn_if_weak
-from leastcut.multilevel.cluster_merging import merge_clusters
-from leastcut.multilevel.cut_path import choice_of, pairs_of_path
 from leastcut.multilevel.efforts import EFFORTS, Progress
-from leastcut.multilevel.number_of_clusters import Choice
+from leastcut.multilevel.number_of_clusters import (
+    MAX_CLUSTERS,
+    ROUGH,
+    Choice,
+    choice_of,
+    pairs_needed,
+    warn_if_weak,
+)
 from leastcut.multilevel.refinement import refine_problem
-from leastcut.multilevel.search import partition_problem
+from leastcut.multilevel.search import merge_clusters, partition_problem
 from leastcut.problem import Problem
 from leastcut.progress import BAR, SEARCH_STAGES, TimeEstimate
 from leastcut.reductions import Reduced, solve_reduced
@@ -230,7 +234,7 @@ def choose_number(
     most = min(max_clusters or MAX_CLUSTERS, core.n_nodes)
     if most < 2:
         return None
-    count = pairs_of_path(most, core.n_nodes)
+    count = pairs_needed(most, core.n_nodes)
     # The spectral solver makes labels of the same eigenpairs; otherwise rough ones will do.
     is_spectral = settings.solver == "spectral"
     if is_spectral:

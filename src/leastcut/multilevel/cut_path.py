@@ -18,7 +18,7 @@ import numpy as np
 from leastcut.budget import Budget
 from leastcut.formatting import fields_in_one_line, one_line, some
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.multilevel.number_of_clusters import Choice, choose_number, pairs_needed
+from leastcut.multilevel.number_of_clusters import Choice, choice_of, pairs_needed
 from leastcut.multilevel.path_search import path_partitions
 from leastcut.problem import Problem
 from leastcut.progress import PATH_STAGES, TimeEstimate
@@ -139,7 +139,7 @@ class CutPath:
     @property
     def reason(self) -> str:
         """Why that one, in plain words, and which come next where the evidence is weak."""
-        return said(self.choice)
+        return self.choice.explanation
 
     @property
     def evidence(self) -> np.ndarray:
@@ -210,14 +210,6 @@ class CutPath:
         return path_html(self)
 
 
-def said(choice: Choice) -> str:
-    """Return the reason of a choice, with the runners-up where the evidence is weak."""
-    if not (choice.is_weak and choice.runners_up):
-        return choice.reason
-    others = " or ".join(map(str, choice.runners_up))
-    return f"{choice.reason} The evidence is weak: it could as well be {others}."
-
-
 def check_numbers(n_clusters: object) -> list[int]:
     """Return numbers of clusters, ascending and each once; one alone is refused."""
     if not isinstance(n_clusters, Iterable) or isinstance(n_clusters, str):
@@ -247,7 +239,7 @@ def cut_path_problem(
         raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
     seed = as_seed(random_state, 2**32)
     # 1. Relax once for all k.
-    relaxation = relax_problem(problem, pairs_of_path(numbers[-1], n), random_state=seed)
+    relaxation = relax_problem(problem, pairs_needed(numbers[-1], n), random_state=seed)
     # 2. Choose a number by the eigenpairs, and search for the partitions.
     choice = choice_of(problem, numbers, relaxation, seed)
     stages = EFFORTS[effort].stages
@@ -257,20 +249,3 @@ def cut_path_problem(
     n_components, _ = problem.graph.components
     contents = Computed(relaxation, found)
     return CutPath(np.array(numbers), n_components, choice, contents, problem.graph.names)
-
-
-def pairs_of_path(most: int, n_nodes: int) -> int:
-    """Return how many eigenpairs a path up to ``most`` clusters needs: its last eigengap has one
-    more, and the choice may look further."""
-    return min(n_nodes, max(most + 1, pairs_needed(most, n_nodes)))
-
-
-def choice_of(
-    problem: Problem, numbers: Sequence[int], relaxation: Relaxation, seed: int
-) -> Choice:
-    """Choose one of the numbers, by no more eigenpairs than it takes, however many there are."""
-    if len(numbers) == 1:
-        reason = f"No other number than {numbers[0]} was considered."
-        return Choice(numbers[0], np.array(numbers), np.array([np.nan]), reason, (), False)
-    count = min(pairs_needed(numbers[-1], problem.n_nodes), relaxation.n_clusters)
-    return choose_number(problem, relaxation.leading(count), numbers, random_state=seed)

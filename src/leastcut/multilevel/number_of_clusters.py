@@ -22,31 +22,37 @@ clusters it is above 1, and grows like the diameter of a cluster in hops. In uni
 upper bound of what symmetric shapes are allowed: they have large steps, between eigenvalues that
 repeat, but leak as any other shape without clusters.
 
-*Boundaries are no valleys*: see :mod:`leastcut.multilevel.valleys`.
+*Boundaries are no density gaps*: see :mod:`leastcut.multilevel.density_gap`.
 
-The evidence for k clusters is step / leak, plus that of valleys.
+The evidence for k clusters is step / leak, plus that of density gaps.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from leastcut.formatting import one_line, some
-from leastcut.multilevel.coarsening import COARSENING_RULES
-from leastcut.multilevel.levels import Coarsening, smallest_level
+from leastcut.multilevel.coarsening import BY_LABELS, smallest_level
+from leastcut.multilevel.density_gap import gap_evidence, has_depth
 from leastcut.multilevel.passes import fresh
 from leastcut.multilevel.refinement import refine_problem
-from leastcut.multilevel.valleys import has_depth, valley_evidence
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
-from leastcut.seeds import RandomState, as_generator
+from leastcut.seeds import RandomState, as_generator, as_seed
 from leastcut.spectral.discretizers.cluster_qr import cluster_qr
 from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
+from leastcut.validation import warn_caller
 
+MAX_CLUSTERS = 20  # the largest number of clusters that is considered by default
+# Tolerance of eigenpairs that only a choice is made by: steps that count are far larger, and the
+# usual tolerance takes three times as long.
+ROUGH = 1e-3
 # Eigenvalues beyond the largest number of clusters that tell the law they follow: fewer leave its
 # slope to chance, more cost time.
 TAIL = 10
@@ -82,17 +88,17 @@ ROUNDING = 1e-13
 # Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves.
 EQUAL = 1e-6
 WEAK = 1.5  # how many times the evidence of the runner-up the best must have to be told from it
-# What valleys may add to the evidence: they are surer the longer they are, and coarse clusters
+# What density gaps may add to the evidence: they are surer the longer they are, and coarse clusters
 # would always win by them.
-VALLEY_MOST = 6.5
-# Slope p below which no valleys are looked for: in so many dimensions every node is near a
+MOST_OF_GAPS = 6.5
+# Slope p below which no density gaps are looked for: in so many dimensions every node is near a
 # boundary.
 SHALLOW = 0.25
 # Stands for eigenvalues of 0 where something is divided by them.
 SMALLEST = float(np.finfo(np.float64).tiny)
-# Splits beyond the components up to which valleys are looked for: long shapes with more of them
-# hold too few nodes to tell, and each costs a search.
-VALLEYS = 8
+# Splits beyond the components up to which density gaps are looked for: long shapes with more of
+# them hold too few nodes to tell, and each costs a search.
+MOST_SPLITS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +111,14 @@ class Choice:
     reason: str
     runners_up: tuple[int, ...]
     is_weak: bool
+
+    @property
+    def explanation(self) -> str:
+        """The reason, and the runners-up if the evidence is weak."""
+        if not (self.is_weak and self.runners_up):
+            return self.reason
+        others = " or ".join(map(str, self.runners_up))
+        return f"{self.reason} The evidence is weak: it could as well be {others}."
 
     def __repr__(self) -> str:
         return one_line(
@@ -119,6 +133,52 @@ class Choice:
 def pairs_needed(most: int, n_nodes: int) -> int:
     """Return how many eigenpairs a choice of up to ``most`` clusters looks at."""
     return min(n_nodes, most + 1 + TAIL)
+
+
+def auto_number(problem: Any, random_state: RandomState, deadline: float = math.inf) -> int:
+    """Return a number of clusters, from 1 to 20, and warn if the evidence is weak.
+
+    Raise TimeoutError if the eigenpairs cannot be computed by ``deadline``.
+    """
+    core: Problem = problem.core
+    most, seed = min(MAX_CLUSTERS, core.n_nodes), as_seed(random_state, 2**32)
+    if most < 2:
+        return 1
+    try:
+        relaxation = relax_problem(
+            core, pairs_needed(most, core.n_nodes), random_state=seed, tol=ROUGH, deadline=deadline
+        )
+    except TimeoutError:
+        raise TimeoutError(
+            "n_clusters='auto' chooses a number by eigenvectors of the graph, and these take "
+            "longer than the time_limit. Raise it, or pass n_clusters."
+        ) from None
+    choice = choice_of(core, range(1, most + 1), relaxation, seed)
+    warn_if_weak(choice, "leastcut.cut_path(graph, affinity='precomputed')")
+    return choice.n_clusters
+
+
+def warn_if_weak(choice: Choice, path: str) -> None:
+    """Warn of weak evidence for a number of clusters; ``path`` is where all evidence is found."""
+    if choice.is_weak:
+        others = " or ".join(map(str, choice.runners_up))
+        warn_caller(
+            f"The evidence for n_clusters={choice.n_clusters} is weak"
+            + (f": it could as well be {others}" if others else "")
+            + f". {choice.reason} Pass n_clusters if you know it, or look at {path}, which has the "
+            "evidence for every number."
+        )
+
+
+def choice_of(
+    problem: Problem, numbers: Sequence[int], relaxation: Relaxation, seed: int
+) -> Choice:
+    """Choose one of the numbers, by no more eigenpairs than it takes, however many there are."""
+    if len(numbers) == 1:
+        reason = f"No other number than {numbers[0]} was considered."
+        return Choice(numbers[0], np.array(numbers), np.array([np.nan]), reason, (), False)
+    count = min(pairs_needed(numbers[-1], problem.n_nodes), relaxation.n_clusters)
+    return choose_number(problem, relaxation.leading(count), numbers, random_state=seed)
 
 
 def choose_number(
@@ -177,7 +237,7 @@ class _Split:
 
     step: float
     leak: float
-    valley: float
+    gap: float
     evidence: float
 
 
@@ -191,7 +251,7 @@ def _splits(
     """Return the evidence for every number above ``floor`` that there are eigenvalues for."""
     neighbors, values = _neighbors(problem), relaxation.eigenvalues
     # Seeds are drawn for all, so that what one number draws does not depend on the others.
-    seeds = rng.integers(2**32, size=VALLEYS + 1)
+    seeds = rng.integers(2**32, size=MOST_SPLITS + 1)
     # Without the components themselves to choose, any evidence may be the most.
     matters = ENOUGH / WEAK if floor in considered else 0.0
     found, doubtful = {}, {}
@@ -205,27 +265,27 @@ def _splits(
         )
         step *= min(max((room - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
         # 2. Some cluster leaks at least the mean of the first k eigenvalues: where a step is too
-        #    small even so, and boundaries are no valleys, there is nothing to be looked for.
+        #    small even so, and boundaries are no gaps, there is nothing to be looked for.
         least = float(np.mean(values[:k])) / max(float(values[k]), SMALLEST) / usual
-        has_valleys = k - floor <= VALLEYS and slope >= SHALLOW
-        if not has_valleys and _tightened(step, least, slope) < matters:
+        may_have_gaps = k - floor <= MOST_SPLITS and slope >= SHALLOW
+        if not may_have_gaps and _tightened(step, least, slope) < matters:
             found[k] = _Split(step, least, 0.0, _tightened(step, least, slope))
             continue
         # 3. The leak of a partition.
         labels = _clusters(problem, relaxation, k)
         leak = _leak(problem, labels, float(values[k])) / usual
         found[k] = _Split(step, leak, 0.0, _tightened(step, leak, slope))
-        if has_valleys:
+        if may_have_gaps:
             doubtful[k] = labels
-    # 4. The valleys of a better one, for numbers that these could raise beside the first.
+    # 4. The density gaps of a better one, for numbers that these could raise to the first.
     most = max((split.evidence for split in found.values()), default=0.0)
     for k, labels in doubtful.items():
         split = found[k]
-        if WEAK * (split.evidence + VALLEY_MOST) < most or not has_depth(problem, labels):
+        if WEAK * (split.evidence + MOST_OF_GAPS) < most or not has_depth(problem, labels):
             continue
-        valley = valley_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
-        evidence = split.evidence + min(valley, VALLEY_MOST)
-        found[k] = replace(split, valley=valley, evidence=evidence)
+        gap = gap_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
+        evidence = split.evidence + min(gap, MOST_OF_GAPS)
+        found[k] = replace(split, gap=gap, evidence=evidence)
     return found
 
 
@@ -237,7 +297,7 @@ def _tightened(step: float, leak: float, slope: float) -> float:
 
 
 def _without_outliers(problem: Problem) -> np.ndarray:
-    """Return the nodes of all components but those that are small beside the others."""
+    """Return the nodes of all components but those that are small compared with the others."""
     _, component = problem.graph.components
     sizes = np.bincount(component)
     # The mean over nodes, so that many small components do not make it small.
@@ -267,8 +327,7 @@ def _searched(problem: Problem, n_clusters: int, seed: int) -> np.ndarray:
     """Return a partition found by one multilevel pass."""
     scaled, rng = problem.within_range(), np.random.default_rng(seed)
     smallest = smallest_level(problem.n_nodes, n_clusters)
-    by_labels = Coarsening(COARSENING_RULES["label_propagation"])
-    found = fresh(scaled, n_clusters, rng, smallest, coarsening=by_labels)
+    found = fresh(scaled, n_clusters, rng, smallest, coarsening=BY_LABELS)
     assert found is not None
     return found.labels
 
@@ -320,21 +379,21 @@ def _reason(
             f"After {chosen} the eigenvalues rise {split.step:.3g} times as fast as beyond, and "
             f"clusters leak {split.leak:.2g} times as much as without structure"
         ]
-        if split.valley > 0.0:
-            parts.append(f"their boundaries are valleys, with evidence {split.valley:.3g}")
+        if split.gap > 0.0:
+            parts.append(f"their boundaries are density gaps (evidence {split.gap:.3g})")
         if split.evidence < enough:
-            parts.append(f"the evidence is {split.evidence:.2g} of {enough:.2g} that are needed")
+            parts.append(f"the evidence is {split.evidence:.2g}, below the threshold {enough:.2g}")
     elif chosen == floor:
         apart = "does not split" if floor == 1 else "none of them splits further"
         parts = [f"The graph {count}, and {apart}"]
         if found:
             next_best = max(found, key=lambda k: found[k].evidence)
             parts.append(
-                f"the most evidence is for {next_best}, {found[next_best].evidence:.2g} of "
-                f"{enough:.2g} that are needed"
+                f"strongest alternative: {next_best} clusters "
+                f"(evidence {found[next_best].evidence:.2g}, threshold {enough:.2g})"
             )
     else:
         parts = [f"The graph {count}; of the numbers asked for {chosen} is nearest to {floor}"]
     if n_components > floor:
-        parts.append(f"components that are small beside the others: {n_components - floor}")
+        parts.append(f"components left out as too small: {n_components - floor}")
     return "; ".join(parts) + "."

@@ -9,8 +9,8 @@ from typing import Any
 import numpy.typing as npt
 
 from leastcut.budget import Budget
-from leastcut.multilevel.auto_number import auto_number
 from leastcut.multilevel.efforts import EFFORTS, TIGHT, Progress, SearchOptions
+from leastcut.multilevel.number_of_clusters import auto_number
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.progress import SEARCH_STAGES, TimeEstimate

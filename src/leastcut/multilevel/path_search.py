@@ -30,13 +30,8 @@ import numpy as np
 
 from leastcut.budget import Budget
 from leastcut.formatting import one_line
+from leastcut.multilevel.coarsening import agglomerate, build, coarse_labels, varied_level
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.multilevel.levels import (
-    agglomerate,
-    build,
-    coarse_labels,
-    varied_level,
-)
 from leastcut.multilevel.passes import CYCLE_NODES, fresh, improve, uncoarsen
 from leastcut.multilevel.refinement import State, refine_problem
 from leastcut.multilevel.search import partition_problem
@@ -273,11 +268,11 @@ class _Path:
         states = []
         for labels in starts:
             states.append(State(low, coarse_labels(steps, labels), k))
-            improve(states[-1], rng, n_whole=problem.n_nodes)
+            improve(states[-1], rng, n_full=problem.n_nodes)
         grown = agglomerate(low, k)
         assert grown is not None
         start = np.arange(k, dtype=np.int32)
-        states.append(uncoarsen(low, grown, start, k, rng, n_whole=problem.n_nodes))
+        states.append(uncoarsen(low, grown, start, k, rng, n_full=problem.n_nodes))
         best = min(states, key=lambda state: state.value)
         # 4. Uncoarsen.
         state = uncoarsen(problem, steps, best.labels, k, rng)

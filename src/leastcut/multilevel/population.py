@@ -1,4 +1,4 @@
-"""A population of partitions that improves by recombination.
+"""Recombination: a population of partitions that improves by combining them.
 
 Tasks of one batch know only what was there before the batch, and are added in order: the threads
 that run them decide nothing. The constants were set as those of the passes were.
@@ -7,16 +7,15 @@ that run them decide nothing. The constants were set as those of the passes were
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
-from leastcut.multilevel.levels import Coarsening, varied_level
-from leastcut.multilevel.passes import SMALLER, Trial, fresh, recombine
+from leastcut.multilevel.coarsening import Coarsening, varied_level
+from leastcut.multilevel.passes import SMALLER, Candidate, fresh, recombine
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search_state import Search
-from leastcut.problem import Problem
+from leastcut.threads import Threads
 
 SIZE = 16  # members of a full population: more take longer to agree, on something better
 BATCH = 4  # tasks that are done side by side: more occupy more threads, and know less of each other
@@ -27,36 +26,30 @@ IMMIGRATION = 10
 STALE_TASKS = 3 * SIZE
 # Populations in a row without a new best after which a budget is not spent any further.
 MOST_IDLE = 2
-Task = Callable[[np.random.Generator, Coarsening], Trial | None]
+Task = Callable[[np.random.Generator, Coarsening], Candidate | None]
 
 
 class Population:
-    """Partitions of one problem into ``n_clusters`` clusters.
-
-    Every task draws one of ``coarsenings``, the ways in which hierarchies are made.
-    """
+    """Candidates of a search; every task draws one of ``coarsenings``, to make hierarchies by."""
 
     def __init__(
         self,
-        problem: Problem,
-        n_clusters: int,
         search: Search,
-        members: list[Trial],
+        members: list[Candidate],
         parents: np.random.Generator,
         coarsenings: Sequence[Coarsening],
     ) -> None:
         """Take over the members; ``parents`` draws who is recombined with whom."""
-        self.problem = problem
-        self.n_clusters = n_clusters
         self.members = members
-        self._search = search
         self.coarsenings = coarsenings
+        self._search = search
+        self._problem, self._n_clusters = search.scaled, search.n_clusters
         self._parents = parents
 
-    def add(self, trial: Trial) -> None:
-        """Make a trial a member."""
-        self._search.consider(trial)
-        self.members.append(trial)
+    def add(self, candidate: Candidate) -> None:
+        """Make a candidate a member."""
+        self._search.consider(candidate)
+        self.members.append(candidate)
 
     def spend(self, stage: str, budget: float, pass_work: int) -> None:
         """Add starts and recombine them, until about ``budget`` edges have been visited in all.
@@ -118,14 +111,14 @@ class Population:
         best = self._search.best
         if best is not None and not self._search.is_done:
             # A copy: moves change labels in place, and the best is a member too.
-            state = State(self.problem, best.labels.copy(), self.n_clusters)
-            self._search.consider(Trial(state.labels, state.finish(), state.work))
+            state = State(self._problem, best.labels.copy(), self._n_clusters)
+            self._search.consider(Candidate(state.labels, state.finish(), state.work))
 
     def start(self, count: int) -> None:
         """Add ``count`` partitions from nothing."""
-        for trial in self._run([self._fresh] * count):
-            if trial is not None:
-                self.add(trial)
+        for candidate in self._run([self._fresh] * count):
+            if candidate is not None:
+                self.add(candidate)
 
     def breed(self, count: int = BATCH) -> bool:
         """Recombine two members, ``count`` times over, and say if the best so far improved.
@@ -165,15 +158,15 @@ class Population:
             stale = 0 if self.breed() else stale + BATCH
             self._search.report(stage, (idle + stale / (patience + 1)) / most_idle)
 
-    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
+    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Candidate | None:
         """Find a partition from nothing, on a smallest level of random size."""
-        smallest = varied_level(self.problem.n_nodes, self.n_clusters, rng)
-        return fresh(self.problem, self.n_clusters, rng, smallest, coarsening=coarsening)
+        smallest = varied_level(self._problem.n_nodes, self._n_clusters, rng)
+        return fresh(self._problem, self._n_clusters, rng, smallest, coarsening=coarsening)
 
-    def _child(self, better: Trial, other: Trial, number: int) -> Task:
+    def _child(self, better: Candidate, other: Candidate, number: int) -> Task:
         """Return the task of recombining two members; its number says in which way."""
 
-        def task(rng: np.random.Generator, coarsening: Coarsening) -> Trial | None:
+        def task(rng: np.random.Generator, coarsening: Coarsening) -> Candidate | None:
             mate, work = other.labels, 0
             # The newcomer only mates: what may become a member is the child.
             if number % IMMIGRATION == 0:
@@ -182,20 +175,15 @@ class Population:
                     return None
                 mate, work = new.labels, new.work
             child = recombine(
-                self.problem,
-                better.labels,
-                mate,
-                self.n_clusters,
-                rng,
-                regrow=number % 2 == 0,
-                coarsening=coarsening,
-            )
+                self._problem, better.labels, mate, self._n_clusters, rng,
+                regrow=number % 2 == 0, coarsening=coarsening,
+            )  # fmt: skip
             return replace(child, work=child.work + work)
 
         return task
 
-    def _run(self, tasks: Sequence[Task]) -> list[Trial | None]:
-        """Run tasks side by side on the threads there are; None for those the time did not reach.
+    def _run(self, tasks: Sequence[Task]) -> list[Candidate | None]:
+        """Run tasks in parallel, and return None for those that time did not reach.
 
         Threads that are more than the tasks are shared out among them.
         """
@@ -205,18 +193,16 @@ class Population:
         n_threads = self.coarsenings[0].n_threads
         workers = min(n_threads, len(tasks))
 
-        def run(task: Task, rng: np.random.Generator) -> Trial | None:
+        def run(task: Task, rng: np.random.Generator) -> Candidate | None:
             drawn = self.coarsenings[int(rng.integers(len(self.coarsenings)))]
-            own = replace(drawn, n_threads=n_threads // workers)
-            return None if search.is_late else task(rng, own)
+            coarsening = replace(drawn, n_threads=n_threads // workers)
+            return None if search.is_late else task(rng, coarsening)
 
         if workers == 1:
             return [run(task, rng) for task, rng in zip(tasks, generators, strict=True)]
-        pool = ThreadPoolExecutor(workers)
-        try:
-            return list(pool.map(run, tasks, generators))
-        except BaseException:  # an interrupt: tasks under way end as if time were up
-            search.budget.stop()
-            raise
-        finally:  # and those that have not begun never do
-            pool.shutdown(cancel_futures=True)
+        with Threads(workers) as each:
+            try:
+                return each(run, tasks, generators)
+            except BaseException:  # an interrupt: tasks under way end as if time were up
+                search.budget.stop()
+                raise

@@ -1,10 +1,16 @@
-"""Refinement: move nodes on the exact cut value until no single move helps.
+"""Refinement of partitions on the exact cut value.
 
-``State`` is a partition that is being improved; passes over many levels use it as well.
+:class:`State` is a partition that is being improved, also on the levels of a pass, by
+
+1. local search: improving moves of single nodes until none is left;
+2. Fiduccia–Mattheyses (FM) search: chains of moves, of which the best beginning is kept;
+3. exchanges of nodes between clusters, if constraints bar moves;
+4. flow refinement: minimum cuts along the borders of clusters that keep to limits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
@@ -12,20 +18,24 @@ import numpy as np
 import numpy.typing as npt
 
 from leastcut.kernels.balance import exchange_within, list_moves
+from leastcut.kernels.border_flow import better_borders
 from leastcut.kernels.climb import climb
 from leastcut.kernels.exchange import exchange
 from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
+from leastcut.multilevel.coarsening import never
 from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
 
-# One settling may visit this many times the nodes there are: more lets rounding gather in the
+# One local search may visit this many times the nodes there are: more lets rounding add up in the
 # sums, fewer takes them afresh more often, and hardly any run visits half as many.
 VISITS_PER_NODE = 20
-MOST_STALLED = 5  # settlings in a row that may end without a smaller value
+MOST_STALLED = 5  # local searches in a row that may end without a smaller value
 # A round of exchanges may visit this many times the stored edges; most visit fewer than one.
 EXCHANGE_EDGES = 10
+# A flow refinement may visit this many times the stored edges.
+FLOW_EDGES = 200
 # Part of the cut value that the move of a heavy node must gain: far above the rounding of sums.
 VISIBLE = 1e-10
 
@@ -65,7 +75,7 @@ def refine(
     Notes
     -----
     A move is judged by the exact change of the cut value, which takes only the node's own edges;
-    a node that moves brings its neighbours back for another look. The cost is O(edges) plus that of
+    a node that moves brings its neighbors back for another look. The cost is O(edges) plus that of
     the moves.
 
     Examples
@@ -176,122 +186,161 @@ class State:
         return self.value
 
     def on_border(self) -> np.ndarray:
-        """Return 1 for every node with a neighbour in another cluster, else 0."""
+        """Return 1 for every node with a neighbor in another cluster, else 0."""
         graph = self.problem.graph
         found = np.empty(graph.n_nodes, dtype=np.uint8)
         border(graph.indptr, graph.indices, self.labels, found)
         self.work += graph.n_stored
         return found
 
-    def settle(self, nodes: np.ndarray | None = None) -> int:
+    def local_search(self, nodes: np.ndarray | None = None) -> int:
         """Make improving moves, starting at ``nodes`` (default: all); return how many."""
         n = self.problem.n_nodes
         # A node is queued once at a time, so the ring of n places cannot overflow.
-        queue = np.empty(n, dtype=np.int32)
-        queued = np.zeros(n, dtype=np.uint8)
-        if nodes is None:
-            queue[:] = np.arange(n, dtype=np.int32)
-            queued[:] = 1
-            size = n
-        else:
-            size = nodes.shape[0]
-            queue[:size] = nodes
-            queued[nodes] = 1
+        queue, queued = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+        first = np.arange(n, dtype=np.int32) if nodes is None else nodes
+        queue[: first.size] = first
+        queued[first] = 1
         decrease, moves, edges = settle(
-            self.arrays,
-            self.sums,
-            self.scratch,
-            queue,
-            size,
-            queued,
-            VISITS_PER_NODE * n,
-            self.cannot_link,
-            self.limits,
-        )
-        # Followed through the moves; rounding gathers in it until the next measure.
-        self.value -= decrease
-        self.work += edges
-        return int(moves)
+            self.arrays, self.sums, self.scratch, queue, first.size, queued, VISITS_PER_NODE * n,
+            self.cannot_link, self.limits,
+        )  # fmt: skip
+        return self._made(decrease, moves, edges)
 
-    def climb(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
+    def fm_search(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
         """Run one chain of moves from each seed; return by how much the value fell."""
         n = self.problem.n_nodes
         keys, (nodes, trail) = np.empty(n), np.empty((2, n), dtype=np.int32)
-        origin = np.empty(n, dtype=np.int64)
-        chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, origin
+        chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, np.empty(n, dtype=np.int64)
         decrease, edges = climb(
-            self.arrays,
-            self.sums,
-            self.scratch,
-            seeds,
-            patience,
-            max_edges,
-            chain,
-            self.cannot_link,
-            self.limits,
-        )
-        self.value -= decrease
-        self.work += edges
+            self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain,
+            self.cannot_link, self.limits,
+        )  # fmt: skip
+        self._made(decrease, 0, edges)
         return float(decrease)
 
-    def exchange(self, max_edges: int) -> int:
-        """Make the exchanges between clusters that help, where moves are barred; return how many.
+    def exchange(self, max_edges: int | None = None) -> int:
+        """Make the exchanges between clusters that help, if moves are barred; return how many.
 
         They are barred by cannot-links, and into clusters that are full.
         """
+        if max_edges is None:
+            max_edges = EXCHANGE_EDGES * self.problem.graph.n_stored
         if self.limits is not None:
-            return self._exchange_within(max_edges)
+            return self._exchange_within_limits(max_edges)
         if self.problem.cannot_link is None:
             return 0
         n, n_clusters = self.problem.n_nodes, self.count.size
-        nodes = self.problem.cannot_link.nodes
         members, seen, origin = np.zeros((3, n), dtype=np.int32)
         tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((4, n_clusters))
         scratch = members, seen, origin, tried, self.scratch[0], saved
-        decrease, exchanges, edges = exchange(
-            self.arrays, self.sums, self.cannot_link, nodes, max_edges, scratch
+        nodes = self.problem.cannot_link.nodes
+        return self._made(
+            *exchange(self.arrays, self.sums, self.cannot_link, nodes, max_edges, scratch)
         )
-        self.value -= decrease
-        self.work += edges
-        return int(exchanges)
 
-    def _exchange_within(self, max_edges: int) -> int:
-        """Make the exchanges that help and keep to the limits; return how many."""
+    def _exchange_within_limits(self, max_edges: int) -> int:
         # 1. Where every node on a border would best move if others made room.
         nodes = np.flatnonzero(self.on_border()).astype(np.int32)
         change, target = np.empty(nodes.size), np.empty(nodes.size, dtype=np.int32)
         list_moves(self.arrays, self.sums, self.scratch, nodes, change, target)
+        self.work += self.problem.graph.n_stored
         # 2. By cluster, and the best of each first.
         order = np.lexsort((change, self.labels[nodes]))
         order = order[target[order] >= 0]
         listed = nodes[order], change[order], target[order]
-        count = np.bincount(self.labels[listed[0]], minlength=self.count.size)
-        first = np.concatenate(([0], np.cumsum(count)))
-        decrease, exchanges, edges = exchange_within(
-            self.arrays, self.sums, self.limits, listed, first, max_edges
+        first = self._first_of_clusters(listed[0])
+        return self._made(
+            *exchange_within(self.arrays, self.sums, self.limits, listed, first, max_edges)
         )
+
+    def refine_by_flows(
+        self, before: np.ndarray | None = None, is_late: Callable[[], bool] = never
+    ) -> None:
+        """Move borders of two clusters to the best place near by, until none moves; never worse.
+
+        Without limits single moves are enough, and nothing is done. Sums are fresh before and
+        after. Only clusters that have changed since the labels ``before``, if there are any, are
+        looked at to begin with. ``is_late`` is asked again and again; once it says so, the borders
+        stay where they are by then.
+        """
+        if self.limits is None or is_late():
+            return
+        active = np.ones(self.count.size, dtype=np.uint8)
+        if before is not None:
+            changed = self.labels != before
+            active[:] = 0
+            active[self.labels[changed]] = active[before[changed]] = 1
+        if self._move_borders(active, is_late) > 0:
+            self.measure()
+            self.local_search()
+            self.measure()
+
+    def _move_borders(self, active: np.ndarray, is_late: Callable[[], bool]) -> int:
+        """Move borders of ``active`` clusters, then of those that changed; return how many."""
+        n_stored = self.problem.graph.n_stored
+        scratch = flow_scratch(self.problem.n_nodes, n_stored)
+        total, left = 0, FLOW_EDGES * n_stored
+        while active.any() and left > 0:
+            # 1. The nodes on borders by cluster, and the pairs of clusters that touch.
+            nodes = np.flatnonzero(self.on_border()).astype(np.int32)
+            pairs = self._touching(nodes)
+            listed = nodes[np.argsort(self.labels[nodes], kind="stable")]
+            borders = listed, self._first_of_clusters(nodes)
+            # 2. In portions of pairs: a kernel cannot be interrupted.
+            changed, at = np.zeros_like(active), 0
+            while at < len(pairs) and left > 0:
+                if is_late():
+                    return total
+                decrease, improved, edges, at = better_borders(
+                    self.arrays, self.sums, self.limits, pairs, borders, (active, changed),
+                    (at, n_stored), scratch,
+                )  # fmt: skip
+                total += self._made(decrease, improved, edges)
+                left -= int(edges)
+            self.work += n_stored
+            active = changed
+        return total
+
+    def _touching(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the pairs of clusters with edges between them, given all nodes on borders."""
+        graph, n_clusters = self.problem.graph, self.count.size
+        begin, sizes = graph.indptr[nodes], np.diff(graph.indptr)[nodes]
+        # The edges of these nodes, one behind the other.
+        behind = np.cumsum(sizes) - sizes
+        edges = np.arange(int(sizes.sum())) + np.repeat(begin - behind, sizes)
+        one = np.repeat(self.labels[nodes].astype(np.int64), sizes)
+        other = self.labels[graph.indices[edges]]
+        codes = np.unique((one * n_clusters + other)[one < other])
+        return np.column_stack([codes // n_clusters, codes % n_clusters])
+
+    def _first_of_clusters(self, nodes: np.ndarray) -> np.ndarray:
+        """Return where each cluster begins if these nodes are listed by cluster."""
+        count = np.bincount(self.labels[nodes], minlength=self.count.size)
+        return np.concatenate(([0], np.cumsum(count)))
+
+    def _made(self, decrease: float, count: int, edges: int) -> int:
+        """Count what a kernel has done; rounding adds up in the value until the next measure."""
         self.value -= decrease
-        self.work += edges + self.problem.graph.n_stored
-        return int(exchanges)
+        self.work += int(edges)
+        return int(count)
 
     def finish(self) -> float:
-        """Settle until a round over every node, on fresh sums, finds no move; return the value.
+        """Search until a round over every node, on fresh sums, finds no move; return the value.
 
         To be called on fresh sums.
         """
-        # A settling may end at its limit with moves left. The next one, on fresh sums, makes them.
-        value, stalled, graph = self.value, 0, self.problem.graph
+        # A local search may end at its limit with moves left. The next one makes them.
+        value, stalled = self.value, 0
         while True:
             # A move too small to be seen may open the way to one that is not; a few of them in a
             # row say that what is left to gain is below the rounding of the sums.
-            while stalled < MOST_STALLED and self.settle() > 0:
+            while stalled < MOST_STALLED and self.local_search() > 0:
                 before, value = value, self.measure()
                 stalled = 0 if value < before else stalled + 1
-            if not self._move_heavy():
-                # Exchanges that fresh sums do not see end it too: they gain less than rounding.
-                exchanges = self.exchange(EXCHANGE_EDGES * graph.n_stored)
-                if exchanges == 0 or not self.measure() < value:
-                    return self.value
+            # Exchanges that fresh sums do not see end it too: they gain less than rounding.
+            if not self._move_heavy() and (self.exchange() == 0 or not self.measure() < value):
+                return self.value
             value, stalled = self.measure(), 0
 
     def _move_heavy(self) -> bool:
@@ -343,3 +392,16 @@ class State:
                 labels[i] = k
                 return True
         return False
+
+
+def flow_scratch(n: int, n_stored: int) -> tuple[object, ...]:
+    """Return the arrays that ``better_borders`` works in."""
+    nodes, local, level, queue = np.empty((4, n), dtype=np.int32)
+    lean, third, prices, excess = np.empty((4, n))
+    starts, path = np.empty((2, n + 1), dtype=np.int64)
+    neighbors, reverse = np.empty(n_stored, dtype=np.int32), np.empty(n_stored, dtype=np.int64)
+    capacity, residual = np.empty((2, n_stored))
+    strip = starts, neighbors, capacity, reverse
+    flow = residual, excess, level, np.empty(n, dtype=np.int64), queue, path
+    marks = np.zeros(n, dtype=np.uint8), *np.zeros((2, n), dtype=np.int8)
+    return nodes, local, strip, (lean, third, prices), marks, flow

@@ -1,16 +1,102 @@
-"""Repair: a partition that the constraints allow, near one that they do not."""
+"""Repair: a partition that the constraints allow, close to one that they do not."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from leastcut.multilevel.balance import within_limits
-from leastcut.multilevel.levels import Step
+from leastcut.kernels.balance import FAR, fill, shed, spread_distances
+from leastcut.multilevel.coarsening import Step
+from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
 
 # Nodes of a level up to which the pairs between any two of them are counted, in a table.
 COUNTED_NODES = 500
+# Rounds in which weight is handed on between clusters; most repairs need two or three.
+MOST_ROUNDS = 50
+
+
+def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
+    """Return labels close to ``labels`` that the problem allows, with no cluster empty.
+
+    The problem has cannot-links or limits; labels are -1 for nodes that are in no cluster yet. None
+    only if the problem has no coloring, or packing, to fall back on.
+    """
+    if problem.limits is not None:
+        return within_limits(problem, labels, n_clusters)
+    assert problem.cannot_link is not None
+    # 1. Take nodes out of their clusters until no pair is violated, and put each back where it
+    #    adds least to the cut.
+    found = _placed(problem, _without_conflicts(problem, labels.astype(np.int32)), n_clusters)
+    # 2. Where one has no place, the coloring that is known is a partition of all nodes of pairs.
+    if found is None:
+        if problem.cannot_link.coloring is None:
+            return None
+        found = _placed(problem, _colored(problem, labels, n_clusters), n_clusters)
+    assert found is not None
+    # 3. Fill the clusters that are empty: a node alone is in nobody's way.
+    _fill(problem, found, n_clusters)
+    return found
+
+
+# -- limits
+
+
+def within_limits(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
+    """Return labels close to ``labels`` whose clusters keep to the problem's limits.
+
+    None if none is found and the problem has no packing to fall back on.
+    """
+    limits = problem.limits
+    assert limits is not None
+    found = labels.astype(np.int32)
+    if _repair(problem, found, n_clusters):
+        return found
+    return None if limits.packing is None else limits.packing.copy()
+
+
+def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
+    """Move weight between clusters, in place, and return whether they then keep to the limits."""
+    limits, n = problem.limits, problem.n_nodes
+    assert limits is not None
+    if limits.allow(np.bincount(labels, problem.node_weights, n_clusters)):
+        return True
+    state = State(problem, labels, n_clusters)
+    assert state.limits is not None
+    lightest, heaviest = state.limits
+    heap, status = (np.empty(n), np.empty(n, dtype=np.int32)), np.zeros(n, dtype=np.uint8)
+    least, weights = float(problem.node_weights.min()), state.cluster_weights
+    # What a cluster must have room for, or be able to spare, to count: any node to begin with.
+    room = float(problem.node_weights.max())
+    for _ in range(MOST_ROUNDS):
+        # 1. From those that are too heavy to those with room.
+        moved = 0
+        if (weights > heaviest).any():
+            distance = np.where(weights + room <= heaviest, 0, FAR).astype(np.int32)
+            spread_distances(state.arrays, labels, distance)
+            members = np.argsort(labels, kind="stable").astype(np.int32)
+            first = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=n_clusters))))
+            moved += shed(
+                state.arrays, state.sums, state.limits, state.scratch[0], distance, members, first,
+                status, heap,
+            )  # fmt: skip
+        # 2. To those that are too light from those that can spare nodes.
+        if (weights < lightest).any():
+            distance = np.where(weights - room >= lightest, 0, FAR).astype(np.int32)
+            spread_distances(state.arrays, labels, distance)
+            moved += fill(state.arrays, state.sums, state.limits, distance, status, heap)
+        # 3. By fresh sums: what is handed on many times gathers rounding.
+        state.measure()
+        if limits.allow(weights - problem.offset):
+            return True
+        if moved == 0:
+            if room <= least:
+                break
+            room = max(0.5 * room, least)
+    return False
+
+
+# -- cannot-links
 
 
 def start_of_merged(
@@ -63,29 +149,6 @@ def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.
         drawn = np.bincount(labels[inside], ties[i, inside], n_clusters)
         labels[i] = np.lexsort((-drawn, violated))[0]
     return labels
-
-
-def respecting(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray | None:
-    """Return labels close to ``labels`` that the problem allows, with no cluster empty.
-
-    The problem has cannot-links or limits; labels are -1 for nodes that are in no cluster yet. None
-    only if the problem has no coloring, or packing, to fall back on.
-    """
-    if problem.limits is not None:
-        return within_limits(problem, labels, n_clusters)
-    assert problem.cannot_link is not None
-    # 1. Take nodes out of their clusters until no pair is violated, and put each back where it
-    #    adds least to the cut.
-    found = _placed(problem, _without_conflicts(problem, labels.astype(np.int32)), n_clusters)
-    # 2. Where one has no place, the coloring that is known is a partition of all nodes of pairs.
-    if found is None:
-        if problem.cannot_link.coloring is None:
-            return None
-        found = _placed(problem, _colored(problem, labels, n_clusters), n_clusters)
-    assert found is not None
-    # 3. Fill the clusters that are empty: a node alone is in nobody's way.
-    _fill(problem, found, n_clusters)
-    return found
 
 
 def _without_conflicts(problem: Problem, labels: np.ndarray) -> np.ndarray:

@@ -16,13 +16,13 @@ from leastcut.budget import Budget
 from leastcut.memory import LITTLE_MEMORY, check_memory
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.exact import exact_problem, stirling
-from leastcut.multilevel.ordering import Numbering, is_scattered, numbered_anew
-from leastcut.multilevel.passes import Trial
+from leastcut.multilevel.node_order import Numbering, is_scattered, numbered_anew
+from leastcut.multilevel.passes import Candidate
 from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.search_state import Search
 from leastcut.multilevel.stages import first_stage, later_stages
 from leastcut.problem import ORDINARY, Problem
-from leastcut.reductions import BLOCK_EDGES
+from leastcut.reductions import BLOCK_EDGES, contracted_by_labels
 from leastcut.results import Partition
 from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
@@ -113,14 +113,14 @@ def _run(search: Search, stages: Sequence[str], starts: Sequence[np.ndarray]) ->
     first, *others = stages
     # Taken by every effort, used or not: tasks then have the same numbers in all of them.
     parents = search.next_generator()
-    trials = first_stage(search, first, starts)
+    candidates = first_stage(search, first, starts)
     search.report(first, 1.0)
     search.first_work = search.work
     if all(search.is_spent(stage) and stage not in search.starts for stage in others):
         for stage in others:
             search.report(stage, 1.0)
     else:
-        later_stages(search, others, trials, parents)
+        later_stages(search, others, candidates, parents)
     search.relax_for_bound()
 
 
@@ -167,7 +167,7 @@ def _search_other(search: Search, problem: Problem, stages: Sequence[str], share
     except KeyboardInterrupt:
         if other.best is not None:
             kept = allowed(other.best.labels)
-            search.consider(Trial(kept, search.scaled.value(kept), 0))
+            search.consider(Candidate(kept, search.scaled.value(kept), 0))
         raise
     before = None
     for stage, labels in other.noted.items():
@@ -225,3 +225,14 @@ def _unless_start(
         if values[best] <= value or np.array_equal(number_by_appearance(starts[best]), labels):
             return starts[best], values[best]
     return labels, value
+
+
+def merge_clusters(
+    problem: Problem, labels: np.ndarray, n_clusters: int, *, random_state: RandomState
+) -> np.ndarray:
+    """Return labels in which entire clusters are merged until ``n_clusters`` are left."""
+    # Contraction keeps values: a cut of the graph of clusters has the same value on the full
+    # graph, and tears no cluster apart.
+    clusters = contracted_by_labels(problem, labels).symmetrised()
+    merged = partition_problem(clusters, n_clusters, random_state=random_state)
+    return np.asarray(merged.labels[labels])

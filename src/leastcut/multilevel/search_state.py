@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastcut.budget import Budget
-from leastcut.multilevel.coarsening import COARSENING_RULES
+from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, Step
 from leastcut.multilevel.efforts import EFFORTS, Progress
-from leastcut.multilevel.levels import Coarsening, Step
-from leastcut.multilevel.passes import Trial
+from leastcut.multilevel.passes import Candidate
 from leastcut.multilevel.spectral_start import eigenproblem_work, most_products
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
@@ -34,12 +33,12 @@ PASS_FRACTION = 0.9
 class Level:
     """The level that is searched in place of a huge problem.
 
-    ``steps`` lead from the problem to it, and ``trials`` are the results of its first stage.
+    ``steps`` lead from the problem to it, and ``candidates`` are the results of its first stage.
     """
 
     steps: list[Step]
     search: Search
-    trials: list[Trial]
+    candidates: list[Candidate]
 
 
 class Search:
@@ -65,7 +64,7 @@ class Search:
         self.n_threads = n_threads
         self.seed = seed
         self.budget = budget
-        self.best: Trial | None = None
+        self.best: Candidate | None = None
         self.work = self.first_work = 0
         self.n_tasks = 0
         self.starts: dict[str, list[np.ndarray]] = {}
@@ -105,11 +104,11 @@ class Search:
         self.n_tasks += 1
         return np.random.default_rng([*self.seed, self.n_tasks])
 
-    def consider(self, trial: Trial) -> bool:
-        """Count a trial's work, keep it if it is the best so far, and say whether it is."""
-        self.work += trial.work
-        if trial.beats(self.best):
-            self.best = trial
+    def consider(self, candidate: Candidate) -> bool:
+        """Count a candidate's work, keep it if it is the best so far, and say whether it is."""
+        self.work += candidate.work
+        if candidate.beats(self.best):
+            self.best = candidate
             return True
         return False
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from leastcut.multilevel.levels import Step, never
+from leastcut.multilevel.coarsening import Step, never
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
 from leastcut.spectral.dense_eigenpairs import eigenpairs

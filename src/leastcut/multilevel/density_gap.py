@@ -1,9 +1,9 @@
-"""Valleys: whether clusters are cut off where cutting is cheap, or just anywhere.
+"""Density gaps between clusters: whether clusters are cut off where cutting is cheap.
 
-Long shapes can be cut across anywhere at about one price, and no eigenvalue tells such a cut from
-one that follows a gap. What tells them is the price next to it. For a cluster C let ``depth`` be
-the hops of a node of C from its boundary, and let inside(C) be the smallest cut between the nodes
-of depth at most 1 and those of depth at least 3, a maximum flow. In a valley boundary(C) is far
+Long shapes can be cut across anywhere at about one cost, and no eigenvalue tells such a cut from
+one that follows a gap. What tells them is the cost next to it. For a cluster C let ``depth`` be the
+hops of a node of C from its boundary, and let inside(C) be the smallest cut between the nodes of
+depth at most 1 and those of depth at least 3, a maximum flow. At a density gap boundary(C) is far
 below inside(C); elsewhere it is not, as both are smallest cuts, but for what the search for the
 boundary gains by its choice of place.
 
@@ -12,7 +12,7 @@ probability e^-evidence,
 
     evidence = m (1 − r + r log r),   r = boundary(C) / (usual · inside(C)),
 
-which is that of counting r m events where m are expected. A partition has that of its weakest
+which is that of counting r m events if m are expected. A partition has that of its weakest
 cluster.
 """
 
@@ -27,14 +27,14 @@ from leastcut.problem import Problem
 # the boundary, deeper small clusters would have no place for it.
 NEAR, DEEP = 1, 3
 FEWEST_DEEP = 5  # nodes that lie deep in a cluster, at least: fewer are a corner of it
-# Boundary over inner cut without valleys: the search chooses the cheapest place for the first.
+# Boundary over inner cut without gaps: the search chooses the cheapest place for the first.
 USUAL = 0.45
 # Part of a node's edges that a smallest cut along it crosses: it counts the nodes of a cut.
 PER_NODE = 0.2
 DIGITS = 1000  # flows are of whole numbers: so many make the edges of a mean node
 
 
-def valley_evidence(problem: Problem, labels: np.ndarray) -> float:
+def gap_evidence(problem: Problem, labels: np.ndarray) -> float:
     """Return the evidence that every cluster is enclosed by a density gap, and not by chance.
 
     0 if some cluster is not, or is too small to tell. Clusters that are entire components are left
@@ -48,7 +48,7 @@ def valley_evidence(problem: Problem, labels: np.ndarray) -> float:
         members, here = labels == cluster, labels[rows] == cluster
         edges = rows[here], columns[here], weights[here] / unit
         boundary, strongest = float(boundaries[cluster]) / unit, 0.0
-        # A narrow valley shows next to the boundary, and a wide one halfway to the middle.
+        # A narrow gap shows next to the boundary, and a wide one halfway to the middle.
         middle = int(depth[members].max())
         for near, deep in {(NEAR, DEEP), (max(middle // 4, NEAR), max(middle // 2, DEEP))}:
             if np.count_nonzero(members & (depth >= deep)) >= FEWEST_DEEP:
