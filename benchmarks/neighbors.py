@@ -81,8 +81,8 @@ SEARCHES = {
     ),
     "ours, exact": (
         "leastcut",
-        "from leastcut.affinity.neighbors.index import NeighborIndex, Wanted\n"
-        "index = NeighborIndex(X, wanted=Wanted('exact', 'cpu'))\n"
+        "from leastcut.affinity.neighbors.index import NeighborIndex, SearchOptions\n"
+        "index = NeighborIndex(X, options=SearchOptions('exact', 'cpu'))\n"
         "found = index.nearest_others(k).indices.reshape(-1, k)\n",
     ),
     "faiss HNSW, 16 links, 40 and 32": (

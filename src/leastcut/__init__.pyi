@@ -1,9 +1,9 @@
 from . import plot as plot
 from .affinity import AFFINITIES as AFFINITIES
 from .affinity.adaptive_neighbors import adaptive_neighbors_graph as adaptive_neighbors_graph
-from .affinity.learned.constrained_rank import constrained_rank_graph as constrained_rank_graph
-from .affinity.learned.learned_graph import learned_graph as learned_graph
-from .affinity.learned.result import LearnedGraph as LearnedGraph
+from .affinity.learned.alternation import LearnedGraph as LearnedGraph
+from .affinity.learned.graphs import constrained_rank_graph as constrained_rank_graph
+from .affinity.learned.graphs import learned_graph as learned_graph
 from .affinity.nearest_neighbors import nearest_neighbors_graph as nearest_neighbors_graph
 from .affinity.self_tuning import self_tuning_graph as self_tuning_graph
 from .anchors.build import anchor_graph as anchor_graph

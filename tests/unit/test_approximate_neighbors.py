@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 
 from leastcut.affinity.neighbors import (
-    approximate_lists,
+    approximate_coordinates,
     approximate_search,
-    approximate_truth,
-    forecast,
+    searching,
 )
+from leastcut.affinity.neighbors.approximate_coordinates import PrecisionLost, sampled_recall
 from leastcut.affinity.neighbors.approximate_search import approximate_neighbors
-from leastcut.affinity.neighbors.approximate_truth import PrecisionLost, sampled_recall
 from leastcut.kernels import probe as kernels
 
 DIGITS = load_digits().data
@@ -232,12 +231,12 @@ def test_any_of_equally_near_samples_is_found():
 
 def test_compiled_and_interpreted_lists_are_the_same(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 5))
-    monkeypatch.setattr(approximate_lists, "LONGEST_LEAF", 40)
+    monkeypatch.setattr(approximate_search, "LONGEST_LEAF", 40)
     compiled = approximate_neighbors(X, 4, 1, 0)
     for name in ("probe", "settle"):
         plain = getattr(kernels, name).py_func
         monkeypatch.setattr(approximate_search, name, plain)
-        monkeypatch.setattr(approximate_truth, name, plain)
+        monkeypatch.setattr(approximate_coordinates, name, plain)
     for name in ("_pick", "_before"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
     interpreted = approximate_neighbors(X, 4, 1, 0)
@@ -303,11 +302,11 @@ def test_an_interrupt_ends_the_search():
 
 @given(n=st.integers(2, 10**7), n_features=st.integers(1, 5000), count=st.integers(1, 100))
 def test_the_exact_search_is_chosen_where_it_is_short(n, n_features, count):
-    chosen = forecast.choose(n, n_features, count, 2)
-    exact = forecast.exact_seconds(n, n_features, 2)
-    assert chosen in ("exact", "approximate")
-    if exact <= forecast.EXACT_SECONDS:
-        assert chosen == "exact"
+    exact = searching.exact_seconds(n, n_features, 2)
+    worthwhile = searching.worthwhile_seconds(n, n_features, count, 2)
+    if exact <= searching.EXACT_SECONDS:
+        assert exact <= worthwhile
     # More samples never bring the exact search back.
-    if chosen == "approximate":
-        assert forecast.choose(2 * n, n_features, count, 2) == "approximate"
+    if exact > worthwhile:
+        longer = searching.exact_seconds(2 * n, n_features, 2)
+        assert longer > searching.worthwhile_seconds(2 * n, n_features, count, 2)

@@ -23,14 +23,11 @@ from sklearn.exceptions import ConvergenceWarning
 import leastcut
 from leastcut import SpectralClustering
 from leastcut.affinity.learned import alternation
-from leastcut.affinity.learned.alternation import learn
-from leastcut.affinity.learned.constrained_rank import NORMS
-from leastcut.affinity.learned.constrained_rank import _rows_of as rows_of_graph
-from leastcut.affinity.learned.learned_graph import CANDIDATES, _rows_of
-from leastcut.affinity.learned.penalty import Penalty
+from leastcut.affinity.learned.alternation import SOLVERS, Penalty, learn
+from leastcut.affinity.learned.graphs import CANDIDATES, NORMS, _rows_of_graph, _rows_of_neighbors
 from leastcut.affinity.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
-from leastcut.affinity.learned.vectors import SOLVERS
-from leastcut.affinity.neighbors.index import NeighborIndex, check_wanted
+from leastcut.affinity.neighbors.index import find_neighborhoods
+from leastcut.affinity.neighbors.searching import SearchOptions
 from leastcut.kernels.simplex import pair_distances, project_rows
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
@@ -198,7 +195,7 @@ def check(found, n_clusters):
 
 @given(graphs(connected=True), st.integers(0, 2**32 - 1), st.sampled_from(NORMS))
 def test_weights_of_given_vectors_never_raise_the_objective(S, seed, norm):
-    own = rows_of_graph(leastcut.graph.as_graph(S), norm, 1)
+    own = _rows_of_graph(leastcut.graph.as_graph(S), norm, 1)
     rng = np.random.default_rng(seed)
     c, penalty = int(rng.integers(1, 4)), float(10 ** rng.uniform(-2, 2))
     vectors = np.linalg.qr(rng.normal(size=(S.shape[0], min(c, S.shape[0]))))[0]
@@ -216,7 +213,7 @@ def test_weights_of_given_vectors_never_raise_the_objective(S, seed, norm):
 
 @given(graphs(connected=True), st.integers(0, 2**32 - 1))
 def test_weights_under_squares_are_the_best_there_are(S, seed):
-    own = rows_of_graph(leastcut.graph.as_graph(S), "l2", 1)
+    own = _rows_of_graph(leastcut.graph.as_graph(S), "l2", 1)
     rng = np.random.default_rng(seed)
     vectors = np.linalg.qr(rng.normal(size=(S.shape[0], 2)))[0]
     weights = own.weights(1.0, own.distances(vectors), own.targets)
@@ -250,7 +247,7 @@ def test_absolute_differences_come_down_to_the_linear_program(seed, size):
     rng = np.random.default_rng(seed)
     S = np.zeros((size + 1, size + 1))
     S[0, 1:] = S[1:, 0] = rng.random(size) + 0.1
-    own = rows_of_graph(leastcut.graph.as_graph(S), "l1", 1)
+    own = _rows_of_graph(leastcut.graph.as_graph(S), "l1", 1)
     distances = rng.random(own.targets.size) * rng.choice([0.5, 5.0])
     weights = own.targets
     for _ in range(30):
@@ -353,8 +350,8 @@ def test_weights_over_sixteen_decades_are_the_best_in_rational_numbers(X, k, see
 
 def rows_of_samples(X, k):
     """The rows that ``learned_graph`` learns."""
-    near = NeighborIndex(X, 1, check_wanted("exact", "cpu", 0, None, "euclidean", None))
-    return _rows_of(near.nearest_others(min(CANDIDATES * k, len(X) - 1)), k, 1)
+    options = SearchOptions("exact", "cpu", n_jobs=1)
+    return _rows_of_neighbors(find_neighborhoods(X, min(CANDIDATES * k, len(X) - 1), options), k)
 
 
 def test_rows_of_equal_distances_begin_at_their_optimum():
@@ -627,7 +624,9 @@ def test_vectors_that_are_no_better_are_not_taken(monkeypatch):
             vectors=vectors
         )
 
-    own = rows_of_graph(leastcut.graph.as_graph(leastcut.nearest_neighbors_graph(IRIS, 8)), "l2", 1)
+    own = _rows_of_graph(
+        leastcut.graph.as_graph(leastcut.nearest_neighbors_graph(IRIS, 8)), "l2", 1
+    )
     monkeypatch.setitem(SOLVERS, "meaningless", meaningless)
     found = learn(own, 3, solver="meaningless", max_iter=12, seed=0, n_jobs=1)
     assert found.n_iter > 0

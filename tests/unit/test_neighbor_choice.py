@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
 import leastcut
-from leastcut.affinity.neighbors import choice, devices, forecast
+from leastcut.affinity.neighbors import devices, searching
 from leastcut.affinity.neighbors import index as neighbor_index
 from leastcut.affinity.neighbors.index import NeighborIndex
-from leastcut.affinity.neighbors.searching import Wanted
+from leastcut.affinity.neighbors.searching import SearchOptions
 
 GRAPHS = (
     leastcut.adaptive_neighbors_graph,
@@ -65,9 +65,8 @@ def test_auto_is_exact_while_that_ends_soon_and_else_approximate(monkeypatch):
     monkeypatch.setattr(neighbor_index, "SOON", 0)
     _, soon = told_of(leastcut.adaptive_neighbors_graph, X, device="cpu")
     assert soon.method == "products"
-    for constant in ("EXACT_SECONDS", "SAMPLE", "FEATURE", "NEIGHBOR"):
-        monkeypatch.setattr(forecast, constant, 0.0)
-    monkeypatch.setattr(choice, "EXACT_SECONDS", 0.0)
+    monkeypatch.setattr(searching, "EXACT_SECONDS", 0.0)
+    monkeypatch.setattr(searching, "APPROXIMATE_SECONDS", (0.0, 0.0, 0.0))
     _, late = told_of(leastcut.adaptive_neighbors_graph, X, device="cpu")
     assert late.method == "approximate"
 
@@ -76,7 +75,7 @@ def test_auto_is_exact_while_that_ends_soon_and_else_approximate(monkeypatch):
 def test_an_offset_lists_whatever_the_search_finds_within_it(offset):
     X = DIGITS[:500]
     exact = NeighborIndex(X).nearest_others(5, offset)
-    found = NeighborIndex(X, wanted=Wanted("approximate")).nearest_others(5, offset)
+    found = NeighborIndex(X, options=SearchOptions("approximate")).nearest_others(5, offset)
     # Lists that are this short hold nearly all samples anyway, so that the search finds them.
     assert found.indptr[-1] == pytest.approx(exact.indptr[-1], rel=0.02)
     last = found.squared[found.indptr[:-1] + 4] + offset

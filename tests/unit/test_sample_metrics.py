@@ -18,9 +18,8 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 import leastcut
 from leastcut import AFFINITIES, SpectralClustering, cut_path
 from leastcut.affinity.neighbors import pairs
-from leastcut.affinity.neighbors.angles import _directions_on_gpu, directions
 from leastcut.affinity.neighbors.index import NeighborIndex
-from leastcut.affinity.neighbors.metrics import METRICS
+from leastcut.affinity.neighbors.metrics import METRICS, _directions_on_gpu, directions
 
 ANGLES = ("cosine", "correlation")
 GRAPHS = ("adaptive_neighbors", "nearest_neighbors", "self_tuning")

@@ -7,11 +7,10 @@ from typing import Any
 
 from leastcut.affinity.adaptive_neighbors import ADAPTIVE_NEIGHBORS
 from leastcut.affinity.affinity import Affinity
-from leastcut.affinity.learned.affinity import LEARNED
+from leastcut.affinity.learned.graphs import LEARNED
 from leastcut.affinity.nearest_neighbors import NEAREST_NEIGHBORS
 from leastcut.affinity.pairwise_kernels import pairwise_kernel
-from leastcut.affinity.precomputed import PRECOMPUTED
-from leastcut.affinity.precomputed_neighbors import PRECOMPUTED_NEIGHBORS
+from leastcut.affinity.precomputed import PRECOMPUTED, PRECOMPUTED_NEIGHBORS
 from leastcut.affinity.self_tuning import SELF_TUNING
 from leastcut.validation import check_choice
 
@@ -36,17 +35,7 @@ AFFINITIES: dict[str, Affinity] = {
 
 
 def affinity_of(affinity: str | Callable[..., Any]) -> Affinity:
-    """Return the affinity of a name, or that of a function of two samples.
-
-    Parameters
-    ----------
-    affinity : str or callable
-        A name in :data:`AFFINITIES`, or a function that takes two samples (and parameters) and
-        returns a number.
-
-    Returns
-    -------
-    Affinity
+    """Return the affinity of a name in :data:`AFFINITIES`, or that of a function of two samples.
 
     Examples
     --------

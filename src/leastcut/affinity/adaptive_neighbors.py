@@ -1,4 +1,4 @@
-"""Adaptive neighbours: weights that fall linearly to 0 at the (k+1)-th neighbour.
+"""Adaptive neighbors: weights that fall linearly to 0 at the (k+1)-th neighbor.
 
 With d_ij the squared distance (under other metrics than the Euclidean see ``neighbors.metrics``)
 and d_i^(1) ≤ d_i^(2) ≤ … those of sample i in order,
@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.affinity.affinity import Affinity, Rows, defaults_of
+from leastcut.affinity.affinity import Rows, defaults_of, neighbor_affinity, sparse_rows
 from leastcut.affinity.neighbors.index import (
     Neighborhoods,
     NeighborIndex,
-    check_wanted,
+    check_search,
     checked_samples,
-    graph_or_loop,
-    rows_of,
-    rows_or_ones,
+    find_neighborhoods,
 )
 from leastcut.graph import ROWS, symmetric_graph
 from leastcut.results import NeighborSearch
@@ -46,7 +44,7 @@ def adaptive_neighbors_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
-    """Return the graph of adaptive neighbours: weights that fall linearly to 0 at the (k+1)-th.
+    """Return the graph of adaptive neighbors: weights that fall linearly to 0 at the (k+1)-th.
 
     Each sample gives a total weight of 1 to its k nearest, the most to the nearest; this is
     the closest that a row of weights with k entries can come to the distances (in the sense of
@@ -67,24 +65,22 @@ def adaptive_neighbors_graph(
     metric : str or callable, default="euclidean"
         What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
         ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
-        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes for
-        what d_ij is then.
+        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes.
     metric_params : dict, optional
         Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
-        samples and features are many. "auto" is exact wherever that is forecast to end within
-        seconds.
+        How neighbors are found. "exact" misses none; "approximate" finds nearly all, and is faster
+        for many samples and features. "auto" is exact where that is estimated to take seconds.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where: on the processor, or exactly on a GPU, which needs ``leastcut[gpu]``. "auto" is where
-        X lies, and a GPU if there is one and the processor would take long.
+        Where they are searched. On a GPU the search is exact and needs ``leastcut[gpu]``. "auto" is
+        where X lies, or a GPU if there is one and the CPU would take long.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the approximate search and of the rows that recall is measured on.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
     callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbours were found, and what
-        part of them.
+        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found, and what
+        fraction of them.
 
     Returns
     -------
@@ -101,14 +97,13 @@ def adaptive_neighbors_graph(
     2 (1 − cos); under any other metric the square of its distance, so that "minkowski" with p=2 is
     "euclidean" and weights fall with the distance alike. An offset is in the same units.
 
-    Under "cosine" and "correlation" samples are compared as unit rows (centred ones), by the same
-    searches as under "euclidean"; sparse rows exactly, by products of all pairs that fill nothing
-    in. A row of zeros, or a constant one under "correlation", has no direction: such rows count as
-    equal to one another and at right angles to all others, with a warning. Under any other metric
-    neighbours are found exactly, on the processor: by a ball tree where features are few and the
-    metric has one, else block by block, in n² distances of time and memory that is linear in n.
-    "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath" and "yule" see only which
-    coordinates are 0.
+    Under "cosine" and "correlation" samples are compared as unit rows (centered ones), by the same
+    searches as under "euclidean"; sparse rows exactly, by products of all pairs. A row without a
+    direction (all zeros, or constant under "correlation") counts as equal to other such rows and at
+    right angles to all others, with a warning. Under any other metric neighbors are found exactly,
+    on the CPU: by a ball tree where features are few and the metric has one, else block by block,
+    in n² distances and memory that is linear in n. "jaccard", "dice", "rogerstanimoto",
+    "russellrao", "sokalsneath" and "yule" see only which coordinates are 0.
 
     References
     ----------
@@ -127,31 +122,23 @@ def adaptive_neighbors_graph(
     """
     include_self = check_flag("include_self", include_self)
     offset = check_number("offset", offset)
-    wanted = check_wanted(neighbors, device, random_state, callback, metric, metric_params)
+    search = check_search(metric, metric_params, neighbors, device, random_state, n_jobs, callback)
     points = checked_samples(X)
     n = points.shape[0]
     # A sample that counts itself as the first of its k has its (k+1)-th at the k-th other.
     beyond = 0 if include_self else 1
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    index = NeighborIndex(points, n_jobs, wanted, metric, metric_params)
-    offset = index.scaled(offset)
     others = k + beyond  # the last of them sets the threshold
-    near = index.nearest_others(others, offset)
-    if callback is not None:
-        callback(near.told)
-    n_threads = index.n_threads
-    del index  # and its copies of the samples: what follows needs the memory
-
+    near = find_neighborhoods(points, others, search, offset)
     # Weights take the place of the distances, block by block.
-    loops = np.empty(n if include_self else 0)
+    loops = np.empty(n) if include_self else None
 
     def weigh(start: int, stop: int) -> None:
-        own = loops[start:stop] if include_self else None
-        _weigh(near, start, stop, others, k, offset, own)
+        own = None if loops is None else loops[start:stop]
+        _weigh(near, start, stop, others, k, own)
 
-    in_blocks(weigh, n, ROWS, n_threads)
-    own = loops if include_self else None
-    return symmetric_graph(near.indptr, near.indices, near.squared, own, n_threads=n_threads)
+    in_blocks(weigh, n, ROWS, near.n_threads)
+    return symmetric_graph(near.indptr, near.indices, near.squared, loops, n_threads=near.n_threads)
 
 
 def _weigh(
@@ -160,14 +147,14 @@ def _weigh(
     stop: int,
     others: int,
     k: int,
-    offset: float,
     loops: np.ndarray | None,
 ) -> None:
     """Replace the squared distances of the samples start..stop-1 by weights.
 
-    ``others`` is the rank of the neighbour that sets the threshold, and ``loops``, where samples
+    ``others`` is the rank of the neighbor that sets the threshold, and ``loops``, where samples
     count among their own k nearest, becomes their weights to themselves.
     """
+    offset = near.offset
     begin, end = near.indptr[start], near.indptr[stop]
     squared = near.squared[begin:end]
     # Lists are of different length where there is an offset; ``starts`` is where each begins.
@@ -177,7 +164,7 @@ def _weigh(
     threshold = squared[starts + others - 1] + offset
     gap = np.subtract(np.repeat(threshold, counts), squared, out=squared)
     if offset > 0:
-        np.maximum(gap, 0.0, out=gap)  # a right angle that was settled may pass the threshold
+        np.maximum(gap, 0.0, out=gap)  # a right angle that was rounded may pass the threshold
     # 2. The denominator, over the k nearest; without an offset whoever comes after them is at the
     #    threshold and adds 0. No list is empty, which reduceat would not sum to 0.
     rank = np.arange(gap.size) - np.repeat(starts, counts) if offset > 0 else None
@@ -223,7 +210,7 @@ def _weights(index: NeighborIndex, k: int, offset: float, new: Any) -> sp.csr_ar
     even = (np.arange(gap.shape[1]) < k) / k
     with np.errstate(invalid="ignore"):
         weights = np.where(total > 0, gap / total, even)
-    return rows_of(found, weights, n)
+    return sparse_rows(found, weights, n)
 
 
 DEFAULTS = defaults_of(adaptive_neighbors_graph)
@@ -239,10 +226,4 @@ def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-ADAPTIVE_NEIGHBORS = Affinity(
-    partial(graph_or_loop, adaptive_neighbors_graph),
-    partial(rows_or_ones, adaptive_neighbors_rows),
-    DEFAULTS,
-    _limited,
-    searches=True,
-)
+ADAPTIVE_NEIGHBORS = neighbor_affinity(adaptive_neighbors_graph, adaptive_neighbors_rows, _limited)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+import scipy.sparse as sp
+
+from leastcut.affinity.neighbors.index import checked_samples
 from leastcut.formatting import one_line, some
 
+# From n_new samples to their (n_new, n_samples) affinities, sparse where most of them are 0.
 Rows = Callable[[Any], Any]
-"""From n_new samples to their (n_new, n_samples) affinities, sparse where most of them are 0."""
-
+# From a number of samples and parameters to the parameters that so many samples allow.
 Limits = Callable[[int, dict[str, Any]], dict[str, Any]]
-"""From a number of samples and parameters to the parameters that so many samples allow."""
 
-
+# Parameters of graph functions that say how neighbors are found, not which graph it is.
 SEARCH_PARAMETERS = ("neighbors", "device", "random_state", "callback")
-"""Parameters of graph functions that say how neighbours are found, not which graph it is."""
 
 
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -52,13 +55,13 @@ class Affinity:
         The parameters that both take, and their defaults.
     limited : callable
         ``limited(n_samples, parameters)`` returns parameters that so many samples allow, where
-        ``graph`` would refuse those given. A single sample has no neighbours to ask for:
+        ``graph`` would refuse those given. A single sample has no neighbors to ask for:
         ``n_neighbors`` then is 0, and it is joined to itself, and to all new samples, by weight 1.
     takes : {"samples", "affinities", "distances"}
         What X is. If it is not samples, it is a matrix between them, and rows are made of the
         (n_new, n) matrix between new and old samples.
     searches : bool
-        Whether ``graph`` looks for neighbours, and takes :data:`SEARCH_PARAMETERS` too. Its graphs
+        Whether ``graph`` looks for neighbors, and takes :data:`SEARCH_PARAMETERS` too. Its graphs
         are symmetric and positive by construction.
 
     Examples
@@ -89,3 +92,44 @@ class Affinity:
     def __call__(self, X: Any, *args: Any, **parameters: Any) -> Any:
         """Return the graph of X."""
         return self.graph(X, *args, **parameters)
+
+
+def neighbor_affinity(
+    graph: Callable[..., Any], rows: Callable[..., Rows], limited: Limits
+) -> Affinity:
+    """Return the affinity of a neighbor graph.
+
+    A single sample, with ``n_neighbors=0``, is joined to itself and to all new samples by weight 1.
+    """
+    return Affinity(
+        partial(_graph_or_loop, graph),
+        partial(_rows_or_ones, rows),
+        defaults_of(graph),
+        limited,
+        searches=True,
+    )
+
+
+def sparse_rows(indices: np.ndarray, weights: np.ndarray, n_samples: int) -> sp.csr_array:
+    """Return the (n_new, n_samples) matrix with these weights at these samples of every row."""
+    # Entries stay nearest first: CSR does not ask for sorted columns.
+    indptr = np.arange(0, indices.size + 1, indices.shape[1])
+    shape = (indices.shape[0], n_samples)
+    return sp.csr_array((weights.reshape(-1), indices.reshape(-1), indptr), shape=shape)
+
+
+def _graph_or_loop(graph: Any, X: Any, *args: Any, **parameters: Any) -> sp.csr_array:
+    return _ones(checked_samples(X)) if _is_alone(X, parameters) else graph(X, *args, **parameters)
+
+
+def _rows_or_ones(rows: Any, X: Any, **parameters: Any) -> Any:
+    return _ones if _is_alone(X, parameters) else rows(X, **parameters)
+
+
+def _ones(new: Any) -> sp.csr_array:
+    """Return weight 1 between every new sample and the only one there is."""
+    return sp.csr_array(np.ones((new.shape[0], 1)))
+
+
+def _is_alone(X: Any, parameters: dict[str, Any]) -> bool:
+    return parameters.get("n_neighbors") == 0 and np.shape(X)[:1] == (1,)

@@ -1,4 +1,4 @@
-"""Nearest neighbours: S_ij = 1 if j is among the k nearest of i, averaged with its transpose."""
+"""Nearest neighbors: S_ij = 1 if j is among the k nearest of i, averaged with its transpose."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.affinity.affinity import Affinity, Rows, defaults_of
+from leastcut.affinity.affinity import Rows, defaults_of, neighbor_affinity, sparse_rows
 from leastcut.affinity.neighbors.index import (
     NeighborIndex,
-    check_wanted,
+    check_search,
     checked_samples,
-    graph_or_loop,
-    rows_of,
-    rows_or_ones,
+    find_neighborhoods,
 )
 from leastcut.graph import symmetric_graph
 from leastcut.results import NeighborSearch
@@ -37,7 +35,7 @@ def nearest_neighbors_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
-    """Return the k-nearest-neighbour graph: 1 between mutual neighbours, ½ if only one is.
+    """Return the k-nearest-neighbor graph: 1 between mutual neighbors, ½ if only one is.
 
     It is the graph that scikit-learn's ``SpectralClustering`` builds, with ties broken by index.
 
@@ -46,7 +44,7 @@ def nearest_neighbors_graph(
     X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
         The samples.
     n_neighbors : int, default=10
-        k, the number of neighbours of a sample.
+        k, the number of neighbors of a sample.
     include_self : bool, default=True
         Whether a sample counts among its own k nearest; the graph then has self-loops.
     metric : str or callable, default="euclidean"
@@ -56,19 +54,18 @@ def nearest_neighbors_graph(
     metric_params : dict, optional
         Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
-        samples and features are many. "auto" is exact wherever that is forecast to end within
-        seconds.
+        How neighbors are found. "exact" misses none; "approximate" finds nearly all, and is faster
+        for many samples and features. "auto" is exact where that is estimated to take seconds.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where: on the processor, or exactly on a GPU, which needs ``leastcut[gpu]``. "auto" is where
-        X lies, and a GPU if there is one and the processor would take long.
+        Where they are searched. On a GPU the search is exact and needs ``leastcut[gpu]``. "auto" is
+        where X lies, or a GPU if there is one and the CPU would take long.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the approximate search and of the rows that recall is measured on.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
     callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbours were found, and what
-        part of them.
+        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found, and what
+        fraction of them.
 
     Returns
     -------
@@ -77,14 +74,13 @@ def nearest_neighbors_graph(
 
     Notes
     -----
-    Under "cosine" and "correlation" samples are compared as unit rows (centred ones), by the same
-    searches as under "euclidean"; sparse rows exactly, by products of all pairs that fill nothing
-    in. A row of zeros, or a constant one under "correlation", has no direction: such rows count as
-    equal to one another and at right angles to all others, with a warning. Under any other metric
-    neighbours are found exactly, on the processor: by a ball tree where features are few and the
-    metric has one, else block by block, in n² distances of time and memory that is linear in n.
-    "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath" and "yule" see only which
-    coordinates are 0.
+    Under "cosine" and "correlation" samples are compared as unit rows (centered ones), by the same
+    searches as under "euclidean"; sparse rows exactly, by products of all pairs. A row without a
+    direction (all zeros, or constant under "correlation") counts as equal to other such rows and at
+    right angles to all others, with a warning. Under any other metric neighbors are found exactly,
+    on the CPU: by a ball tree where features are few and the metric has one, else block by block,
+    in n² distances and memory that is linear in n. "jaccard", "dice", "rogerstanimoto",
+    "russellrao", "sokalsneath" and "yule" see only which coordinates are 0.
 
     Examples
     --------
@@ -95,22 +91,17 @@ def nearest_neighbors_graph(
            [0. , 0.5, 0. ]])
     """
     include_self = check_flag("include_self", include_self)
-    wanted = check_wanted(neighbors, device, random_state, callback, metric, metric_params)
+    search = check_search(metric, metric_params, neighbors, device, random_state, n_jobs, callback)
     points = checked_samples(X)
     n = points.shape[0]
     # A sample that counts itself has one other less to find.
     beyond = -1 if include_self else 0
     k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    index = NeighborIndex(points, n_jobs, wanted, metric, metric_params)
-    near = index.nearest_others(k + beyond)
-    if callback is not None:
-        callback(near.told)
-    n_threads = index.n_threads
-    del index  # and its copies of the samples: what follows needs the memory
+    near = find_neighborhoods(points, k + beyond, search)
     # Weights take the place of the distances.
     near.squared.fill(1.0)
     loops = np.ones(n) if include_self else None
-    return symmetric_graph(near.indptr, near.indices, near.squared, loops, n_threads=n_threads)
+    return symmetric_graph(near.indptr, near.indices, near.squared, loops, n_threads=near.n_threads)
 
 
 def nearest_neighbors_rows(
@@ -129,7 +120,7 @@ def nearest_neighbors_rows(
 def _weights(index: NeighborIndex, k: int, new: Any) -> sp.csr_array:
     n = index.points.shape[0]
     found, _ = index.nearest(new, min(k, n))
-    return rows_of(found, np.ones(found.shape), n)
+    return sparse_rows(found, np.ones(found.shape), n)
 
 
 DEFAULTS = defaults_of(nearest_neighbors_graph)
@@ -143,10 +134,4 @@ def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-NEAREST_NEIGHBORS = Affinity(
-    partial(graph_or_loop, nearest_neighbors_graph),
-    partial(rows_or_ones, nearest_neighbors_rows),
-    DEFAULTS,
-    _limited,
-    searches=True,
-)
+NEAREST_NEIGHBORS = neighbor_affinity(nearest_neighbors_graph, nearest_neighbors_rows, _limited)

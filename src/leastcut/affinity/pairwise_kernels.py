@@ -18,46 +18,23 @@ from leastcut.affinity.affinity import Affinity, Rows
 from leastcut.memory import LITTLE_MEMORY, check_memory
 from leastcut.validation import canonical_csr, check_matrix
 
+# The parameters that kernels have, with scikit-learn's defaults in ``SpectralClustering``.
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
-"""The parameters that kernels have, with scikit-learn's defaults in ``SpectralClustering``."""
-
+# Kernels that scikit-learn adds up pair by pair, and does not take products of samples for.
 WITHOUT_PRODUCTS = ("laplacian", "chi2", "additive_chi2")
-"""Kernels that scikit-learn adds up pair by pair, and does not take products of samples for."""
-
+# Kernels of samples of any size: one adds up sizes of differences, one is of directions alone.
 WITHOUT_SQUARES = ("laplacian", "cosine")
-"""Kernels of samples of any size: one adds up sizes of differences, one is of directions alone."""
-
+# Bytes per pair of samples: the kernel, a copy while it is made, and the graph of it.
 PAIR_BYTES = 28
-"""Bytes per pair of samples: the kernel, a copy while it is made, and the graph of it."""
-
+# Powers of two between the largest coordinate and where its square overflows or loses digits.
 ROOM = 12
-"""Powers of two between the largest coordinate and where its square overflows or loses digits."""
 
 
 def pairwise_kernel(metric: str | Callable[..., float], *names: str) -> Affinity:
     """Return a kernel as an affinity.
 
-    Parameters
-    ----------
-    metric : str or callable
-        What ``sklearn.metrics.pairwise.pairwise_kernels`` takes: the name of a kernel, or a
-        function of two samples. To a function all parameters are passed on.
-    *names : str
-        The parameters of a named kernel, of those in ``DEFAULTS``.
-
-    Returns
-    -------
-    Affinity
-
-    Examples
-    --------
-    >>> from leastcut.affinity.pairwise_kernels import pairwise_kernel
-    >>> pairwise_kernel("rbf", "gamma")([[0.0], [1.0]], gamma=0.5).round(3)
-    array([[1.   , 0.607],
-           [0.607, 1.   ]])
-    >>> pairwise_kernel(lambda x, y, power: float((x @ y) ** power))([[1.0], [2.0]], power=2)
-    array([[ 1.,  4.],
-           [ 4., 16.]])
+    The metric is what ``sklearn.metrics.pairwise.pairwise_kernels`` takes: the name of a kernel,
+    whose parameters ``names`` are, or a function of two samples, which gets all parameters.
     """
     defaults = {name: DEFAULTS[name] for name in names}
     return Affinity(

@@ -1,4 +1,4 @@
-"""Self-tuning: S_ij = exp(−d_ij / (σ_i σ_j)), with σ_i the distance to the s-th neighbour of i."""
+"""Self-tuning: S_ij = exp(−d_ij / (σ_i σ_j)), with σ_i the distance to the s-th neighbor of i."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.affinity.affinity import Affinity, Rows, defaults_of
+from leastcut.affinity.affinity import Rows, defaults_of, neighbor_affinity, sparse_rows
 from leastcut.affinity.neighbors.index import (
     NeighborIndex,
-    check_wanted,
+    check_search,
     checked_samples,
-    graph_or_loop,
-    rows_of,
-    rows_or_ones,
+    find_neighborhoods,
 )
 from leastcut.graph import ROWS, symmetric_graph
 from leastcut.results import NeighborSearch
@@ -38,7 +36,7 @@ def self_tuning_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
-    """Return the Gaussian k-nearest-neighbour graph whose width adapts to the density around.
+    """Return the Gaussian k-nearest-neighbor graph whose width adapts to the density around.
 
     Parameters
     ----------
@@ -47,34 +45,32 @@ def self_tuning_graph(
     n_neighbors : int, default=10
         k; two samples are joined if either is among the k nearest others of the other.
     scale_neighbor : int, default=7
-        The distance to this neighbour is the scale σ_i of a sample.
+        The distance to this neighbor is the scale σ_i of a sample.
     metric : str or callable, default="euclidean"
         What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
         ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
-        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes for
-        what d_ij is then.
+        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes.
     metric_params : dict, optional
         Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found. "exact" misses none. "approximate" finds nearly all, sooner where
-        samples and features are many. "auto" is exact wherever that is forecast to end within
-        seconds.
+        How neighbors are found. "exact" misses none; "approximate" finds nearly all, and is faster
+        for many samples and features. "auto" is exact where that is estimated to take seconds.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where: on the processor, or exactly on a GPU, which needs ``leastcut[gpu]``. "auto" is where
-        X lies, and a GPU if there is one and the processor would take long.
+        Where they are searched. On a GPU the search is exact and needs ``leastcut[gpu]``. "auto" is
+        where X lies, or a GPU if there is one and the CPU would take long.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the approximate search and of the rows that recall is measured on.
     n_jobs : int or None, default=None
         Threads; None and -1 mean one per available core. The graph does not depend on it.
     callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbours were found, and what
-        part of them.
+        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found, and what
+        fraction of them.
 
     Returns
     -------
     csr_array of shape (n, n)
         Symmetric, without self-loops. Duplicates are joined by weight 1; a weight too small for a
-        float is the smallest normal float instead of 0, so every neighbour stays joined.
+        float is the smallest normal float instead of 0, so every neighbor stays joined.
 
     Notes
     -----
@@ -82,14 +78,13 @@ def self_tuning_graph(
     2 (1 − cos); under any other metric the square of its distance, so that "minkowski" with p=2 is
     "euclidean" and weights fall with the distance alike.
 
-    Under "cosine" and "correlation" samples are compared as unit rows (centred ones), by the same
-    searches as under "euclidean"; sparse rows exactly, by products of all pairs that fill nothing
-    in. A row of zeros, or a constant one under "correlation", has no direction: such rows count as
-    equal to one another and at right angles to all others, with a warning. Under any other metric
-    neighbours are found exactly, on the processor: by a ball tree where features are few and the
-    metric has one, else block by block, in n² distances of time and memory that is linear in n.
-    "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath" and "yule" see only which
-    coordinates are 0.
+    Under "cosine" and "correlation" samples are compared as unit rows (centered ones), by the same
+    searches as under "euclidean"; sparse rows exactly, by products of all pairs. A row without a
+    direction (all zeros, or constant under "correlation") counts as equal to other such rows and at
+    right angles to all others, with a warning. Under any other metric neighbors are found exactly,
+    on the CPU: by a ball tree where features are few and the metric has one, else block by block,
+    in n² distances and memory that is linear in n. "jaccard", "dice", "rogerstanimoto",
+    "russellrao", "sokalsneath" and "yule" see only which coordinates are 0.
 
     References
     ----------
@@ -104,18 +99,13 @@ def self_tuning_graph(
            [0.368, 0.   , 0.135],
            [0.   , 0.135, 0.   ]])
     """
-    wanted = check_wanted(neighbors, device, random_state, callback, metric, metric_params)
+    search = check_search(metric, metric_params, neighbors, device, random_state, n_jobs, callback)
     points = checked_samples(X)
     n = points.shape[0]
     k = check_neighbors("n_neighbors", n_neighbors, n)
     s = check_neighbors("scale_neighbor", scale_neighbor, n)
     width = max(k, s)
-    index = NeighborIndex(points, n_jobs, wanted, metric, metric_params)
-    near = index.nearest_others(width)
-    if callback is not None:
-        callback(near.told)
-    n_threads = index.n_threads
-    del index  # and its copies of the samples: what follows needs the memory
+    near = find_neighborhoods(points, width, search)
     indices, squared = near.indices.reshape(n, width), near.squared.reshape(n, width)
     # In the units of the index, as the squared distances are: in the quotient they cancel.
     scales = np.sqrt(squared[:, s - 1])
@@ -127,10 +117,10 @@ def self_tuning_graph(
         squared[rows, :k] = _gaussian(squared[rows, :k], scales[rows, None], others)
         squared[rows, k:] = 0.0
 
-    in_blocks(weigh, n, ROWS, n_threads)
+    in_blocks(weigh, n, ROWS, near.n_threads)
     # An edge has the same weight from both of its ends, so the larger is the one there is.
     return symmetric_graph(
-        near.indptr, near.indices, near.squared, larger=True, n_threads=n_threads
+        near.indptr, near.indices, near.squared, larger=True, n_threads=near.n_threads
     )
 
 
@@ -165,7 +155,7 @@ def _weights(index: NeighborIndex, scales: np.ndarray, k: int, s: int, new: Any)
     weights = _gaussian(squared, scale, scales[found])
     # Zeros are stored: rows have to be of one length.
     weights[np.arange(found.shape[1]) >= k + again[:, None]] = 0.0
-    return rows_of(found, weights, n)
+    return sparse_rows(found, weights, n)
 
 
 def _gaussian(squared: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -189,10 +179,4 @@ def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-SELF_TUNING = Affinity(
-    partial(graph_or_loop, self_tuning_graph),
-    partial(rows_or_ones, self_tuning_rows),
-    DEFAULTS,
-    _limited,
-    searches=True,
-)
+SELF_TUNING = neighbor_affinity(self_tuning_graph, self_tuning_rows, _limited)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastcut.affinity import AFFINITIES, affinity_of
-from leastcut.affinity.square_check import warn_of_graph
+from leastcut.affinity.precomputed import warn_of_graph
 from leastcut.budget import Budget
 from leastcut.estimators.inputs import read_input
 from leastcut.estimators.parameters import DEFAULTS

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from leastcut.affinity.affinity import Affinity
-from leastcut.affinity.square_check import warn_of_graph
+from leastcut.affinity.precomputed import warn_of_graph
 from leastcut.graph import FactoredGraph, Graph, as_graph
 from leastcut.integrations.graphs import as_matrix, is_foreign
 from leastcut.results import NeighborSearch

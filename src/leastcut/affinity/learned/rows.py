@@ -28,43 +28,24 @@ from leastcut.graph import ROWS, Graph, symmetric_graph
 from leastcut.kernels.simplex import pair_distances, project_rows
 from leastcut.threads import in_blocks
 
-ROUNDING = 1e-12
-"""Weights up to this are rounding: as edges they would join what is apart."""
-
-SMOOTHING = 1e-4
-"""δ: differences of weights, which are at most 1, that count as squares do rather than as such."""
-
-REWEIGHTINGS = 10
-"""How often spreads are renewed for one set of vectors, under absolute differences."""
+ROUNDING = 1e-12  # weights up to this are rounding: as edges they would join components
+SMOOTHING = 1e-4  # δ: weights are at most 1
+REWEIGHTINGS = 10  # renewals of the spreads for one set of vectors, under absolute differences
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Candidates of every node, and what their weights are to be near to.
+class CandidateRows:
+    """Candidates of every node, and the targets, costs and spreads of their weights.
 
-    Attributes
-    ----------
-    indptr, indices : ndarray
-        The candidates of node i are ``indices[indptr[i]:indptr[i + 1]]``, never the node itself. A
-        node without any has no weights.
-    targets : ndarray of shape (n_listed,)
-        a, for every candidate: the weights at λ = 0.
-    costs : ndarray of shape (n_listed,)
-        e, not negative, and 0 where the target is not.
-    spreads : ndarray of shape (n_listed,)
-        q, positive and the same in a row, where differences are squared.
-    is_absolute : bool
-        Whether differences count by their size and not by their squares; ``spreads`` then are not
-        looked at.
-    n_threads : int
-        Threads; weights do not depend on it.
+    The candidates of node i are ``indices[indptr[i]:indptr[i + 1]]``, never the node itself. Under
+    absolute differences ``spreads`` are not used.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
-    targets: np.ndarray
-    costs: np.ndarray
-    spreads: np.ndarray
+    targets: np.ndarray  # a: the weights at λ = 0
+    costs: np.ndarray  # e: not negative, and 0 where the target is positive
+    spreads: np.ndarray  # q: positive and the same in a row
     is_absolute: bool = False
     n_threads: int = 1
 
@@ -104,10 +85,7 @@ class Rows:
         return lengths[lengths > 0]
 
     def scale(self, weights: np.ndarray) -> float:
-        """Return what a cost is measured by: that of no weights, with the stiffness of most rows.
-
-        Few rows may be far stiffer than others, as those of duplicates are; they do not count.
-        """
+        """Return the objective of no weights under the median spread, which no duplicate sets."""
         if self.is_absolute:
             return float(weights.sum())
         return float(np.sum(weights**2) / (2.0 * np.median(self.spreads)))
@@ -157,3 +135,13 @@ class Rows:
 
         in_blocks(project, self.n_nodes, ROWS, self.n_threads)
         return weights
+
+
+def project_simplex(points: np.ndarray) -> np.ndarray:
+    """Return every row of a matrix projected onto the simplex."""
+    n_rows, length = points.shape
+    weights = np.empty(points.size)
+    indptr = np.arange(n_rows + 1, dtype=np.int64) * length
+    spreads = np.ones(points.size)
+    project_rows(0, n_rows, indptr, points.reshape(-1), spreads, ROUNDING, weights)
+    return weights.reshape(points.shape)

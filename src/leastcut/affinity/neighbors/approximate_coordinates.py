@@ -1,109 +1,158 @@
-"""The coordinates that neighbours are looked for in: few, centred, and as short as will do.
+"""Coordinates for the approximate search: few, centered, and in as low a precision as will do.
 
 Products of a few hundred coordinates cost too much to compare every sample with thousands. Their
 leading principal directions hold most of a distance; what is left of it is estimated, and in the
-end every distance is computed in full. How many directions do, how many candidates have to be
-kept, and whether single precision tells neighbours apart is measured on some samples whose true
-neighbours are found by comparing them with all.
+end every distance is computed in full. How many directions do, how many candidates have to be kept,
+and whether single precision tells neighbors apart is measured on some samples whose true neighbors
+are found by comparing them with all; so is the recall of the result.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastcut.affinity.neighbors.approximate_truth import (
-    SPARE,
-    Centered,
-    Each,
-    PrecisionLost,
-    Truth,
-    is_lost,
-    true_neighbors,
-)
+from leastcut.kernels.probe import probe, settle
+from leastcut.threads import Threads, single_threaded
 
+Each = Callable[..., list[Any]]  # calls a function for every task, in several threads, in order
+
+ROWS = 4096  # samples that are centered and projected at once
+SPARE = 6  # candidates beyond those needed, as rounding may put some in a wrong order
+GATHERED = 256  # rows that a list is compared with at once: their products stay in the cache
+ROUNDING = 32  # what products may lose of a squared distance, in roundings of the squared norms
+LOST = 0.02  # the fraction of samples that may lose all neighbors to that before a search gives up
+
+# Samples whose true neighbors are found, at least and at most; lists of 128 samples, ten neighbors
+# each, measure a recall of 0.97 within about 0.01.
 MEASURED = 128, 512
-"""Samples whose true neighbours are found, at least and at most; lists of 128 samples, ten
-neighbours each, tell a recall of 0.97 within about 0.01."""
+MEASURED_PRODUCTS = 8 * 10**9  # of coordinates, beyond what the least number takes
+FEW_FEATURES = 96  # up to so many, products are cheap enough without a projection
+DIRECTIONS = (128, 256)  # numbers of principal directions to try before all features are taken
+SPARE_DIRECTIONS = 8  # that the iteration for the leading ones carries along, to converge sooner
+ROUNDS = 2  # of that iteration; the directions need not be exact
+SAMPLED = 4096  # samples that the directions are computed from
+CENTERED = 512  # samples that the center is computed from
+RANKED = 8  # rows that all samples are ranked for at once
+WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)  # candidates to keep / neighbors: the first that will do
+KEPT = 0.985  # the fraction of true neighbors that must be among the candidates kept
 
-MEASURED_PRODUCTS = 8 * 10**9
-"""Products of coordinates that this may take, beyond what the least number takes."""
 
-FEW_FEATURES = 96
-"""Up to so many features products are cheap enough without a projection."""
+class PrecisionLost(ArithmeticError):
+    """Products of coordinates do not tell neighbors apart: they are too near for their range."""
 
-DIRECTIONS = (128, 256)
-"""Numbers of principal directions that are tried, before the features themselves are taken."""
+    def __init__(self) -> None:
+        super().__init__(
+            "The nearest samples are so much nearer to each other than to the rest that products "
+            "of coordinates cannot tell them apart in double precision. Search exactly."
+        )
 
-SPARE_DIRECTIONS = 8
-"""Directions that the iteration for the leading ones carries along, to converge sooner."""
 
-ROUNDS = 2
-"""Rounds of that iteration; the directions need not be exact."""
+class Truth(NamedTuple):
+    """The true neighbors of some samples, all named by their place among those searched.
 
-SAMPLED = 4096
-"""Samples that the directions are computed from."""
+    ``neighbors`` and their ``squared`` distances have shape (n_measured, count).
+    """
 
-CENTERED = 512
-"""Samples that the centre is computed from."""
+    rows: np.ndarray
+    neighbors: np.ndarray
+    squared: np.ndarray
 
-RANKED = 8
-"""Rows that all samples are ranked for at once."""
 
-WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
-"""How many candidates are kept, as multiples of the neighbours wanted: the first that will do."""
+class Centered(NamedTuple):
+    """Samples that are read in parts: less a centre, in some unit and precision."""
 
-KEPT = 0.985
-"""The share of true neighbours that must be among the candidates kept."""
+    points: np.ndarray
+    among: np.ndarray
+    center: np.ndarray
+    unit: float
+    dtype: Any
+
+    def read(self, part: Any) -> np.ndarray:
+        """Return the samples at these places."""
+        # Subtracted in double precision: the samples may be far from the origin.
+        rows = self._given(part) - self.center
+        rows *= self.unit
+        return np.asarray(rows, dtype=self.dtype)
+
+    def largest(self, part: Any) -> float:
+        """Return the largest coordinate of the samples at these places, as they are given."""
+        rows = self._given(part)
+        return float(max(rows.max(), -rows.min()))
+
+    def parts(self) -> list[slice]:
+        """Return slices that cover all samples."""
+        n = self.among.size
+        return [slice(start, min(n, start + ROWS)) for start in range(0, n, ROWS)]
+
+    def _given(self, part: Any) -> np.ndarray:
+        # Where all are searched, they are in their places, and a slice of them need not be copied.
+        everyone = self.among.size == self.points.shape[0]
+        return np.asarray(self.points[part if everyone else self.among[part]])
+
+
+def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each) -> Truth:
+    """Compare these samples with all others."""
+    n = centered.among.size
+    queries = centered.read(rows)
+    width = min(n - 1, count + SPARE)
+
+    def nearest_in(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        block = centered.read(part)
+        size = block.shape[0]
+        halves = 0.5 * np.einsum("ij,ij->i", block, block)
+        lists = (block, halves, np.array([0, size]))
+        pool = empty_pool(rows.size, width, centered.dtype)
+        # One list, which every row probes.
+        near, nearness = np.zeros(1, np.int64), np.zeros((rows.size, 1), centered.dtype)
+        scratch = probe_scratch(nearness, 1, block.shape[1], size)
+        probe(lists, near, 1, queries, rows - part.start, nearness, pool, scratch)
+        values, found = pool
+        found[found >= 0] += part.start
+        return values, found
+
+    parts = each(nearest_in, centered.parts())
+    values = np.concatenate([values for values, _ in parts], axis=1)
+    found = np.concatenate([found for _, found in parts], axis=1)
+    # Stable, so that of equal values those of lower index are kept.
+    best = np.argsort(values, axis=1, kind="stable")[:, :width]
+    candidates = centered.among[np.take_along_axis(found, best, axis=1)]
+    neighbors = np.empty((rows.size, count), dtype=np.int64)
+    squared = np.empty((rows.size, count))
+    settle(centered.points, centered.among[rows], candidates, neighbors, squared)
+    # Those searched are in ascending order.
+    return Truth(rows, np.searchsorted(centered.among, neighbors), squared)
+
+
+def is_lost(centered: Centered, truth: Truth) -> bool:
+    """Return whether the precision of the coordinates hides the neighbors of too many samples."""
+    rows = centered._replace(dtype=np.float64).read(truth.rows)
+    norms = np.einsum("ij,ij->i", rows, rows)
+    farthest = truth.squared[:, -1] * centered.unit**2
+    limit = np.finfo(centered.dtype)
+    rounding = ROUNDING * float(limit.eps) * norms + float(limit.tiny) / float(limit.eps)
+    # Equal samples are not told apart, nor need they be.
+    return bool(((farthest > 0) & (farthest < rounding)).mean() > LOST)
 
 
 class Coordinates(NamedTuple):
-    """What is searched instead of the samples.
+    """What is searched instead of the samples."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, n_directions)
-        The coordinates.
-    halves : ndarray of shape (n,)
-        |x|²/2, and an estimate of what the coordinates do not show of half a squared distance.
-    width : int
-        How many candidates to keep.
-    kept : float
-        The share of true neighbours that are then among them.
-    truth : Truth
-        What that was measured on.
-    """
-
-    points: np.ndarray
-    halves: np.ndarray
-    width: int
-    kept: float
-    truth: Truth
+    points: np.ndarray  # (n, n_directions)
+    halves: np.ndarray  # |x|²/2, and an estimate of what the coordinates miss of half a distance
+    width: int  # how many candidates to keep
+    kept: float  # the fraction of true neighbors that are then among them
+    truth: Truth  # what that was measured on
 
 
 def coordinates_of(
     points: np.ndarray, among: np.ndarray, count: int, rng: np.random.Generator, each: Each
 ) -> Coordinates:
-    """Return coordinates whose nearest candidates hold nearly all true neighbours.
+    """Return coordinates of ``points[among]`` that keep nearly all true neighbors as candidates.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-        The samples.
-    among : ndarray of shape (n,)
-        Which of them to search.
-    count : int
-        Neighbours wanted, fewer than n.
-    rng : numpy.random.Generator
-        Draws samples, and the start of the iteration for the directions.
-    each : callable
-        Calls in threads.
-
-    Raises
-    ------
-    PrecisionLost
-        If products tell no neighbours apart even in double precision.
+    Raises PrecisionLost if products tell no neighbors apart even in double precision.
     """
     n, n_features = among.size, points.shape[1]
     # 1. A centre near the samples, so that little is lost when coordinates are rounded.
@@ -116,7 +165,7 @@ def coordinates_of(
     # A power of two rounds nothing, and squares do not overflow in single precision.
     unit = 2.0 ** -int(np.frexp(largest)[1])
     centered = Centered(points, among, center, unit, np.float32)
-    # 2. True neighbours of some samples, and with them the precision that is needed.
+    # 2. True neighbors of some samples, and with them the precision that is needed.
     n_measured = int(np.clip(MEASURED_PRODUCTS // (n * n_features), *MEASURED))
     rows = sampled[rng.permutation(sampled.size)[:n_measured]]
     truth = true_neighbors(centered, rows, count, each)
@@ -125,7 +174,7 @@ def coordinates_of(
         truth = true_neighbors(centered, rows, count, each)
         if is_lost(centered, truth):
             raise PrecisionLost
-    # 3. The fewest directions that tell these neighbours.
+    # 3. The fewest directions that tell these neighbors.
     if n_features > FEW_FEATURES:
         for n_directions in DIRECTIONS:
             if 2 * n_directions <= n_features:
@@ -133,7 +182,7 @@ def coordinates_of(
                 width, kept = _width(*found, truth, count, each)
                 if kept >= KEPT:
                     return Coordinates(*found, width, kept, truth)
-    # 4. Or all features as they are, where only rounding can put a neighbour in a wrong place.
+    # 4. Or all features as they are, where only rounding can put a neighbor in a wrong place.
     return Coordinates(*_features(centered, each), min(count + SPARE, n - 1), 1.0, truth)
 
 
@@ -184,8 +233,8 @@ def _projected(
         halves[part] = 0.5 * seen
 
     each(fill, centered.parts())
-    # Of neighbours the parts beyond the directions resemble each other: their squared distance is
-    # a share of the sum of their squares, which the true neighbours tell.
+    # Of neighbors the parts beyond the directions resemble each other: their squared distance is
+    # a share of the sum of their squares, which the true neighbors tell.
     rows = np.repeat(truth.rows, truth.neighbors.shape[1])
     others = truth.neighbors.reshape(-1)
     difference = points[rows] - points[others]
@@ -202,7 +251,7 @@ def _projected(
 def _width(
     points: np.ndarray, halves: np.ndarray, truth: Truth, count: int, each: Each
 ) -> tuple[int, float]:
-    """Return how many candidates to keep, and the share of true neighbours that are among them."""
+    """Return how many candidates to keep, and the fraction of true neighbors among them."""
     n = points.shape[0]
     widths = [min(n - 1, int(factor * count) + SPARE) for factor in WIDTHS]
     last = [width - 1 for width in widths]
@@ -219,3 +268,64 @@ def _width(
     kept = np.concatenate(each(kept_of, parts)).mean(axis=0)
     chosen = int(np.argmax(kept >= KEPT)) if kept[-1] >= KEPT else len(widths) - 1
     return widths[chosen], float(kept[chosen])
+
+
+def sampled_recall(
+    points: np.ndarray, indices: np.ndarray, n_threads: int, seed: int, n_rows: int = 200
+) -> float:
+    """Return the fraction of true neighbors in approximate lists, measured on some samples.
+
+    A listed neighbor that is as near as the farthest true one counts as found, so that it does not
+    matter which of equally distant samples are listed. 200 lists of ten measure a recall of 0.97
+    within about 0.01.
+    """
+    n, count = indices.shape
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(n, min(n, n_rows), replace=False))
+    center = points[rows].mean(axis=0, dtype=np.float64)
+    with single_threaded(), Threads(n_threads) as each:
+        everything = Centered(points, np.arange(n), center, 1.0, np.float64)
+        truth = true_neighbors(everything, rows, count, each)
+        farthest = truth.squared[:, -1]
+        if is_lost(everything, truth):
+            farthest = np.array(each(lambda row: _farthest(points, row, count), rows))
+    # The same sums as those of the true neighbors, so that equal distances have equal bits.
+    listed, squared = np.empty((rows.size, count), np.int64), np.empty((rows.size, count))
+    settle(points, rows, indices[rows].astype(np.int64), listed, squared)
+    found = squared <= farthest[:, None]
+    # What is listed twice, or is the sample itself, finds nothing.
+    in_order = np.sort(np.where(found, listed, rows[:, None]), axis=1)
+    again = np.zeros(found.shape, dtype=bool)
+    again[:, 1:] = in_order[:, 1:] == in_order[:, :-1]
+    return float(((in_order != rows[:, None]) & ~again).mean())
+
+
+def _farthest(points: np.ndarray, row: int, count: int) -> float:
+    """Return the squared distance of a sample from the last of its nearest, from differences."""
+    everyone = np.arange(points.shape[0])
+    others = everyone[everyone != row][None]
+    listed, squared = np.empty((1, count), np.int64), np.empty((1, count))
+    settle(points, np.array([row]), others, listed, squared)
+    return float(squared[0, -1])
+
+
+def empty_pool(n_rows: int, width: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return a pool of candidates that has none yet, as ``probe`` takes it."""
+    return np.full((n_rows, width), np.inf, dtype), np.full((n_rows, width), -1, np.int64)
+
+
+def probe_scratch(
+    nearness: np.ndarray, n_probed: int, n_directions: int, longest: int
+) -> tuple[np.ndarray, ...]:
+    """Return the scratch arrays of ``probe``, for lists of up to ``longest`` points."""
+    n_rows, n_near = nearness.shape
+    most = min(n_near, 2 * n_probed)
+    n_gathered = min(n_rows, GATHERED)
+    return (
+        np.empty((n_rows, most), np.int32),
+        np.empty(n_rows, np.int64),
+        np.empty(n_near + 1, np.int64),
+        np.empty(n_rows * most, np.int32),
+        np.empty((n_gathered, n_directions), nearness.dtype),
+        np.empty(n_gathered * longest, nearness.dtype),
+    )

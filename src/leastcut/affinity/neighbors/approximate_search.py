@@ -1,10 +1,12 @@
-"""Approximate nearest neighbours: every point is compared with the lists of points near it.
+"""Approximate nearest neighbors by inverted lists (IVF): compare samples with the lists near them.
 
 1. Samples of which more copies come before than can be listed are set aside.
-2. The others get few coordinates (see ``approximate_coordinates``) and are sorted into lists
-   of some hundred near points (see ``approximate_lists``).
-3. Every sample probes the lists whose means are nearest. How many that must be is read off some
-   samples whose true neighbours are known.
+2. The others get few coordinates (``approximate_coordinates``) and are sorted into inverted lists
+   of some hundred near points: a balanced tree of two means, halved by position so that equal
+   points do not pile up, and a few rounds of k-means from its leaves. No point is compared with all
+   means: those near its own leaf are enough. Lists that became too long are cut by position.
+3. Every sample searches the lists whose means are nearest. How many that must be is read off some
+   samples whose true neighbors are known.
 4. The distances to the best candidates are computed from coordinate differences of the samples.
 
 The comparisons are products of matrices, so that a sample can afford thousands of them.
@@ -12,31 +14,39 @@ The comparisons are products of matrices, so that a sample can afford thousands 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from leastcut.affinity.neighbors.approximate_coordinates import Coordinates, coordinates_of
-from leastcut.affinity.neighbors.approximate_lists import Lists, lists_of, nearness
-from leastcut.affinity.neighbors.approximate_truth import Each, empty_pool, probe_scratch
+from leastcut.affinity.neighbors.approximate_coordinates import (
+    Coordinates,
+    Each,
+    coordinates_of,
+    empty_pool,
+    probe_scratch,
+)
 from leastcut.kernels.probe import hash_rows, probe, settle
 from leastcut.threads import Threads, single_threaded
 
-RECALL = 0.975
-"""The share of true neighbours that is aimed at, measured on samples whose neighbours are known."""
+RECALL = 0.975  # the fraction of true neighbors that is aimed at, measured on sampled rows
+MOST_COMPARED = 2**15  # points that a sample is compared with, whatever that finds
+NEAR_FACTOR = 6  # lists that the samples of a list choose from / lists that they search
+HASHED_ROWS = 2**16  # samples that are hashed at once
 
-MOST_COMPARED = 2**15
-"""Points that a sample is compared with, at most, whatever share of its neighbours that finds."""
-
-NEAR_FACTOR = 6
-"""Lists around a list that its samples choose from, as a multiple of those that they probe."""
-
-HASHED_ROWS = 2**16
-"""Samples that are hashed at once."""
+# Leaves are of half of this to this: shorter lists are nearer to a point, longer ones faster.
+LONGEST_LEAF = 128
+MEANS_SAMPLE = 64  # points that two means are computed from
+MEANS_ROUNDS = 2  # of two-means; the direction between the means need not be exact
+LLOYD_ROUNDS = 2  # of k-means; each makes lists rounder, the first the most
+NEAR_LISTS = 32  # lists around a list among which a point looks for the nearest mean
+LONGEST = 4  # a list that is longer than so many leaves is cut by position
+BLOCK_ROWS = 2048  # points of neighboring lists that are worked on together, about
 
 
 def approximate_neighbors(
     points: np.ndarray, count: int, n_threads: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return nearly the nearest others of every sample.
+    """Return nearly the nearest others of every sample, and their squared distances.
 
     Parameters
     ----------
@@ -44,26 +54,17 @@ def approximate_neighbors(
         Finite samples in single or double precision, in C order; they may be mapped from a file.
         Squares of differences neither overflow nor vanish in double precision.
     count : int
-        Neighbours wanted, 1..n-1.
+        Neighbors wanted, 1..n-1.
     n_threads : int
         Threads; the lists do not depend on it.
     seed : int
-        Fixes what is drawn at random.
+        Fixes what is sampled at random.
 
     Returns
     -------
     indices : int32 ndarray of shape (n, count)
-        The neighbours found, nearest first, ties by index, never the sample itself.
+        Nearest first, ties by index, never the sample itself.
     squared : float64 ndarray of shape (n, count)
-        Their squared distances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from leastcut.affinity.neighbors.approximate_search import approximate_neighbors
-    >>> indices, squared = approximate_neighbors(np.array([[0.0], [1.0], [3.0]]), 1, 1, 0)
-    >>> indices.tolist(), squared.tolist()
-    ([[1], [0], [1]], [[1.0], [1.0], [4.0]])
     """
     n = points.shape[0]
     rng = np.random.default_rng(seed)
@@ -89,7 +90,7 @@ class _Search:
         points: np.ndarray,
         among: np.ndarray,
         coordinates: Coordinates,
-        lists: Lists,
+        lists: InvertedLists,
         n_probed: int,
         indices: np.ndarray,
         squared: np.ndarray,
@@ -102,7 +103,7 @@ class _Search:
         self.indices, self.squared = indices, squared
 
     def block(self, block: tuple[int, int]) -> None:
-        """Find the neighbours of the samples in the lists first..last-1."""
+        """Find the neighbors of the samples in the lists first..last-1."""
         first, last = block
         near = self.lists.near(first, last, NEAR_FACTOR * self.n_probed)
         own = np.arange(self.lists.starts[first], self.lists.starts[last])
@@ -131,8 +132,8 @@ class _Search:
         return pool[1]
 
 
-def _n_probed(lists: Lists, coordinates: Coordinates) -> int:
-    """Return how many of the nearest lists hold enough of the neighbours that are known."""
+def _n_probed(lists: InvertedLists, coordinates: Coordinates) -> int:
+    """Return how many of the nearest lists hold enough of the neighbors that are known."""
     truth = coordinates.truth
     places = np.empty(lists.order.size, dtype=np.int64)
     places[lists.order] = np.arange(places.size)
@@ -153,7 +154,7 @@ def _without_late_copies(
     """Return the samples but those that more than ``count`` equal ones come before.
 
     The lists of the latter are written: the first ``count`` copies, at distance 0. Nobody needs
-    them as neighbours, as ties are broken by index.
+    them as neighbors, as ties are broken by index.
     """
     n = points.shape[0]
     words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
@@ -186,3 +187,114 @@ def _are_equal(points: np.ndarray, group: np.ndarray) -> bool:
     parts = range(0, group.size, HASHED_ROWS)
     first = points[group[0]]
     return all((points[group[start : start + HASHED_ROWS]] == first).all() for start in parts)
+
+
+class InvertedLists(NamedTuple):
+    """Points in the order of their inverted lists; lists that follow one another are near.
+
+    List k is at the places ``starts[k]`` to ``starts[k + 1] - 1``.
+    """
+
+    order: np.ndarray  # which point stands at a place
+    points: np.ndarray  # the points in this order
+    starts: np.ndarray  # (n_lists + 1,)
+    means: np.ndarray  # the mean of every list
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Return ranges of lists, each of about BLOCK_ROWS points."""
+        block = self.starts[:-1] // BLOCK_ROWS
+        firsts = np.flatnonzero(np.r_[True, block[1:] != block[:-1]])
+        return list(zip(firsts.tolist(), [*firsts[1:].tolist(), block.size], strict=True))
+
+    def near(self, first: int, last: int, count: int) -> np.ndarray:
+        """Return the ``count`` lists nearest to each of the lists first..last-1, all in one."""
+        n_lists = self.means.shape[0]
+        if count >= n_lists:
+            return np.arange(n_lists)
+        distances = nearness(self.means, self.means[first:last])
+        nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
+        return np.unique(nearest)
+
+
+def nearness(means: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return half the squared distances of points (rows) from means, less |x|²/2 of each."""
+    halves = 0.5 * np.einsum("ij,ij->i", means, means)
+    products = points @ means.T
+    return np.asarray(np.subtract(halves, products, out=products))
+
+
+def lists_of(points: np.ndarray, rng: np.random.Generator, each: Each) -> InvertedLists:
+    """Return lists of near points, every point in one of them."""
+    lists = _sorted(points, *_tree(points, rng, each))
+    if lists.means.shape[0] == 1:
+        return lists
+    for _ in range(LLOYD_ROUNDS):
+        lists = _reassigned(points, lists, each)
+    return lists
+
+
+def _tree(
+    points: np.ndarray, rng: np.random.Generator, each: Each
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return an order of the points and where the leaves of a tree of two means start in it."""
+    n = points.shape[0]
+    order, starts = np.arange(n), np.array([0, n])
+
+    def halve(task: tuple[int, int, np.ndarray]) -> None:
+        start, stop, draws = task
+        members = order[start:stop]
+        sample = points[members[(draws * (stop - start)).astype(np.int64)]]
+        along = points[members] @ _between_means(sample)
+        middle = (stop - start + 1) // 2
+        order[start:stop] = members[np.argpartition(along, middle)]
+
+    while np.diff(starts).max() > LONGEST_LEAF:
+        draws = rng.random((starts.size - 1, MEANS_SAMPLE))
+        each(halve, list(zip(starts[:-1], starts[1:], draws, strict=True)))
+        middles = starts[:-1] + (np.diff(starts) + 1) // 2
+        starts = np.sort(np.concatenate((starts, middles)))
+    return order, starts
+
+
+def _between_means(sample: np.ndarray) -> np.ndarray:
+    """Return the direction between two means of a sample."""
+    left, right = sample[0], sample[1:].mean(axis=0)
+    for _ in range(MEANS_ROUNDS):
+        along = sample @ (left - right)
+        nearer = along > 0.5 * (left + right) @ (left - right)
+        if nearer.all() or not nearer.any():
+            break
+        left, right = sample[nearer].mean(axis=0), sample[~nearer].mean(axis=0)
+    return np.asarray(left - right)
+
+
+def _sorted(points: np.ndarray, order: np.ndarray, starts: np.ndarray) -> InvertedLists:
+    """Return lists, none of them empty, with their means."""
+    starts = np.unique(starts)
+    ordered = points[order]
+    sums = np.add.reduceat(ordered, starts[:-1], axis=0)
+    means = sums / np.diff(starts)[:, None].astype(points.dtype)
+    return InvertedLists(order, ordered, starts, means)
+
+
+def _reassigned(points: np.ndarray, lists: InvertedLists, each: Each) -> InvertedLists:
+    """Return the lists of the points that are nearest to the means of these."""
+    n_lists = lists.means.shape[0]
+    chosen = np.empty(points.shape[0], dtype=np.int64)
+
+    def assign(block: tuple[int, int]) -> None:
+        near = lists.near(*block, NEAR_LISTS)
+        places = slice(lists.starts[block[0]], lists.starts[block[1]])
+        distances = nearness(lists.means[near], lists.points[places])
+        chosen[places] = near[np.argmin(distances, axis=1)]
+
+    each(assign, lists.blocks())
+    # Stable: the places within a list stay in a fixed order.
+    by_list = np.argsort(chosen, kind="stable")
+    sizes = np.bincount(chosen, minlength=n_lists)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    # What is too long is cut into equal pieces.
+    cuts: list[Any] = [starts]
+    for k in np.flatnonzero(sizes > LONGEST * LONGEST_LEAF):
+        cuts.append(np.arange(starts[k], starts[k + 1], LONGEST * LONGEST_LEAF))
+    return _sorted(points, lists.order[by_list], np.concatenate(cuts))

@@ -1,7 +1,7 @@
-"""Where neighbours are searched: on the processor, or on a GPU through PyTorch.
+"""Where neighbors are searched: on the CPU, or on a GPU through PyTorch.
 
 PyTorch is the extra ``leastcut[gpu]`` and is imported only where a GPU is asked for, where samples
-lie on one, or where the search would take the processor long.
+lie on one, or where the search would take the CPU long.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.affinity.neighbors.searching import SAFE_EXPONENT
 from leastcut.memory import in_units
 from leastcut.validation import is_on_gpu
 
+# Coordinates that are 0 or from 2⁻²⁵⁰ to 2²⁵⁰ are squared as they are; others are scaled first.
+SAFE_EXPONENT = 250
+# A search that is estimated to take longer on the CPU is left to a GPU, if there is one: importing
+# PyTorch and copying the samples take two or three.
 LONG_SECONDS = 4.0
-"""A search on the processor that is forecast to take longer is left to a GPU, if there is one:
-importing PyTorch and copying the samples take two or three."""
 
 
 def as_tensor(X: Any) -> Any:
@@ -39,16 +40,7 @@ def on_host(X: Any) -> Any:
 
 
 def use_gpu(device: str, X: Any, seconds: float) -> bool:
-    """Tell whether the neighbours of X are to be searched on a GPU.
-
-    Parameters
-    ----------
-    device : {"auto", "cpu", "cuda"}
-    X : ndarray, sparse matrix or tensor
-        The samples.
-    seconds : float
-        What the search is forecast to take on the processor.
-    """
+    """Whether neighbors of X, estimated to take so long on the CPU, are to be searched on a GPU."""
     if device == "cpu":
         return False
     if device == "cuda":

@@ -12,17 +12,12 @@ import torch
 import triton
 import triton.language as tl
 
+# Rows and columns of a tile, warps and stages: the fastest of five shapes tried on an H200.
 TILE = 128, 256, 8, 3
-"""Rows and columns of a tile, warps and stages: the fastest of five shapes tried on an H200."""
-
-STRIP = 8
-"""Tiles are taken in strips of so many rows of tiles, whose samples stay in the cache."""
-
-LISTED = 4, 1024
-"""Rows of lists, and groups beside them, that one program looks at."""
-
+STRIP = 8  # tiles are taken in strips of so many rows of tiles, whose samples stay in the cache
+LISTED = 4, 1024  # rows of lists, and groups beside them, that one program looks at
+# Candidates and features whose differences one program holds at once.
 CANDIDATES, FEATURES = 32, 128
-"""Candidates and features whose differences one program holds at once."""
 
 
 def group_minima(

@@ -26,35 +26,23 @@ import torch
 
 from leastcut.affinity.neighbors import gpu_tiles
 
+# Samples of a group: fewer make longer lists of minima, more make more to compare one by one.
 GROUP = 16
-"""Samples of a group: fewer make longer lists of minima, more make more to compare one by one."""
-
+# Groups and samples that are listed beyond those needed, so that few rows are searched again.
 SPARE = 14
-"""Groups and samples that are listed beyond those needed, so that few rows are searched again."""
-
+# Samples of a block at most, and what their number is a multiple of: whole tiles.
 SIDE, PADDING = 2**15, 256
-"""Samples of a block at most, and what their number is a multiple of: whole tiles."""
-
-LONGEST = 240
-"""Up to so many neighbours come by tiles, more by products in double precision."""
-
-ROWS = 2**15
-"""Rows that are settled at once."""
-
-HELD = 2**26
-"""Numbers in double precision that are held at once: 512 MiB."""
-
+LONGEST = 240  # up to so many neighbours come by tiles, more by products in double precision
+ROWS = 2**15  # rows that are settled at once
+HELD = 2**26  # numbers in double precision that are held at once: 512 MiB
+# Coordinates are scaled to at most 2¹⁰, where half precision has its whole range below them.
 HALF_EXPONENT = 10
-"""Coordinates are scaled to at most 2¹⁰, where half precision has its whole range below them."""
-
+# How far rounding to half precision is off: a fraction, or that much for the smallest numbers.
 HALF, TINY = 2.0**-11, 2.0**-25
-"""How far rounding to half precision is off: a fraction, or that much for the smallest numbers."""
-
+# Four times what a sum in single and double precision may be off per term, as a fraction.
 SINGLE_SUM, DOUBLE_SUM = 2.0**-22, 2.0**-51
-"""Four times what a sum in single and double precision may be off per term, as a fraction."""
-
+# Rows whose lists are compared with those of all differences, for the recall that is told.
 SAMPLED_ROWS = 256
-"""Rows whose lists are compared with those of all differences, for the recall that is told."""
 
 
 @dataclass(frozen=True, eq=False)

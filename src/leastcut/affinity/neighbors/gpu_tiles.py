@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-HELD = 2**24
-"""Numbers that are held at once."""
+HELD = 2**24  # numbers that are held at once
 
 
 def group_minima(

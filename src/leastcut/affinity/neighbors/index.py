@@ -1,7 +1,6 @@
-"""Samples that are asked which of them are nearest: the one door to all searches.
+"""Nearest-neighbor search: selects and runs an exact, an approximate or a GPU search.
 
-Samples are scaled here so that squares neither overflow nor vanish. Which search they are then
-asked by is chosen here for little data, and by forecasts in ``choice`` for much.
+Samples are scaled here so that squares neither overflow nor vanish.
 """
 
 from __future__ import annotations
@@ -9,21 +8,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from leastcut.affinity.neighbors.approximate_coordinates import PrecisionLost, sampled_recall
+from leastcut.affinity.neighbors.approximate_search import approximate_neighbors
+from leastcut.affinity.neighbors.devices import (
+    SAFE_EXPONENT,
+    as_tensor,
+    check_gpu_memory,
+    check_gpu_samples,
+    has_safe_squares,
+    on_host,
+    use_gpu,
+)
+from leastcut.affinity.neighbors.metrics import Angles, check_metric, kind_of
+from leastcut.affinity.neighbors.pairs import PairSearch
+from leastcut.affinity.neighbors.products import ProductSearch
 from leastcut.affinity.neighbors.searching import (
     DEVICES,
     FEWEST_FEATURES,
     NEIGHBORS,
     PAIR_SECONDS,
     PROBED_FEATURES,
-    SAFE_EXPONENT,
     TREE_FEATURES,
     Search,
-    Wanted,
+    SearchOptions,
+    exact_seconds,
+    worthwhile_seconds,
 )
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.memory import LITTLE_MEMORY, check_memory
@@ -39,73 +53,52 @@ from leastcut.validation import (
     is_on_gpu,
 )
 
-if TYPE_CHECKING:
-    from leastcut.affinity.neighbors.angles import Angles
-    from leastcut.affinity.neighbors.pairs import PairSearch
+SOON = 10**10  # products of coordinates of all pairs that take a fraction of a second
+PROBED_PRODUCTS = 10**9  # up to so many it is not worth estimating the time of a tree
+START_SECONDS = 0.1  # what products cost, however few there are
+TREE_SAMPLES = 2**20  # above, few features on a GPU are searched on the host: a tree is not n²
+ENTRY_BYTES = 48  # per neighbor, from lists to the graph: four times an index and a weight
+MOST_COPIED = 128  # features of copies that searches make: exact ones of many features make none
+LONGEST = 240  # lists grow up to this for an offset; beyond it, the exact search takes over
+CACHED = 2**17  # coordinates that are looked at together: they stay in the cache
 
-SOON = 10**10
-"""Products of coordinates, over all pairs, that take a fraction of a second: no forecast needed."""
-
-PROBED_PRODUCTS = 10**9
-"""Products of coordinates, over all pairs, up to which it is not worth asking what a tree takes."""
-
-ENTRY_BYTES = 48
-"""Bytes per neighbour of a sample, from lists to the graph: four times an index and a weight."""
-
-MOST_COPIED = 128
-"""Features of the copies of samples that searches make: exact ones of many features make none."""
-
-START_SECONDS = 0.1
-"""What products cost, however few there are."""
-
+# What is scaled is at most 2⁴²⁰: near enough to overflow that coordinates 10²⁸⁰ times as small
+# still have squares, and as far from it as FAR needs.
 LARGEST_EXPONENT = 420
-"""What is scaled is at most 2⁴²⁰: near enough to overflow that coordinates 10²⁸⁰ times as small
-still have squares, and as far from it as ``FAR`` needs."""
-
+# From here all samples are equally far to the last bit, and squared distances do not overflow.
 FAR = 2.0**480
-"""From here all samples are equally far to the last bit, and squared distances do not overflow."""
-
-CACHED = 2**17
-"""Coordinates that are looked at together: they stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhoods:
     """For every sample the list of its nearest others, nearest first, ties by index.
 
-    Attributes
-    ----------
-    indptr : int64 ndarray of shape (n + 1,)
-        The list of sample i is ``indices[indptr[i]:indptr[i + 1]]``.
-    indices : ndarray of shape (n_listed,)
-        The samples listed, never the sample itself; int32 where there are not too many.
-    squared : float64 ndarray of shape (n_listed,)
-        Their squared Euclidean distances, in the units of the index.
-    told : NeighborSearch
-        How they were found.
+    The list of sample i, which does not contain i, is ``indices[indptr[i]:indptr[i + 1]]``.
+    ``squared`` distances and the ``offset`` that lists go on by are in the units of the index.
     """
 
-    indptr: np.ndarray
-    indices: np.ndarray
+    indptr: np.ndarray  # int64
+    indices: np.ndarray  # int32 where there are not too many samples
     squared: np.ndarray
     told: NeighborSearch
+    n_threads: int
+    offset: float
 
 
 class NeighborIndex:
-    """Samples that are asked which of them are nearest.
+    """Samples whose nearest neighbors can be asked for.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, n_features), or a tensor on a GPU
         Finite samples.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core, -2 one less. The lists do not depend on
-        it.
-    wanted : Wanted, optional
-        How the samples' own neighbours are to be found; new ones always are exactly.
+        Threads, as in scikit-learn. The lists do not depend on it.
+    options : SearchOptions, optional
+        How the samples' own neighbors are to be found; new ones always are exactly.
     metric : str or callable, default="euclidean"
-        What near means, a name in ``neighbors.metrics.METRICS`` or a function of two samples. The
-        squared distances are those that stand there.
+        A name in ``neighbors.metrics.METRICS``, which says what squared distances are, or a
+        function of two samples.
     metric_params : dict, optional
         Its parameters.
 
@@ -115,47 +108,39 @@ class NeighborIndex:
         X / 2^exponent. A power of two rounds nothing, so that X and 2X have the same lists, and
         their squared distances the same bits.
     exponent : int
-        0, unless squares of X could overflow or vanish. The index computes, and returns, squared
-        distances between ``points``: those of X divided by 4^exponent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from leastcut.affinity.neighbors.index import NeighborIndex
-    >>> index = NeighborIndex(np.array([[0.0], [1.0], [3.0]]))
-    >>> index.nearest_others(1).indices
-    array([1, 0, 1], dtype=int32)
-    >>> index.nearest(np.array([[2.0]]), 2)
-    (array([[1, 2]], dtype=int32), array([[1., 1.]]))
+        0, unless squares of X could overflow or vanish. Squared distances are those between
+        ``points``: those of X divided by 4^exponent.
     """
 
     def __init__(
         self,
         X: Any,
         n_jobs: int | None = None,
-        wanted: Wanted | None = None,
+        options: SearchOptions | None = None,
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
     ) -> None:
         self.n_threads = count_threads(n_jobs)
-        self._wanted = wanted or Wanted()
-        self._tensor = None
         self.exponent = 0
+        self._options = options or SearchOptions()
+        self._tensor = None
         # Unit rows, or pairs one by one, where samples are not compared as they are.
         self._angles: Angles | None = None
         self._pairs: PairSearch | None = None
-        if metric != "euclidean":
-            from leastcut.affinity.neighbors.metrics import angles_of, pairs_of
-
-            self._angles = angles_of(metric, X, warn=wanted is not None)
-            self._pairs = pairs_of(metric, metric_params, X, self.n_threads, wanted)
-            X = X if self._angles is None else self._angles.points
-        if self._pairs is not None:
+        kind = kind_of(metric)
+        warn = options is not None
+        # Centering would fill sparse rows in, and many of them are at right angles: ties without
+        # number.
+        if kind.search == "pairs" or (kind.search == "angle" and sp.issparse(X)):
+            _check_pairs(self._options, metric, is_sparse=kind.search == "angle")
+            X = on_host(X)
+            self._pairs = PairSearch(X, metric, metric_params or {}, self.n_threads, warn=warn)
             self.points = self._pairs.points
             return
+        if kind.search == "angle":
+            self._angles = Angles.of(X, metric, warn=warn)
+            X = self._angles.points
         if is_on_gpu(X):
-            from leastcut.affinity.neighbors.devices import has_safe_squares, on_host
-
             if has_safe_squares(X):
                 self._tensor = X
                 return
@@ -166,14 +151,12 @@ class NeighborIndex:
 
     @cached_property
     def points(self) -> Any:
-        """The samples on the host; see the class. Those on a GPU come here only if asked for."""
-        from leastcut.affinity.neighbors.devices import on_host
-
+        """The samples on the host; see the class. Those on a GPU are copied only if asked for."""
         return on_host(self._tensor)
 
     @cached_property
     def exact(self) -> Search:
-        """The exact search on the processor that suits the samples."""
+        """The exact search on the CPU that suits the samples."""
         if self._pairs is not None:
             return self._pairs
         n, n_features = self.points.shape
@@ -183,68 +166,48 @@ class NeighborIndex:
             pair = PAIR_SECONDS[0] + PAIR_SECONDS[1] * n_features
             if n_features <= TREE_FEATURES or tree.pays(START_SECONDS / n + n * pair):
                 return tree
-        from leastcut.affinity.neighbors.products import ProductSearch
-
         return ProductSearch(self.points, self.n_threads)
 
     def __getstate__(self) -> dict[str, Any]:
         # The samples are enough: the search is made again when it is asked for.
-        kept = {"n_threads", "_wanted", "exponent", "_angles", "_pairs"}
+        kept = {"n_threads", "_options", "exponent", "_angles", "_pairs"}
         state = {name: value for name, value in self.__dict__.items() if name in kept}
         return {**state, "points": self.points, "_tensor": None}
 
     def scaled(self, squared: float) -> float:
         """Return a squared distance in the units of the index.
 
-        It is at most 2¹⁰⁰⁰, beside which all samples are equal as well.
+        It is at most 2¹⁰⁰⁰, compared with which all samples are equal as well.
         """
         # Capped by its exponent, as ldexp overflows where that of the index is negative.
         mantissa, exponent = np.frexp(squared)
         return float(np.ldexp(mantissa, min(int(exponent) - 2 * self.exponent, 1000)))
 
     def nearest_others(self, count: int, offset: float = 0.0) -> Neighborhoods:
-        """List the nearest others of every sample.
+        """List the ``count`` nearest others of every sample.
 
-        Parameters
-        ----------
-        count : int
-            Length of every list, 0..n-1, when ``offset`` is 0.
-        offset : float, default=0.0
-            If positive, a list goes on to every sample strictly nearer than the squared distance
-            of its ``count``-th entry plus the offset, which is in the units of the index.
-
-        Returns
-        -------
-        Neighborhoods
+        With a positive offset, in the units of the index, a list goes on to every sample strictly
+        nearer than the squared distance of its ``count``-th entry plus the offset.
         """
         if count == 0:
             n = self.points.shape[0]
+            lists = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=index_type(n)), np.empty(0)
             told = NeighborSearch("tree", 1.0, 0.0)
-            indices = np.empty(0, dtype=index_type(n))
-            return Neighborhoods(np.zeros(n + 1, dtype=np.int64), indices, np.empty(0), told)
+            return Neighborhoods(*lists, told, self.n_threads, offset)
         begin = perf_counter()
         self._check_memory(count)
         search = self._search(count)
         indptr, indices, squared = search.nearest_others(count, offset)
         if self._angles is not None:
-            self._angles.settle_lists(indptr, indices, squared)
+            self._angles.correct_lists(indptr, indices, squared)
         told = NeighborSearch(search.method, search.recall, perf_counter() - begin)
-        return Neighborhoods(indptr, indices, squared, told)
+        return Neighborhoods(indptr, indices, squared, told, self.n_threads, offset)
 
     def nearest(self, new: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the samples nearest to new ones, nearest first, ties by index.
+        """Return the ``count`` samples nearest to new ones, and their squared distances.
 
-        Parameters
-        ----------
-        new : ndarray or sparse matrix of shape (n_new, n_features)
-            Finite samples. One that is equal to a sample of the index finds it, at distance 0.
-        count : int
-            How many to find, 1..n.
-
-        Returns
-        -------
-        indices, squared : ndarray of shape (n_new, count)
-            Which samples, and their squared distances in the units of the index.
+        Both have shape (n_new, count), nearest first, ties by index. A new sample that is equal to
+        a sample of the index finds it, at distance 0.
         """
         n = self.points.shape[0]
         if new.shape[0] == 0:
@@ -253,8 +216,9 @@ class NeighborIndex:
             return self._pairs.nearest(new, count)
         if self._angles is not None:
             rows = self._angles.of_new(new)
-            found, squared = self._nearest(rows.points, count)
-            return self._angles.settled(rows, found, squared)
+            indices, squared = self._nearest(rows.points, count)
+            self._angles.correct_new(rows, indices, squared)
+            return indices, squared
         return self._nearest(new, count)
 
     def _nearest(self, new: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -278,19 +242,129 @@ class NeighborIndex:
             )
 
     def _search(self, count: int) -> Search:
-        """Return the search of the samples' own neighbours: the one place where it is chosen."""
-        samples = self._tensor if self._tensor is not None else self.points
-        n, n_features = samples.shape
-        neighbors, device, _ = self._wanted
+        """Return the search of the samples' own neighbors: the one place where it is selected.
+
+        It is an exact search if that is estimated to end soon, else the one that takes less.
+        """
         if self._pairs is not None:
             return self._pairs
-        if neighbors != "approximate" and device != "cuda" and self._tensor is None:
-            few = not sp.issparse(samples) and n_features <= FEWEST_FEATURES
-            if few or (neighbors, device) == ("exact", "cpu") or n * n * n_features <= SOON:
+        samples = self.points if self._tensor is None else self._tensor
+        n, n_features = samples.shape
+        neighbors, device = self._options[:2]
+        approximate = neighbors == "approximate"
+        few = n_features <= FEWEST_FEATURES
+        # 1. What is exact without any estimate, and what cannot be.
+        if sp.issparse(samples):
+            if approximate or device == "cuda":
+                raise ValueError(
+                    f"neighbors={neighbors!r} with device={device!r} needs dense "
+                    "samples, but X is sparse; pass X.toarray(), or leave both out."
+                )
+            return self.exact
+        if approximate and device == "cuda":
+            raise ValueError(
+                "neighbors='approximate' is a search on the processor, and device='cuda' is exact; "
+                "leave one of them out."
+            )
+        if not approximate and device != "cuda" and self._tensor is None:
+            is_short = few or n * n * n_features <= SOON
+            if is_short or (neighbors, device) == ("exact", "cpu"):
                 return self.exact
-        from leastcut.affinity.neighbors.choice import chosen_search
+        if few and not approximate and device == "auto" and n > TREE_SAMPLES:
+            return self.exact
+        # 2. On a GPU where that is faster, or the approximate search.
+        seconds = exact_seconds(n, n_features, self.n_threads)
+        if not approximate and use_gpu(device, samples, seconds):
+            return _GpuLists(self, samples)
+        listed = _ApproximateLists(self)
+        if approximate:
+            return listed
+        if neighbors == "exact":
+            return self.exact
+        allowed = worthwhile_seconds(n, n_features, count, self.n_threads)
+        if n_features <= PROBED_FEATURES and isinstance(self.exact, TreeSearch):
+            # What a tree takes depends on how the samples lie, and it measures that.
+            return self.exact if self.exact.pays(allowed * self.n_threads / n) else listed
+        return self.exact if seconds <= allowed else listed
 
-        return chosen_search(self, samples, count, self._wanted)
+
+class _FixedLists:
+    """A search by lists of one length; new samples are searched exactly."""
+
+    method: str
+
+    def __init__(self, index: NeighborIndex) -> None:
+        self.recall = 1.0
+        self._index = index
+        self._seed = index._options.seed
+
+    def _lists(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Set ``recall``; return indices and squared distances, or None to search exactly."""
+        raise NotImplementedError
+
+    def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
+        width = count
+        while True:
+            found = self._lists(width)
+            if found is None:
+                return self._listed_exactly(count, offset)
+            indices, squared = found
+            n = indices.shape[0]
+            needed = squared[:, count - 1] + offset
+            # An offset needs longer lists, until each ends beyond what it has to see.
+            if offset == 0 or width == n - 1 or not (squared[:, -1] < needed).any():
+                break
+            if width == LONGEST:
+                return self._listed_exactly(count, offset)
+            width = min(2 * width, LONGEST, n - 1)
+        if offset == 0:
+            return np.arange(n + 1, dtype=np.int64) * count, indices.ravel(), squared.ravel()
+        # What is strictly nearer, and the first ``count`` anyway.
+        kept = squared < needed[:, None]
+        kept[:, :count] = True
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        return indptr, indices[kept], squared[kept]
+
+    def _listed_exactly(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
+        self.method, self.recall = self._index.exact.method, 1.0
+        return self._index.exact.nearest_others(count, offset)
+
+    def nearest(self, queries: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+        return self._index.exact.nearest(queries, count)
+
+
+class _ApproximateLists(_FixedLists):
+    """The lists of the approximate search, with their recall on sampled rows."""
+
+    method = "approximate"
+
+    def _lists(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
+        points, n_threads = self._index.points, self._index.n_threads
+        try:
+            indices, squared = approximate_neighbors(points, width, n_threads, self._seed)
+        except PrecisionLost:
+            return None
+        self.recall = sampled_recall(points, indices, n_threads, self._seed)
+        return indices, squared
+
+
+class _GpuLists(_FixedLists):
+    """The lists of the exact search on a GPU."""
+
+    method = "gpu"
+
+    def __init__(self, index: NeighborIndex, samples: Any) -> None:
+        super().__init__(index)
+        self._samples = samples
+
+    def _lists(self, width: int) -> tuple[np.ndarray, np.ndarray]:
+        from leastcut.affinity.neighbors.gpu_search import memory_needed, nearest_on_gpu
+
+        n, n_features = self._samples.shape
+        check_gpu_memory(memory_needed(n, n_features, width, self._samples.dtype.itemsize))
+        found = nearest_on_gpu(as_tensor(self._samples), width, self._seed)
+        self.recall = found.recall
+        return found.indices, found.squared
 
 
 def _as_points(X: Any) -> Any:
@@ -330,58 +404,56 @@ def _scaled(points: Any, exponent: int) -> Any:
         return np.clip(np.ldexp(points, -exponent), -FAR, FAR)
 
 
+def find_neighborhoods(
+    points: Any, count: int, options: SearchOptions, offset: float = 0.0
+) -> Neighborhoods:
+    """List the nearest others of checked samples, and report how they were found.
+
+    The offset is a squared distance of the samples. The index, with its copies of the samples, is
+    gone when this returns: graphs need the memory.
+    """
+    index = NeighborIndex(points, options.n_jobs, options, options.metric, options.metric_params)
+    near = index.nearest_others(count, index.scaled(offset))
+    if options.callback is not None:
+        options.callback(near.told)
+    return near
+
+
 def checked_samples(X: Any) -> Any:
     """Return finite samples, as arrays or, where they lie on a GPU, as a tensor there."""
-    if is_on_gpu(X):
-        from leastcut.affinity.neighbors.devices import check_gpu_samples
-
-        return check_gpu_samples(X)
-    return check_samples(X)
+    return check_gpu_samples(X) if is_on_gpu(X) else check_samples(X)
 
 
-def check_wanted(
+def check_search(
+    metric: Any,
+    metric_params: Any,
     neighbors: str,
     device: str,
     random_state: RandomState,
-    callback: object,
-    metric: object = "euclidean",
-    metric_params: object = None,
-) -> Wanted:
-    """Return how neighbours are to be found, or raise where there is no such way, or metric."""
+    n_jobs: int | None,
+    callback: Any,
+) -> SearchOptions:
+    """Return the search parameters of a graph function, or raise where one is not possible."""
     check_callback(callback)
-    if not isinstance(metric, str) or metric != "euclidean" or metric_params is not None:
-        from leastcut.affinity.neighbors.metrics import check_metric  # which other metrics need
-
-        check_metric(metric, metric_params)
-    return Wanted(
+    check_metric(metric, metric_params)
+    return SearchOptions(
         check_choice("neighbors", neighbors, NEIGHBORS),
         check_choice("device", device, DEVICES),
         int(as_generator(random_state).integers(2**31)),
+        n_jobs,
+        metric,
+        metric_params,
+        callback,
     )
 
 
-def rows_of(indices: np.ndarray, weights: np.ndarray, n_samples: int) -> sp.csr_array:
-    """Return the (n_new, n_samples) matrix with these weights at these samples of every row."""
-    # Entries stay nearest first: CSR does not ask for sorted columns.
-    indptr = np.arange(0, indices.size + 1, indices.shape[1])
-    shape = (indices.shape[0], n_samples)
-    return sp.csr_array((weights.reshape(-1), indices.reshape(-1), indptr), shape=shape)
-
-
-def graph_or_loop(graph: Any, X: Any, *args: Any, **parameters: Any) -> sp.csr_array:
-    """Return ``graph(X, ...)``; for a single sample, with ``n_neighbors=0``, a self-loop."""
-    return joined(checked_samples(X)) if _is_alone(X, parameters) else graph(X, *args, **parameters)
-
-
-def rows_or_ones(rows: Any, X: Any, **parameters: Any) -> Any:
-    """Return ``rows(X, ...)``; for a single sample, with ``n_neighbors=0``, :func:`joined`."""
-    return joined if _is_alone(X, parameters) else rows(X, **parameters)
-
-
-def joined(new: Any) -> sp.csr_array:
-    """Return weight 1 between every new sample and the only one there is."""
-    return sp.csr_array(np.ones((new.shape[0], 1)))
-
-
-def _is_alone(X: Any, parameters: dict[str, Any]) -> bool:
-    return parameters.get("n_neighbors") == 0 and np.shape(X)[:1] == (1,)
+def _check_pairs(options: SearchOptions, metric: Any, *, is_sparse: bool) -> None:
+    """Raise if distances of pairs, which are exact and on the CPU, are to be searched otherwise."""
+    if options.neighbors == "approximate" or options.device == "cuda":
+        is_approximate = options.neighbors == "approximate"
+        refused = "neighbors='approximate'" if is_approximate else "device='cuda'"
+        raise ValueError(
+            f"{refused} knows dense samples under 'euclidean', 'cosine' and 'correlation', and "
+            f"metric={metric!r}{' of sparse samples' if is_sparse else ''} is searched exactly, on "
+            "the processor; leave neighbors and device at 'auto'."
+        )

@@ -1,4 +1,4 @@
-"""Neighbours under any metric: distances of pairs by scikit-learn, and the smallest of every row.
+"""Neighbors under any metric: distances of pairs by scikit-learn, and the smallest of every row.
 
 Distances are computed a block of rows at a time, against all samples, so that memory is linear in
 the samples; or, for few features and a metric that has one, a ball tree leaves most of them out.
@@ -7,91 +7,60 @@ Either way the lists are exact, nearest first, and of equal distances the lower 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.affinity.neighbors.angles import settle, warn_of_lost
+from leastcut.affinity.neighbors.metrics import (
+    MetricLike,
+    kind_of,
+    round_angles,
+    warn_of_lost,
+)
 from leastcut.threads import in_blocks
 from leastcut.validation import canonical_csr, index_type
 
+# Distances, or coordinates of samples filled in, that each thread holds at once: 16 MiB.
 BLOCK = 2**21
-"""Distances, or coordinates of samples filled in, that each thread holds at once: 16 MiB."""
-
-TREE_FEATURES = 12
-"""Up to so many features a ball tree is asked, where the metric has one."""
-
-TREE_SAMPLES = 2**11
-"""From so many samples on: below, all pairs take no time either."""
-
+TREE_FEATURES = 12  # up to so many features a ball tree is asked, where the metric has one
+TREE_SAMPLES = 2**11  # from so many samples on: below, all pairs take no time either
+# Metrics that scikit-learn has for sparse rows as they are.
 OF_SPARSE = ("manhattan", "cityblock", "l1")
-"""Metrics that scikit-learn has for sparse rows as they are."""
-
-OF_ANGLES = ("cosine", "correlation")
-"""Metrics of directions, which are for sparse rows here."""
-
+OF_ANGLES = ("cosine", "correlation")  # metrics of directions, which are for sparse rows here
+# Squared distances of sparse unit rows that are rounding: they are differences of products, and
+# directions that are a millionth of a radian apart are equal.
 EQUAL = 2.0**-40
-"""Squared distances of sparse unit rows that are rounding: they are differences of products, and
-directions that are a millionth of a radian apart are equal."""
-
+# By how much, relatively, a radius is widened: a tree rounds distances one way or another.
 SLACK = 1e-9
-"""By how much, relatively, a radius is widened: a tree rounds distances one way or another."""
-
-
-class PairMetric(NamedTuple):
-    """A metric by scikit-learn's name, or a function, with its parameters; see ``metrics.Kind``."""
-
-    name: str | Callable[..., float]
-    params: dict[str, Any]
-    has_tree: bool
-    of_flags: bool
 
 
 class PairSearch:
-    """Samples that are asked which of them are nearest: a ``Search``, in its own words.
+    """Search of samples by distances of pairs, under a named metric or a function of two samples.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, n_features)
-        Finite samples.
-    metric : PairMetric
-        "cosine" and "correlation" are for sparse samples here, by products that fill nothing in:
-        with means m and lengths s when centred, the correlation of x and y is
-        (x·y − n_features m_x m_y) / (s_x s_y).
-    n_threads : int
-        The lists do not depend on it.
-    warn : bool
-        Whether to warn of samples without a direction.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from leastcut.affinity.neighbors.pairs import PairMetric, PairSearch
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 0.0]])
-    >>> search = PairSearch(X, PairMetric("manhattan", {}, True, False))
-    >>> search.nearest(np.array([[1.0, 0.0]]), 2)
-    (array([[0, 1]], dtype=int32), array([[1., 1.]]))
+    "cosine" and "correlation" are for sparse samples here, by products that fill nothing in: with
+    means m and lengths s when centered, the correlation of x and y is
+    (x·y − n_features m_x m_y) / (s_x s_y).
     """
 
     recall = 1.0
 
     def __init__(
-        self, X: Any, metric: PairMetric, n_threads: int = 1, *, warn: bool = False
+        self, X: Any, metric: MetricLike, params: dict[str, Any], n_threads: int, *, warn: bool
     ) -> None:
         # A function of the user's is called from one thread only.
-        self.n_threads = 1 if callable(metric.name) else n_threads
-        self.points = self._read(X, metric)
-        self.metric = metric._replace(params=_completed(metric, self.points))
+        self.n_threads = 1 if callable(metric) else n_threads
+        self.metric, self._kind = metric, kind_of(metric)
+        self.points = self._read(X)
+        self.params = _completed(metric, params, self.points)
         self.method = "ball tree" if self._suits_a_tree() else "pairs"
-        if metric.name in OF_ANGLES:
-            self._standard = _standard(self.points, str(metric.name))
+        if metric in OF_ANGLES:
+            self._standard = _standard(self.points, str(metric))
             self._columns = self._standard.rows.T.tocsr()
             if warn:
                 lost = np.flatnonzero(self._standard.is_lost)
-                warn_of_lost(lost, self.points.shape[0], str(metric.name))
+                warn_of_lost(lost, self.points.shape[0], str(metric))
 
     @cached_property
     def _tree(self) -> Any:
@@ -100,13 +69,13 @@ class PairSearch:
             return None
         from sklearn.neighbors import BallTree
 
-        return BallTree(self.points, metric=self.metric.name, **self.metric.params)
+        return BallTree(self.points, metric=self.metric, **self.params)
 
     def _suits_a_tree(self) -> bool:
         n, n_features = self.points.shape
         many = n >= TREE_SAMPLES and n_features <= TREE_FEATURES and not sp.issparse(self.points)
         # Below p=1 there is no triangle inequality, which trees live by.
-        return many and self.metric.has_tree and self.metric.params.get("p", 2) >= 1
+        return many and self._kind.has_tree and self.params.get("p", 2) >= 1
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_tree"}
@@ -127,7 +96,7 @@ class PairSearch:
 
     def nearest(self, new: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the samples nearest to new ones, and their squared distances."""
-        queries = self._read(new, self.metric)
+        queries = self._read(new)
         if not sp.issparse(self.points) and sp.issparse(queries):
             queries = queries.toarray()
         found = np.empty((queries.shape[0], count), dtype=index_type(self.points.shape[0]))
@@ -142,18 +111,18 @@ class PairSearch:
         in_blocks(of_block, queries.shape[0], self._rows_at_once(), self.n_threads)
         return found, squared
 
-    def _read(self, X: Any, metric: PairMetric) -> Any:
+    def _read(self, X: Any) -> Any:
         """Return samples as the metric takes them."""
-        if metric.name in OF_ANGLES:
+        if self.metric in OF_ANGLES:
             return canonical_csr(sp.csr_array(X)).astype(np.float64, copy=False)
-        if metric.name == "haversine" and X.shape[1] != 2:
+        if self.metric == "haversine" and X.shape[1] != 2:
             raise ValueError(
                 f"metric='haversine' is between points on a sphere, so X needs two columns, "
                 f"latitude and longitude in radians, but it has {X.shape[1]}."
             )
         X = canonical_csr(X) if sp.issparse(X) else np.asarray(X)
         # As scikit-learn reads them: what is not zero is true. Sparse rows become so when filled.
-        if metric.of_flags and not sp.issparse(X):
+        if self._kind.of_flags and not sp.issparse(X):
             return X != 0
         return X.astype(np.float64, copy=False)
 
@@ -164,7 +133,7 @@ class PairSearch:
     @property
     def _is_filled(self) -> bool:
         """Whether sparse rows are filled in, a few at a time: most metrics want that."""
-        return sp.issparse(self.points) and self.metric.name not in (*OF_SPARSE, *OF_ANGLES)
+        return sp.issparse(self.points) and self.metric not in (*OF_SPARSE, *OF_ANGLES)
 
     def _lists(
         self, queries: Any, count: int, offset: float, own: np.ndarray | None
@@ -213,7 +182,7 @@ class PairSearch:
 
     def _squared(self, queries: Any) -> np.ndarray:
         """Return squared distances from every query to all samples."""
-        if self.metric.name in OF_ANGLES:
+        if self.metric in OF_ANGLES:
             return self._squared_of_angles(queries)
         if not self._is_filled:
             return self._checked_squares(self._distances(queries, self.points))
@@ -227,42 +196,42 @@ class PairSearch:
 
     def _filled(self, X: Any) -> np.ndarray:
         dense = X.toarray()
-        return np.asarray(dense != 0 if self.metric.of_flags else dense)
+        return np.asarray(dense != 0 if self._kind.of_flags else dense)
 
     def _distances(self, queries: Any, points: Any) -> np.ndarray:
         from sklearn.metrics import pairwise_distances
 
-        name, params = self.metric.name, self.metric.params
-        found = np.asarray(pairwise_distances(queries, points, metric=name, **params), dtype=float)
-        if not callable(name):
-            found[np.isnan(found)] = 0.0  # 0 / 0, of two rows of zeros, which are equal
-        return found
+        found = pairwise_distances(queries, points, metric=self.metric, **self.params)
+        distances = np.asarray(found, dtype=float)
+        if not callable(self.metric):
+            distances[np.isnan(distances)] = 0.0  # 0 / 0, of two rows of zeros, which are equal
+        return distances
 
     def _checked_squares(self, distances: np.ndarray) -> np.ndarray:
         """Return the squares of distances, or say why they are none."""
-        name = self.metric.name
+        metric = self.metric
         if not np.isfinite(distances).all() or distances.min(initial=0.0) < 0:
             raise ValueError(
-                f"metric={name!r} gives distances that are negative, infinite or NaN; they must be "
-                "finite and none below 0."
+                f"metric={metric!r} gives distances that are negative, infinite or NaN; they must "
+                "be finite and none below 0."
             )
         with np.errstate(over="ignore", under="ignore"):
             squared: np.ndarray = np.square(distances)
         largest = float(distances.max(initial=0.0))
         if np.isinf(squared).any() or np.any((squared == 0) != (distances == 0)):
             raise ValueError(
-                f"The squares of distances under metric={name!r} overflow or vanish: the largest "
+                f"The squares of distances under metric={metric!r} overflow or vanish: the largest "
                 f"distance is {largest:.3g}. Scale X by a constant."
             )
         return squared
 
     def _squared_of_angles(self, queries: sp.csr_array) -> np.ndarray:
-        new, known = _standard(queries, str(self.metric.name)), self._standard
+        new, known = _standard(queries, str(self.metric)), self._standard
         products = (new.rows @ self._columns).toarray()
-        if self.metric.name == "correlation":
+        if self.metric == "correlation":
             products -= np.outer(new.means, known.means)
         squared: np.ndarray = np.maximum(2.0 - 2.0 * products, 0.0)
-        settle(squared, EQUAL, EQUAL)
+        round_angles(squared, EQUAL, EQUAL)
         # By rule where there is no direction: right angles, and equal to one another.
         squared[new.is_lost] = 2.0
         squared[:, known.is_lost] = 2.0
@@ -271,7 +240,7 @@ class PairSearch:
 
 
 class _Standard(NamedTuple):
-    """Sparse rows over their length, that of the centred row under "correlation", and then also
+    """Sparse rows over their length, that of the centered row under "correlation", and then also
     √n_features times their means over it. Rows without a direction are zeros."""
 
     rows: sp.csr_array
@@ -288,7 +257,7 @@ def _standard(X: sp.csr_array, metric: str) -> _Standard:
     mean = np.zeros(n)
     if metric == "correlation":
         mean = np.bincount(row, data, minlength=n) / n_features
-    # Of what is not stored every coordinate is 0, and −mean when centred.
+    # Of what is not stored every coordinate is 0, and −mean when centered.
     apart = np.bincount(row, np.square(data - mean[row]), minlength=n)
     length = np.sqrt(apart + (n_features - stored) * np.square(mean))
     # A constant row is told by its extremes: its mean may be off by rounding.
@@ -298,10 +267,10 @@ def _standard(X: sp.csr_array, metric: str) -> _Standard:
     return _Standard(rows, np.sqrt(n_features) * mean / length, lost)
 
 
-def _completed(metric: PairMetric, points: Any) -> dict[str, Any]:
+def _completed(metric: MetricLike, given: dict[str, Any], points: Any) -> dict[str, Any]:
     """Return a metric's parameters, with those that are of the samples as they were fitted."""
-    params = dict(metric.params)
-    if metric.name == "seuclidean" and "V" not in params:
+    params = dict(given)
+    if metric == "seuclidean" and "V" not in params:
         dense = points.toarray() if sp.issparse(points) else points
         params["V"] = np.var(dense, axis=0, ddof=1)
         if not (params["V"] > 0).all():
@@ -310,7 +279,7 @@ def _completed(metric: PairMetric, points: Any) -> dict[str, Any]:
                 f"metric='seuclidean' divides by the variances of the columns, and that of column "
                 f"{column} is 0. Drop the column, or pass metric_params={{'V': ...}}."
             )
-    if metric.name == "mahalanobis" and not {"V", "VI"} & set(params):
+    if metric == "mahalanobis" and not {"V", "VI"} & set(params):
         dense = points.toarray() if sp.issparse(points) else points
         covariance = np.atleast_2d(np.cov(dense.T))
         if np.linalg.matrix_rank(covariance) < covariance.shape[0]:

@@ -1,11 +1,10 @@
-"""Exact neighbours among many features, or sparse ones: products propose, differences decide.
+"""Exact neighbors among many features, or sparse ones: products propose, differences decide.
 
-1. Products of all with all propose candidates and vouch that whatever they left out is farther than
-   some reach.
+1. Products of all pairs propose candidates and a reach: whatever they left out is farther.
 2. The squared distances to the candidates are recomputed from coordinate differences, so that
    equal samples are at distance exactly 0 (|x|² − 2xᵀy + |y|² cancels and says otherwise), and
    sorted with ties broken by index.
-3. A row whose list goes beyond its reach asks again for everything within the distance it needs.
+3. A row whose list goes beyond its reach searches again for all within the distance it needs.
 
 Lists therefore do not depend on the number of threads, and no array is larger than the samples, the
 lists or a block of 32 MiB. The same three steps serve the samples among themselves and new samples
@@ -32,8 +31,7 @@ fast as the lists of scikit-learn's brute force alone, measured by ``benchmarks/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import cached_property
 from itertools import pairwise
@@ -44,60 +42,30 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from leastcut.affinity.neighbors.settled_lists import Asked, Settled, settled
-from leastcut.threads import available_cores, single_threaded
+from leastcut.threads import Threads, available_cores, single_threaded
 from leastcut.validation import index_type
 
-Each = Callable[..., Iterator[Any]]
-"""``map``, or that of a pool of threads."""
+Each = Callable[..., Iterable[Any]]  # ``map``, or that of a pool of threads
 
-BLOCK = 2**22
-"""Numbers that each thread holds at once while distances are computed: speed against memory."""
+BLOCK = 2**22  # numbers that each thread holds at once while distances are computed
+SPARE = 4  # candidates beyond those needed, so that few rows have to search twice
+FEW = 64  # up to so many rows are not worth starting a thread, which takes as long as their lists
+SIDES = 512, 1024, 2048  # samples per block: usually, with many features, at most
+MANY_FEATURES = 128  # from so many on, products take the time, and larger blocks make them faster
+SHARE = 8  # blocks are so many times longer than the lists, or else too much passes the thresholds
+WORTHWHILE = 3 * 10**8  # products of coordinates of all pairs from which on symmetry pays
+PENDING = 2  # lists of a block are cut down when they hold so many times what they have to
+DOUBTFUL = 1 / 4  # with more rows than this in doubt, double precision is faster
+SPARSE = 2**22  # coordinates of sparse samples that differences are computed of at once
+CACHED = 2**17  # those of dense samples: they stay in the cache
 
-SPARE = 4
-"""Candidates asked for beyond those needed, so that few rows have to ask twice."""
-
-FEW = 64
-"""Up to so many rows are not worth starting a thread, which takes as long as their lists."""
-
-SIDES = 512, 1024, 2048
-"""Samples per block, usually, with many features, at most: products should be fast and cached."""
-
-MANY_FEATURES = 128
-"""From so many features on, products take the time, and larger blocks make them faster."""
-
-SHARE = 8
-"""Blocks are so many times longer than the lists, or else too much passes the thresholds."""
-
-WORTHWHILE = 3 * 10**8
-"""Products of coordinates, over all pairs, from which on saving some outweighs keeping lists."""
-
-PENDING = 2
-"""A block of lists is cut down to the nearest when it holds so many times what it has to."""
-
-DOUBTFUL = 1 / 4
-"""With more rows than this in doubt, asking again costs more than double precision."""
-
-SINGLE = 2.0**-24
-"""How far rounding to single precision may be off, as a fraction."""
-
-DOUBLE = 2.0**-52
-"""Twice how far rounding to double precision may be off, as a fraction."""
-
-EXPONENT = 30
-"""Coordinates are scaled to at most 2³⁰: neither their squares overflow nor small ones vanish."""
+SINGLE = 2.0**-24  # how far rounding to single precision may be off, as a fraction
+DOUBLE = 2.0**-52  # twice how far rounding to double precision may be off, as a fraction
+EXPONENT = 30  # coordinates are at most 2³⁰: neither their squares overflow nor small ones vanish
 
 
 class ProductSearch:
-    """Samples that are compared with all others.
-
-    Parameters
-    ----------
-    points : float32 or float64 ndarray, or csr_array, of shape (n, n_features)
-        Finite samples whose squared distances neither overflow nor vanish.
-    n_threads : int
-        Threads to use; nothing depends on it.
-    """
+    """Search of finite samples (float32, float64 or CSR) whose squares are safe, by all pairs."""
 
     method, recall = "products", 1.0
 
@@ -109,23 +77,23 @@ class ProductSearch:
     def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
         """List the ``count`` nearest others of every sample; see ``NeighborIndex``."""
         own = np.arange(self.points.shape[0])
-        return self._lists(Asked(self.points, own, count, offset))
+        return self._lists(_Queries(self.points, own, count, offset))
 
     def nearest(self, queries: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the ``count`` samples nearest to every query, and their squared distances."""
         # In the form of the samples, dense or sparse, whatever form the new ones come in.
         if sp.issparse(self.points):
             queries = sp.csr_array(queries)
-        _, indices, squared = self._lists(Asked(queries, np.full(queries.shape[0], -1), count))
+        _, indices, squared = self._lists(_Queries(queries, np.full(queries.shape[0], -1), count))
         return indices.reshape(-1, count), squared.reshape(-1, count)
 
-    def _lists(self, asked: Asked) -> tuple[np.ndarray, ...]:
+    def _lists(self, asked: _Queries) -> tuple[np.ndarray, ...]:
         n, n_queries = self.points.shape[0], asked.queries.shape[0]
         # Finding the libraries to limit takes milliseconds: only where products would use more.
         limited = not self._uses_all_cores
         limits = threadpool_limits(self.n_threads) if limited else nullcontext()
-        with limits, ThreadPoolExecutor(self.n_threads) as pool:
-            each: Each = pool.map if n_queries > FEW else map
+        with limits, Threads(self.n_threads) as threads:
+            each: Each = threads if n_queries > FEW else map
             # 1. Candidates of every row; one of them is the row itself, if it is in the index.
             width = min(n, asked.length + 1 + SPARE)
             found, reach = self._search.nearest(asked.queries, asked.length + 1, width, each)
@@ -134,13 +102,13 @@ class ProductSearch:
                 reach[:] = np.inf
 
             # 2. Recompute, sort, and cut off.
-            def settle(rows: np.ndarray) -> Settled:
-                return settled(self.points, asked, rows, found[rows], reach[rows])
+            def sort_candidates(rows: np.ndarray) -> _SortedLists:
+                return _sorted_lists(self.points, asked, rows, found[rows], reach[rows])
 
-            loads = np.full(n_queries, width * self.points.shape[1])
-            parts = list(each(settle, _blocks(loads)))
+            blocks = _blocks(n_queries, width * self.points.shape[1])
+            parts = list(each(sort_candidates, blocks))
 
-            # 3. Everything that the rows which are not complete need, the longest lists first.
+            # 3. Everything that the rows which are not complete need.
             short = np.concatenate([part.rows[~part.complete] for part in parts])
             if short.size:
                 needed = np.concatenate([part.needed[~part.complete] for part in parts])
@@ -148,13 +116,8 @@ class ProductSearch:
                 search = self._search
                 if asked.offset == 0:
                     search = self._among_first_copies(asked.length + 1)
-                # In descending order, as _blocks asks for, and so that no thread begins a long list
-                # last.
-                loads = search.loads(asked.queries[short], needed)
-                order = np.argsort(-loads, kind="stable")
-                short, needed = short[order], needed[order]
 
-                def settle_within(chosen: np.ndarray) -> Settled:
+                def sort_within(chosen: np.ndarray) -> _SortedLists:
                     rows = short[chosen]
                     lengths, within = search.within(asked.queries[rows], needed[chosen])
                     # Lists differ in length: a row's own sample, or -1, fills them up to a
@@ -163,9 +126,10 @@ class ProductSearch:
                     padded = np.repeat(asked.own[rows, None], lengths.max(), axis=1)
                     padded[np.arange(padded.shape[1]) < lengths[:, None]] = within
                     # What is needed is all there, so that every list is complete this time.
-                    return settled(self.points, asked, rows, padded, np.full(rows.size, np.inf))
+                    reach = np.full(rows.size, np.inf)
+                    return _sorted_lists(self.points, asked, rows, padded, reach)
 
-                parts += each(settle_within, _blocks(loads[order]))
+                parts += each(sort_within, _blocks(short.size, search.among.size))
         return _assembled(n_queries, n, parts)
 
     @cached_property
@@ -187,29 +151,20 @@ class ProductSearch:
 
 
 class AllPairs:
-    """All of ``points[among]``, compared with whatever is asked.
+    """All of ``points[among]`` (centered unless sparse), compared with whatever is asked.
 
-    The products cancel: with x and y centred, |x|² − 2xᵀy + |y|² is wrong by up to about
+    The products cancel: with x and y centered, |x|² − 2xᵀy + |y|² is wrong by up to about
     n_features · epsilon · (|x| + |y|)², and every comparison leaves that much room.
-
-    Parameters
-    ----------
-    points : float32 or float64 ndarray, or csr_array, of shape (n, n_features)
-        The samples. Sparse ones are not centred.
-    among : ndarray of int
-        Those to search.
     """
 
     def __init__(self, points: Any, among: np.ndarray) -> None:
-        from sklearn.utils.extmath import row_norms
-
         self.points, self.among = points, among
-        # Norms, and with them the errors of products, are smallest about the mean; but centring
+        # Norms, and with them the errors of products, are smallest about the mean; but centering
         # would fill a sparse matrix.
         self.mean = None if sp.issparse(points) else points.mean(axis=0, dtype=np.float64)
-        centred = self._centred(points)
-        self.others = centred if among.size == points.shape[0] else centred[among]
-        self.norms = row_norms(self.others, squared=True)
+        centered = self._centered(points)
+        self.others = centered if among.size == points.shape[0] else centered[among]
+        self.norms = _squared_norms(self.others)
 
     def nearest(
         self, queries: Any, count: int, width: int, each: Each
@@ -218,8 +173,6 @@ class AllPairs:
 
         Of those ``count`` are needed. The search must be among all samples.
         """
-        from sklearn.utils.extmath import row_norms
-
         n, n_features = self.others.shape
         # The same array, not an equal one: then a block of distances serves its rows and columns.
         themselves = queries is self.points
@@ -228,28 +181,22 @@ class AllPairs:
             # Rows whose list goes beyond what single precision vouches for will have to ask again.
             if np.mean(near.squared[:, count - 1] >= near.reach) < DOUBTFUL:
                 return near.indices, near.reach
-        centred = self.others if themselves else self._centred(queries)
-        distances, found = self._brute_force.kneighbors(centred, width)
+        centered = self.others if themselves else self._centered(queries)
+        distances, found = self._brute_force.kneighbors(centered, width)
         # Brute force computes by products as well, so its reach is less by what those are off.
-        reach = distances.max(axis=1) ** 2 - self._room(row_norms(centred, squared=True))
+        reach = distances.max(axis=1) ** 2 - self._room(_squared_norms(centered))
         return self.among[found], reach
-
-    def loads(self, queries: Any, needed: np.ndarray) -> np.ndarray:
-        """Return how many numbers :meth:`within` compares for every row."""
-        return np.full(needed.size, self.among.size)
 
     def within(self, queries: Any, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how many samples are within a squared distance of every row, and which.
 
         There may be a few too many, at distances a little larger.
         """
-        from sklearn.utils.extmath import row_norms
-
         # |x − y|² ≤ needed is −2xᵀy + |y|² ≤ needed − |x|²: one array of (rows, samples), changed
         # in place. Room is left on the side of taking too many.
-        centred = self._centred(queries)
-        norms = row_norms(centred, squared=True)
-        products = centred @ self.others.T
+        centered = self._centered(queries)
+        norms = _squared_norms(centered)
+        products = centered @ self.others.T
         if sp.issparse(products):
             products = products.toarray()
         products *= -2.0
@@ -264,7 +211,7 @@ class AllPairs:
 
         return NearestNeighbors(algorithm="brute").fit(self.others)
 
-    def _centred(self, points: Any) -> Any:
+    def _centered(self, points: Any) -> Any:
         return points if self.mean is None else points - self.mean
 
     def _room(self, norms: np.ndarray) -> np.ndarray:
@@ -273,36 +220,36 @@ class AllPairs:
         return np.asarray(4 * (self.others.shape[1] + 8) * DOUBLE * farthest**2)
 
 
+def _squared_norms(X: Any) -> np.ndarray:
+    from sklearn.utils.extmath import row_norms
+
+    return np.asarray(row_norms(X, squared=True))
+
+
 class Candidates(NamedTuple):
     """The apparently nearest samples of every sample, nearest first; a sample pads its own list."""
 
     indices: np.ndarray
-    squared: np.ndarray
-    reach: np.ndarray
+    squared: np.ndarray  # as single precision sees them
+    reach: np.ndarray  # squared distances that everything left out is beyond
 
 
 def suits(n: int, n_features: int, width: int) -> bool:
-    """Tell whether there is enough to compare, and lists are short beside a block of samples."""
+    """Whether there is enough to compare, and lists are short beside a block of samples."""
     return n * n * n_features >= WORTHWHILE and SHARE * width <= min(n, SIDES[2])
 
 
 def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
-    """List about ``width`` candidates of every sample, itself among them.
+    """List ``width`` candidates of every sample, itself among them.
 
     Parameters
     ----------
     points : float64 ndarray of shape (n, n_features)
-        Samples, centred so that the norms are small beside the distances, which do not overflow.
+        Samples, centered so that the norms are small beside the distances, which do not overflow.
     width : int
         Length of the lists, at most ``min(n, SIDES[2]) / SHARE``.
     each : callable
         ``map`` of the threads that share the work, each with one BLAS thread.
-
-    Returns
-    -------
-    Candidates
-        Arrays of shapes (n, width), (n, width) and (n,): the lists, the squared distances as single
-        precision sees them, and the squared distances that everything left out is beyond.
     """
     n, n_features = points.shape
     # Scaling by a power of two rounds nothing, and is undone at the end.
@@ -318,10 +265,10 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
     side = max(SIDES[n_features >= MANY_FEATURES], SHARE * width)
     n_blocks = min(-(-n // side), n // (SHARE * width))
     bounds = np.arange(n_blocks + 1) * n // n_blocks
-    lists = [_Lists(*pair, width) for pair in pairwise(bounds)]
+    lists = [_BlockLists(*pair, width) for pair in pairwise(bounds)]
 
     # 1. The blocks on the diagonal, for first lists and thresholds.
-    def start(own: _Lists) -> None:
+    def start(own: _BlockLists) -> None:
         own.begin(_left(right, own) @ right[own.start : own.stop].T)
 
     # 2. Every pair of blocks once, in one product. Thresholds are read without a lock: they are
@@ -340,7 +287,7 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
         list(each(start, lists))
         list(each(compare, range(n_blocks - 1)))
         # 3. What is still pending is cut down to the nearest.
-        list(each(_Lists.cut, lists))
+        list(each(_BlockLists.cut, lists))
 
     indices = np.repeat(np.arange(n)[:, None], width, axis=1)
     squared = np.full((n, width), np.inf)
@@ -355,7 +302,7 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
     return Candidates(indices, np.ldexp(squared, -2 * shift), np.ldexp(reach, -2 * shift))
 
 
-def _left(right: np.ndarray, own: _Lists) -> np.ndarray:
+def _left(right: np.ndarray, own: _BlockLists) -> np.ndarray:
     """Return the rows whose products with ``right`` are half the squared distances."""
     left = -right[own.start : own.stop]
     left[:, -2] = right[own.start : own.stop, -1]
@@ -363,7 +310,7 @@ def _left(right: np.ndarray, own: _Lists) -> np.ndarray:
     return left
 
 
-class _Lists:
+class _BlockLists:
     """The candidates so far of the samples ``start..stop-1``.
 
     Whatever was offered and is not listed is at least at the threshold. Several threads may offer
@@ -435,7 +382,85 @@ class _Lists:
         squared[rows, place] = 2.0 * halves
 
 
-def _assembled(n: int, n_samples: int, parts: list[Settled]) -> tuple[np.ndarray, ...]:
+class _Queries(NamedTuple):
+    """Rows that lists are made for, and how long the lists are to be.
+
+    ``own`` is the sample of the index that each row is, or -1: no row lists itself. With a positive
+    offset lists go on to every sample strictly nearer than the squared distance of their
+    ``length``-th entry plus the offset.
+    """
+
+    queries: Any
+    own: np.ndarray
+    length: int
+    offset: float = 0.0
+
+
+class _SortedLists(NamedTuple):
+    """The lists of some rows, of which only the complete ones have entries.
+
+    A row that is not complete has to look again at everything within ``needed``.
+    """
+
+    rows: np.ndarray
+    complete: np.ndarray
+    needed: np.ndarray
+    lengths: np.ndarray
+    indices: np.ndarray
+    squared: np.ndarray
+
+
+def _sorted_lists(
+    points: Any, asked: _Queries, rows: np.ndarray, candidates: np.ndarray, reach: np.ndarray
+) -> _SortedLists:
+    """Sort the candidates of some rows by recomputed distance and cut the lists off.
+
+    Candidates may name a row's own sample (-1, if it has none) any number of times: that is
+    padding. Whatever is not named is at a squared distance above the reach of the row.
+    """
+    # By index first, which is the order that ties are left in.
+    candidates = np.sort(candidates, axis=1)
+    squared = _squared_distances(points, asked.queries, rows, candidates)
+    # A row's own sample, and padding, go to the end. (For a row of no sample, -1 names the last
+    # sample in the line above; its distance is replaced here.)
+    squared[candidates == asked.own[rows, None]] = np.inf
+    # The sort is stable, so that of equal distances the lower index comes first.
+    order = np.argsort(squared, axis=1, kind="stable")
+    candidates = np.take_along_axis(candidates, order, axis=1)
+    squared = np.take_along_axis(squared, order, axis=1)
+    # How far a list has to see; it is right only if whatever is not named lies beyond.
+    needed = squared[:, asked.length - 1] + asked.offset
+    complete = needed < reach
+    listed = np.zeros(candidates.shape, dtype=bool)
+    listed[:, : asked.length] = True
+    if asked.offset > 0:
+        listed |= squared < needed[:, None]
+    # Nothing of a list that is not complete: it is made again as a whole.
+    listed &= complete[:, None]
+    lengths = listed.sum(axis=1)
+    return _SortedLists(rows, complete, needed, lengths, candidates[listed], squared[listed])
+
+
+def _squared_distances(
+    points: Any, queries: Any, rows: np.ndarray, others: np.ndarray
+) -> np.ndarray:
+    """Return those of every row to the samples listed for it, exactly 0 for equal ones."""
+    of, to = np.repeat(rows, others.shape[1]), others.reshape(-1)
+    squared = np.empty(to.size)
+    sparse = sp.issparse(queries)
+    step = max(1, (SPARSE if sparse else CACHED) // queries.shape[1])
+    for start in range(0, to.size, step):
+        part = slice(start, start + step)
+        # In double precision, whatever the samples are in.
+        difference = queries[of[part]].astype(np.float64, copy=False) - points[to[part]]
+        if sparse:
+            squared[part] = difference.multiply(difference).sum(axis=1)
+        else:
+            squared[part] = np.einsum("ij,ij->i", difference, difference)
+    return squared.reshape(others.shape)
+
+
+def _assembled(n: int, n_samples: int, parts: list[_SortedLists]) -> tuple[np.ndarray, ...]:
     """Put the complete lists in the order of their rows."""
     # A row that had to ask again stands in two parts, the first time with an empty list.
     lengths = np.zeros(n, dtype=np.int64)
@@ -471,11 +496,8 @@ def _first_copies(points: Any, n_copies: int) -> np.ndarray:
     return np.sort(order[copy < n_copies])
 
 
-def _blocks(loads: np.ndarray) -> Iterator[np.ndarray]:
-    """Split the positions of ``loads``, which must not increase, into runs of at most BLOCK."""
-    start = 0
-    while start < loads.size:
-        # The first load of a run is its largest. A row that is too large alone is a run by itself.
-        stop = start + max(1, BLOCK // int(loads[start]))
-        yield np.arange(start, min(stop, loads.size))
-        start = stop
+def _blocks(n_rows: int, load: int) -> Iterator[np.ndarray]:
+    """Split the row numbers into runs that take at most BLOCK numbers, or into single rows."""
+    step = max(1, BLOCK // load)
+    for start in range(0, n_rows, step):
+        yield np.arange(start, min(start + step, n_rows))

@@ -1,49 +1,45 @@
-"""What searches of neighbours share: their names, limits and signature."""
+"""What searches of neighbors share: names, limits, options and estimated times.
+
+Times are CPU seconds on one core of an AMD EPYC (Zen 4) with AVX-512, measured on 20,000 and 70,000
+images of Fashion-MNIST and on Gaussian blobs of 20 to 100 features; other CPUs are slower or faster
+at all searches alike.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-NEIGHBORS = ("auto", "exact", "approximate")
-"""How neighbours may be found; "auto" is exactly, unless that is forecast to take long."""
+from leastcut.results import NeighborSearch
 
-DEVICES = ("auto", "cpu", "cuda")
-"""Where they may be searched; "auto" is where the samples are, or a GPU where it takes long."""
+NEIGHBORS = ("auto", "exact", "approximate")  # "auto" is exact unless that takes long
+DEVICES = ("auto", "cpu", "cuda")  # "auto" is where the samples are, or a GPU if the CPU takes long
 
-FEWEST_FEATURES = 4
-"""Up to so many features a k-d tree is taken, however many samples there are."""
+FEWEST_FEATURES = 4  # with no more a k-d tree is taken, however many samples there are
+TREE_FEATURES = 8  # with no more a k-d tree is faster than products of all pairs
+PROBED_FEATURES = 32  # with no more a tree may be faster: samples often lie near a surface
 
-TREE_FEATURES = 8
-"""Up to so many features a k-d tree is faster than products of all with all."""
-
-PROBED_FEATURES = 32
-"""Up to so many features a tree is tried, as it may be faster: samples often lie near a surface of
-few dimensions."""
-
-PAIR_SECONDS = 1.0e-9, 1.85e-11
-"""Processor time that products of all with all take for a pair of samples, and for every feature of
-it: measured on 20,000 and 70,000 images of Fashion-MNIST and blobs of 20 to 100 features, on one
-core of an AMD EPYC (Zen 4) with AVX-512."""
-
-SAFE_EXPONENT = 250
-"""Coordinates that are 0 or from 2⁻²⁵⁰ to 2²⁵⁰ are squared as they are; others are scaled first."""
+PAIR_SECONDS = 1.0e-9, 1.85e-11  # of products of all pairs: per pair, and per feature of a pair
+APPROXIMATE_SECONDS = 2.0e-5, 4.5e-8, 4.0e-7  # per sample, and per feature and neighbor of a sample
+EXACT_SECONDS = 4.0  # an exact search of at most this is taken, however fast the other is
 
 
-class Wanted(NamedTuple):
-    """How neighbours are to be found, a name in each of :data:`NEIGHBORS` and :data:`DEVICES`."""
+class SearchOptions(NamedTuple):
+    """How neighbors are to be found: the checked parameters of graph functions."""
 
     neighbors: str = "auto"
     device: str = "auto"
     seed: int = 0
+    n_jobs: int | None = None
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    callback: Callable[[NeighborSearch], object] | None = None
 
 
 class Search(Protocol):
-    """Points that are asked which of them are nearest, as ``NeighborIndex`` says.
-
-    ``method`` and ``recall`` are those of :class:`leastcut.NeighborSearch`.
-    """
+    """A way to find neighbors; ``method`` and ``recall`` are those of ``NeighborSearch``."""
 
     method: str
     recall: float
@@ -52,4 +48,20 @@ class Search(Protocol):
         """Return ``indptr``, ``indices`` and ``squared`` of :class:`Neighborhoods`."""
 
     def nearest(self, queries: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points nearest to every query, and their squared distances."""
+        """Return the samples nearest to every query, and their squared distances."""
+
+
+def exact_seconds(n: int, n_features: int, n_threads: int) -> float:
+    """Return the estimated time of comparing all pairs of samples."""
+    return n * n * (PAIR_SECONDS[0] + PAIR_SECONDS[1] * n_features) / n_threads
+
+
+def worthwhile_seconds(n: int, n_features: int, count: int, n_threads: int) -> float:
+    """Return how long an exact search may take to be preferred to the approximate one.
+
+    The estimate of the latter is right within a factor of two where samples have some structure.
+    Without any, it may take several times as long, but not longer than comparing all pairs.
+    """
+    sample, feature, neighbor = APPROXIMATE_SECONDS
+    seconds = n * (sample + feature * n_features + neighbor * count) / n_threads
+    return max(EXACT_SECONDS, seconds)

@@ -1,4 +1,4 @@
-"""The k-d tree: exact neighbours among few features, or samples near a surface of few dimensions.
+"""The k-d tree: exact neighbors among few features, or samples near a surface of few dimensions.
 
 It holds the points in the order of its leaves. Lists are made in that order, too, so that one query
 finds in the cache what the one before it read. They are those of all coordinate differences in
@@ -16,34 +16,19 @@ from leastcut.kernels.tree import LANES, SAMPLED, grow, list_nearest, list_withi
 from leastcut.threads import in_blocks
 from leastcut.validation import index_type
 
+# What a node of the tree costs, and per feature: measured with 10 neighbors, from 20,000 to
+# 1,000,000 uniform points of 2 to 16 features, between 42 ns and 250 ns.
 VISIT_SECONDS = 30e-9, 6e-9
-"""What a node of the tree costs, and what it does for every feature: measured with 10 neighbours,
-from 20,000 to 1,000,000 uniform points of 2 to 16 features, between 42 ns and 250 ns."""
-
-PROBES, PROBED_COUNT = 64, 10
-"""Points whose nearest are searched for to see what a tree will cost, and how many of them."""
-
-SUBTREE = 2**16
-"""Points that one thread builds a tree of by itself: they stay in its cache."""
-
-COPIED = 2**18
-"""Coordinates that are copied at once."""
-
+PROBES, PROBED_COUNT = 64, 10  # points searched for to estimate the cost, and how many neighbors
+SUBTREE = 2**16  # points that one thread builds a tree of by itself: they stay in its cache
+COPIED = 2**18  # coordinates that are copied at once
+# Entries of lists that are made at once, halved for every feature, and the fewest rows: a fraction
+# of a second, for threads to share evenly and Ctrl-C to be heard.
 LISTED, FEWEST_ROWS = 2**17, 64
-"""Entries of lists that are made at once, halved for every feature, and the fewest rows: a fraction
-of a second, for threads to share evenly and Ctrl-C to be heard."""
 
 
 class TreeSearch:
-    """Points in a k-d tree.
-
-    Parameters
-    ----------
-    points : float32 or float64 ndarray of shape (n, n_features)
-        Finite points whose squared distances neither overflow nor vanish.
-    n_threads : int
-        Threads to use; nothing depends on it.
-    """
+    """Finite float32 or float64 points, whose squared distances are safe, in a k-d tree."""
 
     method, recall = "tree", 1.0
 
@@ -87,10 +72,7 @@ class TreeSearch:
         in_blocks(grow_one, 1 << level, 1, self._n_threads)
 
     def pays(self, seconds: float) -> bool:
-        """Tell whether lists take less than so many seconds each, by what some of them visit.
-
-        It is decided by counting, not by the clock, and so the same every time.
-        """
+        """Whether lists take less than so many seconds each, as counted in visits of some."""
         n_probes = min(PROBES, self._n)
         allowed = n_probes * seconds / (VISIT_SECONDS[0] + VISIT_SECONDS[1] * self._n_features)
         # One by one, as a single one may be enough to tell that it does not.
