@@ -203,6 +203,38 @@ def test_auto_and_wide_embeddings_trust_their_graph_too():
         assert visits.validations == 0
 
 
+FITTED = {
+    "neighbors": (leastcut.SpectralClustering(5, random_state=0), SMALL),
+    "auto": (leastcut.SpectralClustering("auto", max_clusters=6, random_state=0), SMALL),
+    "spectral": (leastcut.SpectralClustering(5, solver="spectral", random_state=0), SMALL),
+    "rbf": (leastcut.SpectralClustering(5, affinity="rbf", random_state=0), SMALL),
+    "single precision": (
+        leastcut.SpectralClustering(5, affinity="precomputed", random_state=0),
+        knn_graph(SMALL).astype(np.float32),
+    ),
+    "anchors": (leastcut.AnchorSpectralClustering(5, n_anchors=60, random_state=0), SMALL),
+    "views": (
+        leastcut.MultiViewSpectralClustering(5, affinity=["rbf", "self_tuning"], random_state=0),
+        SMALL,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_what_is_computed_after_a_fit_trusts_its_graph(name):
+    model, X = FITTED[name]
+    model.fit(X)
+    with Visits() as visits:
+        assert model.lower_bound_ <= model.cut_value_
+        assert model.embedding_.shape[0] == 400
+        assert model.eigenvalues_[0] <= 1e-6
+        model.transform(X)
+        if hasattr(model, "cut_path_"):
+            _ = model.cut_path_.cut_values
+    assert visits.codes
+    assert visits.validations == 0
+
+
 PUBLIC_CALLS = {
     "cut_value": lambda S, y: leastcut.cut_value(S, y),
     "node_weights": lambda S, y: leastcut.node_weights(S),

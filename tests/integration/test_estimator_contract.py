@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering as Theirs
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import KERNEL_PARAMS, rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -200,24 +200,65 @@ def test_data_frames_and_their_names(blobs, library):
     assert fitted[-1].feature_names_in_.tolist() == ["left", "right"]
 
 
+def routed(model, X, **metadata):
+    """Return a pipeline that hands metadata on to the fit of a model, and the scaled samples."""
+    scaler = StandardScaler().set_fit_request(sample_weight=False)
+    model = clone(model).set_fit_request(**dict.fromkeys(metadata, True))
+    return make_pipeline(scaler, model).fit(X, **metadata), StandardScaler().fit_transform(X)
+
+
 def test_metadata_is_routed_to_the_fit(blobs):
     X, _ = blobs
-    weights, links = np.linspace(1.0, 2.0, len(X)), [(0, 1)]
-    apart = [(int(np.argmax(np.abs(X[:, 0] - X[0, 0]))), 0)]
+    farthest = int(np.argmax(np.abs(X[:, 0] - X[0, 0])))
+    metadata = {
+        "sample_weight": np.linspace(1.0, 2.0, len(X)),
+        "must_link": [(0, 1)],
+        "cannot_link": [(farthest, 0)],
+    }
     model = SpectralClustering(5, random_state=0)
     with config_context(enable_metadata_routing=True):
-        model.set_fit_request(sample_weight=True, must_link=True, cannot_link=True)
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
-        pipeline = make_pipeline(scaler, model)
-        pipeline.fit(X, sample_weight=weights, must_link=links, cannot_link=apart)
-    scaled = StandardScaler().fit_transform(X)
-    alone = clone(model).fit(scaled, sample_weight=weights, must_link=links, cannot_link=apart)
+        pipeline, scaled = routed(model, X, **metadata)
+        labels = clone(pipeline).fit_predict(X, **metadata)
+    alone = clone(model).fit(scaled, **metadata)
     assert np.array_equal(pipeline[-1].labels_, alone.labels_)
+    assert np.array_equal(labels, alone.labels_)
     assert pipeline[-1].cut_value_ == alone.cut_value_
+    assert alone.cut_value_ != clone(model).fit(scaled).cut_value_
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "must_link", "cannot_link"])
+def test_metadata_is_routed_only_if_it_is_requested(blobs, name):
+    X, _ = blobs
+    metadata = {name: np.ones(len(X)) if name == "sample_weight" else [(0, 1)]}
     with config_context(enable_metadata_routing=True):
-        views = MultiViewSpectralClustering(5, random_state=0).set_fit_request(sample_weight=True)
-        make_pipeline(scaler, views).fit(X, sample_weight=weights)
-    assert not np.array_equal(views.view_cuts_, clone(views).fit(scaled).view_cuts_)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        with pytest.raises(UnsetMetadataPassedError, match=name):
+            make_pipeline(scaler, SpectralClustering(3)).fit(X, **metadata)
+
+
+def test_weights_are_routed_to_the_fit_of_views(blobs):
+    X, _ = blobs
+    weight = np.linspace(1.0, 2.0, len(X))
+    model = MultiViewSpectralClustering(5, views=[[0], [1]], random_state=0)
+    with config_context(enable_metadata_routing=True):
+        pipeline, scaled = routed(model, X, sample_weight=weight)
+    alone = clone(model).fit(scaled, sample_weight=weight)
+    assert np.array_equal(pipeline[-1].labels_, alone.labels_)
+    assert np.array_equal(pipeline[-1].view_cuts_, alone.view_cuts_)
+    assert not np.array_equal(alone.view_cuts_, clone(model).fit(scaled).view_cuts_)
+
+
+def test_what_a_fit_does_not_take_is_not_routed(blobs):
+    X, _ = blobs
+    for model, name in (
+        (AnchorSpectralClustering(3, n_anchors=20), "sample_weight"),
+        (MultiViewSpectralClustering(3), "must_link"),
+    ):
+        with (
+            config_context(enable_metadata_routing=True),
+            pytest.raises(TypeError, match=f"unexpected argument.*{name}"),
+        ):
+            make_pipeline(model).fit(X, **{name: [(0, 1)]})
 
 
 def test_html_and_tags():

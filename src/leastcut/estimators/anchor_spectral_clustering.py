@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_n_features
 
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.build import anchor_graph
@@ -39,7 +40,7 @@ from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import Fitted
 from leastcut.estimators.inputs import check_counts, read_input, validated
-from leastcut.estimators.parameters import COUNT, SHARED, check_max_clusters
+from leastcut.estimators.parameters import COUNT, check_max_clusters, same_as_there
 from leastcut.estimators.solvers import Settings, search_bar, warn_of_convergence
 from leastcut.memory import check_memory
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
@@ -52,7 +53,7 @@ NUMBERS = 2**23  # coordinates of new samples that are read at once: 64 MiB
 APPEARING = 2**16  # labels among which every cluster is first looked for
 
 ANCHOR_CONSTRAINTS: dict[str, Any] = {
-    **{name: SHARED[name] for name in ("n_clusters", "max_clusters", "random_state", "verbose")},
+    **same_as_there("n_clusters", "max_clusters", "random_state", "verbose"),
     "n_anchors": [COUNT],
     "n_neighbors": [COUNT],
     "effort": [StrOptions(set(EFFORTS))],
@@ -129,7 +130,7 @@ class FittedAnchors(Fitted):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of samples in the embedding."""
-        return self._coordinates((block for _, block in self._blocks(X)), as_source(X).shape[0])
+        return self._coordinates(self._blocks(X), as_source(X).shape[0])
 
     def _coordinates(self, blocks: Iterator[Block], n_points: int) -> np.ndarray:
         dtype = self.matrix.anchors.dtype
@@ -150,42 +151,38 @@ class FittedAnchors(Fitted):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the clusters of samples, each where the cut grows least."""
-        return np.concatenate([self.table.place(block) for _, block in self._blocks(X)])
+        return np.concatenate([self.table.place(block) for block in self._blocks(X)])
 
     def score(self, X: Any) -> float:
         """Return minus the cut value of the graph with these samples added on the same anchors."""
-        table, is_known = self.table, as_source(X).shape[0] == self.matrix.n_nodes
-        for start, block in self._blocks(X):
-            if is_known:
-                known = self._stored(start, block.n_points)
-                is_known = all(map(np.array_equal, block, known))
+        if self._are_known(X):
+            return -self.cut_value
+        table = self.table
+        for block in self._blocks(X):
             _, entries = table_of_block(block, self.table.place(block), *table.weights.shape)
             table = table.with_changes([entries])
-        if is_known:
-            return -self.cut_value
         return -Table(table.weights, table.weights.sum(axis=1)).value
 
-    def _blocks(self, X: Any) -> Iterator[tuple[int, Block]]:
-        """Yield the anchor weights of samples, some at a time, with the number of the first."""
-        source, nearest = as_source(X), self.matrix.nearest
+    def _blocks(self, X: Any) -> Iterator[Block]:
+        """Yield the anchor weights of samples, some at a time."""
+        source = as_source(X)
         tile = tile_rows(*self.matrix.anchors.shape)
         step = tile * max(1, NUMBERS // (tile * source.shape[1]))
         for start in range(0, source.shape[0], step):
             rows = source.read(start, min(start + step, source.shape[0]))
-            yield start, nearest.block(rows)
+            yield self.matrix.nearest.block(rows)
 
-    def _stored(self, start: int, count: int) -> Block:
-        """Return the anchor weights of some training samples."""
-        store, ends = self.matrix.store, np.cumsum(self.matrix.store.sizes)
-        anchors, weights = [], []
-        first, last = np.searchsorted(ends, (start, start + count - 1), side="right")
-        for number in range(int(first), int(last) + 1):
-            begin = int(ends[number]) - store.sizes[number]
-            rows = slice(max(start - begin, 0), start + count - begin)
-            block = store.load(number)
-            anchors.append(block.anchors[rows])
-            weights.append(block.weights[rows])
-        return Block(np.concatenate(anchors), np.concatenate(weights))
+    def _are_known(self, X: Any) -> bool:
+        """Whether samples have the anchor weights of the training samples, in the same order."""
+        source, store, start = as_source(X), self.matrix.store, 0
+        if source.shape[0] != self.matrix.n_nodes:
+            return False
+        for number, size in enumerate(store.sizes):
+            block = self.matrix.nearest.block(source.read(start, start + size))
+            if not all(map(np.array_equal, block, store.load(number))):
+                return False
+            start += size
+        return True
 
     # -- proofs and paths
 
@@ -238,8 +235,7 @@ class AnchorSpectralClustering(BaseClustering):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters. ``"auto"`` takes the number, from 1 to ``max_clusters``, that the
-        eigenpairs of the graph indicate, and warns if the evidence is weak; see ``cut_path_``.
+        Number of clusters, or ``"auto"``; see :class:`SpectralClustering`.
     n_anchors : int, default=1000
         Anchors, at most as many as samples: more follow finer shapes, and take longer.
     n_neighbors : int, default=5
@@ -249,8 +245,6 @@ class AnchorSpectralClustering(BaseClustering):
         Number of columns of ``embedding_``; None means ``n_clusters``.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
         How long to search, see :func:`leastcut.partition`.
-    max_clusters : int, default=None
-        Largest number that ``n_clusters="auto"`` considers; None means 20.
     max_memory : int or str, default=None
         Memory that this process may have in use, in bytes or as ``"4GiB"``; None is most of what
         the system has left.
@@ -259,41 +253,25 @@ class AnchorSpectralClustering(BaseClustering):
         resumed there by the same call. With ``random_state=None`` it takes the seed of that run.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where nearest anchors are searched; see :func:`leastcut.anchor_graph`.
-    random_state : int, RandomState instance or None, default=None
-        An int fixes the labels, on any number of threads.
-    n_jobs : int, default=None
-        Threads; None and -1 mean one per available core. The result does not depend on it.
-    verbose : bool, default=False
-        Whether to report the steps on standard output, with a progress bar on the standard error.
+    max_clusters, random_state, n_jobs, verbose
+        As in :class:`SpectralClustering`.
 
     Attributes
     ----------
     labels_ : int32 ndarray of shape (n_samples,)
         The cluster of every sample, 0..n_clusters_-1, none empty.
-    n_clusters_ : int
-        The number of clusters.
     cut_value_ : float
         The cut value of ``labels_``; ratio and normalized cut are the same, as every degree is 1.
-    lower_bound_ : float
-        No partition into as many clusters has a smaller cut value. Computed when first asked for.
-    gap_ : float
-        (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
     affinity_matrix_ : AnchorGraph
         The graph, which stores no edges.
-    eigenvalues_ : ndarray
-        The smallest eigenvalues of the graph's operator. Computed when first asked for.
-    embedding_ : ndarray of shape (n_samples, n_components)
-        The rows of the eigenvectors. Computed when first asked for.
-    cut_path_ : CutPath
-        The evidence for ``n_clusters="auto"``, and the reason of the choice; only then.
     n_iter_ : int
         Rounds in which samples were moved.
     solver_ : str
         "multilevel".
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during fit, if X has them.
+    n_clusters_, lower_bound_, gap_, eigenvalues_, embedding_, cut_path_
+        As in :class:`SpectralClustering`.
+    n_features_in_, feature_names_in_
+        Number and names of features seen during fit.
 
     See Also
     --------
@@ -315,7 +293,7 @@ class AnchorSpectralClustering(BaseClustering):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ANCHOR_CONSTRAINTS,
-        **{name: SHARED[name] for name in ("n_components", "device", "n_jobs")},
+        **same_as_there("n_components", "device", "n_jobs"),
         "max_memory": [COUNT, str, None],
         "folder": [str, os.PathLike, None],
     }
@@ -425,8 +403,8 @@ class AnchorSpectralClustering(BaseClustering):
     def _checked(self, X: Any, reset: bool) -> Any:
         """Return X as it is if it is read block by block, else as scikit-learn validates it."""
         if not lies_elsewhere(X):
-            return validated(self, read_input(X, "samples", "anchors").X, reset)
-        self._note_features(as_source(X).shape, reset)
+            return validated(self, read_input(X, "samples", "anchors")[0], reset)
+        _check_n_features(self, as_source(X), reset=reset)
         return X
 
     def __sklearn_tags__(self) -> Any:

@@ -243,16 +243,6 @@ class BaseClustering(
         names = getattr(self, "node_names_", None)
         return Partition(self.labels_, self.cut_value_, lower_bound, names)
 
-    def _note_features(self, shape: tuple[int, int], reset: bool) -> None:
-        """Note the features of samples that scikit-learn does not read, or compare them."""
-        if reset:
-            self.n_features_in_ = shape[1]
-        elif shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-
     def _say(self, line: object) -> None:
         say(self, line)
 

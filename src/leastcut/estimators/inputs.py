@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,19 +17,13 @@ from leastcut.integrations.graphs import as_matrix, is_foreign
 from leastcut.results import NeighborSearch
 from leastcut.validation import check_matrix, refuse_masked
 
-DTYPES = [np.float64, np.float32]
-"""The types that samples are kept in."""
+DTYPES = [np.float64, np.float32]  # that samples are kept in
 
 
-class Read(NamedTuple):
-    """X as arrays, or as whatever else scikit-learn reads, and the names of the nodes."""
-
-    X: Any
-    names: tuple[Any, ...] | None
-
-
-def read_input(X: Any, takes: str, affinity: Any, n_known: int | None = None) -> Read:
-    """Return X as it is or, if it is a graph of another library, its matrix and names.
+def read_input(
+    X: Any, takes: str, affinity: Any, n_known: int | None = None
+) -> tuple[Any, tuple[Any, ...] | None]:
+    """Return X as it is or, if it is a graph of another library, its matrix, and names of nodes.
 
     ``takes`` is what the affinity expects: "samples", "affinities" or "distances". A data frame is
     samples to an affinity of samples. To "precomputed" it is an edge list or, if it is as wide as
@@ -37,7 +31,7 @@ def read_input(X: Any, takes: str, affinity: Any, n_known: int | None = None) ->
     """
     refuse_masked("X", X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
-        return Read(X, None)
+        return X, None
     if isinstance(X, FactoredGraph):
         raise TypeError(
             f"X is {X!r}, which stores no edges. leastcut.partition cuts it as it is, and "
@@ -49,7 +43,7 @@ def read_input(X: Any, takes: str, affinity: Any, n_known: int | None = None) ->
         )
     is_frame, is_graph = hasattr(X, "columns"), isinstance(X, Graph)
     if not (is_graph or is_foreign(X)) or (is_frame and takes != "affinities"):
-        return Read(X, None)
+        return X, None
     if takes != "affinities":
         library = type(X).__module__.partition(".")[0]
         what = "edges and their weights" if library == "builtins" else f"a graph of {library}"
@@ -59,12 +53,12 @@ def read_input(X: Any, takes: str, affinity: Any, n_known: int | None = None) ->
             f"SpectralClustering(affinity='precomputed') to cut the graph{instead}."
         )
     if is_graph:
-        return Read(X.matrix, X.names)
+        return X.matrix, X.names
     if is_frame and n_known is not None and X.shape[1] == n_known:
-        return Read(X, None)
+        return X, None
     matrix, names, _ = as_matrix(X)
     # A frame that is a matrix stays one: scikit-learn keeps the names of its columns.
-    return Read(X if is_frame and matrix.shape == X.shape else matrix, names)
+    return X if is_frame and matrix.shape == X.shape else matrix, names
 
 
 def validated(model: Any, X: Any, reset: bool) -> Any:

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, validate_data
 
 from leastcut.affinity import AFFINITIES, affinity_of
-from leastcut.affinity.affinity import SEARCH_PARAMETERS, Affinity
 from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import Fitted, FittedGraph
@@ -29,12 +28,10 @@ from leastcut.estimators.inputs import (
 )
 from leastcut.estimators.new_samples import Links, TrainingSamples
 from leastcut.estimators.parameters import (
-    AFFINITY_DEFAULTS,
     COUNT,
-    OF_GRAPHS,
-    SHARED,
     Registered,
-    resolve_affinity,
+    resolve_affinities,
+    same_as_there,
 )
 from leastcut.estimators.solvers import Settings
 from leastcut.graph import Graph
@@ -167,20 +164,15 @@ class MultiViewSpectralClustering(BaseClustering):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        The cluster of every sample, 0..n_clusters_-1, none empty.
-    n_clusters_ : int
-        The number of clusters.
     cut_value_ : float
         The objective over all views: Σ_v √cut_v, or with given weights Σ_v w_v cut_v.
     view_cuts_ : ndarray of shape (n_views,)
         The cut value of ``labels_`` in every view.
     view_weights_ : ndarray of shape (n_views,)
         The weights of the views: 1 / (2 √cut_v) if they were learned, infinite if nothing is cut.
-    lower_bound_ : float
-        No partition into as many clusters has a smaller objective. Computed when first asked for.
-    gap_ : float
-        (cut_value_ − lower_bound_) / cut_value_: how much smaller the objective could be at most.
+    lower_bound_, gap_ : float
+        No partition into as many clusters has a smaller objective, and how much smaller it could
+        be at most, as a fraction. Computed when first asked for.
     affinity_matrix_ : list of ndarray or csr_array of shape (n_samples, n_samples)
         The graphs.
     neighbors_recall_ : float or None
@@ -188,15 +180,13 @@ class MultiViewSpectralClustering(BaseClustering):
     eigenvalues_, embedding_ : ndarray
         Those of the views, one after another. Computed when first asked for.
     n_iter_ : int
-        Rounds of weighing the views.
+        Rounds of weighting the views.
     solver_ : str
         "multilevel".
     node_names_ : tuple or None
         The names of the nodes, if a view is a graph that has names; see :meth:`by_node`.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during fit, if X has them.
+    labels_, n_clusters_, n_features_in_, feature_names_in_
+        As in :class:`SpectralClustering`.
 
     See Also
     --------
@@ -214,14 +204,14 @@ class MultiViewSpectralClustering(BaseClustering):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: SHARED[name] for name in ("n_components", "random_state", "n_jobs", "verbose")},
-        **OF_GRAPHS,
+        **same_as_there("n_components", "random_state", "n_jobs", "verbose", "cut"),
+        **same_as_there("gamma", "n_neighbors", "degree", "coef0", "kernel_params"),
+        **same_as_there("neighbors", "metric", "device"),
         "n_clusters": [COUNT],
         "views": [list, tuple, None],
         "view_weights": [StrOptions({"auto", "equal"}), "array-like"],
         "affinity": [callable, Registered(AFFINITIES), list],
         "effort": [StrOptions(set(EFFORTS))],
-        "device": SHARED["device"],
     }
 
     def __init__(
@@ -292,7 +282,7 @@ class MultiViewSpectralClustering(BaseClustering):
         seed = fit_seed(self.random_state)
         cut = as_cut(self.cut, n_samples).weighted(sample_weight, n_samples)
         weights = check_view_weights(self.view_weights, len(views), "view_weights")
-        affinities = self._resolved(self._affinities(len(views)))
+        affinities = resolve_affinities(parameters, self._affinities(len(views)))
         # 2. From samples to a graph for every view, and to the problem of cutting them all.
         made, problems, recalls = [], [], []
         for v, (samples, (affinity, wanted)) in enumerate(zip(views, affinities, strict=True)):
@@ -358,21 +348,6 @@ class MultiViewSpectralClustering(BaseClustering):
                     "which it begins with."
                 )
         return names
-
-    def _resolved(self, names: list[Any]) -> list[tuple[Affinity, dict[str, Any]]]:
-        """Return the affinity of every view with its parameters.
-
-        A parameter that some view has is no reason to warn of the others, which do not.
-        """
-        parameters, takes = self.get_params(deep=False), dict[Any, set[str]]()
-        for name in names:
-            affinity = affinity_of(name)
-            takes[name] = {*affinity.parameters, *(SEARCH_PARAMETERS if affinity.searches else ())}
-        every, found = set().union(*takes.values()), {}
-        for name, known in takes.items():
-            hidden = {k: v for k, v in AFFINITY_DEFAULTS.items() if k in every - known}
-            found[name] = resolve_affinity({**parameters, **hidden, "affinity": name})
-        return [found[name] for name in names]
 
     # -- the views of X
 

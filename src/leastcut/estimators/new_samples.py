@@ -51,10 +51,10 @@ class TrainingSamples:
         return NeighborIndex(self.known, given.get("n_jobs"), None, metric, metric_params)
 
     @cached_property
-    def _numbers(self) -> dict[int, int]:
+    def _numbers(self) -> dict[bytes, int]:
         """The first training sample of every key; see :func:`row_keys`."""
-        found: dict[int, int] = {}
-        for number, key in enumerate(row_keys(self.known)):
+        found: dict[bytes, int] = {}
+        for number, key in enumerate(row_keys(self.known, sp.issparse(self.known))):
             found.setdefault(key, number)
         return found
 
@@ -94,44 +94,29 @@ class TrainingSamples:
 
     def numbers_of(self, X: Any) -> np.ndarray:
         """Return which training sample, the first of equal ones, every sample is; −1 for none."""
-        found = np.full(X.shape[0], -1, dtype=np.int64)
-        for start in range(0, X.shape[0], ROWS):
-            rows = self._in_form(X[start : start + ROWS])
-            numbers = np.array([self._numbers.get(key, -1) for key in row_keys(rows)])
-            there = np.flatnonzero(numbers >= 0)
-            if there.size:
-                # Keys may collide; samples that are equal have no difference.
-                differs = self.known[numbers[there]] != rows[there]
-                numbers[there[np.asarray(differs.sum(axis=1)).reshape(-1) > 0]] = -1
-            found[start : start + ROWS] = numbers
-        return found
-
-    def _in_form(self, X: Any) -> Any:
-        """Return samples sparse or dense, as the training samples are."""
-        if sp.issparse(self.known):
-            return sp.csr_array(X)
-        return X.toarray() if sp.issparse(X) else X
+        keys = row_keys(X, sp.issparse(self.known))
+        return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
 
 
-def row_keys(X: Any) -> Iterator[int]:
-    """Yield a number for every row, the same for equal rows of the same form."""
+def row_keys(X: Any, is_sparse: bool) -> Iterator[bytes]:
+    """Yield a digest of every row, taken as sparse or as dense: those of equal rows are equal.
+
+    It has 128 bits, so that no two different rows have the same one in practice. Python's hash
+    would not do: it is another one in every process, and models are pickled.
+    """
     for start in range(0, X.shape[0], ROWS):
         block = X[start : start + ROWS].astype(np.float64)
-        if sp.issparse(block):
+        if is_sparse:
             block = sp.csr_array(block)
             block.sum_duplicates()
             block.eliminate_zeros()
-            ends, indices = block.indptr, block.indices.astype(np.int64)
-            for begin, end in pairwise(ends):
-                yield _key(indices[begin:end].tobytes() + block.data[begin:end].tobytes())
+            indices, data = block.indices.astype(np.int64), block.data
+            spans = (slice(*ends) for ends in pairwise(block.indptr))
+            rows = (indices[span].tobytes() + data[span].tobytes() for span in spans)
         else:
-            block += 0.0  # −0 becomes 0, which it equals
-            yield from (_key(row.tobytes()) for row in np.ascontiguousarray(block))
-
-
-def _key(row: bytes) -> int:
-    # Not by hash(), which is another one in every process, and models are pickled.
-    return int.from_bytes(blake2b(row, digest_size=8).digest())
+            block = block.toarray() if sp.issparse(block) else block
+            rows = (row.tobytes() for row in np.ascontiguousarray(block + 0.0))  # −0 becomes 0
+        yield from (blake2b(row, digest_size=16).digest() for row in rows)
 
 
 class Links(NamedTuple):

@@ -8,7 +8,7 @@ users of scikit-learn pass many of those.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -69,44 +69,39 @@ class Registered(StrOptions):  # type: ignore[misc]
 
 COUNT = Interval(Integral, 1, None, closed="left")
 
-SHARED: dict[str, Any] = {
+CONSTRAINTS: dict[str, Any] = {
     "n_clusters": [COUNT, StrOptions({"auto"})],
+    "eigen_solver": [callable, Registered(EIGENSOLVERS, EIGENSOLVER_ALIASES), None],
     "n_components": [COUNT, None],
     "random_state": ["random_state", np.random.Generator],
-    "n_jobs": [Integral, None],
-    "verbose": ["verbose"],
-    "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
-    "device": [StrOptions(set(DEVICES))],
-}
-"""The values that parameters of several estimators may have, in scikit-learn's terms."""
-
-OF_GRAPHS: dict[str, Any] = {
+    "n_init": [COUNT, None],
     "gamma": [Interval(Real, 0, None, closed="left")],
+    "affinity": [callable, Registered(AFFINITIES)],
     "n_neighbors": [COUNT, None],
+    "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
+    "assign_labels": [callable, Registered(DISCRETIZERS, METHOD_ALIASES), None],
     "degree": [Interval(Real, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "kernel_params": [dict, None],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
     "cut": [Registered(CUTS), "array-like"],
-    "neighbors": [StrOptions(set(NEIGHBORS))],
-    "metric": [callable, StrOptions(set(METRICS))],
-}
-"""The same of estimators that make a graph by an affinity."""
-
-CONSTRAINTS: dict[str, Any] = {
-    **SHARED,
-    **OF_GRAPHS,
-    "affinity": [callable, Registered(AFFINITIES)],
-    "eigen_solver": [callable, Registered(EIGENSOLVERS, EIGENSOLVER_ALIASES), None],
-    "n_init": [COUNT, None],
-    "eigen_tol": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"}), None],
-    "assign_labels": [callable, Registered(DISCRETIZERS, METHOD_ALIASES), None],
     "eta": [Interval(Real, 0, None, closed="left"), StrOptions({*ETA_NAMES}), "array-like", None],
     "solver": [Registered(("auto",), SOLVERS)],
     "refine": ["boolean", None],
     "effort": [StrOptions(set(EFFORTS)), None],
+    "max_clusters": [Interval(Integral, 2, None, closed="left"), None],
+    "neighbors": [StrOptions(set(NEIGHBORS))],
+    "device": [StrOptions(set(DEVICES))],
+    "metric": [callable, StrOptions(set(METRICS))],
     "balance": [Interval(Real, 0.0, None, closed="left"), "array-like", None],
 }
 """The values that the parameters of :class:`leastcut.SpectralClustering` may have."""
+
+
+def same_as_there(*names: str) -> dict[str, Any]:
+    """Return the constraints of parameters that other estimators share with it."""
+    return {name: CONSTRAINTS[name] for name in names}
 
 
 def resolve(parameters: Mapping[str, Any]) -> Settings:
@@ -146,16 +141,28 @@ def check_max_clusters(parameters: Mapping[str, Any]) -> None:
     )
 
 
-def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str, Any]]:
-    """Return the affinity and its parameters, or raise a contradiction."""
-    name = parameters["affinity"]
-    affinity = affinity_of(name)
-    known = affinity.parameters
-    _warn_of_unused(parameters, [*known, *(SEARCH_PARAMETERS if affinity.searches else ())])
+def resolve_affinities(
+    parameters: Mapping[str, Any], names: Sequence[Any]
+) -> list[tuple[Affinity, dict[str, Any]]]:
+    """Return affinities with their parameters, or raise a contradiction.
+
+    It warns of a parameter that none of them has.
+    """
+    affinities = [affinity_of(name) for name in names]
+    known = {option for one in affinities for option in one.parameters}
+    if any(one.searches for one in affinities):
+        known.update(SEARCH_PARAMETERS)
+    _warn_of_unused(parameters, known)
+    return [(affinity_of(name), _options_of(parameters, name)) for name in names]
+
+
+def _options_of(parameters: Mapping[str, Any], name: Any) -> dict[str, Any]:
+    """Return the parameters of an affinity, or raise a contradiction."""
+    known = affinity_of(name).parameters
     # Copied: the caller's dict is not ours to change.
     further = dict(parameters["kernel_params"] or {})
     if callable(name):
-        return affinity, further  # a user's function gets what the user passes, nothing else
+        return further  # a user's function gets what the user passes, nothing else
     own = [option for option in AFFINITY_PARAMETERS if option in known]
     _check_further(further, name, own, [option for option in known if option not in own])
     # The affinity chooses what is None, or "auto".
@@ -167,11 +174,11 @@ def resolve_affinity(parameters: Mapping[str, Any]) -> tuple[Affinity, dict[str,
             ".n_clusters_ is the one that the graph of adaptive neighbors indicates."
         )
     chosen = {k: v for k, v in given.items() if v is not None and (k, v) != ("solver", "auto")}
-    return affinity, chosen | further
+    return chosen | further
 
 
-def _warn_of_unused(parameters: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Warn of parameters that the affinity does not have.
+def _warn_of_unused(parameters: Mapping[str, Any], known: Container[str]) -> None:
+    """Warn of parameters that no affinity has.
 
     One that was given its default cannot be told from one that was not given.
     """

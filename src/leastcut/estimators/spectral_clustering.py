@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 from sklearn.base import _fit_context
+from sklearn.utils.validation import _check_n_features
 
 from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.neighbors.devices import check_gpu_samples, on_host
@@ -15,7 +16,7 @@ from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import FittedGraph
 from leastcut.estimators.inputs import check_counts, make_graph, read_input, validated
 from leastcut.estimators.new_samples import TrainingSamples
-from leastcut.estimators.parameters import CONSTRAINTS, resolve, resolve_affinity
+from leastcut.estimators.parameters import CONSTRAINTS, resolve, resolve_affinities
 from leastcut.estimators.solvers import cut_problem, read_constraints
 from leastcut.graph import Graph
 from leastcut.problem import Problem, as_cut
@@ -281,7 +282,7 @@ class SpectralClustering(BaseClustering):
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
         self._begin()
-        affinity, wanted = resolve_affinity(parameters)
+        ((affinity, wanted),) = resolve_affinities(parameters, [self.affinity])
         X = self._checked(X, reset=True)
         n_samples = X.shape[0]
         check_counts(parameters, n_samples)
@@ -322,7 +323,7 @@ class SpectralClustering(BaseClustering):
             X = check_gpu_samples(X)
             if reset and affinity.searches:
                 self.node_names_ = None
-                self._note_features(X.shape, reset)
+                _check_n_features(self, X, reset=True)
                 return X
             X = on_host(X)
         X, names = read_input(

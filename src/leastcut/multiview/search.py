@@ -2,9 +2,9 @@
 
 1. It begins with the partition of all views added up, with that of every view by itself, and with
    those given; each is improved by moves of single nodes on the objective itself.
-2. From the best so far every view is weighed by α_v, the views are added up with these weights, and
-   :func:`leastcut.partition`'s search goes on from the best in that graph. Where views weigh nodes
-   alike its answer is never worse; else it is a proposal, which moves improve.
+2. From the best so far every view is weighted by α_v, the views are added up with these weights,
+   and :func:`leastcut.partition`'s search goes on from the best in that graph. If views weigh nodes
+   alike the result is never worse; otherwise it is a proposal, which moves improve.
 3. Some nodes of the best are moved to random clusters, few or many, and moves refine the result.
 4. What was found is recombined: nodes that two partitions have together become one, in every view,
    and moves of such groups improve the better of the two.
@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -49,19 +49,14 @@ VISITS_PER_NODE = 20  # of a local search, on average, before its sums are compu
 STAGE = "views"  # the name of the stage in reports of progress
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a search over views comes to.
-
-    ``history`` has the smallest objective after every start and every round of weighing, of which
-    there were ``n_iter``; ``bounds`` the lower bounds of single views computed on the way, or None.
-    """
+class Outcome(NamedTuple):
+    """The result of a search over views in which every node weighs something."""
 
     labels: np.ndarray
-    history: list[float]
-    n_iter: int
+    history: list[float]  # the smallest objective after every start and every round of weighting
+    n_iter: int  # rounds of weighting
     converged: bool
-    bounds: list[float | None]
+    bounds: list[float | None]  # of single views, if they were computed on the way
 
 
 @solve.register(MultiViewProblem)
@@ -182,7 +177,7 @@ class _Search:
     def _begin(self) -> None:
         """Make the starts; the first of all is made whatever the time."""
         views = self.views
-        # The same weight for all is what nothing is known about any of them.
+        # Nothing is known about any of them yet, so that all weigh the same.
         equal = np.ones(views.n_views) if views.view_weights is None else views.view_weights
         self._add(self._cut(views.combined(equal).problem, is_start=True).labels)
         for v, problem in enumerate(views.problems):
