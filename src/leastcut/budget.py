@@ -124,7 +124,7 @@ class Budget:
 
     def require(self, seconds: float = 0.0) -> None:
         """Raise TimeoutError unless a step of this estimated duration can end by the deadline."""
-        if seconds > self.seconds_left:
+        if seconds >= self.seconds_left:
             raise TimeoutError(f"A step of {seconds:.2g} s cannot end by the deadline.")
 
     def stop(self) -> None:

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import leastcut
 from leastcut.bounds.prices import MARGIN, PriceBound, _scratch, _with_reverse
+from leastcut.budget import Budget
 from leastcut.kernels import cheapest_cluster
 from leastcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
 from leastcut.kernels.minimum_cut import minimum_cut
@@ -159,5 +160,5 @@ def test_a_time_that_is_over_ends_the_search():
     S, _ = drawn(0, 30)
     labels = np.arange(30) % 3
     bound = PriceBound(as_problem(S), 3, labels)
-    assert not bound.improve(deadline=0.0)
+    assert not bound.improve(Budget(0))
     assert bound.bound == 0.0

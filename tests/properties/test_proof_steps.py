@@ -12,16 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastcut.bounds import proven_floor as floors
-from leastcut.bounds.cases import Cases
+from leastcut.bounds.branch_and_bound import (
+    BranchAndBound,
+    proven_cannot_links,
+    proven_must_links,
+)
 from leastcut.bounds.decisions import Decisions
-from leastcut.bounds.enumeration import Enumeration, best_of_all
-from leastcut.bounds.fixing import pairs_apart, pairs_together
-from leastcut.bounds.grouped_space import GroupedSpace
+from leastcut.bounds.incumbent import Incumbent, best_of_all
 from leastcut.bounds.multipliers import Multipliers, no_multipliers
 from leastcut.bounds.prices import PriceBound
-from leastcut.bounds.rounding import Best
+from leastcut.bounds.proof import Enumeration
 from leastcut.bounds.semidefinite import SemidefiniteBound
-from leastcut.bounds.splitting import halved_groups
+from leastcut.bounds.spaces import GroupedSpace, halved_groups
+from leastcut.budget import Budget
 from leastcut.constraints import CannotLinks
 from leastcut.kernels import stars
 from leastcut.kernels.settle_prices import settle_prices
@@ -67,24 +70,24 @@ def true_floor(matrix, unit, c):
 # -- the Cholesky factorisation that is the proof
 
 
-@given(seed=SEEDS, rows=st.sampled_from([2, 3, 5, 100]), piece=st.sampled_from([1, 4, 100]))
-def test_only_positive_definite_matrices_are_factorised(seed, rows, piece):
+@given(seed=SEEDS, columns=st.sampled_from([2, 3, 5, 100]), rows=st.sampled_from([1, 4, 100]))
+def test_only_positive_definite_matrices_are_factorized(seed, columns, rows):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 12))
     matrix = symmetric(rng, n)
     matrix -= np.linalg.eigvalsh(matrix)[0] * np.eye(n)
     scale = np.linalg.norm(matrix) + 1.0
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(floors, "FACTOR_COLUMNS", columns)
         patch.setattr(floors, "FACTOR_ROWS", rows)
-        patch.setattr(floors, "FACTOR_PIECE", piece)
         above = matrix + 1e-8 * scale * np.eye(n)
         factor = above + np.triu(np.full((n, n), np.nan), 1)  # only the lower triangle counts
-        assert floors.is_factorised(factor)
+        assert floors.is_factorized(factor, Budget())
         factor = np.tril(factor)
         np.testing.assert_allclose(factor @ factor.T, above, atol=1e-12 * scale)
-        assert not floors.is_factorised(matrix - 1e-8 * scale * np.eye(n))
+        assert not floors.is_factorized(matrix - 1e-8 * scale * np.eye(n), Budget())
     with pytest.raises(TimeoutError):
-        floors.is_factorised(matrix, deadline=0.0)
+        floors.is_factorized(matrix, Budget(0))
 
 
 @given(
@@ -100,9 +103,9 @@ def test_the_proven_negative_part_reaches_the_smallest_eigenvalue(seed, size, lo
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     with pytest.MonkeyPatch.context() as patch:
         if look:
-            patch.setattr(floors, "LOOK_FIRST", 1)
-        patch.setattr(floors, "TRIES", tries)
-        below = floors._proven_negative_part(matrix, size)
+            patch.setattr(floors, "ESTIMATED_ROWS", 1)
+        patch.setattr(floors, "MOST_FACTORIZATIONS", tries)
+        below = floors._proven_negative_part(matrix, size, Budget())
     assert below >= max(size, -lowest * (1.0 - 1e-12))
     assert below <= floors.WIDER * 1.2 * max(size, -lowest) + size
 
@@ -139,7 +142,7 @@ def test_whatever_eigenpairs_come_in_the_floor_is_below(seed, kind):
         values = values + size * (10.0 if kind == "high" else -10.0)
     elif kind in ("nan", "inf"):
         values = values * (np.nan if kind == "nan" else np.inf)
-    floor = floors.floor_of_pairs(matrix.copy(), unit, c, 0.0, values, vectors)
+    floor = floors.floor_of_pairs(matrix.copy(), unit, c, 0.0, values, vectors, Budget())
     assert floor.bound <= exact + 1e-13 * size
     if kind == "exact":
         assert floor.bound >= exact - 1e-9 * size
@@ -157,12 +160,12 @@ def test_the_floor_counts_the_rounding_of_what_it_was_added_up_from(seed):
     n = int(rng.integers(3, 9))
     unit = np.full(n, n**-0.5)
     matrix = symmetric(rng, n)
-    plain = floors.proven_floor(matrix, unit, 3, 0.0).bound
-    summed = floors.proven_floor(matrix, unit, 3, 1e10).bound
+    plain = floors.proven_floor(matrix, unit, 3, 0.0, Budget()).bound
+    summed = floors.proven_floor(matrix, unit, 3, 1e10, Budget()).bound
     assert plain - summed >= 1e10 * floors.EPSILON
     assert plain - summed <= 1e10 * floors.EPSILON * 1000 * n
     with pytest.raises(TimeoutError):
-        floors.proven_floor(matrix, unit, 3, 0.0, deadline=0.0)
+        floors.proven_floor(matrix, unit, 3, 0.0, Budget(0))
 
 
 # -- multipliers, and the inequalities that they multiply
@@ -186,7 +189,7 @@ def inequality_sum(multipliers: Multipliers, X: np.ndarray, b: np.ndarray) -> fl
     Z = X * np.sqrt(np.outer(b, b))
     total = float((multipliers.pairs * Z).sum())
     for i, leaves, y in zip(
-        multipliers.centres, multipliers.leaves, multipliers.stars, strict=True
+        multipliers.centers, multipliers.leaves, multipliers.stars, strict=True
     ):
         T = [t for t in leaves if t >= 0]
         room = X[i, i] - sum(X[i, t] for t in T) + sum(X[s, t] for s, t in combinations(T, 2))
@@ -205,8 +208,8 @@ def test_multipliers_add_up_to_their_inequalities_and_any_prove_a_bound(seed, n)
     N, size = ours.combined(root)
     np.testing.assert_allclose(N, N.T, atol=1e-12)
     A = problem.operator().toarray()
-    bound = floors.proven_floor(A - N, root / np.linalg.norm(root), c, size).bound
-    absolute = Multipliers(np.abs(ours.pairs), ours.centres, ours.leaves, ours.stars)
+    bound = floors.proven_floor(A - N, root / np.linalg.norm(root), c, size, Budget()).bound
+    absolute = Multipliers(np.abs(ours.pairs), ours.centers, ours.leaves, ours.stars)
     assert size >= np.abs(absolute.combined(root)[0]).max() - 1e-9
     for labels in labellings(n, c):
         Z = matrix_of(labels, b)
@@ -299,20 +302,20 @@ def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(see
     root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
     Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
     start = no_multipliers(n)
-    first, added = start.exchanged(Z, root, 1e-3)
+    first, added = start.exchanged(Z, root, 1e-3, Budget())
     assert added == first.stars.size
     used = rng.random(added)
     used[rng.random(added) < 0.5] = 0.0
-    second, more = first._replace(stars=used).exchanged(Z, root, 1e-3)
-    rows = {(int(i), *map(int, row)) for i, row in zip(second.centres, second.leaves, strict=True)}
+    second, more = first._replace(stars=used).exchanged(Z, root, 1e-3, Budget())
+    rows = {(int(i), *map(int, row)) for i, row in zip(second.centers, second.leaves, strict=True)}
     assert len(rows) == second.stars.size
     assert second.stars.size == more + int((used > 0).sum())
     assert sorted(second.stars[second.stars > 0]) == sorted(used[used > 0])
     assert rows >= {
-        (int(i), *map(int, r)) for i, r in zip(first.centres, first.leaves, strict=True)
+        (int(i), *map(int, r)) for i, r in zip(first.centers, first.leaves, strict=True)
     }
     with pytest.raises(TimeoutError):
-        start.exchanged(Z, root, 1e-3, deadline=0.0)
+        start.exchanged(Z, root, 1e-3, Budget(0))
 
 
 # -- bounds with wrong starts
@@ -355,7 +358,7 @@ def test_groups_with_wrong_vectors_and_multipliers_prove_nothing_false(seed, n):
     N, length = multipliers.combined(space.root)
     least = min(problem.value(labels) for labels in labellings(n, c))
     space._block = rng.standard_normal((n, max(c - 1, 2)))
-    floor = space.floor(N, length)
+    floor = space.floor(N, length, Budget())
     assert floor.bound * scale <= least * (1.0 + 1e-12)
     # The matrix that was proven of is that of the nodes, entry by entry.
     Q = np.zeros((n, size))
@@ -364,7 +367,7 @@ def test_groups_with_wrong_vectors_and_multipliers_prove_nothing_false(seed, n):
     exact = true_floor(problem.operator().toarray() / scale - full, space.unit, c)
     assert floor.bound <= exact + 1e-12
     with pytest.raises(TimeoutError):
-        space.floor(N, length, deadline=0.0)
+        space.floor(N, length, Budget(0))
 
 
 @given(seed=SEEDS, n=st.integers(4, 12))
@@ -418,15 +421,15 @@ def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
             if at < value and not (blocked & (labels[:, None] == labels)).any()
         ]
         for pairs, better in (
-            (pairs_apart(bound, value), [pair for pair in values if pair[0] < value]),
-            (pairs_apart(bound, value, most), allowed),
+            (proven_cannot_links(bound, value), [pair for pair in values if pair[0] < value]),
+            (proven_cannot_links(bound, value, most), allowed),
         ):
             counts["apart"] += len(pairs)
             for _, labels in better:
                 assert all(labels[i] != labels[j] for i, j in pairs)
         # What is known of a cluster's weight decides more pairs, never fewer.
-        known = {tuple(pair) for pair in pairs_apart(bound, value).tolist()}
-        more = {tuple(pair) for pair in pairs_apart(bound, value, most).tolist()}
+        known = {tuple(pair) for pair in proven_cannot_links(bound, value).tolist()}
+        more = {tuple(pair) for pair in proven_cannot_links(bound, value, most).tolist()}
         assert known <= more
         counts["more"] += len(more - known)
         # The rule itself, from the multipliers and all partitions with a pair together.
@@ -442,12 +445,12 @@ def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
         ours = Multipliers(np.zeros((n, n)), np.array([i, i]), leaves, rng.uniform(0, 0.5, 2))
         bound._multipliers, bound._floor = ours, None
         bound._N, bound._size = ours.combined(np.sqrt(b))
-        bound._prove()
+        bound._prove(Budget())
         paid = bound.multipliers.stars[0] * b[i] / heaviest
         for at, expected in ((0.999, [[i, j]]), (1.001, [])):
-            assert pairs_together(bound, bound.proven + at * paid).tolist() == expected
+            assert proven_must_links(bound, bound.proven + at * paid).tolist() == expected
         for value in ordered:
-            together = pairs_together(bound, value)
+            together = proven_must_links(bound, value)
             counts["together"] += len(together)
             for at, labels in values:
                 if at < value:
@@ -457,13 +460,13 @@ def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
 
 
 @given(seed=SEEDS, n=st.integers(3, 6))
-def test_children_of_a_case_hold_every_partition_of_it_once(seed, n):
+def test_children_of_a_subproblem_hold_every_partition_of_it_once(seed, n):
     rng = np.random.default_rng(seed)
     pairs = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
     decisions = Decisions.of_pairs(n, pairs.reshape(-1, 2).astype(np.int64))
-    open_pairs = np.argwhere(np.triu(~decisions.apart, 1))
+    open_pairs = np.argwhere(np.triu(~decisions.cannot_link, 1))
     premise(len(open_pairs) > 0)
-    i, j = map(int, open_pairs[rng.integers(len(open_pairs))])
+    pair = open_pairs[[rng.integers(len(open_pairs))]]
 
     def holds(case, labels):
         if case is None:
@@ -472,10 +475,10 @@ def test_children_of_a_case_hold_every_partition_of_it_once(seed, n):
         same = labels[:, None] == labels
         return bool(
             same[groups[:, None] == groups].all()
-            and not (same & case.apart[np.ix_(groups, groups)]).any()
+            and not (same & case.cannot_link[np.ix_(groups, groups)]).any()
         )
 
-    children = decisions.joined(i, j), decisions.parted(np.array([[i, j]]))
+    children = decisions.merged(pair), decisions.separated(pair)
     for c in range(1, n + 1):
         deduced = [None if child is None else child.deduced(c) for child in children]
         for labels in labellings(n, c):
@@ -502,7 +505,7 @@ def test_the_best_of_all_is_that_of_enumeration(seed, n, wide):
         assert found.cut_value == pytest.approx(min(kept), rel=1e-12)
         assert not CannotLinks.of(pairs, n).violated(found.labels).size
     start = next(iter(labellings(n, c)))
-    best = Best(problem, c, start)
+    best = Incumbent(problem, c, start)
     least = min(problem.value(labels) for labels in labellings(n, c))
     enumeration = Enumeration(best)
     assert not enumeration.improve()
@@ -513,19 +516,19 @@ def test_the_best_of_all_is_that_of_enumeration(seed, n, wide):
 
 @settings(max_examples=draws(25))
 @given(seed=SEEDS, n=st.integers(4, 6))
-def test_cases_from_a_root_that_proves_nothing_come_to_the_optimum(seed, n):
+def test_branch_and_bound_from_a_root_that_proves_nothing_come_to_the_optimum(seed, n):
     problem, _, rng = sampled(seed, n)
     c = int(rng.integers(2, n))
     everything = list(labellings(n, c))
     least = min(problem.value(labels) for labels in everything)
-    best = Best(problem, c, everything[int(rng.integers(len(everything)))])
+    best = Incumbent(problem, c, everything[int(rng.integers(len(everything)))])
     root = SemidefiniteBound(problem, c)
     root.similarity = symmetric(rng, n)  # what pair is decided first is of no account
-    cases, before = Cases(best, 1e-7, root, 0.0), 0.0
-    while cases.improve(target=best.value * (1.0 - 1e-7)):
-        assert before <= cases.bound <= least * (1.0 + 1e-12)
-        before = cases.bound
-    assert least * (1.0 - 2e-7) <= cases.bound <= least * (1.0 + 1e-12)
+    search, before = BranchAndBound(best, 1e-7, root, 0.0), 0.0
+    while search.improve(target=best.value * (1.0 - 1e-7)):
+        assert before <= search.bound <= least * (1.0 + 1e-12)
+        before = search.bound
+    assert least * (1.0 - 2e-7) <= search.bound <= least * (1.0 + 1e-12)
     assert best.value <= least * (1.0 + 1e-6)
 
 
@@ -541,7 +544,7 @@ def test_wrong_prices_prove_nothing_false(seed, n):
     labels = everything[int(rng.integers(len(everything)))]
     bound = PriceBound(problem, c, labels)
     bound._prices = rng.normal(0.0, 1.0, size=n) * 10.0 ** rng.uniform(-2, 1)
-    found = bound._search(np.inf)
+    found = bound._search(Budget())
     least = min(problem.value(labels) for labels in everything)
     assert bound.bound <= least * (1.0 + 1e-12)
     for inside in found or []:

@@ -15,12 +15,12 @@ from wide_spans import Rational, wide_problems
 
 import leastcut
 from leastcut.bounds import semidefinite
-from leastcut.bounds.dense_space import nearest_spectral
-from leastcut.bounds.fixing import pairs_apart, pairs_together
-from leastcut.bounds.grouped_space import GroupedSpace
+from leastcut.bounds.branch_and_bound import proven_cannot_links, proven_must_links
 from leastcut.bounds.multipliers import Multipliers
 from leastcut.bounds.proven_floor import proven_floor
 from leastcut.bounds.semidefinite import SemidefiniteBound
+from leastcut.bounds.spaces import GroupedSpace, nearest_spectral
+from leastcut.budget import Budget
 from leastcut.kernels import stars
 from leastcut.problem import as_problem
 
@@ -139,7 +139,7 @@ def test_pairs_are_only_decided_if_no_better_partition_has_them_otherwise(S, dat
     values = {tuple(labels): problem.value(labels) for labels in labellings(n, c)}
     value = data.draw(st.sampled_from(sorted(values.values())))
     bound = improved(SemidefiniteBound(problem, c))
-    apart, together = pairs_apart(bound, value), pairs_together(bound, value)
+    apart, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
     for labels, at in values.items():
         if at < value:
             assert not any(labels[i] == labels[j] for i, j in apart)
@@ -219,7 +219,7 @@ def test_the_floor_is_just_below_the_eigenvalues(seed, c):
     basis = np.linalg.qr(np.column_stack([unit, rng.standard_normal((12, 11))]))[0][:, 1:]
     values = np.linalg.eigvalsh(basis.T @ matrix @ basis)
     exact = unit @ matrix @ unit + values[: c - 1].sum()
-    assert exact - 1e-10 <= proven_floor(matrix, unit, c, 0.0).bound <= exact
+    assert exact - 1e-10 <= proven_floor(matrix, unit, c, 0.0, Budget()).bound <= exact
 
 
 @given(seed=st.integers(0, 999), c=st.integers(2, 6))
@@ -292,7 +292,7 @@ def grouped(monkeypatch):
     monkeypatch.setattr(semidefinite, "DENSE_AT_ONCE", 0)
     monkeypatch.setattr(semidefinite, "GROUPS", 20)
     monkeypatch.setattr(semidefinite, "SPLIT_FROM", 2)
-    monkeypatch.setattr(semidefinite, "SPLIT_SHARE", 0.5)
+    monkeypatch.setattr(semidefinite, "SPLIT_FRACTION", 0.5)
     monkeypatch.setattr(semidefinite, "PROOF_EVERY", 2)
 
 
@@ -329,7 +329,7 @@ def test_groups_become_nodes_in_the_end(grouped, monkeypatch):
     assert bound.bound == pytest.approx(found.cut_value, rel=1e-3)
     assert bound.bound <= found.cut_value
     value = found.cut_value * (1 + 1e-6)
-    apart, together = pairs_apart(bound, value), pairs_together(bound, value)
+    apart, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
     assert (found.labels[apart[:, 0]] != found.labels[apart[:, 1]]).all()
     assert (found.labels[together[:, 0]] == found.labels[together[:, 1]]).all()
 
@@ -338,7 +338,7 @@ def test_groups_without_labels_and_with_a_deadline(grouped):
     S = knn_graph(make_blobs(150, centers=4, cluster_std=2.5, random_state=0)[0])
     bound = SemidefiniteBound(as_problem(S), 4)
     with pytest.raises(TimeoutError):
-        bound.improve(deadline=-np.inf)
+        bound.improve(Budget(0))
     assert bound.bound <= leastcut.partition(S, 4, random_state=0).cut_value
 
 

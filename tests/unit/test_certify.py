@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs
 
 import leastcut
-from leastcut.bounds import enumeration, root_bounds
+from leastcut.bounds import incumbent
+from leastcut.bounds import proof as proofs
 from leastcut.bounds.decisions import Decisions
-from leastcut.bounds.proof import Proof
-from leastcut.bounds.rounding import Best
+from leastcut.bounds.incumbent import Incumbent
+from leastcut.bounds.prices import PriceBound
+from leastcut.bounds.proof import EigenvalueBound, Proof
+from leastcut.budget import Budget
 from leastcut.constraints import Constraints
 from leastcut.feasibility import feasible
 from leastcut.problem import as_problem
@@ -70,7 +73,7 @@ def linked(labels, together, apart) -> bool:
 @pytest.fixture
 def no_enumeration(monkeypatch):
     """Cases are split until one partition is left, however few there are."""
-    monkeypatch.setattr(enumeration, "ENUMERATED_PARTITIONS", 0)
+    monkeypatch.setattr(incumbent, "ENUMERATED_PARTITIONS", 0)
 
 
 # -- against enumeration
@@ -103,7 +106,7 @@ def test_splitting_into_cases_never_loses_the_optimum(seed):
     bounds = [0.0]
     # From a poor start, so that pairs are fixed against a poor value.
     proof = Proof(problem, c, np.arange(n) % c)
-    proof.run(tell=lambda proof: bounds.append(proof.bound))
+    proof.run(Budget(callback=lambda proof: bounds.append(proof.bound)))
     assert proof.is_over
     assert proof.is_proven
     assert proof.value == pytest.approx(optimum, rel=2e-7, abs=1e-300)
@@ -149,11 +152,11 @@ def test_deductions_leave_out_no_partition(data, n, seed):
     for i, j in together:
         groups = decisions.groups
         if groups[i] != groups[j]:
-            joined = decisions.joined(int(groups[i]), int(groups[j]))
-            if joined is None:
+            merged = decisions.merged(groups[[[i, j]]])
+            if merged is None:
                 assert not kept
                 return
-            decisions = joined
+            decisions = merged
     found = decisions.deduced(c)
     if found is None:
         assert not kept
@@ -163,7 +166,7 @@ def test_deductions_leave_out_no_partition(data, n, seed):
         for i, j in combinations(range(n), 2):
             if groups[i] == groups[j]:
                 assert labels[i] == labels[j]
-            if found.apart[groups[i], groups[j]]:
+            if found.cannot_link[groups[i], groups[j]]:
                 assert labels[i] != labels[j]
 
 
@@ -239,14 +242,15 @@ def test_slices_come_to_what_one_run_comes_to():
         leastcut.partition(S, 7, "ratio", random_state=0).labels,
     )
     whole, sliced, bounds = Proof(problem, 7, labels), Proof(problem, 7, labels), []
-    whole.run()
+    n_open = []
+    whole.run(Budget(callback=lambda proof: n_open.append(proof.n_open)))
     n_slices = 0
     while not sliced.is_over:
         # Longer and longer: a slice that is too short for any step makes none.
-        sliced.run(time.monotonic() + 0.03 * 1.1**n_slices, lambda p: bounds.append(p.bound))
+        sliced.run(Budget(0.03 * 1.1**n_slices, lambda proof: bounds.append(proof.bound)))
         n_slices += 1
     assert n_slices > 2
-    assert whole.n_cases > 0
+    assert max(n_open) > 1
     assert bounds == sorted(bounds)
     assert sliced.value == whole.value
     assert sliced.is_proven
@@ -398,11 +402,11 @@ def test_a_proof_goes_on_after_an_interrupt():
     proof = Proof(as_problem(S, "ratio"), 7, labels)
 
     def interrupt(proof):
-        if proof.n_cases == 3:
+        if proof.n_open > 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        proof.run(tell=interrupt)
+        proof.run(Budget(callback=interrupt))
     proof.run()
     assert proof.is_proven
 
@@ -483,12 +487,13 @@ def test_the_estimator_certifies_graphs_with_isolated_nodes(cut):
 
 def test_large_problems_take_no_memory_of_every_pair(monkeypatch):
     """Beyond a size only bounds that grow with the edges are made."""
-    monkeypatch.setattr(root_bounds, "LARGEST_PROVEN", 100)
-    monkeypatch.setattr(root_bounds, "LARGEST_QUICK", 100)
-    monkeypatch.setattr(root_bounds, "LARGEST_SPLIT", 0)
+    monkeypatch.setattr(proofs, "LARGEST_PROVEN", 100)
+    monkeypatch.setattr(proofs, "LARGEST_QUICK", 100)
+    monkeypatch.setattr(proofs, "LARGEST_SPLIT", 0)
     S = leastcut.nearest_neighbors_graph(load_iris().data, 10)
     found = leastcut.partition(S, 3, random_state=0)
     proven = leastcut.certify(S, found.labels, random_state=0)
     assert leastcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
-    made = root_bounds.root_bounds(Best(as_problem(S), 3, found.labels), 0.0)
-    assert "semidefinite" not in {maker.make.__name__ for maker in made}
+    makers = proofs.root_bounds(Incumbent(as_problem(S), 3, found.labels), 0.0)
+    made = [maker.make([], Budget()) for maker in makers]
+    assert [type(bound) for bound in made] == [EigenvalueBound, PriceBound]

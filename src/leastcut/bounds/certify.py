@@ -21,13 +21,10 @@ from leastcut.results import Partition
 from leastcut.seeds import RandomState
 from leastcut.validation import check_labels, check_number, number_by_appearance
 
-SEARCH_SHARE = 0.1
-"""The fraction of a time limit for a search for better labels before the proof begins."""
-
+SEARCH_FRACTION = 0.1  # of the time limit, for a search for better labels before the proof
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
-Tell = Callable[[ProofProgress], object]
-"""What is called with the progress of a proof."""
+ProofCallback = Callable[[ProofProgress], object]
 
 
 def certify(
@@ -39,7 +36,7 @@ def certify(
     time_limit: float | None = None,
     must_link: npt.ArrayLike | None = None,
     cannot_link: npt.ArrayLike | None = None,
-    callback: Tell | str | None = None,
+    callback: ProofCallback | str | None = None,
     random_state: RandomState = None,
     symmetrize: str | None = None,
     isolated: str = "error",
@@ -56,7 +53,7 @@ def certify(
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     gap : float, default=0.0
-        The gap that is enough, as a part of the cut value, below 1. The proof ends once it is
+        The gap that is enough, as a fraction of the cut value, below 1. The proof ends once it is
         reached; 0 asks for a proof of optimality, which a gap of 1e-7 counts as.
     time_limit : float, optional
         Seconds after which the proof ends with what it has. Without, it ends at the gap, or where
@@ -91,10 +88,10 @@ def certify(
     Notes
     -----
     The bound comes from a semidefinite relaxation with inequalities that every partition fulfils
-    or, beyond 600 nodes, from prices of nodes where these prove more. Where it leaves a gap,
-    problems of up to 1,000 nodes are split into cases, pairs of nodes that are together or apart,
-    each with a bound of its own. Memory is O(n²), with some 4 GiB at 15,000 nodes; on more there
-    are prices, in O(n + edges), and else the eigenvalues Σλ.
+    or, beyond 600 nodes, from dual prices of nodes where these prove more. Where it leaves a gap,
+    problems of up to 1,000 nodes are solved by branch and bound: two nodes share a cluster or do
+    not, with a bound for each. Memory is O(n²), with some 4 GiB at 15,000 nodes; on more there are
+    dual prices, in O(n + edges), and else the eigenvalues Σλ.
 
     Examples
     --------
@@ -117,21 +114,21 @@ def certify(
         isolated=isolated,
     )
     known = check_labels(labels, problem.n_nodes)
-    found: Partition = certify_labels(
+    proven: Partition = certify_labels(
         problem, known, gap=gap, budget=budget, random_state=random_state
     )
-    return found.named(problem.names)
+    return proven.named(problem.names)
 
 
 def check_gap(gap: object) -> float:
     """Return ``gap`` as a float if it is at least 0 and less than 1."""
-    found = check_number("gap", gap)
-    if found >= 1.0:
+    number = check_number("gap", gap)
+    if number >= 1.0:
         raise ValueError(
-            f"gap={found:g} must be less than 1: every bound, even 0, is that near. Pass a part "
+            f"gap={number:g} must be less than 1: every bound, even 0, is that near. Pass a part "
             "of the cut value, such as 0.01 for one percent."
         )
-    return found
+    return number
 
 
 @singledispatch
@@ -151,8 +148,8 @@ def certify_graph(
 ) -> Partition:
     """Look for better labels of a graph, and certify the best.
 
-    Of isolated nodes that weigh nothing the value and the bound say nothing: they are those of the
-    others, in as many clusters as ``labels`` has them in.
+    Isolated nodes without weight take no part: value and bound are of the others, in as many
+    clusters as ``labels`` has them in.
     """
     budget = budget or Budget()
 
@@ -162,7 +159,7 @@ def certify_graph(
             core,
             c,
             starts=reduced.starts,
-            budget=budget.share(SEARCH_SHARE, before_proof(core.value(reduced.starts[0]))),
+            budget=budget.share(SEARCH_FRACTION, before_proof(core.value(reduced.starts[0]))),
             lower_bound=False,
             random_state=random_state,
         )
@@ -174,7 +171,7 @@ def certify_graph(
 
 
 def before_proof(value: float = np.inf) -> Callable[[Progress], ProofProgress]:
-    """Return what makes of the progress of a search that of a proof that has proven nothing yet.
+    """Return a translation of a search's progress to that of a proof, before it proves anything.
 
     ``value`` is that of the labels that are known.
     """
@@ -189,12 +186,12 @@ def certify_problem(
     gap: float = 0.0,
     budget: Budget | None = None,
 ) -> Partition:
-    """Prove what can be proven of a partition of a reduced problem.
+    """Prove a bound for a partition of a reduced problem, and return the best partition known.
 
     ``found`` has labels 0..c-1 that the constraints allow, and perhaps a bound already.
     """
     budget = budget or Budget()
-    # Where numbers are near the ends of what doubles hold, they are raised by powers of two.
+    # Numbers near the ends of the range of doubles are raised by powers of two.
     scaled = problem.within_range()
     up = _power(scaled) - _power(problem)
     bound = 0.0 if found.lower_bound is None else float(np.ldexp(found.lower_bound, up))
@@ -206,13 +203,12 @@ def certify_problem(
             return value
         return max(float(np.ldexp(proof.bound, -up)) - (SMALLEST if up else 0.0), 0.0)
 
-    def report(proof: Proof) -> bool:
+    def progress(proof: Proof) -> ProofProgress:
         value = problem.value(proof.labels)
-        return budget.report(ProofProgress(proven(value), value, proof.n_open, budget.seconds))
+        return ProofProgress(proven(value), value, proof.n_open, budget.seconds)
 
-    deadline = -np.inf if budget.is_stopped else budget.deadline
     try:
-        proof.run(deadline, None if budget.callback is None else report)
+        proof.run(budget.share(translate=progress))
     except KeyboardInterrupt:
         if budget.on_interrupt == "raise":
             raise

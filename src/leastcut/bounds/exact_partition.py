@@ -1,10 +1,10 @@
-"""``exact_partition``: the smallest cut there is, or an error that tells what is not proven."""
+"""``exact_partition``: the smallest cut there is, or an error that says what is not proven."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from leastcut.bounds.certify import Tell, before_proof, certify_problem
+from leastcut.bounds.certify import ProofCallback, before_proof, certify_problem
 from leastcut.budget import Budget
 from leastcut.multilevel.exact import exact_problem, too_many
 from leastcut.multilevel.search import partition_problem
@@ -13,11 +13,8 @@ from leastcut.progress import ProofReading
 from leastcut.results import Partition
 from leastcut.validation import check_count, check_n_clusters, number_by_appearance
 
-OPTIMAL = 1e-6
-"""The gap below which a partition counts as optimal."""
-
-SEARCH_SHARE = 0.2
-"""The part of a time limit for the search that finds what is then proven."""
+OPTIMAL = 1e-6  # the gap below which a partition counts as optimal
+SEARCH_FRACTION = 0.2  # of the time limit, for the search that finds what is then proven
 
 
 def exact_partition(
@@ -27,7 +24,7 @@ def exact_partition(
     *,
     max_partitions: int = 2**28,
     time_limit: float | None = None,
-    callback: Tell | str | None = None,
+    callback: ProofCallback | str | None = None,
     symmetrize: str | None = None,
 ) -> Partition:
     """Return the partition with the smallest cut value there is, proven.
@@ -98,7 +95,7 @@ def _proven(problem: Problem, n_clusters: int, words: str, budget: Budget) -> Pa
     found = partition_problem(
         problem,
         n_clusters,
-        budget=budget.share(SEARCH_SHARE, before_proof()),
+        budget=budget.share(SEARCH_FRACTION, before_proof()),
         lower_bound=False,
         random_state=0,
     )

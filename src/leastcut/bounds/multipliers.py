@@ -10,68 +10,55 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leastcut.bounds.time_left import require_time
+from leastcut.budget import Budget
 from leastcut.kernels.stars import LEAVES, add_stars, find_stars
 
-STARS_PER_CENTRE = 20
-"""Violated stars that one centre may bring into a round."""
-
-STARS_PER_NODE = 6
-"""Violated stars that a round adds at most, in rows."""
-
-WORK_AT_ONCE = 20_000_000
-"""Pairs of leaves that are tried between two looks at the clock, at most."""
-
-MOST_RATIO = 1e4
-"""By how much the nodes of a star may differ in weight: beyond, its entries lose their digits."""
+STARS_PER_CENTER = 20  # violated stars that one center may bring into a round
+STARS_PER_NODE = 6  # violated stars that a round adds at most, in rows
+WORK_AT_ONCE = 20_000_000  # pairs of leaves examined between two looks at the clock, at most
+MOST_RATIO = 1e4  # of the weights of a star's nodes: beyond, its entries lose their digits
 
 
 class Multipliers(NamedTuple):
-    """Multipliers of entries, which are in N as they stand, and those of stars.
+    """Multipliers of pairs, which are in N as they stand, and those of star inequalities.
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (n, n)
-        Symmetric up to rounding, with a diagonal of 0.
-    centres, leaves : ndarray of shape (m,) and (m, LEAVES)
-        The stars; leaves ascend, with −1 where there are none.
-    stars : ndarray of shape (m,)
-        Their multipliers.
+    ``pairs`` (n, n) is symmetric up to rounding, with a diagonal of 0. Star m has the center
+    ``centers[m]``, ``leaves[m]``, which ascend, with −1 for none, and the multiplier ``stars[m]``.
     """
 
     pairs: np.ndarray
-    centres: np.ndarray
+    centers: np.ndarray
     leaves: np.ndarray
     stars: np.ndarray
 
     def combined(self, root: np.ndarray) -> tuple[np.ndarray, float]:
         """Return N, and the sum of the absolute values of what it was added up from."""
         N = self.pairs.copy()
-        size = float(add_stars(N, root, self.centres, self.leaves, self.stars))
+        size = float(add_stars(N, root, self.centers, self.leaves, self.stars))
         return N, size + float(np.linalg.norm(self.pairs))
 
     def exchanged(
-        self, Z: np.ndarray, root: np.ndarray, tolerance: float, deadline: float = np.inf
+        self, Z: np.ndarray, root: np.ndarray, tolerance: float, budget: Budget
     ) -> tuple[Multipliers, int]:
-        """Drop stars without a multiplier and add those that Z violates; and how many are new.
+        """Drop stars without a multiplier and add those that Z violates; return how many are new.
 
-        Raises TimeoutError at ``deadline``.
+        Raises TimeoutError if time is up.
         """
         n, used = root.size, self.stars > 0.0
-        # 1. The worst of every centre, then the worst of all.
-        violations = np.zeros((n, STARS_PER_CENTRE))
-        found = np.full((n, STARS_PER_CENTRE, LEAVES), -1, dtype=np.int64)
+        # 1. The worst of every center, then the worst of all.
+        violations = np.zeros((n, STARS_PER_CENTER))
+        found = np.full((n, STARS_PER_CENTER, LEAVES), -1, dtype=np.int64)
         scratch = np.empty(n, dtype=np.int64), np.empty(n)
         rows = max(1, WORK_AT_ONCE // n**2)
         for start in range(0, n, rows):
-            require_time(deadline)
+            budget.require()
             end = min(start + rows, n)
             find_stars(Z, root, start, end, tolerance, MOST_RATIO, violations, found, *scratch)
         i, place = np.nonzero(violations)
         order = np.argsort(-violations[i, place], kind="stable")[: STARS_PER_NODE * n]
         new = np.column_stack([i[order], found[i[order], place[order]]])
         # 2. Those that are there already, or found twice, are left out.
-        old = np.column_stack([self.centres[used], self.leaves[used]])
+        old = np.column_stack([self.centers[used], self.leaves[used]])
         _, first = np.unique(np.concatenate([old, new]), axis=0, return_index=True)
         new = new[np.sort(first[first >= len(old)]) - len(old)]
         stars = np.concatenate([self.stars[used], np.zeros(len(new))])
@@ -81,14 +68,14 @@ class Multipliers(NamedTuple):
         """Return the multipliers of parts of groups; ``old_of``, ascending, is a part's group.
 
         Parts of one group have none between them. A star of a group is the sum of those of its
-        parts where it is the centre, and their mean where it is a leaf.
+        parts where it is the center, and their mean where it is a leaf.
         """
-        share = new_root / old_root[old_of]
-        pairs = self.pairs[np.ix_(old_of, old_of)] * share * share[:, None]
+        ratio = new_root / old_root[old_of]
+        pairs = self.pairs[np.ix_(old_of, old_of)] * ratio * ratio[:, None]
         pairs[old_of[:, None] == old_of] = 0.0
         first = np.searchsorted(old_of, np.arange(old_root.size))
         parts = np.bincount(old_of, minlength=old_root.size)
-        columns, stars = np.column_stack([self.centres, self.leaves]), self.stars
+        columns, stars = np.column_stack([self.centers, self.leaves]), self.stars
         for a in range(columns.shape[1]):
             there = columns[:, a] >= 0
             counts = np.where(there, parts[columns[:, a]], 1)
@@ -97,14 +84,14 @@ class Multipliers(NamedTuple):
             columns, stars, there = columns[copied], stars[copied], there[copied]
             columns[there, a] = first[columns[there, a]] + place[there]
             if a > 0:
-                stars = stars * np.where(there, share[columns[:, a]] ** 2, 1.0)
+                stars = stars * np.where(there, ratio[columns[:, a]] ** 2, 1.0)
         # Parts keep the order of their groups, so that leaves still ascend.
         return self._replace(pairs=pairs)._with_stars(columns, stars)
 
     def heaviest(self, most: int) -> Multipliers:
         """Keep so many stars, those with the largest multipliers: a split makes very many."""
         kept = np.sort(np.argsort(-self.stars, kind="stable")[:most])
-        columns = np.column_stack([self.centres, self.leaves])
+        columns = np.column_stack([self.centers, self.leaves])
         return self._with_stars(columns[kept], self.stars[kept])
 
     def contracted(
@@ -112,22 +99,22 @@ class Multipliers(NamedTuple):
     ) -> Multipliers:
         """Return the multipliers after nodes were merged; ``new_of`` is what a node is part of.
 
-        With Q the indicator of what was merged, normalised as √b is, Z = Q Z' Qᵀ and an inequality
+        With Q the indicator of what was merged, normalized as √b is, Z = Q Z' Qᵀ and an inequality
         on Z is one on Z'. Those on what has become a diagonal entry are left out.
         """
         Q = indicator_of(new_of, old_root, new_root)
         pairs = Q.T @ self.pairs @ Q
         np.fill_diagonal(pairs, 0.0)
-        stars = self.stars * (old_root[self.centres] / new_root[new_of[self.centres]]) ** 2
+        stars = self.stars * (old_root[self.centers] / new_root[new_of[self.centers]]) ** 2
         there = self.leaves >= 0
-        centres = new_of[self.centres]
+        centers = new_of[self.centers]
         # Places without a leaf get numbers of their own beyond all nodes, to be in order last.
         beyond = new_root.size + np.arange(LEAVES)
         leaves = np.sort(np.where(there, new_of[self.leaves], beyond), axis=1)
-        whole = (leaves != centres[:, None]).all(axis=1) & (np.diff(leaves, axis=1) > 0).all(axis=1)
+        kept = (leaves != centers[:, None]).all(axis=1) & (np.diff(leaves, axis=1) > 0).all(axis=1)
         leaves[leaves >= new_root.size] = -1
-        columns = np.column_stack([centres, leaves])
-        return self._replace(pairs=pairs)._with_stars(columns[whole], stars[whole])
+        columns = np.column_stack([centers, leaves])
+        return self._replace(pairs=pairs)._with_stars(columns[kept], stars[kept])
 
     def renamed(self, name: np.ndarray) -> Multipliers:
         """Return the multipliers with node i called ``name[i]``, a permutation."""
@@ -136,7 +123,7 @@ class Multipliers(NamedTuple):
         last = name.size
         leaves = np.sort(np.where(self.leaves >= 0, name[self.leaves], last), axis=1)
         leaves[leaves == last] = -1
-        columns = np.column_stack([name[self.centres], leaves])
+        columns = np.column_stack([name[self.centers], leaves])
         return self._replace(pairs=pairs)._with_stars(columns, self.stars)
 
     def scaled(self, ratio: float) -> Multipliers:
@@ -144,8 +131,8 @@ class Multipliers(NamedTuple):
         return self._replace(pairs=self.pairs * ratio, stars=self.stars * ratio)
 
     def _with_stars(self, columns: np.ndarray, stars: np.ndarray) -> Multipliers:
-        centres = np.ascontiguousarray(columns[:, 0])
-        return Multipliers(self.pairs, centres, np.ascontiguousarray(columns[:, 1:]), stars)
+        centers = np.ascontiguousarray(columns[:, 0])
+        return Multipliers(self.pairs, centers, np.ascontiguousarray(columns[:, 1:]), stars)
 
 
 def no_multipliers(size: int) -> Multipliers:

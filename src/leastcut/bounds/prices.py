@@ -1,87 +1,60 @@
-"""A lower bound of every partition's cut value, by prices for the nodes.
+"""A lower bound of every partition's cut value by dual prices of nodes (column generation).
 
-Let node i have the price λ_i, and let no set C of nodes cost less than μ more than it is priced at:
+Let node i have the price λ_i, and let no set C of nodes cost less than μ more than its price:
 boundary(C) / b(C) ≥ λ(C) + μ. Then a partition into c clusters has at least the value Σλ + cμ, as
 its clusters hold every node once. This is the dual of choosing c clusters out of all sets so that
 each node is in one of them, of which the semidefinite relaxation is a relaxation; and it has one
 variable per node, not per pair.
 
-1. Prices come from a semidefinite bound of the problem with nodes gathered into groups, which is
-   small. They are moved so that the clusters of the partition given cost just what they are priced
-   at: if nothing else is cheaper, its value is proven to be the smallest.
+1. Prices come from a semidefinite bound of the problem with nodes aggregated to groups, which is
+   small. They are moved so that the clusters of the given partition cost just their price: if
+   nothing else is cheaper, its value is proven to be the smallest.
 2. All other sets are searched for cheaper ones (``kernels.cheapest_cluster``). That proves a bound,
-   whatever is found, if the search comes to its end.
+   whatever it finds, if the search comes to its end.
 3. Prices are moved, as little as possible, to where none of the sets found so far is cheaper
    (``kernels.settle_prices``), and step 2 is made again.
 
-The search ends soon where clusters are well separated, on thousands of nodes as on hundreds; where
-they are not, or of very different size, it is given up, and the bound stays what it was.
+The search ends soon if clusters are well separated, on thousands of nodes as on hundreds; if they
+are not, or of very different size, it is given up, and the bound stays what it was.
 """
 
 from __future__ import annotations
 
 import contextlib
-import time
 
 import numpy as np
 
-from leastcut.bounds.groups import groups_within
 from leastcut.bounds.semidefinite import SemidefiniteBound
+from leastcut.bounds.spaces import groups_within
+from leastcut.budget import Budget
 from leastcut.graph import Graph
 from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters
 from leastcut.kernels.settle_prices import settle_prices
 from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import contracted_by_labels
 
-GROUPS = 200
-"""Groups of nodes, about, whose semidefinite bound the prices come from."""
-
-SEMIDEFINITE_SHARE = 0.25
-"""Part of the time left that this bound may take."""
-
-MARGIN = 1e-8
-"""What a set may be cheaper by without being noticed, in units of the mean cost of a cluster."""
-
+GROUPS = 200  # groups of nodes, about, whose semidefinite bound the prices come from
+SEMIDEFINITE_FRACTION = 0.25  # of the time left that this bound may take
+MARGIN = 1e-8  # by which a set may be cheaper unnoticed, in units of the mean cost of a cluster
+# Parts into which sets are divided before the search is given up: at first, and for each node.
 PARTS_AHEAD, PARTS_PER_NODE = 200, 20
-"""Parts into which sets are divided before the search is given up: at first, and for each node."""
-
+# Parts times nodes and edges between two looks at how many there are: about 0.1 s. The clock is
+# looked at after every part, as some take very long.
 WORK_AT_ONCE = 2_000_000
-"""Parts times nodes and edges between two looks at how many there are: about a tenth of a second,
-but the clock is looked at after every part, as some take very long."""
-
-MOST_FOUND = 500
-"""Cheaper sets that are kept of one search."""
-
-MOST_STACKED = 400
-"""Parts that wait at a time."""
-
-SOFTNESS = 0.01
-"""How willingly prices leave a set cheaper, beside moving, where they cannot suit all."""
-
-SLICES, SWEEPS = 100, 50
-"""Passes over the sets in which prices settle, with looks at the clock; they rarely need many."""
-
-BALANCE = 1.0
-"""How a set's weight is weighed against its price where their product is bounded."""
-
+MOST_FOUND = 500  # cheaper sets that are kept of one search
+MOST_STACKED = 400  # parts that wait at a time
+SOFTNESS = 0.01  # how willingly prices leave a set cheaper, compared with moving, in a conflict
+SLICES, SWEEPS = 100, 50  # passes over the sets, with looks at the clock; few need many
+BALANCE = 1.0  # how a set's weight is weighed against its price in the bound of their product
 EPSILON = float(np.finfo(np.float64).eps)
+
+Row = tuple[np.ndarray, np.ndarray, float, float]  # of a constraint on prices, see ``_row``
 
 
 class PriceBound:
     """A lower bound of the cut value that rises from round to round.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : int
-        At least 2.
-    labels : ndarray of shape (n,)
-        The best partition known, 0..c-1, of a value above 0.
-
-    Attributes
-    ----------
-    bound : float
-        No partition is below. It never falls.
+    ``labels`` 0..c-1 with c ≥ 2 are the best known, of a value above 0.
     """
 
     def __init__(self, problem: Problem, n_clusters: int, labels: np.ndarray) -> None:
@@ -91,7 +64,7 @@ class PriceBound:
         self._value = float(np.sum(boundaries / weights))
         # In units in which clusters weigh 1 and cost 1 on average.
         heavy, cost = float(weights.mean()), self._value / n_clusters
-        # Prices of a cluster that rounding hides beside the others say nothing.
+        # Prices of a cluster that vanishes in the rounding of the others say nothing.
         self._open = float(weights.min()) > EPSILON * heavy and (
             1.0 / ORDINARY < min(heavy, heavy * cost) < ORDINARY
         )
@@ -103,32 +76,34 @@ class PriceBound:
         self._graph = _with_reverse(problem.graph, 1.0 / (heavy * cost))
         # Those of heavy clusters first: light ones are then searched without the heavy nodes.
         self._order = np.lexsort((labels, -weights[labels]))
-        self._prices: np.ndarray | None = None
-        self._level = 0.0
-        self._sets: dict[bytes, np.ndarray] = {}
+        self._prices, self._level = np.zeros(0), 0.0
+        self._rows: dict[bytes, Row] = {}  # of the sets found so far
         self._work = _scratch(self._nodes.size, self._graph[1].size)
 
-    def improve(self, deadline: float = np.inf, target: float = np.inf) -> bool:
+    def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
         """Make one round, and return whether another may raise the bound further.
 
-        It ends early at ``deadline``, on the monotonic clock; a bound of ``target`` is enough.
+        It ends early if time is up; a bound of ``target`` is enough.
         """
+        budget = budget or Budget()
         if not self._open or self.bound >= target:
             return False
-        if self._prices is None:
-            self._prices, self._level = self._first_prices(deadline)
+        if not self._prices.size:
+            self._prices, self._level = self._first_prices(budget)
         before = self.bound
-        found = self._search(deadline)
+        found = self._search(budget)
         # No cheaper set: the bound is as good as the value. No end: there is no more to learn.
         if found is None or len(found) == 0 or self.bound >= target:
             return False
-        known = len(self._sets)
-        self._sets.update((np.packbits(inside).tobytes(), inside) for inside in found)
-        self._settle(deadline)
-        # Sets that were known are found again for what settling left open, each time less.
-        return len(self._sets) > known or self.bound > before
+        known = len(self._rows)
+        for inside in found:
+            if (key := np.packbits(inside).tobytes()) not in self._rows:
+                self._rows[key] = self._row(inside.astype(bool))
+        self._move(budget)
+        # Known sets are found again for what moving the prices left open, each time less.
+        return len(self._rows) > known or self.bound > before
 
-    def _first_prices(self, deadline: float) -> tuple[np.ndarray, float]:
+    def _first_prices(self, budget: Budget) -> tuple[np.ndarray, float]:
         """Return prices and μ from groups of nodes, at which the clusters known cost nothing."""
         problem, labels, c = self._problem, self._labels, self._n_clusters
         group = groups_within(problem, labels, max(GROUPS, 2 * c))
@@ -136,22 +111,21 @@ class PriceBound:
         coarse = np.empty(grouped.n_nodes, dtype=labels.dtype)
         coarse[group] = labels
         small = SemidefiniteBound(grouped, c, value=self._value, labels=coarse)
-        now = time.monotonic()
-        end = now + SEMIDEFINITE_SHARE * (deadline - now)
+        fraction = budget.part(SEMIDEFINITE_FRACTION)
         with contextlib.suppress(TimeoutError):
-            while small.improve(end, self._value * (1.0 - MARGIN)):
+            while small.improve(fraction, self._value * (1.0 - MARGIN)):
                 pass
         prices, level = small.prices
-        # A group's price is shared by its nodes as they weigh.
-        shares = problem.node_weights / grouped.node_weights[group]
+        # A group's price is divided among its nodes by their weights.
+        fractions = problem.node_weights / grouped.node_weights[group]
         unit = self._value / c
-        prices, level = prices[group] * shares / unit, level / unit
+        prices, level = prices[group] * fractions / unit, level / unit
         # No union of two clusters, nor of all, may be cheaper.
         level = max(level, self._saved_by_a_union(), c / (c - 1))
         return self._tight(prices, level), level
 
     def _saved_by_a_union(self) -> float:
-        """Return by how much a union of two of the clusters known can cost less than both."""
+        """Return by how much a union of two known clusters can cost less than both."""
         c, (indptr, columns, weights, _) = self._n_clusters, self._graph
         one = np.repeat(self._labels, np.diff(indptr)).astype(np.int64)
         between = np.bincount(one * c + self._labels[columns], weights, minlength=c * c)
@@ -165,31 +139,30 @@ class PriceBound:
         return float(np.max(saved, where=~np.eye(c, dtype=bool), initial=0.0))
 
     def _tight(self, prices: np.ndarray, level: float) -> np.ndarray:
-        """Return prices moved so that every cluster known costs just its nodes' prices and μ."""
+        """Return prices moved so that every known cluster costs just its nodes' prices and μ."""
         labels = self._labels
         missing = self._costs - level - np.bincount(labels, prices)
         return np.asarray(prices + (missing / self._weights)[labels] * self._nodes)
 
-    def _search(self, deadline: float) -> list[np.ndarray] | None:
-        """Return sets cheaper than the clusters known, and prove the bound there is.
+    def _search(self, budget: Budget) -> list[np.ndarray] | None:
+        """Return sets cheaper than the known clusters, and prove the bound there is.
 
-        None where the search was not complete.
+        None if the search was not complete.
         """
-        assert self._prices is not None
         prices, n, c = self._prices, self._nodes.size, self._n_clusters
         cheapest = float(np.min(self._costs - np.bincount(self._labels, prices)))
         level, sets = np.array([cheapest]), np.zeros((MOST_FOUND, n), dtype=np.int8)
         cursor, used = np.zeros(4, dtype=np.int64), 0
-        is_whole, at_once = False, max(1, WORK_AT_ONCE // (n + self._graph[1].size))
-        while not is_whole:
+        is_complete, at_once = False, max(1, WORK_AT_ONCE // (n + self._graph[1].size))
+        while not is_complete:
             # The stack is full, most have taken long so far, or time is up.
             is_hard = used > PARTS_AHEAD + PARTS_PER_NODE * cursor[TAKEN]
             if cursor[LEFT] > 0 or (is_hard and used % at_once == 0):
                 return None
-            if time.monotonic() > deadline:
+            if budget.is_exhausted:
                 return None
             cursor[LEFT], used = 1, used + 1
-            is_whole = search_clusters(
+            is_complete = search_clusters(
                 self._graph,
                 (self._nodes, prices, BALANCE),
                 self._order,
@@ -204,29 +177,27 @@ class PriceBound:
         self.bound = max(self.bound, total * (self._value / c))
         return list(sets[: cursor[FOUND]])
 
-    def _settle(self, deadline: float) -> None:
-        """Move prices and μ to where no set found so far is cheaper than the clusters known.
+    def _move(self, budget: Budget) -> None:
+        """Move prices and μ to where no set found so far is cheaper than the known clusters.
 
-        At ``deadline`` it ends early.
+        It ends early if time is up.
         """
-        assert self._prices is not None
-        rows = [self._row(inside.astype(bool)) for inside in self._sets.values()]
-        lengths = [indices.size for indices, *_ in rows]
+        indices, signs, extra, rest = zip(*self._rows.values(), strict=True)
         packed = (
-            np.append(0, np.cumsum(lengths)),
-            np.concatenate([indices for indices, *_ in rows]),
-            np.concatenate([signs for _, signs, *_ in rows]),
-            np.array([extra for *_, extra, _ in rows]),
-            np.array([rest for *_, rest in rows]),
+            np.append(0, np.cumsum([row.size for row in indices])),
+            np.concatenate(indices),
+            np.concatenate(signs),
+            np.array(extra),
+            np.array(rest),
         )
         members = np.argsort(self._labels, kind="stable")
-        starts = np.append(0, np.cumsum(np.bincount(self._labels)))
+        clusters = np.append(0, np.cumsum(np.bincount(self._labels))), members
         prices, level = self._prices.copy(), np.array([self._level, 0.0])
-        multipliers = np.zeros(len(rows))
+        multipliers = np.zeros(len(extra))
         for _ in range(SLICES):
             worst = settle_prices(
                 packed,
-                (starts, members),
+                clusters,
                 self._costs,
                 self._nodes,
                 SOFTNESS,
@@ -235,26 +206,26 @@ class PriceBound:
                 multipliers,
                 np.array([SWEEPS, MARGIN]),
             )
-            if worst < MARGIN or time.monotonic() > deadline:
+            if worst < MARGIN or budget.is_exhausted:
                 break
         self._level = float(level[0])
         self._prices = self._tight(prices, self._level)
 
-    def _row(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """Return what a set asks of prices: the nodes, their signs, multiples of μ, and the rest.
+    def _row(self, inside: np.ndarray) -> Row:
+        """Return a set's constraint on prices: nodes, their signs, multiples of μ, and the rest.
 
         Clusters that it holds most of stand for their nodes, whose prices add up to what they cost
         less μ; only the nodes in which it differs from them are left.
         """
         labels, nodes, graph = self._labels, self._nodes, self._graph
         held = np.bincount(labels[inside], nodes[inside], minlength=self._n_clusters)
-        whole = held > 0.5 * self._weights
-        differs = inside.astype(np.int8) - whole[labels].astype(np.int8)
+        mostly = held > 0.5 * self._weights
+        differs = inside.astype(np.int8) - mostly[labels].astype(np.int8)
         indices = np.flatnonzero(differs)
         rows = np.repeat(np.arange(nodes.size), np.diff(graph[0]))
         crossing = inside[rows] & ~inside[graph[1]]
         cost = float(graph[2][crossing].sum() / nodes[inside].sum())
-        extra, rest = float(whole.sum()) - 1.0, cost - float(self._costs[whole].sum())
+        extra, rest = float(mostly.sum()) - 1.0, cost - float(self._costs[mostly].sum())
         return indices, differs[indices].astype(np.float64), extra, rest
 
 

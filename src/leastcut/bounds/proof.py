@@ -1,26 +1,34 @@
-"""Proofs of optimality, in slices: one bound after the other, until one has reached the value."""
+"""Proofs that a partition is the best: one bound after the other, until one reaches its value.
+
+A bound has the interface of :class:`RisingBound`; ``root_bounds`` says which are tried, in their
+order, and a further one is a further function there.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from leastcut.bounds.cases import Cases
-from leastcut.bounds.root_bounds import RisingBound, root_bounds
-from leastcut.bounds.rounding import Best
+from leastcut.bounds.branch_and_bound import LARGEST_SPLIT, BranchAndBound
+from leastcut.bounds.incumbent import Incumbent, are_few
+from leastcut.bounds.prices import PriceBound
+from leastcut.bounds.semidefinite import SemidefiniteBound, recent_gain
+from leastcut.budget import Budget
 from leastcut.formatting import PROVEN, one_line
+from leastcut.multilevel.exact import exact_problem
 from leastcut.problem import Problem
+from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
-from leastcut.validation import is_true
+from leastcut.validation import number_by_appearance
 
-HURRIED_NODES = 150
-"""Nodes up to which cases cost so little that the problem is split once its bound rises slowly."""
-
+LARGEST_PROVEN = 15_000  # nodes for a semidefinite bound: its proof factorizes n × n, 4 GiB there
+LARGEST_QUICK = 600  # nodes up to which it comes first: it takes seconds, and proves more
+PRICE_FRACTION = 0.6  # of the time left, for dual prices: others need some if these prove nothing
+HURRIED_NODES = 150  # nodes up to which branching is so cheap that it replaces slow progress
+# A bound is slow if, at the pace of its last rounds, this many do not lead to the value.
 PACE_ROUNDS, SOON = 6, 100
-"""Over how many rounds the pace is taken, and in how many it must lead to the value to go on."""
 
 
 class ProofProgress(NamedTuple):
@@ -33,7 +41,8 @@ class ProofProgress(NamedTuple):
     cut_value : float
         The smallest value so far.
     n_open : int
-        Cases that are open: 1 before the problem is split, 0 when nothing is left to prove.
+        Open subproblems of branch and bound: 1 before the first branching, 0 when nothing is left
+        to prove.
     seconds : float
         Since the call began.
 
@@ -56,27 +65,33 @@ class ProofProgress(NamedTuple):
         return one_line(self, **self._asdict())
 
 
+class RisingBound(Protocol):
+    """A lower bound on the cut value of every partition, which never falls."""
+
+    bound: float
+
+    def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
+        """Make one round within the budget, and return whether another may raise the bound.
+
+        A bound of ``target`` is enough. Raises TimeoutError, with nothing changed, if there is no
+        time for a round.
+        """
+        ...
+
+
+class Maker(NamedTuple):
+    """Makes a bound from those before it, within a budget, of which it gets a fraction."""
+
+    make: Callable[[list[RisingBound], Budget], RisingBound]
+    fraction: float = 1.0
+
+
 class Proof:
-    """A proof that can be gone on with at any time.
+    """A proof in slices: every ``run`` continues it.
 
-    Parameters
-    ----------
-    problem : Problem
-        Reduced: its constraints are known to be feasible.
-    n_clusters : int
-    labels : ndarray of shape (n,)
-        The best partition known, 0..c-1, which the constraints allow.
-    gap : float
-        Part of the value that may be left between it and the bound.
-    bound : float
-        What is proven already.
-
-    Attributes
-    ----------
-    bound : float
-        What is proven: no partition has a smaller value. It never falls.
-    is_over : bool
-        Whether there is nothing more to do: the gap is reached, or there is no more progress.
+    ``labels`` 0..c-1 are the best known that the constraints allow, ``gap`` is the fraction of
+    their value that may be left, and ``bound`` what is proven already. The bound never falls;
+    ``is_over`` says that the gap is reached, or that there is no more progress.
     """
 
     def __init__(
@@ -87,33 +102,33 @@ class Proof:
         gap: float = 0.0,
         bound: float = 0.0,
     ) -> None:
-        self._best = Best(problem, n_clusters, labels)
+        self._incumbent = Incumbent(problem, n_clusters, labels)
         uncut = problem.uncut_labels(n_clusters)
         if uncut is not None and problem.allows(uncut):
-            self._best.consider(uncut)
+            self._incumbent.consider(uncut)
         self._gap = max(gap, PROVEN)
         self.bound, self.is_over = bound, False
         # Of one partition there is nothing better, and nothing is below 0.
         if n_clusters in (1, problem.n_nodes) or self.value == 0.0:
             self.bound = self.value
         self._made: list[RisingBound] = []
-        self._makers = root_bounds(self._best, self._gap)
-        self._has_more, self._share = False, 1.0
+        self._makers = root_bounds(self._incumbent, self._gap)
+        self._has_more, self._fraction = False, 1.0
         self._history: list[float] = []
 
     @property
     def labels(self) -> np.ndarray:
         """The best partition known."""
-        return self._best.labels
+        return self._incumbent.labels
 
     @property
     def value(self) -> float:
-        """Its value."""
-        return self._best.value
+        """The value of the best partition known."""
+        return self._incumbent.value
 
     @property
     def is_proven(self) -> bool:
-        """Whether the bound has come as near to the value as was asked for."""
+        """Whether the bound is as near to the value as was asked for."""
         return self.bound >= self._target
 
     @property
@@ -122,67 +137,126 @@ class Proof:
 
     @property
     def n_open(self) -> int:
-        """Cases that are open: 1 before the problem is split."""
+        """Number of open subproblems: 1 before the first branching."""
         if self.is_proven:
             return 0
         last = self._made[-1] if self._made else None
-        return last.n_open if isinstance(last, Cases) else 1
+        return last.n_open if isinstance(last, BranchAndBound) else 1
 
-    @property
-    def n_cases(self) -> int:
-        """Cases that were looked at."""
-        last = self._made[-1] if self._made else None
-        return last.n_cases if isinstance(last, Cases) else 0
+    def run(self, budget: Budget | None = None) -> None:
+        """Continue until the budget is exhausted or the proof is over.
 
-    def run(self, deadline: float = np.inf, tell: Callable[[Proof], object] | None = None) -> None:
-        """Go on until ``deadline``, on the monotonic clock, or the end.
-
-        ``tell`` is called with the proof after every round; where it returns True, that was the
-        last.
+        The proof itself is reported to the budget after every round.
         """
-        until = self._until(deadline)
-        while not self.is_over and time.monotonic() <= deadline:
+        budget = budget or Budget()
+        fraction = self._fraction_of(budget)
+        while not self.is_over and not budget.is_exhausted:
             if self.is_proven or not (self._has_more or self._makers):
                 self.is_over = True
             elif not self._has_more:
                 try:
                     with single_threaded():  # as the sums of several threads round differently
-                        self._made.append(self._makers[0].make(self._made, deadline))
+                        self._made.append(self._makers[0].make(self._made, budget))
                 except TimeoutError:  # later bounds take longer
                     return
                 # Once it is made, so that an interrupt loses nothing.
-                self._share = self._makers.pop(0).share
+                self._fraction = self._makers.pop(0).fraction
                 self._has_more, self._history = True, []
-                until = self._until(deadline)
+                fraction = self._fraction_of(budget)
             else:
                 try:
                     with single_threaded():
-                        more = self._made[-1].improve(until, self._target)
+                        more = self._made[-1].improve(fraction, self._target)
                 except TimeoutError:
-                    if until == deadline:  # no other bound has more time
+                    if fraction is budget:  # no other bound has more time
                         return
                     more = False
                 self._history.append(self._made[-1].bound)
-                # Where time was up, there may be more whatever it says.
-                self._has_more = (more and not self._is_slow()) or time.monotonic() > deadline
+                # When time is up, there may be more whatever it says.
+                self._has_more = (more and not self._is_slow()) or budget.is_exhausted
             if self._made:
                 self.bound = max(self.bound, self._made[-1].bound)
-            if tell is not None and is_true(tell(self)):
+            if budget.report(self):
                 return
 
-    def _until(self, deadline: float) -> float:
-        """Return the time at which the bound that is being raised must end."""
-        if self._share == 1.0:
-            return deadline
-        now = time.monotonic()
-        return now + self._share * (deadline - now)
+    def _fraction_of(self, budget: Budget) -> Budget:
+        """Return the budget of the bound that is being raised."""
+        return budget if self._fraction == 1.0 else budget.part(self._fraction)
 
     def _is_slow(self) -> bool:
-        """Return whether a small problem had better be split than its bound be raised further."""
-        is_split = not self._makers
-        if is_split or self._best.problem.n_nodes > HURRIED_NODES:
+        """Return whether to branch on a small problem rather than raise its bound further."""
+        is_last = not self._makers
+        if is_last or self._incumbent.problem.n_nodes > HURRIED_NODES:
             return False
-        if len(self._history) <= PACE_ROUNDS:
-            return False
-        gained = self._history[-1] - self._history[-1 - PACE_ROUNDS]
+        gained = recent_gain(self._history, PACE_ROUNDS)
         return gained * (SOON / PACE_ROUNDS) < self._target - self._history[-1]
+
+
+def root_bounds(incumbent: Incumbent, gap: float) -> list[Maker]:
+    """Return what makes the bounds of a problem, in their order.
+
+    ``gap`` is the fraction of the value that may be left between it and the bound.
+    """
+    problem, c = incumbent.problem, incumbent.n_clusters
+    links = problem.cannot_link
+    pairs = None if links is None else links.pairs.astype(np.int64)
+
+    def semidefinite(made: list[RisingBound], budget: Budget) -> RisingBound:
+        known, limit = None, None  # the first bound is computed in any case
+        if made:
+            known, limit = max(bound.bound for bound in made), budget
+        labels, value = incumbent.labels, incumbent.value
+        return SemidefiniteBound(problem, c, pairs, value, labels=labels, known=known, budget=limit)
+
+    def branch_and_bound(made: list[RisingBound], _: Budget) -> RisingBound:
+        root = next(bound for bound in made if isinstance(bound, SemidefiniteBound))
+        return BranchAndBound(incumbent, gap, root, max(bound.bound for bound in made))
+
+    if are_few(problem.n_nodes, c):
+        return [Maker(lambda *_: Enumeration(incumbent))]
+    makers = [Maker(semidefinite)] if problem.n_nodes <= LARGEST_PROVEN else []
+    if problem.n_nodes > LARGEST_QUICK:
+        eigenvalues = Maker(lambda *_: EigenvalueBound(problem, c))
+        # Dual prices are quick if they prove anything, and take seconds if they do not.
+        prices = Maker(lambda *_: PriceBound(problem, c, incumbent.labels), PRICE_FRACTION)
+        makers = [eigenvalues, prices, *makers]
+    if problem.n_nodes <= LARGEST_SPLIT:
+        makers.append(Maker(branch_and_bound))
+    return makers
+
+
+class EigenvalueBound:
+    """The sum of the c smallest eigenvalues: a first bound while others take long to begin."""
+
+    def __init__(self, problem: Problem, n_clusters: int) -> None:
+        self._problem, self._n_clusters, self.bound = problem, n_clusters, 0.0
+
+    def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
+        """Solve the eigenproblem; without time for it the bound stays 0."""
+        deadline = np.inf if budget is None else budget.deadline
+        try:
+            relaxed = relax_problem(
+                self._problem, self._n_clusters, random_state=0, deadline=deadline
+            )
+        except TimeoutError:  # then nothing is proven
+            return False
+        self.bound = relaxed.lower_bound
+        return False
+
+
+class Enumeration:
+    """The bound of a problem with few partitions: the best of them all."""
+
+    def __init__(self, incumbent: Incumbent) -> None:
+        self._incumbent, self.bound = incumbent, 0.0
+
+    def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
+        """Evaluate all partitions."""
+        incumbent = self._incumbent
+        best = exact_problem(incumbent.problem, incumbent.n_clusters)
+        # The same partition under other numbers may differ by rounding: its bound is its value.
+        if not np.array_equal(best.labels, number_by_appearance(incumbent.labels)):
+            incumbent.take(best.labels)
+        assert best.lower_bound is not None
+        self.bound = incumbent.value if best.gap == 0.0 else best.lower_bound
+        return False

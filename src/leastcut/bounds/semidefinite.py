@@ -10,7 +10,7 @@ for *any* y ≥ 0: whatever finds y, the bound is proven (``proven_floor``). Her
 alternating direction method of multipliers. Z keeps to the spectral conditions, its copy W to the
 inequalities, and N is what it costs that they are one matrix:
 
-1. Z = the nearest matrix to W + (N − A) / ρ with the spectral conditions (``dense_space``);
+1. Z = the nearest matrix to W + (N − A) / ρ with the spectral conditions (``spaces``);
 2. W = the nearest matrix to Z − N / ρ that fulfils the inequalities: its positive part, and
    Hildreth's steps for the stars, which start from the multipliers of the last time;
 3. N = ρ times what W was moved by in 2, which is Σ y_t T_t with the y ≥ 0 of these steps.
@@ -25,114 +25,57 @@ import time
 
 import numpy as np
 
-from leastcut.bounds.dense_space import DenseSpace
-from leastcut.bounds.grouped_space import GroupedSpace
-from leastcut.bounds.groups import groups_within
 from leastcut.bounds.multipliers import Multipliers, indicator_of, no_multipliers
 from leastcut.bounds.proven_floor import Floor
-from leastcut.bounds.time_left import require_time
+from leastcut.bounds.spaces import DenseSpace, GroupedSpace, groups_within
+from leastcut.budget import Budget
 from leastcut.kernels.stars import LEAVES, project_on_stars, settle_pairs
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
-SMALLEST_SCALE = 1e-280
-"""Size of A's entries below which they may not have all their digits, and nothing is proven."""
+SMALLEST_SCALE = 1e-280  # of A's entries: smaller ones may lack digits, and nothing is proven
+TINY = float(np.finfo(np.float64).tiny)
 
-LARGEST_DENSE = 3000
-"""Nodes up to which every pair has a multiplier in the end; beyond, pairs of groups have."""
+# Large problems: pairs of groups of nodes have multipliers, until the groups are split to nodes.
+LARGEST_DENSE = 3000  # nodes up to which every pair has a multiplier in the end
+DENSE_AT_ONCE = 1000  # nodes up to which every pair has one from the start
+GROUPS, MOST_GROUPS = 600, 2000  # groups to start with, and that splitting may make
+SPLIT_FROM = 6  # rounds before the first groups are split
+SPLIT_FRACTION = 0.07  # of the groups that a round may split
+FEW_SPLITS = 0.02  # fraction of groups worth a split, below which groups are fine enough
+SPLIT_SPREAD = 1e-3  # least spread of a group that is split, in units of c / n
+MOST_GROWTH = 2.0  # of the stars by a split; the least of more are dropped
+SLOW = 0.005  # fraction of the value by which the bound must rise in three proofs to keep groups
 
-DENSE_AT_ONCE = 1000
-"""Nodes up to which every pair has one from the start; beyond, groups do for the first rounds."""
-
-GROUPS = 600
-"""Groups of nodes to start with, at most."""
-
-MOST_GROUPS = 2000
-"""Groups that splitting may make."""
-
-SPLIT_FROM = 6
-"""Rounds before the first groups are split."""
-
-SPLIT_SHARE = 0.07
-"""Part of the groups that a round may split."""
-
-FEW_SPLITS = 0.02
-"""Part of the groups that are worth a split, below which the groups are fine enough."""
-
-GROWTH = 2.0
-"""By how much splitting may multiply the stars of a round; the least of more are dropped."""
-
-SLOW = 0.005
-"""Part of the value by which the bound must rise between three proofs to stay with groups."""
-
-SPLIT_SPREAD = 1e-3
-"""Least spread of a group that is split, in units of c / n."""
-
-PROOF_EVERY = 8
-"""Rounds between two proofs of a large problem, where one takes as long as a few rounds."""
-
+# Time: what a proof takes for every n³, at first a guess, then as the last one in this process.
 SECONDS = {DenseSpace: 3e-10, GroupedSpace: 6e-11}
-"""What a proof takes for every n³: at first a guess, then as the last one in this process took."""
+SMALL = 300  # nodes below which a proof takes about as long as with so many
+RESERVED = 1.3  # what is kept for a proof, in multiples of its time estimate
+PROOF_EVERY = 8  # rounds between two proofs of a large problem, as long as a few rounds each
 
-SMALL = 300
-"""Nodes below which a proof takes about as long as with so many."""
-
-RESERVED = 1.3
-"""What is kept for a proof, in multiples of what it is estimated to take."""
-
-SWEEPS = 5
-"""Passes over the stars in a projection: it starts near its end, so that few do."""
-
-ITERATIONS = 15
-"""Steps of the method in a round, after which stars are sought and the bound is proven."""
-
-VIOLATED = 2e-3
-"""Least violation of a star that is added, in units of c / rows, which entries of Z are of."""
-
-BALANCE = 2.0
-"""Ratio of the residuals from which on ρ is changed."""
-
-RHO_STEP = 2.0
-"""By what ρ is changed at most: by the fourth root of the ratio, up to this."""
-
-BALANCE_EVERY = 5
-"""Steps between two changes of ρ, at first."""
-
-BALANCE_LATER = 20
-"""Part of all steps so far, as a divisor, that must lie between two changes later."""
-
-SETTLED = 1e-7
-"""Size of both residuals, relative to Z and N, at which the method has nothing more to give."""
-
-STALLED = 20
-"""Rounds without a better bound, or with next to none, after which there is nothing to gain."""
-
-NOTICEABLE = 1e-5
-"""Part of the value by which a bound must rise in STALLED rounds to go on."""
+# The method.
+ITERATIONS = 15  # steps in a round, after which stars are sought and the bound is proven
+SWEEPS = 5  # passes over the stars in a projection, which starts near its end
+VIOLATED = 2e-3  # least violation of a star that is added, in units of c / rows, as Z's entries
+BALANCE = 2.0  # ratio of the residuals from which on ρ is changed
+RHO_STEP = 2.0  # ρ is changed by the fourth root of the ratio, up to this
+BALANCE_EVERY = 5  # steps between two changes of ρ, at first
+BALANCE_LATER = 20  # later a change waits for one step in so many of all so far
+SETTLED = 1e-7  # both residuals, relative to Z and N, at which there is nothing more to gain
+# A bound has stalled if it did not rise by this fraction of the value in so many rounds.
+NOTICEABLE, STALLED = 1e-5, 20
 
 
 class SemidefiniteBound:
     """A lower bound of the cut value that rises from round to round.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : int
-    apart : ndarray of shape (m, 2), optional
-        Pairs of nodes that no cluster holds both of: the bound is of such partitions.
-    value : float
-        The best cut value known: what rises of the bound are compared with.
-    labels : ndarray of shape (n,), optional
-        A partition to start from, 0..c-1. Good ones save rounds.
-    parent : SemidefiniteBound, optional
-        A bound of partitions that include all those asked for here, to start from.
-    merged : ndarray of shape (n of the parent,), optional
-        The node that each of the parent's is part of, where nodes were contracted.
-    known : float, optional
-        A bound that is proven already. Without, large problems start from their eigenvalues.
-    deadline : float, default=inf
-        When the first bound must be there, on the monotonic clock. TimeoutError is raised where it
-        is estimated to take longer.
+    The bound is of partitions in which no cluster holds both nodes of a pair of ``cannot_link``
+    (m, 2). Rises are compared with ``value``, the best cut value known; good ``labels``
+    0..c-1 to start from save rounds. The method may start from a ``parent``, a bound of partitions
+    that include all those here; ``merged`` is then the node that each of the parent's is part of
+    if nodes were contracted. ``known`` is a bound that is proven already; without it, large
+    problems start from their eigenvalues. Raises TimeoutError if the first bound is estimated to
+    take longer than the budget.
 
     Attributes
     ----------
@@ -140,30 +83,29 @@ class SemidefiniteBound:
         No partition is below. It never falls.
     proven : float
         What ``multipliers`` prove; ``bound`` may be of a parent or of eigenvalues, and larger.
-    n_rounds, n_stars : int
-        Rounds so far, and stars in the last.
     similarity : ndarray of shape (n, n)
-        The last Z: near √(b_i b_j) / b(C) where the relaxation sees i and j in one cluster C. Of
-        groups where the problem is large, and empty where it was solved at once.
+        The last Z: near √(b_i b_j) / b(C) if the relaxation has i and j in one cluster C. Of groups
+        if the problem is large, and empty if it was solved at once.
     """
 
     def __init__(
         self,
         problem: Problem,
         n_clusters: int,
-        apart: np.ndarray | None = None,
+        cannot_link: np.ndarray | None = None,
         value: float = np.inf,
         *,
         labels: np.ndarray | None = None,
         parent: SemidefiniteBound | None = None,
         merged: np.ndarray | None = None,
         known: float | None = None,
-        deadline: float = np.inf,
+        budget: Budget | None = None,
     ) -> None:
+        budget = budget or Budget()
         self.problem, self.n_clusters, self._value = problem, n_clusters, value
         # In units in which the diagonal of A is at most 1.
         self._scale = float(problem.operator_parts()[0].max(initial=0.0))
-        self.bound, self.n_rounds, self.n_stars = known or 0.0, 0, 0
+        self.bound, self._n_rounds = known or 0.0, 0
         self._floor: Floor | None = None
         self.proven = 0.0
         self._residuals = (np.inf, np.inf)
@@ -174,16 +116,16 @@ class SemidefiniteBound:
         if not self._open:
             self.similarity = np.zeros((0, 0))
             return
-        derived = apart is not None or parent is not None
+        derived = cannot_link is not None or parent is not None
         at_once = problem.n_nodes <= (LARGEST_DENSE if derived else DENSE_AT_ONCE)
         self._step_seconds = 0.0
         self._proof_seconds = _estimated(problem.n_nodes, DenseSpace if at_once else GroupedSpace)
         if at_once:
-            require_time(deadline, self._proof_seconds)
+            budget.require(self._proof_seconds)
         self._space, self._W = self._make_space(labels, at_once)
-        self._apart = np.zeros((0, 2), dtype=np.int64)
-        if apart is not None and self._is_dense:
-            self._apart = np.asarray(apart)
+        self._cannot_link = np.zeros((0, 2), dtype=np.int64)
+        if cannot_link is not None and self._is_dense:
+            self._cannot_link = np.asarray(cannot_link)
         self._penalty = 1.0
         self._multipliers = no_multipliers(self._space.root.size)
         if parent is not None:
@@ -191,7 +133,7 @@ class SemidefiniteBound:
         self.similarity = self._W
         self._N, self._size = self._multipliers.combined(self._space.root)
         if self._is_dense:
-            self._prove()
+            self._prove(Budget())  # to its end: there is a first bound in any case
         elif known is None:
             self.bound = relax_problem(problem, n_clusters, random_state=0).lower_bound
 
@@ -225,9 +167,9 @@ class SemidefiniteBound:
 
     @property
     def prices(self) -> tuple[np.ndarray, float]:
-        """Prices λ of the nodes and μ of a cluster with boundary(C) / b(C) ≥ μ + Σ_{i ∈ C} λ_i.
+        """Dual prices λ of nodes and μ of a cluster: boundary(C) / b(C) ≥ μ + Σ_{i ∈ C} λ_i.
 
-        About: they come from the eigenvalues' mean, and cλ's sum and cμ add up to about the bound.
+        About: they come from the eigenvalues' mean, and Σλ + cμ is about the bound.
         """
         n = self.problem.n_nodes
         if self._floor is None:
@@ -246,36 +188,37 @@ class SemidefiniteBound:
 
     # -- a round
 
-    def improve(self, deadline: float = np.inf, target: float = np.inf) -> bool:
+    def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
         """Make one round, and return whether another may raise the bound further.
 
-        It ends by ``deadline``, on the monotonic clock; a bound of ``target`` is enough. Large
-        problems are proven every few rounds, and in the last that there is time for. Raises
-        TimeoutError where there is no time for a proof.
+        A bound of ``target`` is enough. Large problems are proven every few rounds, and in the last
+        that there is time for. Raises TimeoutError if there is no time for a proof.
         """
+        budget = budget or Budget()
         if not self._open or self.bound >= target:
             return False
         # Without time for a proof there is nothing to gain by further steps.
-        require_time(deadline, self._step_seconds + RESERVED * self._proof_seconds)
-        stop = deadline - RESERVED * self._proof_seconds
+        reserved = RESERVED * self._proof_seconds
+        budget.require(self._step_seconds + reserved)
         # 1. Groups are split, and stars that Z violates come in, from the second round on.
         added = 0
-        if isinstance(self._space, GroupedSpace) and self.n_rounds >= SPLIT_FROM:
-            added += self._refine(self._space, stop)
-        if self.n_rounds and time.monotonic() < stop:
-            added += self._exchange_stars(deadline)
+        if isinstance(self._space, GroupedSpace) and self._n_rounds >= SPLIT_FROM:
+            added += self._refine(self._space, budget.seconds_left - reserved)
+        if self._n_rounds and budget.seconds_left > reserved:
+            added += self._exchange_stars(budget)
         # 2. Steps of the method.
         for _ in range(ITERATIONS):
-            if (began := time.monotonic()) + self._step_seconds > stop:
+            if self._step_seconds > budget.seconds_left - reserved:
                 break
+            began = time.monotonic()
             self._step()
             self._step_seconds = time.monotonic() - began
-        self.n_rounds += 1
+        self._n_rounds += 1
         settled = added == 0 and max(self._residuals) < SETTLED
-        last = settled or time.monotonic() + self._step_seconds > stop
+        is_last = settled or self._step_seconds > budget.seconds_left - reserved
         # 3. The bound of the multipliers that it has come to.
-        if self._is_dense or last or self.n_rounds % PROOF_EVERY == 0:
-            self._prove(deadline)
+        if self._is_dense or is_last or self._n_rounds % PROOF_EVERY == 0:
+            self._prove(budget)
         self._history.append(self.bound)
         return not (settled or self.bound >= target) and self._has_gained(NOTICEABLE, STALLED)
 
@@ -284,18 +227,18 @@ class SemidefiniteBound:
         space, ours = self._space, self._multipliers
         Z = space.nearest(self._W, self._N, self._penalty)
         lifted = Z - ours.pairs / self._penalty
-        i, j = self._apart.T
+        i, j = self._cannot_link.T
         lifted[i, j] = lifted[j, i] = -np.inf
         if ours.stars.size:
             scaled, scratch = ours.stars / self._penalty, np.empty(LEAVES)
-            stars = ours.centres, ours.leaves, scaled
+            stars = ours.centers, ours.leaves, scaled
             project_on_stars(lifted, space.root, space.mass, *stars, SWEEPS, scratch)
             ours = self._multipliers = ours._replace(stars=scaled * self._penalty)
-        apart, moved = settle_pairs(lifted, Z, self._W, ours.pairs, self._penalty)
+        distance, moved = settle_pairs(lifted, Z, self._W, ours.pairs, self._penalty)
         self.similarity = Z
         self._N, self._size = ours.combined(space.root)
-        length = max(float(np.linalg.norm(self._N)), np.finfo(np.float64).tiny)
-        primal = float(np.sqrt(apart) / np.linalg.norm(Z))
+        length = max(float(np.linalg.norm(self._N)), TINY)
+        primal = float(np.sqrt(distance) / np.linalg.norm(Z))
         self._residuals = primal, float(self._penalty * np.sqrt(moved) / length)
         self._balance()
 
@@ -309,39 +252,37 @@ class SemidefiniteBound:
             return
         self._next_balance = self._n_steps + max(BALANCE_EVERY, self._n_steps // BALANCE_LATER)
         primal, dual = self._residuals
-        ratio = (primal + np.finfo(np.float64).tiny) / (dual + np.finfo(np.float64).tiny)
+        ratio = (primal + TINY) / (dual + TINY)
         if not 1.0 / BALANCE <= ratio <= BALANCE:
             self._penalty *= float(np.clip(ratio**0.25, 1.0 / RHO_STEP, RHO_STEP))
 
-    def _exchange_stars(self, deadline: float) -> int:
+    def _exchange_stars(self, budget: Budget) -> int:
         """Drop stars without a multiplier, add violated ones, and return how many are new."""
         root = self._space.root
         tolerance = VIOLATED * self.n_clusters / root.size
         self._multipliers, added = self._multipliers.exchanged(
-            self.similarity, root, tolerance, deadline
+            self.similarity, root, tolerance, budget
         )
-        self.n_stars = self._multipliers.stars.size
         return added
 
-    def _refine(self, space: GroupedSpace, stop: float) -> int:
+    def _refine(self, space: GroupedSpace, seconds_left: float) -> int:
         """Split the groups that hide most of Z, and return how many.
 
-        Where few are worth it, little is gained and nodes are not too many, all groups become the
-        nodes they hold, if there is time until ``stop`` for some steps of them.
+        If few are worth it, little is gained and nodes are not too many, all groups become the
+        nodes they hold, if there is time for some steps of them.
         """
         old_root, n = space.root, self.problem.n_nodes
-        most = min(int(SPLIT_SHARE * old_root.size) + 1, MOST_GROUPS - old_root.size)
-        added, most_stars = 0, int(GROWTH * self._multipliers.stars.size)
+        most = min(int(SPLIT_FRACTION * old_root.size) + 1, MOST_GROUPS - old_root.size)
+        added, most_stars = 0, int(MOST_GROWTH * self._multipliers.stars.size)
         if most > 0:
             old_of = space.split(most, SPLIT_SPREAD * self.n_clusters / n)
             added = int(old_of.size - old_root.size)
             split = self._multipliers.split(old_root, space.root, old_of)
             self._multipliers, self._W = split.heaviest(most_stars), space.image()
-        fine = added <= FEW_SPLITS * old_root.size
         seconds = _estimated(n, DenseSpace)
-        in_time = time.monotonic() + (1 + ITERATIONS) * seconds <= stop
-        fine = fine and in_time and n <= LARGEST_DENSE
-        if fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
+        is_possible = n <= LARGEST_DENSE and (1 + ITERATIONS) * seconds <= seconds_left
+        is_fine = added <= FEW_SPLITS * old_root.size
+        if is_possible and is_fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
             self._step_seconds = self._proof_seconds = seconds
             self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
             # Parts are numbered group by group: the nodes in that order, and then by their names.
@@ -357,38 +298,36 @@ class SemidefiniteBound:
             space.rest_at(self._N, self._penalty)
         return added
 
-    def _has_gained(self, part: float, n_rounds: int) -> bool:
-        """Return whether so many rounds have raised the bound by a part of the value."""
-        if len(self._history) <= n_rounds:
-            return True
-        gained = self._history[-1] - self._history[-1 - n_rounds]
-        return gained > part * (self._value if np.isfinite(self._value) else self.bound)
+    def _has_gained(self, fraction: float, n_rounds: int) -> bool:
+        """Return whether so many rounds have raised the bound by a fraction of the value."""
+        value = self._value if np.isfinite(self._value) else self.bound
+        return recent_gain(self._history, n_rounds) > fraction * value
 
-    def _prove(self, deadline: float = np.inf) -> None:
+    def _prove(self, budget: Budget) -> None:
         """Prove the bound of the multipliers there are, and keep them if it is the best.
 
-        Raises TimeoutError where that does not end by ``deadline``.
+        Raises TimeoutError if time is up.
         """
         start = time.monotonic()
         try:
-            floor = self._space.floor(0.5 * (self._N + self._N.T), self._size, deadline)
+            floor = self._space.floor(0.5 * (self._N + self._N.T), self._size, budget)
         except TimeoutError:
-            self._keep_pace(max(self._proof_seconds, 2.0 * (time.monotonic() - start)))
+            self._note_seconds(max(self._proof_seconds, 2.0 * (time.monotonic() - start)))
             raise
-        self._keep_pace(time.monotonic() - start)
+        self._note_seconds(time.monotonic() - start)
         if self._floor is None or floor.bound > self._floor.bound:
             self._floor = floor
             self._best = Multipliers(*(array.copy() for array in self._multipliers))
             self.proven = floor.bound * self._scale
             self.bound = max(self.bound, self.proven)
 
-    def _keep_pace(self, seconds: float) -> None:
+    def _note_seconds(self, seconds: float) -> None:
         """Note what a proof takes, for later ones of this process too."""
         self._proof_seconds = seconds
         SECONDS[type(self._space)] = seconds / float(max(self.problem.n_nodes, SMALL)) ** 3
 
     def _inherit(self, parent: SemidefiniteBound, merged: np.ndarray | None) -> None:
-        """Start from the multipliers of a bound of more partitions, contracted where need be."""
+        """Start from the multipliers of a bound of more partitions, contracted if need be."""
         self.bound = parent.bound
         if not (parent._open and parent._is_dense and self._is_dense):
             return
@@ -398,12 +337,17 @@ class SemidefiniteBound:
             roots = parent._space.root, self._space.root
             Q = indicator_of(merged, *roots)
             self._W, ours = Q.T @ self._W @ Q, ours.contracted(*roots, merged)
-        # Pairs that need not be apart here have no negative multipliers.
+        # Only cannot-link pairs may have negative multipliers.
         free = np.zeros(ours.pairs.shape, dtype=bool)
-        i, j = self._apart.T
+        i, j = self._cannot_link.T
         free[i, j] = free[j, i] = True
         ours.pairs[~free & (ours.pairs < 0.0)] = 0.0
         self._multipliers = ours
+
+
+def recent_gain(history: list[float], n_rounds: int) -> float:
+    """Return by how much the last rounds have raised a bound; inf if there were fewer."""
+    return history[-1] - history[-1 - n_rounds] if len(history) > n_rounds else np.inf
 
 
 def _estimated(n_nodes: int, space: type[DenseSpace] | type[GroupedSpace]) -> float:

@@ -1,32 +1,30 @@
-"""The best partition known to a proof, and those that a relaxed solution suggests."""
+"""The best partition known to a proof, and the two sources of better ones.
+
+Subproblems with few partitions are solved by enumeration; a relaxed solution is rounded to labels.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from leastcut.constraints import CannotLinks, Constraints
+from leastcut.feasibility import color
+from leastcut.multilevel.exact import exact_problem, stirling
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.multilevel.repair import respecting
 from leastcut.problem import Problem
-from leastcut.results import Relaxation
+from leastcut.results import Partition, Relaxation
 from leastcut.spectral.dense_eigenpairs import eigenpairs
 from leastcut.spectral.discretizers.cluster_qr import cluster_qr
 
-VISIBLE = 1e-12
-"""Part of the value by which another must be smaller to be taken for better: equal partitions
-differ by rounding."""
+VISIBLE = 1e-12  # fraction of the value that is an improvement: equal partitions differ by rounding
+ENUMERATED_NODES, ENUMERATED_PARTITIONS = 40, 200_000  # at most, for enumeration in milliseconds
 
 
-class Best:
-    """The best partition so far.
-
-    Attributes
-    ----------
-    problem : Problem
-        With a coloring of its cannot-links, if it has any.
-    n_clusters : int
-    labels : ndarray of shape (n,)
-    value : float
-    """
+class Incumbent:
+    """The best partition so far; its problem has a coloring of its cannot-links, if any."""
 
     def __init__(self, problem: Problem, n_clusters: int, labels: np.ndarray) -> None:
         self.problem, self.n_clusters = problem, n_clusters
@@ -39,12 +37,12 @@ class Best:
             self.labels, self.value = labels, value
 
     def consider(self, labels: np.ndarray) -> None:
-        """Take labels that keep to everything, if they are better by more than rounding."""
+        """Take labels that the constraints allow, if they are better by more than rounding."""
         if self.problem.value(labels) < self.value * (1.0 - VISIBLE):
             self.take(labels)
 
     def round(self, similarity: np.ndarray, groups: np.ndarray) -> None:
-        """Take what the matrix Z of groups of nodes suggests, if it is better once refined."""
+        """Consider what the matrix Z of groups of nodes suggests, after refinement."""
         problem, c = self.problem, self.n_clusters
         weights = np.bincount(groups, problem.node_weights)
         labels = rounded(similarity, weights, c)[groups]
@@ -63,3 +61,22 @@ def rounded(similarity: np.ndarray, node_weights: np.ndarray, n_clusters: int) -
     relaxation = Relaxation(1.0 - values[::-1], vectors[:, ::-1], node_weights)
     labels = cluster_qr(relaxation, random_state=np.random.default_rng(0), score=None).labels
     return np.asarray(labels, dtype=np.int64)
+
+
+def are_few(n_nodes: int, n_clusters: int) -> bool:
+    """Return whether there are so few partitions that they can be enumerated."""
+    if n_clusters == n_nodes:
+        return True
+    return n_nodes <= ENUMERATED_NODES and stirling(n_nodes, n_clusters) <= ENUMERATED_PARTITIONS
+
+
+def best_of_all(problem: Problem, n_clusters: int, pairs: np.ndarray) -> Partition | None:
+    """Return the best partition with these cannot-link pairs by enumeration; None if none has."""
+    if pairs.size:
+        links = CannotLinks.of(pairs, problem.n_nodes)
+        colors = color(links, n_clusters).colors
+        if colors is None:  # which is decided, for so few nodes
+            return None
+        links = replace(links, coloring=colors)
+        problem = replace(problem, constraints=Constraints(cannot_link=links))
+    return exact_problem(problem, n_clusters)
