@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -154,28 +154,38 @@ def certify_graph(
     budget = budget or Budget()
 
     def solve(reduced: Reduced) -> Partition:
-        core, c = reduced.problem, reduced.n_clusters
-        found = partition_problem(
-            core,
-            c,
-            starts=reduced.starts,
-            budget=budget.share(SEARCH_FRACTION, before_proof(core.value(reduced.starts[0]))),
-            lower_bound=False,
-            random_state=random_state,
-        )
-        return certify_problem(core, c, found, gap=gap, budget=budget)
+        core, c, starts = reduced.problem, reduced.n_clusters, reduced.starts
+        return search_and_certify(core, c, budget, SEARCH_FRACTION, starts, gap, random_state)
 
     start, n_clusters = ("labels", labels), int(labels.max()) + 1
     with budget.shown("certify", lambda: ProofReading(budget.time_limit)):
         return solve_reduced(problem, n_clusters, solve, [start], keep_isolated=True)
 
 
-def before_proof(value: float = np.inf) -> Callable[[Progress], ProofProgress]:
-    """Return a translation of a search's progress to that of a proof, before it proves anything.
+def search_and_certify(
+    problem: Problem,
+    n_clusters: int,
+    budget: Budget,
+    fraction: float,
+    starts: Sequence[np.ndarray] = (),
+    gap: float = 0.0,
+    random_state: RandomState = None,
+) -> Partition:
+    """Search a reduced problem for a fraction of the time limit, and certify the best partition."""
+    known = problem.value(starts[0]) if starts else np.inf
 
-    ``value`` is that of the labels that are known.
-    """
-    return lambda progress: ProofProgress(0.0, min(value, progress.cut_value), 1, progress.seconds)
+    def progress_of_proof(search: Progress) -> ProofProgress:
+        return ProofProgress(0.0, min(known, search.cut_value), 1, search.seconds)
+
+    found = partition_problem(
+        problem,
+        n_clusters,
+        starts=starts,
+        budget=budget.share(fraction, progress_of_proof),
+        lower_bound=False,
+        random_state=random_state,
+    )
+    return certify_problem(problem, n_clusters, found, gap=gap, budget=budget)
 
 
 def certify_problem(

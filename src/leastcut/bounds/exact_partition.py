@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from leastcut.bounds.certify import ProofCallback, before_proof, certify_problem
+from leastcut.bounds.certify import ProofCallback, search_and_certify
 from leastcut.budget import Budget
 from leastcut.multilevel.exact import exact_problem, too_many
-from leastcut.multilevel.search import partition_problem
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.progress import ProofReading
 from leastcut.results import Partition
@@ -91,15 +90,8 @@ def exact_partition(
 
 
 def _proven(problem: Problem, n_clusters: int, words: str, budget: Budget) -> Partition:
-    """Search, and prove the result; ``words`` say why partitions are not gone through."""
-    found = partition_problem(
-        problem,
-        n_clusters,
-        budget=budget.share(SEARCH_FRACTION, before_proof()),
-        lower_bound=False,
-        random_state=0,
-    )
-    proven = certify_problem(problem, n_clusters, found, budget=budget)
+    """Search, and prove the result; ``words`` say why partitions are not enumerated."""
+    proven = search_and_certify(problem, n_clusters, budget, SEARCH_FRACTION, random_state=0)
     assert proven.gap is not None
     if proven.gap < OPTIMAL:
         return Partition(number_by_appearance(proven.labels), proven.cut_value, proven.lower_bound)

@@ -111,9 +111,9 @@ class PriceBound:
         coarse = np.empty(grouped.n_nodes, dtype=labels.dtype)
         coarse[group] = labels
         small = SemidefiniteBound(grouped, c, value=self._value, labels=coarse)
-        fraction = budget.part(SEMIDEFINITE_FRACTION)
+        part = budget.part(SEMIDEFINITE_FRACTION)
         with contextlib.suppress(TimeoutError):
-            while small.improve(fraction, self._value * (1.0 - MARGIN)):
+            while small.improve(part, self._value * (1.0 - MARGIN)):
                 pass
         prices, level = small.prices
         # A group's price is divided among its nodes by their weights.

@@ -149,7 +149,7 @@ class Proof:
         The proof itself is reported to the budget after every round.
         """
         budget = budget or Budget()
-        fraction = self._fraction_of(budget)
+        part = self._part_of(budget)
         while not self.is_over and not budget.is_exhausted:
             if self.is_proven or not (self._has_more or self._makers):
                 self.is_over = True
@@ -162,13 +162,13 @@ class Proof:
                 # Once it is made, so that an interrupt loses nothing.
                 self._fraction = self._makers.pop(0).fraction
                 self._has_more, self._history = True, []
-                fraction = self._fraction_of(budget)
+                part = self._part_of(budget)
             else:
                 try:
                     with single_threaded():
-                        more = self._made[-1].improve(fraction, self._target)
+                        more = self._made[-1].improve(part, self._target)
                 except TimeoutError:
-                    if fraction is budget:  # no other bound has more time
+                    if part is budget:  # no other bound has more time
                         return
                     more = False
                 self._history.append(self._made[-1].bound)
@@ -179,7 +179,7 @@ class Proof:
             if budget.report(self):
                 return
 
-    def _fraction_of(self, budget: Budget) -> Budget:
+    def _part_of(self, budget: Budget) -> Budget:
         """Return the budget of the bound that is being raised."""
         return budget if self._fraction == 1.0 else budget.part(self._fraction)
 

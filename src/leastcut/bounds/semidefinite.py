@@ -203,9 +203,14 @@ class SemidefiniteBound:
         # 1. Groups are split, and stars that Z violates come in, from the second round on.
         added = 0
         if isinstance(self._space, GroupedSpace) and self._n_rounds >= SPLIT_FROM:
-            added += self._refine(self._space, budget.seconds_left - reserved)
+            added += self._refine(self._space, budget, reserved)
         if self._n_rounds and budget.seconds_left > reserved:
-            added += self._exchange_stars(budget)
+            root = self._space.root
+            tolerance = VIOLATED * self.n_clusters / root.size
+            self._multipliers, n_new = self._multipliers.exchanged(
+                self.similarity, root, tolerance, budget
+            )
+            added += n_new
         # 2. Steps of the method.
         for _ in range(ITERATIONS):
             if self._step_seconds > budget.seconds_left - reserved:
@@ -256,20 +261,11 @@ class SemidefiniteBound:
         if not 1.0 / BALANCE <= ratio <= BALANCE:
             self._penalty *= float(np.clip(ratio**0.25, 1.0 / RHO_STEP, RHO_STEP))
 
-    def _exchange_stars(self, budget: Budget) -> int:
-        """Drop stars without a multiplier, add violated ones, and return how many are new."""
-        root = self._space.root
-        tolerance = VIOLATED * self.n_clusters / root.size
-        self._multipliers, added = self._multipliers.exchanged(
-            self.similarity, root, tolerance, budget
-        )
-        return added
-
-    def _refine(self, space: GroupedSpace, seconds_left: float) -> int:
+    def _refine(self, space: GroupedSpace, budget: Budget, reserved: float) -> int:
         """Split the groups that hide most of Z, and return how many.
 
         If few are worth it, little is gained and nodes are not too many, all groups become the
-        nodes they hold, if there is time for some steps of them.
+        nodes they hold, if there is time for some steps of them beyond the seconds ``reserved``.
         """
         old_root, n = space.root, self.problem.n_nodes
         most = min(int(SPLIT_FRACTION * old_root.size) + 1, MOST_GROUPS - old_root.size)
@@ -280,9 +276,14 @@ class SemidefiniteBound:
             split = self._multipliers.split(old_root, space.root, old_of)
             self._multipliers, self._W = split.heaviest(most_stars), space.image()
         seconds = _estimated(n, DenseSpace)
-        is_possible = n <= LARGEST_DENSE and (1 + ITERATIONS) * seconds <= seconds_left
+        in_time = (1 + ITERATIONS) * seconds <= budget.seconds_left - reserved
         is_fine = added <= FEW_SPLITS * old_root.size
-        if is_possible and is_fine and not self._has_gained(SLOW, 2 * PROOF_EVERY):
+        if (
+            is_fine
+            and in_time
+            and n <= LARGEST_DENSE
+            and not self._has_gained(SLOW, 2 * PROOF_EVERY)
+        ):
             self._step_seconds = self._proof_seconds = seconds
             self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
             # Parts are numbered group by group: the nodes in that order, and then by their names.
