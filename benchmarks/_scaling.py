@@ -1,7 +1,7 @@
 """A model of how long an anchor graph takes on many workers, from constants measured on few.
 
 A fit is a list of passes. In a pass every block of points is worked on once, by whoever holds it:
-ties to the nearest anchors, then the start, tables and sweeps of the search. Around them is what
+the search for nearest anchors, then the start, tables and sweeps of the search. Around them is what
 one does for all: choosing anchors, and cutting graphs of their size. With n points in B tasks (of
 one block each, or of several small ones) on W workers of one core
 
@@ -21,11 +21,11 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 NEAREST = "leastcut-nearest"
-"""The pass that ties points to their nearest anchors."""
+"""The pass that searches the nearest anchors of points."""
 
 
 class Tally:
-    """What a crew did: seconds and blocks of every pass by name, and seconds of what it did once.
+    """What workers did: seconds and blocks of every pass by name, and seconds of what one did once.
 
     Parameters
     ----------
@@ -53,21 +53,23 @@ class Tally:
 
     @contextmanager
     def of(self, kind: type) -> Iterator[None]:
-        """Count what crews of a kind do."""
+        """Count what workers of a kind do."""
         whole = {name: getattr(kind, name) for name in ("run", "total", "once")}
         inside = []  # a total may be made of runs, which are not counted again
 
-        def count(method: str, crew: Any, name: str, task: Any, *rest: Any, **options: Any) -> Any:
+        def count(
+            method: str, workers: Any, name: str, task: Any, *rest: Any, **options: Any
+        ) -> Any:
             begin = perf_counter()
             inside.append(method)
-            found = whole[method](crew, name, task, *rest, **options)
+            found = whole[method](workers, name, task, *rest, **options)
             inside.pop()
             seconds = perf_counter() - begin
             if method == "once":
                 self.add_once(name, seconds)
             elif not inside:
                 which = options.get("which")
-                sizes = crew.sizes if which is None else [crew.sizes[b] for b in which]
+                sizes = workers.sizes if which is None else [workers.sizes[b] for b in which]
                 # One name may stand for several tasks.
                 told = found if method == "total" else found[1]
                 self.add(f"{name}: {task.__name__}", seconds, sum(sizes), told)
@@ -82,8 +84,8 @@ class Tally:
                 setattr(kind, method, own)
 
 
-def _swapped(crew: Any, count: Any, method: str, *arguments: Any, **options: Any) -> Any:
-    return count(method, crew, *arguments, **options)
+def _swapped(workers: Any, count: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    return count(method, workers, *arguments, **options)
 
 
 class Pass(NamedTuple):

@@ -1,4 +1,4 @@
-"""Anchor graphs on Dask: one and two processes beside one, dask-ml beside us, and what scales how.
+"""Anchor graphs on Dask: compared with one process, and with dask-ml, and how they scale.
 
 - ``workers``: the same points in the same chunks by one process and by a LocalCluster of one and of
   two processes of one thread each. The points lie with the workers when the clock starts, compiled
@@ -37,7 +37,7 @@ EFFORT = "auto"
 CHUNK = 2**20
 """Points of a chunk: 8 MiB. Dask itself recommends larger ones."""
 
-CREWS = ("one process, 1 thread", "one process, 2 threads", "1 worker", "2 workers")
+WORKERS = ("one process, 1 thread", "one process, 2 threads", "1 worker", "2 workers")
 DASK_ML = {
     "defaults": {},
     "median distance": {"gamma": None},
@@ -63,8 +63,8 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
     """Return rows of each of the three parts; ``points`` is the size of the first."""
     n = points[0] if points else 300_000 if quick else 10_000_000
     rows = []
-    for crew in CREWS:
-        row = {"data": DATA, "n": n, "crew": crew, **_part("fit", crew, str(n))}
+    for workers in WORKERS:
+        row = {"data": DATA, "n": n, "workers": workers, **_part("fit", workers, str(n))}
         rows.append(row)
         print(row, flush=True)
     peers = []
@@ -109,10 +109,10 @@ def cluster_of(n_workers: int) -> Any:
     return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
 
 
-def fit(crew: str, n: int) -> dict[str, Any]:
-    """Time one crew."""
+def fit(workers: str, n: int) -> dict[str, Any]:
+    """Time one kind of workers."""
     X = in_memory(DATA, n)
-    seconds, labels, cut = _one_process(crew, X) if "process" in crew else _workers(crew, X)
+    seconds, labels, cut = _fit(workers, X)
     return {
         "seconds": round(seconds, 3),
         "cut_value": cut,
@@ -122,10 +122,14 @@ def fit(crew: str, n: int) -> dict[str, Any]:
     }
 
 
-def _one_process(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
+def _fit(workers: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
+    return _one_process(workers, X) if "process" in workers else _cluster(workers, X)
+
+
+def _one_process(workers: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
     import leastcut
 
-    n_jobs = int(crew.split()[-2])
+    n_jobs = int(workers.split()[-2])
 
     def once(points: np.ndarray) -> Any:
         graph = leastcut.anchor_graph(
@@ -141,14 +145,14 @@ def _one_process(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
     return perf_counter() - begin, found.labels, found.cut_value
 
 
-def _workers(crew: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
+def _cluster(workers: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
     import dask.array as da
     from distributed import Client, wait
 
-    from leastcut.integrations.dask import SpectralClustering
+    from leastcut.integrations.dask import AnchorSpectralClustering
 
-    with cluster_of(int(crew.split()[0])) as cluster, Client(cluster) as client:
-        model = SpectralClustering(
+    with cluster_of(int(workers.split()[0])) as cluster, Client(cluster) as client:
+        model = AnchorSpectralClustering(
             len(SETS[DATA]), n_anchors=N_ANCHORS, effort=EFFORT, random_state=0
         )
         model.fit(da.from_array(X[:20_000], chunks=(5000, 2)))
@@ -170,9 +174,11 @@ def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
     c = len(SETS[name])
     with cluster_of(2) as cluster, Client(cluster) as client:
         if method == "leastcut":
-            from leastcut.integrations.dask import SpectralClustering
+            from leastcut.integrations.dask import AnchorSpectralClustering
 
-            model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
+            model: Any = AnchorSpectralClustering(
+                c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0
+            )
             model.fit(da.from_array(X[:4000], chunks=(2000, 2)))  # loads
         else:
             from dask_ml.cluster import SpectralClustering
@@ -218,9 +224,9 @@ def scaling(n: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
     wide = _constants(_mixture(min(n, 100_000), 784), 10)
     checks = []
     for row in rows:
-        if "worker" not in row["crew"] or "seconds" not in row:
+        if "worker" not in row["workers"] or "seconds" not in row:
             continue
-        n_workers = int(row["crew"].split()[0])
+        n_workers = int(row["workers"].split()[0])
         said = _forecast(planar, row["n"], -(-row["n"] // _chunk(row["n"])), n_workers)
         checks.append({"n_workers": n_workers, "measured_seconds": row["seconds"], **said})
     return {
@@ -280,45 +286,47 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
     import dask.array as da
     from distributed import Client, wait
 
-    from leastcut.integrations.dask import SpectralClustering, crew, spectral_clustering
+    from leastcut.integrations.dask import AnchorSpectralClustering, estimator, workers
 
-    chunks, tied = (-(-len(X) // SMALL_CHUNKS), X.shape[1]), spectral_clustering.tied_crew
+    chunks, usual = (-(-len(X) // SMALL_CHUNKS), X.shape[1]), workers.BUNDLES_PER_THREAD
+    workers_of = estimator.workers_of
     found = []
     with cluster_of(1) as cluster, Client(cluster) as client:
-        model = SpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
+        model = AnchorSpectralClustering(c, n_anchors=N_ANCHORS, effort=EFFORT, random_state=0)
         points = client.persist(da.from_array(X, chunks=chunks))
         wait(points)
         model.fit(points)  # loads
-        usual = crew.BUNDLES_PER_THREAD
         for per_thread in (usual, SMALL_CHUNKS):
             tally, n_tasks = _scaling.Tally(), []
 
             def count(*arguments: Any, tally: Any = tally, n_tasks: Any = n_tasks) -> Any:
                 begin = perf_counter()
-                made = tied(*arguments)
+                made = workers_of(*arguments)
                 wait([bundle.task for bundle in made._bundles])
                 tally.add(_scaling.NEAREST, perf_counter() - begin, len(X))
                 n_tasks.append(len(made._bundles))
                 return made
 
-            crew.BUNDLES_PER_THREAD, spectral_clustering.tied_crew = per_thread, count
+            workers.BUNDLES_PER_THREAD, estimator.workers_of = per_thread, count
             try:
-                with tally.of(crew.DaskCrew):
+                with tally.of(workers.DaskWorkers):
                     model.fit(points)
             finally:
-                crew.BUNDLES_PER_THREAD, spectral_clustering.tied_crew = usual, tied
+                workers.BUNDLES_PER_THREAD, estimator.workers_of = usual, workers_of
             found.append(_scaling.Small(tally, n_tasks[0]))
     return found[0], found[1]
 
 
 def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally, int]:
     """Return what one thread takes, and the number of anchors."""
-    from leastcut.anchors.crew import Threads
-
+    from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.choose import choose_anchors, sampled_rows
     from leastcut.anchors.nearest import NearestAnchors
-    from leastcut.anchors.search import cut_crew
+    from leastcut.anchors.problem import AnchorProblem
+    from leastcut.anchors.search import search_anchors
     from leastcut.anchors.table import masses_of
+    from leastcut.budget import Budget
+    from leastcut.multilevel.efforts import SearchOptions
 
     tally = _scaling.Tally(weighs)
     chunk = _chunk(len(X))
@@ -333,10 +341,11 @@ def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally,
     nearest = NearestAnchors(anchors, 5, 1)
     blocks = [nearest.block(X[start : start + chunk]) for start in starts]
     tally.add(_scaling.NEAREST, perf_counter() - begin, len(X))
-    with tally.of(Threads):
-        crew = Threads(blocks.__getitem__, tuple(sizes), 1)
-        _, told = crew.run("leastcut-masses", masses_of, None, len(anchors))
-        cut_crew(crew, np.sum(told, axis=0), c, effort=EFFORT, seed=0)
+    with tally.of(LocalWorkers):
+        workers = LocalWorkers(blocks.__getitem__, tuple(sizes), 1)
+        masses = workers.total("leastcut-masses", masses_of, None, sum, len(anchors), is_exact=True)
+        problem = AnchorProblem(workers, masses)
+        search_anchors(problem, c, [], SearchOptions(EFFORT, False, 0), Budget())
     return tally, len(anchors)
 
 
@@ -349,7 +358,7 @@ def _mixture(n: int, n_features: int) -> np.ndarray:
 
 
 PARTS = {
-    "fit": lambda crew, n: fit(crew, int(n)),
+    "fit": lambda workers, n: fit(workers, int(n)),
     "peer": lambda method, name, n, folder: peer(method, name, int(n), folder),
     "judge": lambda name, n, folder: judge(name, int(n), folder),
     "scaling": lambda n, rows: scaling(int(n), json.loads(rows)),

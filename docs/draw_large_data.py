@@ -117,8 +117,8 @@ def workers(result: dict[str, Any]) -> str:
     said = {check["n_workers"]: check["seconds"] for check in result["scaling"]["checks"]}
     rows = []
     for row in result["workers"]:
-        known = said.get(int(row["crew"].split()[0])) if "worker" in row["crew"] else None
-        rows.append([row["crew"], seconds(row["seconds"]), seconds(known), row["labels"][:8]])
+        known = said.get(int(row["workers"].split()[0])) if "worker" in row["workers"] else None
+        rows.append([row["workers"], seconds(row["seconds"]), seconds(known), row["labels"][:8]])
     return markdown(["", "seconds", "by the model", "labels, hashed"], rows)
 
 

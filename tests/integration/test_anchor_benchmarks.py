@@ -71,7 +71,7 @@ def test_constants_are_those_that_runs_were_made_of():
     assert found == pytest.approx((3, 1e-6, 0.010, 0.002))
 
 
-def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
+def test_a_tally_counts_what_workers_do_and_leaves_their_class_as_it_was():
     from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.nearest import NearestAnchors
     from leastcut.anchors.table import masses_of
@@ -79,12 +79,12 @@ def test_a_tally_counts_what_a_crew_does_and_leaves_the_crew_as_it_was():
     X = plane.in_memory("flower", 300)
     nearest = NearestAnchors(X[:20], 3, 1)
     blocks = [nearest.block(X[:100]), nearest.block(X[100:])]
-    crew, run = LocalWorkers(blocks.__getitem__, (100, 200), 1), LocalWorkers.run
+    workers, run = LocalWorkers(blocks.__getitem__, (100, 200), 1), LocalWorkers.run
     tally = _scaling.Tally(weighs=True)
     with tally.of(LocalWorkers):
-        told = crew.run("masses", masses_of, None, 20)[1]
-        whole = crew.total("masses", masses_of, None, sum, 20)
-        assert crew.once("nothing", sum, (1, 2)) == 3
+        told = workers.run("masses", masses_of, None, 20)[1]
+        whole = workers.total("masses", masses_of, None, sum, 20)
+        assert workers.once("nothing", sum, (1, 2)) == 3
     assert LocalWorkers.run is run
     np.testing.assert_array_equal(np.sum(told, axis=0), whole)
     (name,) = tally.n_points

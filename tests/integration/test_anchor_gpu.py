@@ -105,12 +105,12 @@ def test_samples_on_the_gpu_may_be_cut_on_the_processor():
 @needs_gpu
 def test_the_estimator_leaves_samples_where_they_are():
     X = torch.from_numpy(DIGITS).cuda()
-    options = {"affinity": "anchors", "n_anchors": 100, "effort": "fast", "random_state": 0}
-    model = leastcut.SpectralClustering(10, **options).fit(X)
+    options = {"n_anchors": 100, "effort": "fast", "random_state": 0}
+    model = leastcut.AnchorSpectralClustering(10, **options).fit(X)
     assert (model.n_features_in_, model.labels_.shape) == (64, (1797,))
     assert model.cut_value_ == leastcut.cut_value(model.affinity_matrix_, model.labels_)
     assert np.array_equal(model.predict(X), model.predict(DIGITS))
-    there = leastcut.SpectralClustering(10, device="cuda", **options).fit(DIGITS)
+    there = leastcut.AnchorSpectralClustering(10, device="cuda", **options).fit(DIGITS)
     assert np.array_equal(there.labels_, model.labels_)
 
 

@@ -21,8 +21,7 @@ from leastcut.anchors.problem import AnchorProblem
 from leastcut.anchors.search import search_anchors
 from leastcut.budget import Budget
 from leastcut.integrations.dask import AnchorSpectralClustering
-from leastcut.integrations.dask.scheduling import Scheduler
-from leastcut.integrations.dask.workers import DaskWorkers
+from leastcut.integrations.dask.workers import DaskWorkers, Scheduler
 from leastcut.multilevel.efforts import SearchOptions
 
 dask = pytest.importorskip("dask")
@@ -71,7 +70,7 @@ def two_workers_without_nannies():
                 worker.wait()
 
 
-# -- the crew, by tasks whose answers are known
+# -- workers, by tasks whose answers are known
 
 
 def made(number: int) -> Block:
@@ -99,7 +98,7 @@ def sum_in_order(terms):
     return total
 
 
-def crews(scheduler):
+def both_workers(scheduler):
     blocks = [scheduler.task("leastcut-nearest", made, number) for number in range(len(SIZES))]
     return DaskWorkers(scheduler, scheduler.keep(blocks), SIZES), LocalWorkers(made, SIZES, 1)
 
@@ -110,17 +109,17 @@ def test_workers_do_what_threads_do(client):
         assert Scheduler().client is client
     for scheduler in (Scheduler(client), Scheduler()):
         told = []
-        for crew in crews(scheduler):
-            kept, first = crew.run("leastcut-test", count_up, None, 1)
-            some, second = crew.run("leastcut-test", count_up, kept, 2, which=[3, 1])
+        for workers in both_workers(scheduler):
+            kept, first = workers.run("leastcut-test", count_up, None, 1)
+            some, second = workers.run("leastcut-test", count_up, kept, 2, which=[3, 1])
             kept[3], kept[1] = some
-            _, third = crew.run("leastcut-test", count_up, kept, 0)
-            none = crew.run("leastcut-test", count_up, kept, 0, which=[])
+            _, third = workers.run("leastcut-test", count_up, kept, 0)
+            none = workers.run("leastcut-test", count_up, kept, 0, which=[])
             told.append([t[:2] for t in (*first, *second, *third)])
             assert none == ([], [])
-            assert crew.once("leastcut-test", divmod, 7, 2) == (3, 1)
-            rounded = crew.total("leastcut-test", thirds, kept, sum_in_order, 3.0)
-            told[-1] += [rounded, crew.total("leastcut-test", sizes, None, sum, is_exact=True)]
+            assert workers.once("leastcut-test", divmod, 7, 2) == (3, 1)
+            rounded = workers.total("leastcut-test", thirds, kept, sum_in_order, 3.0)
+            told[-1] += [rounded, workers.total("leastcut-test", sizes, None, sum, is_exact=True)]
         assert told[0] == told[1]
         first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(3, 6), (1, 3)]
         third = [(0, 3), (1, 3), (2, 4), (3, 6)]
@@ -129,10 +128,10 @@ def test_workers_do_what_threads_do(client):
 
 
 def test_work_is_done_by_workers_and_people_see_its_name(client):
-    crew, _ = crews(Scheduler(client))
-    kept, told = crew.run("leastcut-sweep", count_up, None, 1)
+    workers, _ = both_workers(Scheduler(client))
+    kept, told = workers.run("leastcut-sweep", count_up, None, 1)
     assert {pid for _, _, pid in told} <= set(client.run(os.getpid).values())
-    assert crew.once("leastcut-start", os.getpid) in client.run(os.getpid).values()
+    assert workers.once("leastcut-start", os.getpid) in client.run(os.getpid).values()
     names = {distributed.utils.key_split(key) for key in client.who_has()}
     assert all(name.startswith("leastcut-") for name in names)
     del kept
@@ -152,17 +151,17 @@ def dies_once(block, labels, folder):
 
 @pytest.mark.slow
 def test_what_a_dead_worker_held_is_computed_again(client, tmp_path):
-    crew, threads = crews(Scheduler(client))
+    workers, threads = both_workers(Scheduler(client))
     expected, _ = threads.run("leastcut-test", count_up, None, 1)
-    kept, _ = crew.run("leastcut-test", count_up, None, 1)
-    kept, told = crew.run("leastcut-test", dies_once, kept, str(tmp_path))
+    kept, _ = workers.run("leastcut-test", count_up, None, 1)
+    kept, told = workers.run("leastcut-test", dies_once, kept, str(tmp_path))
     assert (tmp_path / "died").exists()
     _, expected = threads.run("leastcut-test", count_up, expected, 1)
     assert [t[:2] for t in told] == [t[:2] for t in expected]
     # All of them at once: the labels that are kept come from nothing but descriptions of tasks.
     for pid in client.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)
-    _, again = crew.run("leastcut-test", count_up, kept, 0)
+    _, again = workers.run("leastcut-test", count_up, kept, 0)
     assert [t[:2] for t in again] == [t[:2] for t in expected]
 
 
@@ -246,7 +245,7 @@ class KilledBefore(DaskWorkers):
 
 
 def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_machine, monkeypatch):
-    monkeypatch.setattr("leastcut.integrations.dask.building.DaskWorkers", KilledBefore)
+    monkeypatch.setattr("leastcut.integrations.dask.estimator.DaskWorkers", KilledBefore)
     before = set(client.run(os.getpid).values())
     check_same(
         AnchorSpectralClustering(client=client, **SETTINGS).fit(in_chunks(points)), one_machine
@@ -257,7 +256,7 @@ def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_mach
 
 @pytest.mark.slow
 def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
-    monkeypatch.setattr("leastcut.integrations.dask.building.DaskWorkers", KilledBefore)
+    monkeypatch.setattr("leastcut.integrations.dask.estimator.DaskWorkers", KilledBefore)
     with two_workers_without_nannies() as client:
         model = AnchorSpectralClustering(client=client, **SETTINGS).fit(in_chunks(points))
         assert len(client.scheduler_info()["workers"]) == 1

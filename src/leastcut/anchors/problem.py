@@ -71,12 +71,8 @@ class AnchorProblem:
 
     def check_n_clusters(self, n_clusters: object) -> int:
         """Return ``n_clusters`` as an int if points of so many anchors can form them."""
-        number, used = check_n_clusters(n_clusters, self.n_nodes), np.count_nonzero(self.masses)
-        if number > used:
-            raise ValueError(
-                f"n_clusters={number} is more than the {used} anchors that points are joined to; "
-                "pass more n_anchors, if X has so many different samples, or fewer clusters."
-            )
+        number = check_n_clusters(n_clusters, self.n_nodes)
+        check_enough_anchors(number, int(np.count_nonzero(self.masses)))
         if self.most_clusters is not None and number > self.most_clusters:
             raise ValueError(
                 f"n_clusters={number} is more than the {self.most_clusters} clusters for whose "
@@ -110,6 +106,15 @@ class AnchorProblem:
     def value(self, labels: np.ndarray) -> float:
         """Return the cut value of labels 0..c-1 of all points."""
         return self.table_of_labels(labels).value
+
+
+def check_enough_anchors(n_clusters: int, n_anchors: int) -> None:
+    """Raise if there are fewer anchors with points than clusters."""
+    if n_clusters > n_anchors:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {n_anchors} anchors that points are joined "
+            "to; pass more n_anchors, if X has so many different samples, or fewer clusters."
+        )
 
 
 # -- the anchors' own graph

@@ -4,38 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Self
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from leastcut.anchors.blocks import Block
+from leastcut.anchors.choose import choose_anchors, sampled_rows
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.problem import AnchorProblem, check_enough_anchors
 from leastcut.anchors.search import search_anchors
 from leastcut.anchors.settings import check_anchors, check_block_rows
-from leastcut.anchors.table import masses_of
+from leastcut.anchors.table import Table, masses_of
 from leastcut.anchors.verbs import relax_core
 from leastcut.budget import Budget
 from leastcut.estimators.anchor_spectral_clustering import ANCHOR_CONSTRAINTS
 from leastcut.estimators.base import say
 from leastcut.estimators.parameters import check_max_clusters
 from leastcut.estimators.solvers import Settings, choose_number
-from leastcut.integrations.dask.building import chosen_anchors, connected_workers
 from leastcut.integrations.dask.inputs import (
     Place,
+    Samples,
     is_dask,
     names_of,
     new_samples_of,
     read,
     samples_of,
 )
-from leastcut.integrations.dask.labels import Rule, kept_labels, new_labels
-from leastcut.integrations.dask.scheduling import Scheduler
+from leastcut.integrations.dask.workers import DaskWorkers, Piece, Scheduler, key_of
 from leastcut.multilevel.efforts import SearchOptions
 from leastcut.results import Partition
 from leastcut.seeds import as_seed
+from leastcut.threads import available_cores
 from leastcut.validation import check_n_clusters
+
+LABEL = np.dtype(np.int32)
 
 
 class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -166,14 +171,14 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         n_anchors, n_neighbors = check_anchors(self.n_anchors, self.n_neighbors, n_samples)
         n_clusters = self.n_clusters
         if n_clusters != "auto":
-            _check_enough(check_n_clusters(n_clusters, n_samples), n_anchors)
+            check_enough_anchors(check_n_clusters(n_clusters, n_samples), n_anchors)
         # 2. Choose anchors, and join all samples through them.
         anchors = chosen_anchors(samples, n_anchors, seed, scheduler)
         n_neighbors = max(1, min(n_neighbors, anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
-        workers = connected_workers(samples, nearest, scheduler)
+        workers = workers_of(samples, nearest, scheduler)
         masses = workers.total(
-            "leastcut-masses", masses_of, None, sum_of_arrays, anchors.shape[0], is_exact=True
+            "leastcut-masses", masses_of, None, sum, anchors.shape[0], is_exact=True
         )
         problem = AnchorProblem(workers, masses)
         # 3. Cut.
@@ -247,7 +252,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
             samples = new_samples_of(X, self.n_features_in_)
             return new_labels(samples, self._rule, Scheduler(self.client))
         place = Place(None, self.n_features_in_, self.anchors_.dtype)
-        return self._rule.labels_of(read(X, place))
+        return self._rule.labels_of(X, place)
 
     # A client is a connection: copies of the model share it, and files do without.
 
@@ -259,15 +264,101 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         return {**state, "client": None}
 
 
-def sum_of_arrays(terms: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a sum of arrays."""
-    return np.asarray(np.sum(terms, axis=0))
+# -- from chunks of samples to blocks, which stay on the workers
 
 
-def _check_enough(n_clusters: int, n_anchors: int) -> None:
-    """Raise if there are more clusters than anchors."""
-    if n_clusters > n_anchors:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_anchors} anchors that samples are joined "
-            "to; pass more n_anchors, if X has so many different samples, or fewer clusters."
-        )
+def chosen_anchors(samples: Samples, n_anchors: int, seed: int, scheduler: Scheduler) -> np.ndarray:
+    """Return anchors: workers send samples to one of them, which chooses."""
+    rows = sampled_rows(samples.sizes, n_anchors, seed)
+    parts = [
+        scheduler.task("leastcut-sample", _rows_of, chunk.task, chunk.place, some)
+        for chunk, some in zip(samples.chunks, rows, strict=True)
+        if some.size
+    ]
+    task = scheduler.task("leastcut-anchors", _choose, parts, n_anchors, seed)
+    return np.asarray(scheduler.compute([task])[0])
+
+
+def workers_of(samples: Samples, nearest: NearestAnchors, scheduler: Scheduler) -> DaskWorkers:
+    """Return the workers with their blocks: all samples with their anchor weights."""
+    shared = scheduler.constant("leastcut-nearest-anchors", nearest)
+    blocks = [
+        scheduler.task("leastcut-nearest", _block, chunk.task, chunk.place, shared)
+        for chunk in samples.chunks
+    ]
+    return DaskWorkers(scheduler, scheduler.keep(blocks), samples.sizes)
+
+
+def _rows_of(chunk: Any, place: Place, rows: np.ndarray) -> np.ndarray:
+    # A copy: a view would keep the whole chunk.
+    return np.asarray(read(chunk, place)[rows])
+
+
+def _choose(parts: list[np.ndarray], n_anchors: int, seed: int) -> np.ndarray:
+    # All others wait for it, so that it may use all cores.
+    return choose_anchors(np.concatenate(parts), n_anchors, seed, available_cores())
+
+
+def _block(chunk: Any, place: Place, shared: tuple[NearestAnchors]) -> Block:
+    return shared[0].block(read(chunk, place))
+
+
+# -- labels as arrays of Dask
+
+
+class Rule(NamedTuple):
+    """What assigns samples to clusters: their nearest anchors, and the table of the clusters."""
+
+    nearest: NearestAnchors
+    table: Table
+
+    def labels_of(self, chunk: Any, place: Place) -> np.ndarray:
+        """Return the clusters of samples, as int32."""
+        return self.table.place(self.nearest.block(read(chunk, place)))
+
+
+def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:
+    """Return labels that workers keep, in chunks of these sizes, as an array.
+
+    There is a piece for every chunk that is not empty.
+    """
+    from dask.array import Array
+    from dask.highlevelgraph import HighLevelGraph
+
+    name, parts = key_of("leastcut-labels"), iter(kept)
+    tasks = {
+        (name, number): _labels_of_piece(next(parts)) if size else (_no_labels,)
+        for number, size in enumerate(chunks)
+    }
+    sources = list({piece.task.key: piece.task for piece in kept}.values())
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=sources)
+    return Array(graph, name, chunks=(chunks,), dtype=LABEL)
+
+
+def new_labels(samples: Samples, rule: Rule, scheduler: Scheduler) -> Any:
+    """Return the clusters of samples as an array that is computed when it is asked for."""
+    array = samples.array
+    shared = scheduler.constant("leastcut-predict-rule", rule)
+    place = Place(None, array.shape[1], samples.dtype)
+    return array.map_blocks(
+        _predict,
+        place,
+        shared,
+        dtype=LABEL,
+        meta=np.empty(0, LABEL),
+        drop_axis=1,
+        chunks=(array.chunks[0],),
+        name=key_of("leastcut-predict"),
+    )
+
+
+def _predict(chunk: Any, place: Place, shared: tuple[Rule]) -> np.ndarray:
+    return shared[0].labels_of(chunk, place) if len(chunk) else _no_labels()
+
+
+def _labels_of_piece(piece: Piece) -> tuple[Any, ...]:
+    return itemgetter(piece.place), piece.task.key
+
+
+def _no_labels() -> np.ndarray:
+    return np.empty(0, LABEL)

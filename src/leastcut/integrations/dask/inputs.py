@@ -1,7 +1,7 @@
 """Samples in Dask collections: what can be clustered, and the chunks that hold it.
 
-Everything that can be told from shapes and types is checked here, before any task runs. Values are
-checked where they lie, by the tasks that read them.
+Shapes and types are checked here, before any task runs. Values are checked where they lie, by the
+tasks that read them.
 """
 
 from __future__ import annotations
@@ -13,33 +13,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.anchors.array_sources import float_type
-from leastcut.integrations.dask.scheduling import Scheduler
+from leastcut.integrations.dask.workers import Scheduler
 from leastcut.validation import check_samples
 
-ROWS = "leastcut-rows"
-"""The tasks that count the rows of a data frame, as the dashboard shows them."""
-
-WAYS_TO_NUMPY = ("toarray", "todense", "get")
-"""How other arrays become NumPy's: sparse ones of SciPy, those of sparse, and those of CuPy."""
+WAYS_TO_NUMPY = ("toarray", "todense", "get")  # of arrays of SciPy, of sparse, and of CuPy
 
 
 class Samples(NamedTuple):
-    """Samples in chunks of rows.
-
-    Attributes
-    ----------
-    array : dask.array.Array of shape (n_samples, n_features)
-        All features of a sample are in one chunk.
-    dtype : dtype
-        Single precision where the samples are so, else double.
-    """
+    """A Dask array of samples in chunks of rows, and what they are read as."""
 
     array: Any
     dtype: np.dtype[Any]
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The samples of every chunk; those of none are left out."""
+        """The samples of every chunk that holds some."""
         return tuple(int(size) for size in self.array.chunks[0] if size)
 
     @property
@@ -56,7 +44,7 @@ class Samples(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where samples stand in the whole, if that is known, and what they must be like."""
+    """Where samples stand in X, if that is known, and what they must be like."""
 
     start: int | None
     n_features: int
@@ -74,8 +62,8 @@ def samples_of(X: Any, scheduler: Scheduler) -> Samples:
     """Return samples to fit, with known chunks; the rows of a data frame are counted for that."""
     array = _array_of(X)
     if _is_frame(X):
-        tasks = [scheduler.task(ROWS, len, part) for part in X.to_delayed()]
-        array = X.to_dask_array(lengths=scheduler.fetch(scheduler.keep(tasks)))
+        tasks = [scheduler.task("leastcut-rows", len, part) for part in X.to_delayed()]
+        array = X.to_dask_array(lengths=scheduler.compute(tasks))
     if any(np.isnan(size) for size in array.chunks[0]):
         raise ValueError(
             "X does not know how many rows its chunks have, as after a selection of rows. Call "
@@ -138,7 +126,7 @@ def _array_of(X: Any) -> Any:
     if not is_dask(X):
         raise TypeError(
             f"X is {type(X).__name__}, not a collection of Dask. Pass dask.array.from_array(X), or "
-            "give it to leastcut.SpectralClustering(affinity='anchors')."
+            "give it to leastcut.AnchorSpectralClustering."
         )
     if _is_frame(X):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):

@@ -1,8 +1,11 @@
-"""Workers of a Dask cluster as a workers: blocks and labels stay with them, tables come and go.
+"""Workers of Dask: blocks and labels stay with them, tables come and go.
+
+Whatever a task needs is another task or stands in its own description, never data that was put on
+a worker: what a worker held when it died is computed again elsewhere, as it was.
 
 A task of Dask takes about a millisecond of the scheduler's time, however short it is. So blocks
 that lie on one worker are bundled, and a bundle is worked on by one task, block by block: which
-blocks are together makes no difference to what is found.
+blocks are together makes no difference to the result.
 """
 
 from __future__ import annotations
@@ -11,15 +14,105 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from leastcut.anchors.blocks import Add, Block, Task, Workers, added
-from leastcut.integrations.dask.scheduling import Scheduler
+from leastcut.optional_packages import needed_for
+from leastcut.threads import available_cores
 
-BUNDLED_POINTS = 2**20
-"""Points of a bundle, at most: a sweep over them takes much longer than Dask takes for the task."""
+LARGEST_DESCRIPTION = "1GiB"  # of a task without a warning: shared tables travel in it, once
+BUNDLED_POINTS = 2**20  # at most: a sweep over them takes much longer than Dask takes for the task
+BUNDLES_PER_THREAD = 4  # at least, of the cluster: threads that are done early take another
 
-BUNDLES_PER_THREAD = 4
-"""Bundles for every thread of the cluster, at least: who is done early takes another."""
+
+class Scheduler:
+    """What runs tasks: the cluster of a client, or what Dask is configured to use.
+
+    Without a client it is the current one, if there is one, and else a scheduler of this process.
+    """
+
+    def __init__(self, client: Any = None) -> None:
+        with needed_for("Clusterings of Dask collections", "dask", "dask"):
+            import dask
+            from dask.base import get_scheduler
+        if client is not None and not (hasattr(client, "persist") and hasattr(client, "gather")):
+            raise TypeError(
+                f"client={client!r} is not a client of dask.distributed; pass one, or None for "
+                "the current one."
+            )
+        # Of the schedulers only a client's is a method, of the client.
+        client = getattr(get_scheduler(), "__self__", None) if client is None else client
+        if getattr(client, "asynchronous", False):
+            raise ValueError(
+                "The client is asynchronous, and fit waits for what it finds; pass a "
+                "Client(..., asynchronous=False)."
+            )
+        self.client = client
+        self._dask = dask
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that there are for tasks, at this moment."""
+        if self.client is None:
+            return available_cores()
+        return max(1, sum(map(int, self.client.nthreads().values())))
+
+    def owners(self, kept: Sequence[Any]) -> list[str]:
+        """Wait for tasks that are kept, and return the addresses of the workers that hold them."""
+        if self.client is None:
+            return [""] * len(kept)
+        from distributed import wait
+
+        futures = _futures(kept)
+        with self.client.as_current():
+            wait(futures)
+        holders = self.client.who_has(futures)
+        return [min(holders.get(future.key, ()), default="") for future in futures]
+
+    def task(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return a task that calls a function, whose arguments may be or hold other tasks."""
+        return self._dask.delayed(function, pure=False)(*arguments, dask_key_name=key_of(name))
+
+    def constant(self, name: str, *values: Any) -> Any:
+        """Return a task whose value is a tuple of values that are known here."""
+        # Dask does not look into the arguments of a partial function.
+        return self.task(name, partial(_tuple_of, *values))
+
+    def keep(self, tasks: Sequence[Any]) -> list[Any]:
+        """Have tasks run; their values stay on the workers. It does not wait for a cluster."""
+        if not tasks:
+            return []
+        calm = {"distributed.admin.large-graph-warning-threshold": LARGEST_DESCRIPTION}
+        with self._dask.config.set(calm):
+            if self.client is not None:
+                return list(self.client.persist(list(tasks)))
+            return list(self._dask.persist(*tasks))
+
+    def fetch(self, kept: Sequence[Any]) -> list[Any]:
+        """Return the values of tasks that are kept: they travel here."""
+        if self.client is None:
+            return list(self._dask.compute(*kept))
+        return list(self.client.gather(_futures(kept)))
+
+    def compute(self, tasks: Sequence[Any]) -> list[Any]:
+        """Have tasks run, and return their values."""
+        return self.fetch(self.keep(tasks))
+
+
+def key_of(name: str) -> str:
+    """Return a key that no other task has; what people see of it is its name."""
+    return f"{name}-{uuid4().hex}"
+
+
+def _futures(kept: Sequence[Any]) -> list[Any]:
+    """Return the futures of tasks that a cluster keeps."""
+    from distributed import futures_of
+
+    return [futures_of(task)[0] for task in kept]
+
+
+def _tuple_of(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
 class Bundle(NamedTuple):
@@ -30,7 +123,7 @@ class Bundle(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What is kept beside a block: a place in what a task has kept for blocks of its bundle."""
+    """What stays with a block: a place in what a task has kept for the blocks of its bundle."""
 
     task: Any
     place: int
@@ -39,16 +132,10 @@ class Piece(NamedTuple):
 class DaskWorkers(Workers):
     """Workers of Dask, each with its blocks; see :class:`leastcut.anchors.blocks.Workers`.
 
-    Parameters
-    ----------
-    scheduler : Scheduler
-    blocks : sequence of Delayed
-        The blocks, kept on the workers.
-    sizes : sequence of int
-        The points of every block.
+    ``blocks`` are tasks (Delayed) that are kept, of so many points.
     """
 
-    n_threads = -1  # of work that one does for all: as many as the machine of that one has cores
+    n_threads = -1  # of work that one does for all: one per core of its machine
 
     def __init__(self, scheduler: Scheduler, blocks: Sequence[Any], sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -69,19 +156,19 @@ class DaskWorkers(Workers):
         *shared: Any,
         which: Sequence[int] | None = None,
     ) -> tuple[list[Any], list[Any]]:
-        """Do a task for blocks, where they lie; what is kept are tasks whose values stay there."""
+        """Run a task on blocks, where they lie; what is kept are tasks whose values stay there."""
         wanted = range(len(self.sizes)) if which is None else which
         new = self._scheduler.task
         # 1. A task for every bundle, and the two halves of what it returns.
         done = self._begun(name, partial(_work, task), kept, shared, set(wanted))
         halves = [new(f"{name}-keeps", itemgetter(0), pair) for _, pair in done]
-        halves += [new(f"{name}-tells", itemgetter(1), pair) for _, pair in done]
+        halves += [new(f"{name}-results", itemgetter(1), pair) for _, pair in done]
         # 2. One half stays, the other comes here.
         there = self._scheduler.keep(halves)
-        told = self._scheduler.fetch(there[len(done) :])
+        results = self._scheduler.fetch(there[len(done) :])
         found = {
-            number: (Piece(half, place), words[place])
-            for (numbers, _), half, words in zip(done, there[: len(done)], told, strict=True)
+            number: (Piece(half, place), result[place])
+            for (numbers, _), half, result in zip(done, there[: len(done)], results, strict=True)
             for place, number in enumerate(numbers)
         }
         return [found[number][0] for number in wanted], [found[number][1] for number in wanted]
@@ -95,32 +182,31 @@ class DaskWorkers(Workers):
         *shared: Any,
         is_exact: bool = False,
     ) -> Any:
-        """Return the sum of what a task tells of all blocks; workers add, and the sum comes here.
+        """Return the sum of the results of a task on all blocks; workers add, and it comes here.
 
-        Where sums are exact every bundle is added up where it lies, and else block by block in the
+        If sums are exact every bundle is added up where it lies, and else block by block in the
         order that rounding depends on.
         """
         new, asked = self._scheduler.task, set(range(len(self.sizes)))
-        work = partial(_add_up, task, add) if is_exact else partial(_tell, task)
+        work = partial(_add_up, task, add) if is_exact else partial(_results, task)
         done = self._begun(name, work, kept, shared, asked)
         if is_exact:
-            terms = [told for _, told in done]
+            terms = [term for _, term in done]
         else:
-            # Each by itself: what travels to where it is added need not take its neighbours along.
+            # Each by itself: what travels to where it is added need not take its neighbors along.
             of_block = {
-                number: new(f"{name}-tells", itemgetter(place), told)
-                for numbers, told in done
+                number: new(f"{name}-results", itemgetter(place), results)
+                for numbers, results in done
                 for place, number in enumerate(numbers)
             }
             terms = [of_block[number] for number in range(len(self.sizes))]
-
-        whole = added(terms, lambda several: new(f"{name}-adds", add, list(several)))
-        return self._scheduler.fetch(self._scheduler.keep([whole]))[0]
+        total = added(terms, lambda several: new(f"{name}-adds", add, list(several)))
+        return self._scheduler.compute([total])[0]
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``function(*arguments)``, which some worker computes."""
         task = self._scheduler.task(name, partial(function, *arguments))
-        return self._scheduler.fetch(self._scheduler.keep([task]))[0]
+        return self._scheduler.compute([task])[0]
 
     def _begun(
         self,
@@ -132,7 +218,7 @@ class DaskWorkers(Workers):
     ) -> list[tuple[list[int], Any]]:
         """Return tasks for all bundles that have blocks asked for, with the numbers of those."""
         # Tables are one task's value: it reaches every worker once, and from one another.
-        tables = self._scheduler.given(f"{name}-tables", *shared)
+        tables = self._scheduler.constant(f"{name}-tables", *shared)
         done: list[tuple[list[int], Any]] = []
         for bundle in self._bundles:
             places = [place for place, number in enumerate(bundle.numbers) if number in asked]
@@ -149,9 +235,6 @@ class DaskWorkers(Workers):
 def bundled(sizes: Sequence[int], owners: Sequence[Any], most: float) -> list[tuple[int, ...]]:
     """Return the numbers of blocks that are together: of one owner, and up to so many points.
 
-    Examples
-    --------
-    >>> from leastcut.integrations.dask.workers import bundled
     >>> bundled([5, 5, 5, 9, 1], ["a", "b", "a", "a", "a"], most=10)
     [(0, 2), (1,), (3, 4)]
     """
@@ -177,15 +260,14 @@ def _sources(kept: Sequence[Any] | None) -> tuple[list[Any], list[Any] | None]:
     """
     if kept is None:
         return [], None
-    tasks: dict[str, Any] = {}
-    order: dict[str, int] = {}
+    tasks: dict[str, tuple[int, Any]] = {}
 
     def find(piece: Piece) -> tuple[int, int]:
-        tasks[piece.task.key] = piece.task
-        return order.setdefault(piece.task.key, len(order)), piece.place
+        number, _ = tasks.setdefault(piece.task.key, (len(tasks), piece.task))
+        return number, piece.place
 
     where = [find(own) if isinstance(own, Piece) else list(map(find, own)) for own in kept]
-    return list(tasks.values()), where
+    return [task for _, task in tasks.values()], where
 
 
 def _work(
@@ -196,7 +278,7 @@ def _work(
     sources: list[list[Any]],
     tables: tuple[Any, ...],
 ) -> tuple[list[Any], list[Any]]:
-    """Do a task for the blocks at some places of a bundle, on a worker."""
+    """Run a task on the blocks at some places of a bundle, on a worker."""
 
     def own(found: Any) -> Any:
         if isinstance(found, list):
@@ -211,11 +293,11 @@ def _work(
     return [pair[0] for pair in done], [pair[1] for pair in done]
 
 
-def _tell(task: Task, *arguments: Any) -> list[Any]:
-    """Do a task for some blocks of a bundle, and tell only."""
+def _results(task: Task, *arguments: Any) -> list[Any]:
+    """Run a task on some blocks of a bundle, and return the results alone."""
     return _work(task, *arguments)[1]
 
 
 def _add_up(task: Task, add: Add, *arguments: Any) -> Any:
-    """Do a task for some blocks of a bundle, and tell the sum."""
-    return added(_tell(task, *arguments), add)
+    """Run a task on some blocks of a bundle, and return the sum of the results."""
+    return added(_results(task, *arguments), add)
