@@ -15,8 +15,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.real_graphs import graphs
-from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, smallest_level
-from leastcut.multilevel.passes import descend, refined, spectral
+from leastcut.multilevel.coarsening import BY_LABELS, smallest_level
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.spectral_start import spectral_labels
 from leastcut.problem import Problem, as_problem
 from leastcut.spectral.relax import relax_problem
@@ -46,15 +46,14 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def _measured(problem: Problem, c: int, seed: int) -> dict[str, float]:
     """Return values and seconds of both."""
-    rng = np.random.default_rng(seed)
-    coarsening = Coarsening(COARSENING_RULES["label_propagation"])
-    steps = descend(problem, c, rng, smallest_level(problem.n_nodes, c), coarsening)
+    passes = Passes(problem, c, np.random.default_rng(seed), BY_LABELS)
+    steps = passes.descend(smallest_level(problem.n_nodes, c))
     began = time.process_time()
-    rough = spectral(problem, steps, c, rng, n_starts=1, most_work=np.inf)
+    rough = passes.spectral(steps, n_starts=1, most_work=np.inf)
     between = time.process_time()
     relaxation = relax_problem(problem, c, random_state=seed)
-    labels = spectral_labels(problem, relaxation, rng, n_starts=1)
-    exact = refined(problem, [], labels, c, rng, 0.0)
+    labels = spectral_labels(problem, relaxation, passes.rng, n_starts=1)
+    exact = passes.refined(labels)
     ended = time.process_time()
     assert rough is not None
     return {

@@ -13,7 +13,7 @@ import leastcut
 from leastcut.feasibility import limits_of
 from leastcut.kernels.border_flow import gather_strip, strip_graph
 from leastcut.multilevel.coarsening import Coarsening
-from leastcut.multilevel.passes import halved
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem, as_problem
 
@@ -136,7 +136,7 @@ def test_halves_of_halves_are_so_many_clusters_of_about_equal_weight(data):
     assume(c <= len(S))
     problem = bound_problem(S, "edges", (None, above), c)
     seed = data.draw(st.integers(0, 99))
-    found = halved(problem, c, np.random.default_rng(seed), Coarsening())
+    found = Passes(problem, c, np.random.default_rng(seed)).halved()
     assert found is not None
     labels, work = found
     assert np.unique(labels).tolist() == list(range(c))
@@ -145,17 +145,18 @@ def test_halves_of_halves_are_so_many_clusters_of_about_equal_weight(data):
     heaviest = problem.cluster_weights(labels).max() - problem.offset
     allowed = problem.limits.heaviest + np.ceil(np.log2(c)) * problem.node_weights.max()
     assert heaviest <= allowed * (1 + 1e-9)
-    again = halved(problem, c, np.random.default_rng(seed), Coarsening())
+    again = Passes(problem, c, np.random.default_rng(seed)).halved()
     assert np.array_equal(again[0], labels)
 
 
 def test_halves_are_near_the_quarters_of_a_square():
     """16 x 16 nodes in four clusters: two straight cuts are 32 edges."""
     problem = bound_problem(grid(16, 16), "edges", (None, 0.03), 4)
-    labels, _ = halved(problem, 4, np.random.default_rng(0), Coarsening())
+    labels, _ = Passes(problem, 4, np.random.default_rng(0)).halved()
     assert leastcut.cut_value(grid(16, 16), labels, "edges") <= 36
 
 
 def test_halving_ends_where_time_is_up():
     problem = bound_problem(grid(16, 16), "edges", (None, 0.03), 4)
-    assert halved(problem, 4, np.random.default_rng(0), Coarsening(is_late=lambda: True)) is None
+    late = Coarsening(is_late=lambda: True)
+    assert Passes(problem, 4, np.random.default_rng(0), late).halved() is None

@@ -19,7 +19,7 @@ from leastcut.kernels import balance as balancing
 from leastcut.kernels import bisect, climb, exchange, moves
 from leastcut.multilevel import bisection, refinement, repair
 from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, build, coarse_labels
-from leastcut.multilevel.passes import cycle, fresh, recombine
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem, as_problem
 from leastcut.reductions import EdgeCounting, solve_reduced
@@ -98,13 +98,11 @@ def test_a_repair_keeps_to_the_limits_and_leaves_what_does(data):
 def test_passes_keep_to_the_limits_on_every_level(rule, c, allowed, edges):
     problem = limited(knn_graph(load_digits().data[:600]), c, "ratio", allowed, edges=edges)
     coarsening, rng = Coarsening(COARSENING_RULES[rule]), np.random.default_rng(0)
-    first = fresh(problem, c, rng, 10 * c, coarsening=coarsening)
-    second = fresh(problem, c, rng, 30 * c, coarsening=coarsening)
-    cycled = cycle(problem, first.labels, c, rng, coarsening=coarsening)
+    passes = Passes(problem, c, rng, coarsening)
+    first, second = passes.fresh(10 * c), passes.fresh(30 * c)
+    cycled = passes.cycle(first.labels)
     better, other = sorted([cycled, second], key=lambda candidate: candidate.value)
-    child = recombine(
-        problem, better.labels, other.labels, c, rng, regrow=True, coarsening=coarsening
-    )
+    child = passes.recombine(better.labels, other.labels, regrow=True)
     for candidate in (first, second, cycled, child):
         assert problem.allows(candidate.labels)
         assert candidate.value == pytest.approx(problem.value(candidate.labels))

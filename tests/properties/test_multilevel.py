@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 import leastcut
 from leastcut import reductions
 from leastcut.kernels import coarsen as kernels
-from leastcut.multilevel import coarsening, passes
+from leastcut.multilevel import coarsening
 from leastcut.multilevel.coarsening import COARSENING_RULES, MOST_TARGETS
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search import merge_clusters
 from leastcut.problem import as_problem
@@ -157,15 +159,13 @@ def test_agglomeration_ends_at_as_many_nodes_as_clusters(S, c):
 def test_passes_are_monotone_and_know_their_value(S, c, seed):
     for cut in ("ratio", "normalized"):
         problem = as_problem(S, cut)
-        rng = np.random.default_rng(seed)
-        found = passes.fresh(problem, c, rng, 6)
-        other = passes.fresh(problem, c, rng, len(S))
-        steps = passes.descend(problem, c, rng, 6, coarsening.Coarsening())
-        by_spectrum = passes.spectral(problem, steps, c, rng, n_starts=2, most_work=np.inf)
+        passes = Passes(problem, c, np.random.default_rng(seed))
+        found, other = passes.fresh(6), passes.fresh(len(S))
+        by_spectrum = passes.spectral(passes.descend(6), n_starts=2, most_work=np.inf)
         better, worse = sorted((found, other), key=lambda one: one.value)
-        after_cycle = passes.cycle(problem, better.labels, c, rng)
-        child = passes.recombine(problem, better.labels, worse.labels, c, rng)
-        regrown = passes.recombine(problem, better.labels, worse.labels, c, rng, regrow=True)
+        after_cycle = passes.cycle(better.labels)
+        child = passes.recombine(better.labels, worse.labels)
+        regrown = passes.recombine(better.labels, worse.labels, regrow=True)
         for result in (found, other, by_spectrum, after_cycle, child, regrown):
             assert np.unique(result.labels).tolist() == list(range(c))
             assert leastcut.cut_value(S, result.labels, cut) == pytest.approx(result.value)
@@ -175,17 +175,16 @@ def test_passes_are_monotone_and_know_their_value(S, c, seed):
 
 
 def test_passes_are_monotone_on_a_larger_graph():
-    problem = as_problem(points_graph(3000))
-    rng = np.random.default_rng(0)
-    first, second = (passes.fresh(problem, 8, rng, 100) for _ in range(2))
+    passes = Passes(as_problem(points_graph(3000)), 8, np.random.default_rng(0))
+    first, second = (passes.fresh(100) for _ in range(2))
     value, labels = first.value, first.labels
     kept = labels.copy()
     for _ in range(3):
-        found = passes.cycle(problem, labels, 8, rng)
+        found = passes.cycle(labels)
         assert found.value <= value * (1 + 1e-12)
         value, labels = found.value, found.labels
     np.testing.assert_array_equal(first.labels, kept)
-    child = passes.recombine(problem, first.labels, second.labels, 8, rng)
+    child = passes.recombine(first.labels, second.labels)
     assert child.value <= first.value * (1 + 1e-12)
     np.testing.assert_array_equal(first.labels, kept)
 
@@ -193,23 +192,22 @@ def test_passes_are_monotone_on_a_larger_graph():
 @given(graphs(min_nodes=8, max_nodes=16, connected=True), st.integers(2, 4), st.integers(0, 40))
 def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
     """Time is up the so-manieth time that it is asked for, and stays up."""
-    problem, rng = as_problem(S), np.random.default_rng(moment)
-    first, second = (passes.fresh(problem, c, rng, 6) for _ in range(2))
+    passes = Passes(as_problem(S), c, np.random.default_rng(moment))
+    first, second = (passes.fresh(6) for _ in range(2))
     better, worse = sorted((first, second), key=lambda one: one.value)
 
     def until():
         asked = itertools.count()
-        return coarsening.Coarsening(is_late=lambda: next(asked) >= moment)
+        late = coarsening.Coarsening(is_late=lambda: next(asked) >= moment)
+        return replace(passes, coarsening=late)
 
     kept = better.labels.copy()
     found = [
-        passes.fresh(problem, c, rng, 6, coarsening=until()),
-        passes.cycle(problem, better.labels, c, rng, coarsening=until()),
-        passes.recombine(problem, better.labels, worse.labels, c, rng, coarsening=until()),
-        passes.recombine(
-            problem, better.labels, worse.labels, c, rng, regrow=True, coarsening=until()
-        ),
-        passes.spectral(problem, [], c, rng, n_starts=2, most_work=np.inf, coarsening=until()),
+        until().fresh(6),
+        until().cycle(better.labels),
+        until().recombine(better.labels, worse.labels),
+        until().recombine(better.labels, worse.labels, regrow=True),
+        until().spectral([], n_starts=2, most_work=np.inf),
     ]
     np.testing.assert_array_equal(better.labels, kept)
     # From nothing there may be nothing; and with time enough there is something.
@@ -217,20 +215,17 @@ def test_passes_stopped_at_any_moment_keep_what_is_there(S, c, moment):
     for candidate in found:
         if candidate is not None:
             assert np.unique(candidate.labels).tolist() == list(range(c))
-            assert problem.value(candidate.labels) == pytest.approx(candidate.value)
+            assert passes.problem.value(candidate.labels) == pytest.approx(candidate.value)
     for candidate in found[1:4]:
         assert candidate.value <= better.value * (1 + 1e-12)
 
 
 def test_nothing_is_improved_once_time_is_up():
-    problem, rng = as_problem(points_graph(400)), np.random.default_rng(0)
     late = coarsening.Coarsening(is_late=lambda: True)
+    passes = Passes(as_problem(points_graph(400)), 5, np.random.default_rng(0), late)
     labels = (np.arange(400) % 5).astype(np.int32)
-    assert passes.fresh(problem, 5, rng, 50, coarsening=late) is None
-    for found in (
-        passes.cycle(problem, labels, 5, rng, coarsening=late),
-        passes.recombine(problem, labels, labels[::-1], 5, rng, regrow=True, coarsening=late),
-    ):
+    assert passes.fresh(50) is None
+    for found in (passes.cycle(labels), passes.recombine(labels, labels[::-1], regrow=True)):
         np.testing.assert_array_equal(found.labels, labels)
 
 
@@ -243,7 +238,7 @@ def test_a_level_of_fewer_nodes_than_clusters_is_not_used():
     problem = as_problem(spokes + spokes.T + ring + ring.T)
     steps = coarsening.build(problem, np.random.default_rng(0), 2 * c)
     assert steps[-1].problem.n_nodes < c
-    found = passes.fresh(problem, c, np.random.default_rng(0), 2 * c)
+    found = Passes(problem, c, np.random.default_rng(0)).fresh(2 * c)
     assert np.unique(found.labels).size == c
     assert problem.value(found.labels) == pytest.approx(found.value)
 
@@ -251,7 +246,7 @@ def test_a_level_of_fewer_nodes_than_clusters_is_not_used():
 def test_components_are_found_at_value_zero():
     S = sp.block_diag([points_graph(50, seed) for seed in range(7)], format="csr")
     problem = as_problem(S, "ratio")
-    found = passes.fresh(problem, 5, np.random.default_rng(0), 40)
+    found = Passes(problem, 5, np.random.default_rng(0)).fresh(40)
     assert found.value == 0.0
     assert leastcut.cut_value(S, found.labels, "ratio") == 0.0
     assert np.unique(found.labels).size == 5

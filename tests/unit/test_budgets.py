@@ -29,6 +29,7 @@ from leastcut.multilevel import (
 )
 from leastcut.multilevel.coarsening import Coarsening, heavy_edges, label_propagation
 from leastcut.multilevel.efforts import EFFORTS
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search_state import Search
 from leastcut.multilevel.spectral_start import eigenproblem_work
@@ -121,9 +122,9 @@ def test_the_share_of_the_spectral_solution_is_of_what_was_done_before(monkeypat
         made = Search(ring(4000), c, [0], 1, Budget(), False)
         passes_made, consider = [], made.consider
 
-        def noted(trial, passes_made=passes_made, consider=consider):
-            passes_made.append(trial.work)
-            return consider(trial)
+        def noted(candidate, passes_made=passes_made, consider=consider):
+            passes_made.append(candidate.work)
+            return consider(candidate)
 
         made.consider = noted
         asked.clear()
@@ -208,11 +209,12 @@ def test_a_huge_graph_gets_one_pass(monkeypatch):
 def test_the_passes_of_the_first_stage_gather_to_what_is_on_record(monkeypatch, n, c, sizes):
     seen = []
 
-    def noted(problem, c, rng, smallest, coarsening):
+    def noted(made, smallest):
         seen.append(smallest)
-        return passes.descend(problem, c, rng, smallest, coarsening)
+        return descend(made, smallest)
 
-    monkeypatch.setattr(stages, "descend", noted)
+    descend = Passes.descend
+    monkeypatch.setattr(Passes, "descend", noted)
     leastcut.partition(points_graph(n), c, effort="fast", random_state=0)
     assert seen == sizes
 
@@ -227,10 +229,11 @@ def test_cycles_coarsen_to_two_to_four_nodes_per_cluster(monkeypatch):
         return steps
 
     monkeypatch.setattr(passes, "build", noted)
-    labels = passes.fresh(problem, 9, rng, 100).labels
+    nine = Passes(problem, 9, rng)
+    labels = nine.fresh(100).labels
     coarsest.clear()
-    passes.cycle(problem, labels, 9, rng)
-    passes.recombine(problem, labels, labels, 9, rng)
+    nine.cycle(labels)
+    nine.recombine(labels, labels)
     assert all(2 * 9 < size <= 4 * 9 for size in coarsest)
 
 
@@ -240,8 +243,8 @@ def test_making_a_level_counts_three_visits_of_its_edges_and_ten_thousand_more()
     assert len(steps) > 1
     made_from = [problem, *(step.problem for step in steps[:-1])]
     edges = sum(level.graph.n_stored for level in made_from)
-    assert passes._hierarchy_work(problem, steps) == 3 * edges + 10_000 * (len(steps) + 1)
-    assert passes._hierarchy_work(problem, []) == 10_000
+    assert passes.hierarchy_work(problem, steps) == 3 * edges + 10_000 * (len(steps) + 1)
+    assert passes.hierarchy_work(problem, []) == 10_000
 
 
 def test_the_work_of_a_pass_counts_its_start(monkeypatch):
@@ -252,14 +255,14 @@ def test_the_work_of_a_pass_counts_its_start(monkeypatch):
         counted.append(state.work)
         return state
 
-    uncoarsen = passes.uncoarsen
-    monkeypatch.setattr(passes, "uncoarsen", noted)
-    rng = np.random.default_rng(0)
-    first = passes.fresh(problem, 9, rng, 100)
+    uncoarsen = Passes.uncoarsen
+    monkeypatch.setattr(Passes, "uncoarsen", noted)
+    nine = Passes(problem, 9, np.random.default_rng(0))
+    first = nine.fresh(100)
     assert first.work == sum(counted)
     counted.clear()
     # One that grows anew also refines the better parent before the two are compared.
-    child = passes.recombine(problem, first.labels, first.labels, 9, rng, regrow=True)
+    child = nine.recombine(first.labels, first.labels, regrow=True)
     assert len(counted) == 2
     assert child.work > sum(counted)
 
@@ -392,8 +395,9 @@ def test_chains_are_of_fifteen_moves_and_twenty_visits_of_every_edge(monkeypatch
     monkeypatch.setattr(State, "fm_search", noted)
     for n, n_full in ((200, 5000), (201, 5000), (1000, 1000), (1000, 1001)):
         state = State(as_problem(points_graph(n)), (np.arange(n) % 3).astype(np.int32), 3)
+        full = state.problem if n_full == n else ring(n_full)
         before = len(asked)
-        passes.improve(state, np.random.default_rng(0), n_full=n_full)
+        Passes(full, 3, np.random.default_rng(0)).improve(state)
         # Levels of up to 200 nodes are climbed, and those of problems of up to a thousand.
         assert len(asked) - before == (n <= 200 or n_full <= 1000)
     assert asked == [(15, 20)] * 2

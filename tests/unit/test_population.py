@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 from conftest import ring
 
-from leastcut.multilevel import population
-from leastcut.multilevel.coarsening import Coarsening
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.multilevel.passes import Candidate
+from leastcut.multilevel.passes import Candidate, Passes
 from leastcut.multilevel.population import Population
 
 WORK = 1000
@@ -24,8 +22,9 @@ WORK = 1000
 class Script:
     """A search whose passes cost the same and find what they are told to."""
 
-    def __init__(self, values=None, problem=None, n_clusters=2):
-        self.scaled, self.n_clusters = problem or ring(8), n_clusters
+    scaled, n_clusters, n_threads = ring(8), 2, 1
+
+    def __init__(self, values=None):
         self.values = values or itertools.repeat(1.0)
         self.best, self.work, self.n_tasks = None, 0, 0
         self.is_late = self.is_done = False
@@ -35,6 +34,9 @@ class Script:
     def next_generator(self):
         self.n_tasks += 1
         return np.random.default_rng(0)
+
+    def passes(self, rng, rule, n_threads):
+        return Passes(self.scaled, self.n_clusters, rng)
 
     def consider(self, candidate):
         self.work += candidate.work
@@ -61,10 +63,10 @@ def scripted(monkeypatch):
 
     def make(values=None):
         script = Script(values)
-        monkeypatch.setattr(population, "fresh", script.make_fresh)
-        monkeypatch.setattr(population, "recombine", script.make_child)
+        monkeypatch.setattr(Passes, "fresh", script.make_fresh)
+        monkeypatch.setattr(Passes, "recombine", script.make_child)
         rng = np.random.default_rng(0)
-        people = Population(script, [], rng, [Coarsening()])
+        people = Population(script, [], rng, ["heavy_edges"])
         return people, script
 
     return make
@@ -142,11 +144,11 @@ def test_populations_end_after_two_that_bring_nothing(scripted):
 )
 def test_starts_are_of_any_size_between_two_limits(monkeypatch, n, c, fewest, most):
     sizes = []
-    monkeypatch.setattr(population, "fresh", lambda *arguments, **_: sizes.append(arguments[3]))
-    rng = np.random.default_rng(0)
-    people = Population(Script(problem=ring(n), n_clusters=c), [], rng, [Coarsening()])
+    monkeypatch.setattr(Passes, "fresh", lambda _, smallest: sizes.append(smallest))
+    problem = ring(n)
+    people = Population(Script(), [], np.random.default_rng(0))
     for seed in range(300):
-        people._fresh(np.random.default_rng(seed), Coarsening())
+        people._fresh(Passes(problem, c, np.random.default_rng(seed)))
     assert fewest <= min(sizes) <= 1.05 * fewest + 1
     assert 0.95 * most - 1 <= max(sizes) <= most
     # As many below the mean of the logarithms as above it.

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 import leastcut
 from leastcut.graph import as_graph
-from leastcut.multilevel import passes
 from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, build
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.spectral_start import (
     rough_eigenvectors,
     rough_labels,
@@ -84,7 +84,7 @@ def test_they_span_what_a_gap_sets_apart(rule):
 @given(S=graphs(min_nodes=6, max_nodes=14), c=st.integers(2, 4), seed=st.integers(0, 99))
 def test_no_cluster_is_empty_on_any_graph(S, c, seed):
     problem, rng = as_problem(S, "ratio"), np.random.default_rng(seed)
-    steps = passes.descend(problem, c, rng, 5, Coarsening())
+    steps = Passes(problem, c, rng).descend(5)
     for n_starts in (1, 3):
         found = rough_labels(problem, steps, c, rng, n_starts=n_starts, most_work=np.inf)
         if found is not None:

@@ -39,7 +39,7 @@ import numpy as np
 from leastcut.formatting import one_line, some
 from leastcut.multilevel.coarsening import BY_LABELS, smallest_level
 from leastcut.multilevel.density_gap import gap_evidence, has_depth
-from leastcut.multilevel.passes import fresh
+from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.refinement import refine_problem
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
@@ -327,7 +327,7 @@ def _searched(problem: Problem, n_clusters: int, seed: int) -> np.ndarray:
     """Return a partition found by one multilevel pass."""
     scaled, rng = problem.within_range(), np.random.default_rng(seed)
     smallest = smallest_level(problem.n_nodes, n_clusters)
-    found = fresh(scaled, n_clusters, rng, smallest, coarsening=BY_LABELS)
+    found = Passes(scaled, n_clusters, rng, BY_LABELS).fresh(smallest)
     assert found is not None
     return found.labels
 

@@ -30,9 +30,9 @@ import numpy as np
 
 from leastcut.budget import Budget
 from leastcut.formatting import one_line
-from leastcut.multilevel.coarsening import agglomerate, build, coarse_labels, varied_level
+from leastcut.multilevel.coarsening import agglomerate, coarse_labels, varied_level
 from leastcut.multilevel.efforts import EFFORTS
-from leastcut.multilevel.passes import CYCLE_NODES, fresh, improve, uncoarsen
+from leastcut.multilevel.passes import Candidate, Passes
 from leastcut.multilevel.refinement import State, refine_problem
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem
@@ -247,37 +247,37 @@ class _Path:
         # Alone it has been searched for in full, and there is nobody to learn from.
         if not near:
             return 0
-        rng = np.random.default_rng([self._seed, self._n_tasks])
         problem, own, work = self._scaled, self.best[k], 0
-        # 1. Gather what is known: the neighbours' partitions, and one from nothing.
+        passes = Passes(problem, k, np.random.default_rng([self._seed, self._n_tasks]))
+        # 1. Collect what is known: the neighbors' partitions, and one from nothing.
         others, starts = [], [own]
         for other in near:
             others.append(self.best[other])
             if other > k:
                 starts.append(merged(problem, self.best[other], k))
         if newcomers:
-            new = fresh(problem, k, rng, varied_level(problem.n_nodes, k, rng))
+            new = passes.fresh(varied_level(problem.n_nodes, k, passes.rng))
             assert new is not None
             others.append(new.labels)
             starts.append(new.labels)
             work += new.work
-        # 2. Coarsen inside the intersections: every one of the partitions is made of whole ones.
-        steps = build(problem, rng, CYCLE_NODES * k, _intersections([own, *others]))
+        # 2. Coarsen inside the intersections: each of the partitions is made of entire ones.
+        steps = passes.coarsen_inside(_intersections([own, *others]))
         low = steps[-1].problem if steps else problem
         # 3. Take the best of the starts, refined, and of clusters grown out of the intersections.
-        states = []
+        found: list[State | Candidate] = []
         for labels in starts:
-            states.append(State(low, coarse_labels(steps, labels), k))
-            improve(states[-1], rng, n_full=problem.n_nodes)
-        grown = agglomerate(low, k)
+            state = State(low, coarse_labels(steps, labels), k)
+            passes.improve(state)
+            found.append(state)
+        grown = passes.initial(low)
         assert grown is not None
-        start = np.arange(k, dtype=np.int32)
-        states.append(uncoarsen(low, grown, start, k, rng, n_full=problem.n_nodes))
-        best = min(states, key=lambda state: state.value)
+        found.append(grown)
+        best = min(found, key=lambda one: one.value)
         # 4. Uncoarsen.
-        state = uncoarsen(problem, steps, best.labels, k, rng)
-        self.consider(k, state.labels)
-        return work + state.work + sum(one.work for one in states)
+        child = passes.refined(best.labels, steps)
+        self.consider(k, child.labels)
+        return work + child.work + sum(one.work for one in found)
 
     def finished(self) -> list[Partition]:
         """Return the partitions, from the largest number down none worse than the one before."""

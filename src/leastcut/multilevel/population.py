@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastcut.multilevel.coarsening import Coarsening, varied_level
-from leastcut.multilevel.passes import SMALLER, Candidate, fresh, recombine
+from leastcut.multilevel.coarsening import varied_level
+from leastcut.multilevel.passes import SMALLER, Candidate, Passes
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search_state import Search
 from leastcut.threads import Threads
@@ -26,24 +26,23 @@ IMMIGRATION = 10
 STALE_TASKS = 3 * SIZE
 # Populations in a row without a new best after which a budget is not spent any further.
 MOST_IDLE = 2
-Task = Callable[[np.random.Generator, Coarsening], Candidate | None]
+Task = Callable[[Passes], Candidate | None]
 
 
 class Population:
-    """Candidates of a search; every task draws one of ``coarsenings``, to make hierarchies by."""
+    """Candidates of a search; every task draws one of ``rules``, to aggregate nodes by."""
 
     def __init__(
         self,
         search: Search,
         members: list[Candidate],
         parents: np.random.Generator,
-        coarsenings: Sequence[Coarsening],
+        rules: Sequence[str] = (),
     ) -> None:
         """Take over the members; ``parents`` draws who is recombined with whom."""
         self.members = members
-        self.coarsenings = coarsenings
+        self.rules = rules
         self._search = search
-        self._problem, self._n_clusters = search.scaled, search.n_clusters
         self._parents = parents
 
     def add(self, candidate: Candidate) -> None:
@@ -111,7 +110,7 @@ class Population:
         best = self._search.best
         if best is not None and not self._search.is_done:
             # A copy: moves change labels in place, and the best is a member too.
-            state = State(self._problem, best.labels.copy(), self._n_clusters)
+            state = State(self._search.scaled, best.labels.copy(), self._search.n_clusters)
             self._search.consider(Candidate(state.labels, state.finish(), state.work))
 
     def start(self, count: int) -> None:
@@ -158,26 +157,22 @@ class Population:
             stale = 0 if self.breed() else stale + BATCH
             self._search.report(stage, (idle + stale / (patience + 1)) / most_idle)
 
-    def _fresh(self, rng: np.random.Generator, coarsening: Coarsening) -> Candidate | None:
+    def _fresh(self, passes: Passes) -> Candidate | None:
         """Find a partition from nothing, on a smallest level of random size."""
-        smallest = varied_level(self._problem.n_nodes, self._n_clusters, rng)
-        return fresh(self._problem, self._n_clusters, rng, smallest, coarsening=coarsening)
+        return passes.fresh(varied_level(passes.problem.n_nodes, passes.n_clusters, passes.rng))
 
     def _child(self, better: Candidate, other: Candidate, number: int) -> Task:
         """Return the task of recombining two members; its number says in which way."""
 
-        def task(rng: np.random.Generator, coarsening: Coarsening) -> Candidate | None:
+        def task(passes: Passes) -> Candidate | None:
             mate, work = other.labels, 0
             # The newcomer only mates: what may become a member is the child.
             if number % IMMIGRATION == 0:
-                new = self._fresh(rng, coarsening)
+                new = self._fresh(passes)
                 if new is None:
                     return None
                 mate, work = new.labels, new.work
-            child = recombine(
-                self._problem, better.labels, mate, self._n_clusters, rng,
-                regrow=number % 2 == 0, coarsening=coarsening,
-            )  # fmt: skip
+            child = passes.recombine(better.labels, mate, regrow=number % 2 == 0)
             return replace(child, work=child.work + work)
 
         return task
@@ -190,13 +185,13 @@ class Population:
         search = self._search
         # Handed out before any thread runs: what a task draws is fixed by its number.
         generators = [search.next_generator() for _ in tasks]
-        n_threads = self.coarsenings[0].n_threads
-        workers = min(n_threads, len(tasks))
+        workers = min(search.n_threads, len(tasks))
 
         def run(task: Task, rng: np.random.Generator) -> Candidate | None:
-            drawn = self.coarsenings[int(rng.integers(len(self.coarsenings)))]
-            coarsening = replace(drawn, n_threads=n_threads // workers)
-            return None if search.is_late else task(rng, coarsening)
+            rule = self.rules[int(rng.integers(len(self.rules)))]
+            if search.is_late:
+                return None
+            return task(search.passes(rng, rule, search.n_threads // workers))
 
         if workers == 1:
             return [run(task, rng) for task, rng in zip(tasks, generators, strict=True)]

@@ -18,7 +18,6 @@ from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.exact import exact_problem, stirling
 from leastcut.multilevel.node_order import Numbering, is_scattered, numbered_anew
 from leastcut.multilevel.passes import Candidate
-from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.search_state import Search
 from leastcut.multilevel.stages import first_stage, later_stages
 from leastcut.problem import ORDINARY, Problem
@@ -156,23 +155,17 @@ def _search_other(search: Search, problem: Problem, stages: Sequence[str], share
     # Of what is allowed there is nothing to report yet.
     budget = search.budget.share(share, lambda _: search.report_nothing(stages[0]))
     other = Search(problem, search.n_clusters, search.seed, search.n_threads, budget, False)
-
-    def allowed(labels: np.ndarray) -> np.ndarray:
-        kept = respecting(search.scaled, labels, search.n_clusters)
-        assert kept is not None  # as there is a coloring, or a packing
-        return kept
-
     try:
         _run(other, stages, ())
     except KeyboardInterrupt:
         if other.best is not None:
-            kept = allowed(other.best.labels)
+            kept = search.allowed(other.best.labels)
             search.consider(Candidate(kept, search.scaled.value(kept), 0))
         raise
     before = None
     for stage, labels in other.noted.items():
         if before is None or not np.array_equal(labels, before):
-            search.starts.setdefault(stage, []).append(allowed(labels))
+            search.starts.setdefault(stage, []).append(search.allowed(labels))
         before = labels
     return other
 

@@ -11,7 +11,8 @@ import numpy as np
 from leastcut.budget import Budget
 from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, Step
 from leastcut.multilevel.efforts import EFFORTS, Progress
-from leastcut.multilevel.passes import Candidate
+from leastcut.multilevel.passes import Candidate, Passes
+from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.spectral_start import eigenproblem_work, most_products
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
@@ -117,9 +118,19 @@ class Search:
         if self.best is not None:
             self.noted[stage] = self.best.labels
 
-    def coarsening(self, rule: str) -> Coarsening:
-        """Return how hierarchies are made by a rule."""
-        return Coarsening(COARSENING_RULES[rule], self.n_threads, lambda: self.is_late)
+    def passes(self, rng: np.random.Generator, rule: str, n_threads: int | None = None) -> Passes:
+        """Return the passes over the scaled problem that aggregate nodes by a rule."""
+        n_threads = self.n_threads if n_threads is None else n_threads
+        coarsening = Coarsening(COARSENING_RULES[rule], n_threads, lambda: self.is_late)
+        return Passes(self.scaled, self.n_clusters, rng, coarsening)
+
+    def allowed(self, labels: np.ndarray) -> np.ndarray:
+        """Return labels close to these that the constraints allow."""
+        if not self.scaled.constraints.restrict_moves:
+            return labels
+        kept = respecting(self.scaled, labels, self.n_clusters)
+        assert kept is not None  # as there is a coloring, or a packing
+        return kept
 
     # -- time and work
 

@@ -16,20 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from leastcut.multilevel.coarsening import Coarsening, smallest_level
+from leastcut.multilevel.coarsening import smallest_level
 from leastcut.multilevel.efforts import EFFORTS, Effort
-from leastcut.multilevel.passes import (
-    Candidate,
-    cycle,
-    descend,
-    grow,
-    halved,
-    recombine,
-    refined,
-    spectral,
-)
+from leastcut.multilevel.passes import Candidate, Passes
 from leastcut.multilevel.population import Population
-from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.search_state import Level, Search
 from leastcut.multilevel.spectral_start import (
     eigenproblem_work,
@@ -53,69 +43,66 @@ def first_stage(search: Search, stage: str, starts: Sequence[np.ndarray]) -> lis
     """Make the passes of the first stage, and a V-cycle from each start; return the results."""
     candidates: list[Candidate] = []
     effort = EFFORTS[stage]
+    last = effort.coarsening[-1]
     is_huge = search.scaled.n_nodes > HUGE_NODES
-    for name in effort.coarsening[:1] if is_huge else effort.coarsening:
+    for rule in effort.coarsening[:1] if is_huge else effort.coarsening:
         # Drawn whether they are used or not: what follows draws what it always draws.
-        rng, mixing = search.next_generator(), search.next_generator()
+        passes = search.passes(search.next_generator(), rule)
+        mixing = search.passes(search.next_generator(), last)
         if candidates and search.is_done:
             continue
-        made = _huge_pass if is_huge else _passes
-        for candidate in made(search, effort, name, rng):
-            candidates += _joined(search, candidate, effort.coarsening[-1], mixing)
+        if is_huge:
+            made = _huge_pass(search, effort, passes)
+        else:
+            made = _passes(search, effort, passes, rule == last)
+        for candidate in made:
+            candidates += _joined(search, candidate, mixing)
     for labels in [*starts, *search.starts.get(stage, ())]:
-        rng = search.next_generator()
+        passes = search.passes(search.next_generator(), last)
         if not search.is_done:
-            start, how = labels.astype(np.int32), search.coarsening(effort.coarsening[-1])
-            candidates.append(cycle(search.scaled, start, search.n_clusters, rng, coarsening=how))
+            candidates.append(passes.cycle(labels.astype(np.int32)))
             search.consider(candidates[-1])
     search.note(stage)
     return candidates
 
 
-def _passes(
-    search: Search, effort: Effort, rule: str, rng: np.random.Generator
-) -> Iterator[Candidate]:
+def _passes(search: Search, effort: Effort, passes: Passes, is_last: bool) -> Iterator[Candidate]:
     """Find a partition by a coarsening rule, and for the first also by its spectral solution."""
     problem, c, is_first = search.scaled, search.n_clusters, search.best is None
-    coarsening = search.coarsening(rule)
     # Without the first there is nothing to return, so that one is never late.
-    first = replace(coarsening, is_late=search.never_late) if is_first else coarsening
+    first = _never_late(search, passes) if is_first else passes
     smallest = smallest_level(problem.n_nodes, c)
-    if rule == effort.coarsening[-1] and problem.n_nodes <= DIRECT_NODES:
-        # A smallest level of n nodes is the graph itself: nothing is gathered first.
+    if is_last and problem.n_nodes <= DIRECT_NODES:
+        # A smallest level of n nodes is the graph itself: nothing is aggregated first.
         smallest = problem.n_nodes
-    steps = descend(problem, c, rng, smallest, first)
-    found = grow(problem, steps, c, rng, first)
+    steps = first.descend(smallest)
+    found = first.grow(steps)
     if found is None:
         return
     yield found
-    # Where weights are limited, the search without limits has looked at the spectral solution.
+    # If weights are limited, the search without limits has looked at the spectral solution.
     if not is_first or search.is_done or problem.limits is not None:
         return
     share = effort.spectral_share * min(1.0, FEW_CLUSTERS / c) ** 1.5
-    n_starts, most_work = effort.spectral_starts, min(share * found.work, search.work_left)
-    by_spectrum = spectral(
-        problem, steps, c, rng, n_starts=n_starts, most_work=most_work, coarsening=coarsening
-    )
+    most_work = min(share * found.work, search.work_left)
+    by_spectrum = passes.spectral(steps, n_starts=effort.spectral_starts, most_work=most_work)
     if by_spectrum is not None:
         yield by_spectrum
 
 
-def _huge_pass(
-    search: Search, effort: Effort, rule: str, rng: np.random.Generator
-) -> Iterator[Candidate]:
-    """Coarsen a huge problem by a rule, search the level where that ends, and go up from there."""
-    problem, c = search.scaled, search.n_clusters
+def _huge_pass(search: Search, effort: Effort, passes: Passes) -> Iterator[Candidate]:
+    """Coarsen a huge problem, search the level where that ends, and go up from there."""
+    problem = search.scaled
     # It is the first, and without it there is nothing to return.
-    first = replace(search.coarsening(rule), is_late=search.never_late)
-    smallest = smallest_level(problem.n_nodes, c)
+    passes = _never_late(search, passes)
+    smallest = smallest_level(problem.n_nodes, search.n_clusters)
     # 1. Coarsen. What is not allowed could leave no partition of a level.
     enough = 0 if problem.constraints.restrict_moves else max(SEARCHED_NODES, 4 * smallest)
-    steps = descend(problem, c, rng, smallest, first, enough)
+    steps = passes.descend(smallest, enough)
     low = steps[-1].problem if steps else problem
     if enough == 0 or not enough >= low.n_nodes < problem.n_nodes:
         # If coarsening makes no progress either, the level is what one pass would end at.
-        found = grow(problem, steps, c, rng, first)
+        found = passes.grow(steps)
         if found is not None:
             yield found
         return
@@ -125,22 +112,21 @@ def _huge_pass(
     search.level = Level(steps, inner, candidates)
     assert inner.best is not None  # as its first pass is never late
     # 3. Go up.
-    yield refined(problem, steps, inner.best.labels, c, rng, inner.work, first)
+    yield passes.refined(inner.best.labels, steps, inner.work)
 
 
-def _joined(
-    search: Search, candidate: Candidate, rule: str, rng: np.random.Generator
-) -> list[Candidate]:
+def _never_late(search: Search, passes: Passes) -> Passes:
+    return replace(passes, coarsening=replace(passes.coarsening, is_late=search.never_late))
+
+
+def _joined(search: Search, candidate: Candidate, passes: Passes) -> list[Candidate]:
     """Return what is new: a candidate, and what it makes together with the best so far."""
     best = search.best
     search.consider(candidate)
     if best is None or search.is_done:
         return [candidate]
     better, other = (candidate, best) if candidate.beats(best) else (best, candidate)
-    child = recombine(
-        search.scaled, better.labels, other.labels, search.n_clusters, rng,
-        regrow=True, coarsening=search.coarsening(rule),
-    )  # fmt: skip
+    child = passes.recombine(better.labels, other.labels, regrow=True)
     search.consider(child)
     return [candidate, child]
 
@@ -152,16 +138,15 @@ def later_stages(
 
     ``parents`` draws who is recombined with whom.
     """
-    problem, c = search.scaled, search.n_clusters
     pass_work = search.work // max(1, len(candidates))
-    population = Population(search, candidates, parents, ())
+    population = Population(search, candidates, parents)
     for stage in stages:
         effort = EFFORTS[stage]
         budget, is_spent = search.work_limit(stage), search.is_spent(stage)
-        population.coarsenings = [search.coarsening(rule) for rule in effort.coarsening]
+        population.rules = effort.coarsening
         for labels in search.starts.get(stage, ()):
-            rng, how = search.next_generator(), population.coarsenings[-1]
-            population.add(cycle(problem, labels, c, rng, coarsening=how))
+            passes = search.passes(search.next_generator(), effort.coarsening[-1])
+            population.add(passes.cycle(labels))
         if search.level is not None and effort.huge_share > 0.0:
             _go_on_below(search, search.level, population, stage, budget)
         else:
@@ -184,18 +169,22 @@ def _go_on_above(
     problem, effort = search.scaled, EFFORTS[stage]
     # On some graphs the relaxed solution finds what no pass does. If weights are limited, the
     # search without limits has looked at it; if edges are counted then, halves do that.
-    for coarsening in population.coarsenings:
-        rng = search.next_generator()
+    for number, rule in enumerate(effort.coarsening):
+        passes = search.passes(search.next_generator(), rule)
         if search.is_done or is_spent:
             continue
+        found = None
         if problem.offset > 0.0 and effort.edges > 0:
-            _add_halved(search, population, coarsening, rng)
+            found = _halved(search, passes)
         elif problem.limits is None:
             most_work = min(effort.spectral_share * search.work, search.work_left)
             # A stage that ends with its budget is not over it before it begins.
             if budget > 0:
                 most_work = min(most_work, budget - search.work)
-            _add_spectral(search, population, effort.spectral_starts, most_work, coarsening, rng)
+            # Full eigenvectors serve the first rule; the others look through their own levels.
+            found = _spectral(search, passes, effort.spectral_starts, most_work, number == 0)
+        if found is not None:
+            population.add(found)
     population.spend(stage, budget, pass_work)
     if effort.idle_populations > 0:
         population.exhaust(stage, effort.idle_populations)
@@ -206,66 +195,42 @@ def _go_on_below(
     search: Search, level: Level, population: Population, stage: str, budget: float
 ) -> None:
     """Let what the level of a huge problem has found recombine there, and go up from the best."""
-    inner, rng = level.search, search.next_generator()
-    parents, before, work = inner.next_generator(), inner.best, inner.work
+    inner, rules = level.search, EFFORTS[stage].coarsening
+    passes = search.passes(search.next_generator(), rules[0])
+    below = Population(inner, level.candidates, inner.next_generator(), rules)
+    before, work = inner.best, inner.work
     if search.is_done or search.work >= budget:
         return
-    coarsenings = [inner.coarsening(rule) for rule in EFFORTS[stage].coarsening]
-    below = Population(inner, level.candidates, parents, coarsenings)
     pass_work = inner.work // max(1, len(level.candidates))
     below.spend(stage, inner.work + budget - search.work, pass_work)
     below.finish()
     search.work += inner.work - work
     if inner.best is not None and inner.best is not before:
-        c, labels, how = search.n_clusters, inner.best.labels, population.coarsenings[0]
-        population.add(refined(search.scaled, level.steps, labels, c, rng, 0, how))
+        population.add(passes.refined(inner.best.labels, level.steps))
 
 
-def _add_halved(
-    search: Search, population: Population, coarsening: Coarsening, rng: np.random.Generator
-) -> None:
-    """Add clusters that were made by cutting in two again and again, if their number is even."""
-    problem, c = search.scaled, search.n_clusters
-    if c % 2 == 1 or c == 2:
-        return
-    found = halved(problem, c, rng, coarsening)
+def _halved(search: Search, passes: Passes) -> Candidate | None:
+    """Return clusters made by cutting in two again and again, if their number is even."""
+    c = search.n_clusters
+    found = passes.halved() if c > 2 and c % 2 == 0 else None
     if found is None:
-        return
+        return None
     labels, work = found
-    kept = respecting(problem, labels, c)
-    assert kept is not None  # as there is a packing
-    population.add(refined(problem, [], kept, c, rng, work, coarsening))
+    return passes.refined(search.allowed(labels), work=work)
 
 
-def _add_spectral(
-    search: Search,
-    population: Population,
-    n_starts: int,
-    most_work: float,
-    coarsening: Coarsening,
-    rng: np.random.Generator,
-) -> None:
-    """Add the spectral solution: of the full graph if affordable, else by a new hierarchy."""
+def _spectral(
+    search: Search, passes: Passes, n_starts: int, most_work: float, may_be_full: bool
+) -> Candidate | None:
+    """Return the spectral solution: of the full graph if affordable, else by a new hierarchy."""
     problem, c = search.scaled, search.n_clusters
-    # Full eigenvectors serve the first rule; the others look through their own levels.
     work = eigenproblem_work(problem, c) + n_starts * start_work(problem.n_nodes, c)
-    is_first = coarsening is population.coarsenings[0]
-    if is_first and work <= most_work and within_solvers_range(problem):
-        relaxation = search.relax()
-        if relaxation is not None and not search.is_late:
-            labels = spectral_labels(
-                problem, relaxation, rng, n_starts=n_starts, is_late=coarsening.is_late
-            )
-            if problem.cannot_link is not None:
-                kept = respecting(problem, labels, c)
-                assert kept is not None  # as there is a coloring
-                labels = kept
-            population.add(refined(problem, [], labels, c, rng, work, coarsening))
-        return
-    smallest = smallest_level(problem.n_nodes, c)
-    steps = descend(problem, c, rng, smallest, coarsening)
-    found = spectral(
-        problem, steps, c, rng, n_starts=n_starts, most_work=most_work, coarsening=coarsening
-    )
-    if found is not None:
-        population.add(found)
+    if not (may_be_full and work <= most_work and within_solvers_range(problem)):
+        steps = passes.descend(smallest_level(problem.n_nodes, c))
+        return passes.spectral(steps, n_starts=n_starts, most_work=most_work)
+    relaxation = search.relax()
+    if relaxation is None or search.is_late:
+        return None
+    late = passes.coarsening.is_late
+    labels = spectral_labels(problem, relaxation, passes.rng, n_starts=n_starts, is_late=late)
+    return passes.refined(search.allowed(labels), work=work)
