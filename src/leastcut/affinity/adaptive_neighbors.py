@@ -187,16 +187,13 @@ def adaptive_neighbors_rows(
     n_neighbors: int = 10,
     include_self: bool = True,
     offset: float = 0.0,
-    *,
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    n_jobs: int | None = None,
+    **options: Any,
 ) -> Rows:
     """Return the function from new samples to their weights, which sum to 1 in every row.
 
     Only the k nearest get one, whatever the offset; a new sample is not among its own.
     """
-    index = NeighborIndex(X, n_jobs, None, metric, metric_params)
+    index = NeighborIndex(X, **options)
     return partial(_weights, index, n_neighbors, index.scaled(offset))
 
 

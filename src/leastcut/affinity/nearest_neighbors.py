@@ -108,13 +108,10 @@ def nearest_neighbors_rows(
     X: Any,
     n_neighbors: int = 10,
     include_self: bool = True,
-    *,
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    n_jobs: int | None = None,
+    **options: Any,
 ) -> Rows:
     """Return the function from new samples to weight 1 for each of the k nearest samples of X."""
-    return partial(_weights, NeighborIndex(X, n_jobs, None, metric, metric_params), n_neighbors)
+    return partial(_weights, NeighborIndex(X, **options), n_neighbors)
 
 
 def _weights(index: NeighborIndex, k: int, new: Any) -> sp.csr_array:

@@ -128,17 +128,14 @@ def self_tuning_rows(
     X: Any,
     n_neighbors: int = 10,
     scale_neighbor: int = 7,
-    *,
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    n_jobs: int | None = None,
+    **options: Any,
 ) -> Rows:
     """Return the function from new samples to Gaussian weights of the scales around both samples.
 
     A sample of X at distance 0 gets weight 1, but counts neither among the k nearest nor among
     those that set the scale, as a training sample does not count among its own.
     """
-    index = NeighborIndex(X, n_jobs, None, metric, metric_params)
+    index = NeighborIndex(X, **options)
     near = index.nearest_others(scale_neighbor)
     scales = np.sqrt(near.squared.reshape(-1, scale_neighbor)[:, -1])
     return partial(_weights, index, scales, n_neighbors, scale_neighbor)

@@ -25,13 +25,13 @@ from leastcut.affinity.neighbors.approximate_coordinates import (
     empty_pool,
     probe_scratch,
 )
-from leastcut.kernels.probe import hash_rows, probe, settle
+from leastcut.affinity.neighbors.searching import groups_of_copies
+from leastcut.kernels.probe import probe, settle
 from leastcut.threads import Threads, single_threaded
 
 RECALL = 0.975  # the fraction of true neighbors that is aimed at, measured on sampled rows
 MOST_COMPARED = 2**15  # points that a sample is compared with, whatever that finds
 NEAR_FACTOR = 6  # lists that the samples of a list choose from / lists that they search
-HASHED_ROWS = 2**16  # samples that are hashed at once
 
 # Leaves are of half of this to this: shorter lists are nearer to a point, longer ones faster.
 LONGEST_LEAF = 128
@@ -46,25 +46,11 @@ BLOCK_ROWS = 2048  # points of neighboring lists that are worked on together, ab
 def approximate_neighbors(
     points: np.ndarray, count: int, n_threads: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return nearly the nearest others of every sample, and their squared distances.
+    """Return nearly the ``count`` nearest others of every sample, and their squared distances.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, n_features)
-        Finite samples in single or double precision, in C order; they may be mapped from a file.
-        Squares of differences neither overflow nor vanish in double precision.
-    count : int
-        Neighbors wanted, 1..n-1.
-    n_threads : int
-        Threads; the lists do not depend on it.
-    seed : int
-        Fixes what is sampled at random.
-
-    Returns
-    -------
-    indices : int32 ndarray of shape (n, count)
-        Nearest first, ties by index, never the sample itself.
-    squared : float64 ndarray of shape (n, count)
+    Samples are finite, in single or double precision and in C order; they may be mapped from a
+    file. Squares of differences neither overflow nor vanish in double precision. Lists are nearest
+    first, ties by index, and do not depend on the number of threads.
     """
     n = points.shape[0]
     rng = np.random.default_rng(seed)
@@ -76,8 +62,7 @@ def approximate_neighbors(
         coordinates = coordinates_of(points, among, count, rng, each)
         lists = lists_of(coordinates.points, rng, each)
         # 3. and 4.
-        n_probed = _n_probed(lists, coordinates)
-        search = _Search(points, among, coordinates, lists, n_probed, indices, squared)
+        search = _Search(points, among, coordinates, lists, indices, squared)
         each(search.block, lists.blocks())
     return indices, squared
 
@@ -91,11 +76,11 @@ class _Search:
         among: np.ndarray,
         coordinates: Coordinates,
         lists: InvertedLists,
-        n_probed: int,
         indices: np.ndarray,
         squared: np.ndarray,
     ) -> None:
-        self.points, self.lists, self.n_probed = points, lists, n_probed
+        self.points, self.lists = points, lists
+        self.n_probed = _n_probed(lists, coordinates)
         self.names = among[lists.order]
         self.halves = coordinates.halves[lists.order]
         self.width = coordinates.width
@@ -156,37 +141,12 @@ def _without_late_copies(
     The lists of the latter are written: the first ``count`` copies, at distance 0. Nobody needs
     them as neighbors, as ties are broken by index.
     """
-    n = points.shape[0]
-    words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
-    sign = words.dtype.type(1 << (8 * words.dtype.itemsize - 1))
-    hashes = np.empty(n, dtype=np.uint64)
-
-    def hash_part(start: int) -> None:
-        part = slice(start, start + HASHED_ROWS)
-        hash_rows(words[part], sign, hashes[part])
-
-    each(hash_part, range(0, n, HASHED_ROWS))
-    # Equal hashes side by side, and stable: a group is in the order of its indices.
-    order = np.argsort(hashes, kind="stable")
-    hashes = hashes[order]
-    firsts = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]])
-    sizes = np.diff(np.r_[firsts, n])
-    late = np.zeros(n, dtype=bool)
-    for first, size in zip(firsts[sizes > count + 1], sizes[sizes > count + 1], strict=True):
-        group = order[first : first + size]
-        # Different samples of one hash are too rare to be worth more than leaving them alone.
-        if _are_equal(points, group):
-            rest = group[count + 1 :]
-            late[rest] = True
-            indices[rest], squared[rest] = group[:count], 0.0
+    late = np.zeros(points.shape[0], dtype=bool)
+    for group in groups_of_copies(points, count + 1, each):
+        rest = group[count + 1 :]
+        late[rest] = True
+        indices[rest], squared[rest] = group[:count], 0.0
     return np.flatnonzero(~late)
-
-
-def _are_equal(points: np.ndarray, group: np.ndarray) -> bool:
-    """Return whether all samples of a group are equal."""
-    parts = range(0, group.size, HASHED_ROWS)
-    first = points[group[0]]
-    return all((points[group[start : start + HASHED_ROWS]] == first).all() for start in parts)
 
 
 class InvertedLists(NamedTuple):

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours on a GPU: half precision proposes, differences decide, a bound checks.
+"""Exact nearest neighbors on a GPU: half precision proposes, differences decide, a bound checks.
 
 1. Tiles of inner products in half precision, on tensor cores, give every sample the distance of
    the nearest of every group of :data:`GROUP` others; no distance matrix is stored. Distances are
@@ -19,6 +19,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -26,63 +27,37 @@ import torch
 
 from leastcut.affinity.neighbors import gpu_tiles
 
-# Samples of a group: fewer make longer lists of minima, more make more to compare one by one.
-GROUP = 16
-# Groups and samples that are listed beyond those needed, so that few rows are searched again.
-SPARE = 14
-# Samples of a block at most, and what their number is a multiple of: whole tiles.
-SIDE, PADDING = 2**15, 256
-LONGEST = 240  # up to so many neighbours come by tiles, more by products in double precision
-ROWS = 2**15  # rows that are settled at once
+GROUP = 16  # fewer samples make longer lists of minima, more make more to compare one by one
+SPARE = 14  # groups and samples beyond those needed, so that few rows are searched again
+SIDE, PADDING = 2**15, 256  # samples of a block at most, and what their number is a multiple of
+LONGEST = 240  # up to so many neighbors come by tiles, more by products in double precision
+ROWS = 2**15  # rows that are worked on at once
 HELD = 2**26  # numbers in double precision that are held at once: 512 MiB
-# Coordinates are scaled to at most 2¹⁰, where half precision has its whole range below them.
-HALF_EXPONENT = 10
-# How far rounding to half precision is off: a fraction, or that much for the smallest numbers.
-HALF, TINY = 2.0**-11, 2.0**-25
-# Four times what a sum in single and double precision may be off per term, as a fraction.
-SINGLE_SUM, DOUBLE_SUM = 2.0**-22, 2.0**-51
-# Rows whose lists are compared with those of all differences, for the recall that is told.
-SAMPLED_ROWS = 256
+HALF_EXPONENT = 10  # coordinates are at most 2¹⁰: half precision has its whole range below them
+HALF, TINY = 2.0**-11, 2.0**-25  # error of half precision: a fraction, or for the smallest numbers
+SINGLE_SUM, DOUBLE_SUM = 2.0**-22, 2.0**-51  # four times the error of a sum per term, a fraction
+SAMPLED_ROWS = 256  # rows whose lists are compared with those of all differences, for the recall
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Lists of neighbours, and what was seen of them.
+    """The nearest others of every sample, and their squared distances, nearest first.
 
-    Attributes
-    ----------
-    indices : ndarray of shape (n, count), int32
-        The nearest others of every sample, nearest first.
-    squared : ndarray of shape (n, count), float64
-        Their squared distances, from differences of coordinates in double precision.
-    recall : float
-        Of the neighbours of some rows, the fraction that is no farther than those found by
-        comparing these rows with all samples by differences.
-    n_again : int
-        Rows that half precision did not settle.
+    ``recall`` is the fraction of the neighbors of some rows that are no farther than those found by
+    comparing these rows with all samples by differences; ``n_again`` is the number of rows that
+    half precision did not settle.
     """
 
-    indices: np.ndarray
-    squared: np.ndarray
+    indices: np.ndarray  # int32
+    squared: np.ndarray  # from differences of coordinates in double precision
     recall: float
     n_again: int
 
 
 def nearest_on_gpu(X: Any, count: int, seed: int = 0) -> Found:
-    """List the nearest others of every sample.
+    """List the 1 <= ``count`` < n nearest others of every sample of a float32 or float64 tensor.
 
-    Parameters
-    ----------
-    X : tensor of shape (n, n_features), float32 or float64
-        Finite samples, whose squares neither overflow nor vanish. It stays where it is.
-    count : int
-        Length of the lists, 1..n-1.
-    seed : int
-        Draws the rows of the recall.
-
-    Returns
-    -------
-    Found
+    Squares of the samples neither overflow nor vanish. They stay where they are.
     """
     samples = _Samples(X.contiguous())
     n = X.shape[0]
@@ -92,15 +67,15 @@ def nearest_on_gpu(X: Any, count: int, seed: int = 0) -> Found:
     # 1 and 2. Tiles, and the samples they propose.
     if count <= LONGEST:
         doubtful = []
-        for rows, near in _by_tiles(samples, count):
-            indices[rows], squared[rows] = near.indices, near.squared
-            doubtful.append(rows[near.doubtful])
+        for rows, listed, values, in_doubt in _by_tiles(samples, count):
+            indices[rows], squared[rows] = listed, values
+            doubtful.append(rows[in_doubt])
         again = torch.cat(doubtful)
     # 3. Rows that need to see farther.
     n_again = int(again.numel())
-    for rows, near in _by_products(samples, again, count):
-        indices[rows], squared[rows] = near.indices, near.squared
-        rows = rows[near.doubtful]
+    for rows, listed, values, in_doubt in _by_products(samples, again, count):
+        indices[rows], squared[rows] = listed, values
+        rows = rows[in_doubt]
         indices[rows], squared[rows] = _by_differences(samples, rows, count)
     recall = _recall(samples, squared, seed)
     return Found(indices.cpu().numpy(), squared.cpu().numpy(), recall, n_again)
@@ -117,13 +92,8 @@ def memory_needed(n: int, n_features: int, count: int, itemsize: int) -> int:
     return n * n_features * (itemsize + 2) + lists + blocks + held
 
 
-@dataclass(frozen=True, eq=False)
-class _Lists:
-    """The lists of some rows, and which of them may miss a sample."""
-
-    indices: Any
-    squared: Any
-    doubtful: Any
+# Rows, the indices and squared distances of their lists, and which of them may miss a sample.
+_Lists = tuple[Any, Any, Any, Any]
 
 
 class _Samples:
@@ -140,7 +110,7 @@ class _Samples:
 
             self.tiles = gpu_kernels
 
-    def centred(self, part: Any) -> Any:
+    def centered(self, part: Any) -> Any:
         """Return some samples in double precision, about the mean."""
         return self.points[part].double() - self.shift
 
@@ -162,8 +132,6 @@ class _Samples:
 
 
 def _has_triton() -> bool:
-    from importlib.util import find_spec
-
     return "triton" in sys.modules or find_spec("triton") is not None
 
 
@@ -173,7 +141,7 @@ def _width(count: int) -> int:
     return 1 << (count + 1 + SPARE - 1).bit_length()
 
 
-def _by_tiles(samples: _Samples, count: int) -> Iterator[tuple[Any, _Lists]]:
+def _by_tiles(samples: _Samples, count: int) -> Iterator[_Lists]:
     """Yield the lists of all rows, block by block."""
     n, tiles, device = samples.n, samples.tiles, samples.device
     half = _Halves(samples)
@@ -216,21 +184,15 @@ def _by_tiles(samples: _Samples, count: int) -> Iterator[tuple[Any, _Lists]]:
         # 3. Rows that need to see farther than the groups and samples left out are known to be.
         left_out = nearest.values.amax(1) if near.shape[1] > listed.shape[1] else torch.inf
         doubtful = half.doubts(rows, squared[:, -1], values[rows].amax(1), left_out)
-        yield rows, _Lists(indices, squared, doubtful)
+        yield rows, indices, squared, doubtful
         samples.wait()
 
 
 class _Halves:
-    """Samples in half precision, centred, scaled and padded, and how far they are off.
+    """Samples in half precision, centered, scaled and padded, and how far they are off.
 
-    Attributes
-    ----------
-    points : tensor of shape (n_padded, n_features_padded), float16
-        In blocks of ``side`` samples.
-    squares : tensor of shape (n_padded,), float32
-        Squared norms; infinite for padding.
-    radius : tensor of shape (n,), float64
-        How far rounding has moved every sample.
+    ``points`` are in blocks of ``side`` samples; squared norms are infinite for padding; ``radius``
+    is how far rounding has moved every sample.
     """
 
     def __init__(self, samples: _Samples) -> None:
@@ -248,12 +210,12 @@ class _Halves:
         self.radius = torch.empty(n, dtype=torch.float64, device=device)
         rows = max(1, HELD // n_features)
         parts = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
-        largest = max(float(samples.centred(part).abs().amax()) for part in parts)
+        largest = max(float(samples.centered(part).abs().amax()) for part in parts)
         exponent = HALF_EXPONENT - int(np.frexp(largest)[1]) if largest > 0 else 0
         # A power of two rounds nothing.
         self.scale = float(np.ldexp(1.0, exponent))
         for part in parts:
-            scaled = samples.centred(part) * self.scale
+            scaled = samples.centered(part) * self.scale
             halves = scaled.half()
             self.points[part, :n_features] = halves
             halves = halves.double()
@@ -285,18 +247,18 @@ class _Halves:
         return ~((torch.minimum(by_groups, by_samples) > need) | (squared == 0))
 
 
-def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[tuple[Any, _Lists]]:
+def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[_Lists]:
     """Yield the lists of some rows by products with all samples in double precision."""
     n, device = samples.n, samples.device
     width = min(count + SPARE, n - 1)
     for chosen in rows.split(ROWS // 16):
         step = max(1, HELD // max(samples.n_features, chosen.numel()))
-        queries = samples.centred(chosen)
+        queries = samples.centered(chosen)
         norms = queries.square().sum(1)
         values = torch.full((chosen.numel(), width), torch.inf, dtype=torch.float64, device=device)
         listed = torch.full((chosen.numel(), width), -1, dtype=torch.int32, device=device)
         for start in range(0, n, step):
-            others = samples.centred(slice(start, start + step))
+            others = samples.centered(slice(start, start + step))
             near = others.square().sum(1) - 2 * (queries @ others.T) + norms[:, None]
             number = torch.arange(start, start + others.shape[0], device=device)
             near[number == chosen[:, None]] = torch.inf
@@ -314,7 +276,7 @@ def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[tuple[Any
         need = squared[:, -1]
         room = (samples.n_features + 16) * DOUBLE_SUM * (2 * norms.sqrt() + need.sqrt()) ** 2
         doubtful = ~((values[:, -1] - room > need) | (need == 0)) & (width < n - 1)
-        yield chosen, _Lists(indices, squared, doubtful)
+        yield chosen, indices, squared, doubtful
         samples.wait()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-HELD = 2**24  # numbers that are held at once
+HELD = 2**24  # numbers at once
 
 
 def group_minima(
@@ -17,22 +17,11 @@ def group_minima(
 ) -> tuple[Any, Any]:
     """Return how near the nearest of every group of samples is to every sample, both ways.
 
-    Parameters
-    ----------
-    left, right : tensor of shape (m, n_features) and (n, n_features), float16
-        Samples, m and n multiples of ``group``.
-    left_squares, right_squares : tensor of shape (m,) and (n,), float32
-        Their squared norms; infinite for samples that are none.
-    group : int
-        So many samples in a row are a group.
-    both : bool
-        Whether the second of the results is wanted.
-
-    Returns
-    -------
-    tensors of shape (m, n / group) and (n, m / group), float32
-        The least |y|² − 2xᵀy over the group's y: the squared distance but for the sample's own
-        |x|². The second is empty unless it is wanted.
+    These are the least |y|² − 2xᵀy over the y of a group: squared distances but for |x|². The
+    samples are float16 tensors (m, n_features) and (n, n_features), of which ``group`` in a row are
+    a group; m and n are multiples of it. Their squared norms are infinite for samples that are
+    none. The results have shape (m, n / group) and (n, m / group), the latter empty unless both
+    are wanted.
     """
     rows = torch.empty((left.shape[0], right.shape[0] // group), device=left.device)
     shape = (right.shape[0], left.shape[0] // group) if both else (0, 0)
@@ -50,16 +39,10 @@ def group_minima(
 
 
 def keep_nearest(values: Any, groups: Any, minima: Any, first: int) -> None:
-    """Take what is nearer than the farthest listed into the lists, in its place.
+    """Replace the farthest of the lists by nearer groups, in place, in any order.
 
-    Parameters
-    ----------
-    values, groups : tensor of shape (m, width), float32 and int32
-        The lists, in any order, changed in place: how near, and which group.
-    minima : tensor of shape (m, n_groups), float32
-        How near further groups are.
-    first : int
-        The number of the first of them.
+    ``values`` and ``groups``, (m, width), are how near which groups are; ``minima``, (m, n_groups),
+    is how near further groups are, numbered from ``first``.
     """
     number = torch.arange(first, first + minima.shape[1], dtype=groups.dtype, device=groups.device)
     near = torch.cat([values, minima], 1)
@@ -70,22 +53,9 @@ def keep_nearest(values: Any, groups: Any, minima: Any, first: int) -> None:
 
 
 def listed_distances(points: Any, rows: Any, candidates: Any, dtype: Any) -> Any:
-    """Return the squared distances of some rows to the candidates listed for each.
+    """Return the squared distances of some rows to the candidates of each, (m, width).
 
-    Parameters
-    ----------
-    points : tensor of shape (n, n_features)
-        All samples.
-    rows : tensor of shape (m,), int64
-        Which of them the lists are for.
-    candidates : tensor of shape (m, width), int32
-        The lists.
-    dtype : torch.dtype
-        What differences are taken, squared and added up in.
-
-    Returns
-    -------
-    tensor of shape (m, width), of that dtype
+    ``dtype`` is what differences are taken, squared and added up in.
     """
     squared = torch.empty(candidates.shape, dtype=dtype, device=points.device)
     step = max(1, HELD // (candidates.shape[1] * points.shape[1]))

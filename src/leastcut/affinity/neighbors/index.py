@@ -86,30 +86,15 @@ class Neighborhoods:
 
 
 class NeighborIndex:
-    """Samples whose nearest neighbors can be asked for.
+    """Finite samples whose nearest neighbors can be asked for, as arrays or a tensor on a GPU.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, n_features), or a tensor on a GPU
-        Finite samples.
-    n_jobs : int or None, default=None
-        Threads, as in scikit-learn. The lists do not depend on it.
-    options : SearchOptions, optional
-        How the samples' own neighbors are to be found; new ones always are exactly.
-    metric : str or callable, default="euclidean"
-        A name in ``neighbors.metrics.METRICS``, which says what squared distances are, or a
-        function of two samples.
-    metric_params : dict, optional
-        Its parameters.
+    ``options`` are how the samples' own neighbors are to be found; new ones always are exactly.
+    Nothing depends on the number of threads.
 
-    Attributes
-    ----------
-    points : float32 or float64 ndarray (C order), or float64 csr_array, of shape (n, n_features)
-        X / 2^exponent. A power of two rounds nothing, so that X and 2X have the same lists, and
-        their squared distances the same bits.
-    exponent : int
-        0, unless squares of X could overflow or vanish. Squared distances are those between
-        ``points``: those of X divided by 4^exponent.
+    The index computes with ``points`` = X / 2^exponent, and returns their squared distances. The
+    exponent is 0 unless squares of X could overflow or vanish. A power of two rounds nothing, so
+    that X and 2X have the same lists, and their squared distances the same bits. Points are in C
+    order (or CSR), in float64 or, if X is, in float32.
     """
 
     def __init__(

@@ -43,28 +43,13 @@ class Kind(NamedTuple):
 
 
 METRICS: dict[str, Kind] = {
-    "euclidean": Kind("straight"),
-    "l2": Kind("straight"),
-    "sqeuclidean": Kind("straight"),
-    "cosine": Kind("angle"),
-    "correlation": Kind("angle"),
-    "manhattan": Kind(has_tree=True),
-    "cityblock": Kind(has_tree=True),
-    "l1": Kind(has_tree=True),
-    "chebyshev": Kind(has_tree=True),
-    "minkowski": Kind(has_tree=True),
-    "canberra": Kind(has_tree=True),
-    "haversine": Kind(has_tree=True),
-    "hamming": Kind(),
-    "braycurtis": Kind(),
-    "seuclidean": Kind(),
-    "mahalanobis": Kind(),
-    "jaccard": Kind(of_flags=True),
-    "dice": Kind(of_flags=True),
-    "rogerstanimoto": Kind(of_flags=True),
-    "russellrao": Kind(of_flags=True),
-    "sokalsneath": Kind(of_flags=True),
-    "yule": Kind(of_flags=True),
+    **dict.fromkeys(("euclidean", "l2", "sqeuclidean"), Kind("straight")),
+    **dict.fromkeys(("cosine", "correlation"), Kind("angle")),
+    **dict.fromkeys(("manhattan", "cityblock", "l1", "chebyshev"), Kind(has_tree=True)),
+    **dict.fromkeys(("minkowski", "canberra", "haversine"), Kind(has_tree=True)),
+    **dict.fromkeys(("hamming", "braycurtis", "seuclidean", "mahalanobis"), Kind()),
+    **dict.fromkeys(("jaccard", "dice", "rogerstanimoto"), Kind(of_flags=True)),
+    **dict.fromkeys(("russellrao", "sokalsneath", "yule"), Kind(of_flags=True)),
 }
 # Names that scikit-learn has and that are refused here, with what to do instead.
 ELSEWHERE = {

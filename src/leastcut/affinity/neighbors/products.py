@@ -7,11 +7,7 @@
 3. A row whose list goes beyond its reach searches again for all within the distance it needs.
 
 Lists therefore do not depend on the number of threads, and no array is larger than the samples, the
-lists or a block of 32 MiB. The same three steps serve the samples among themselves and new samples
-among them.
-
-Candidates come from matrix products. With h = |x|²/2, half the squared distance of x and y is one
-inner product,
+lists or a block of 32 MiB. With h = |x|²/2, half the squared distance of x and y is one product,
 
     |x − y|² / 2 = (−x, h(x), 1)ᵀ (y, 1, h(y)),
 
@@ -23,15 +19,14 @@ diagonal, which are needed anyway, give the first thresholds.
 Single precision is wrong by at most c (|x| + |y|)² with c of the order of n_features · 2⁻²⁴, so
 whoever the lists leave out is provably beyond a reach that is a little less than the threshold.
 Where that leaves too many rows in doubt, for few samples, sparse ones and new ones, scikit-learn's
-brute force in double precision takes its place.
-
-For 20,000 samples of 50 features the whole adaptive graph, with exact lists, comes 2.1 times as
-fast as the lists of scikit-learn's brute force alone, measured by ``benchmarks/affinity.py``.
+brute force in double precision takes its place. For 20,000 samples of 50 features the whole
+adaptive graph comes 2.1 times as fast as scikit-learn's brute force alone
+(``benchmarks/affinity.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cached_property
 from itertools import pairwise
@@ -42,10 +37,9 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from leastcut.affinity.neighbors.searching import Map, groups_of_copies
 from leastcut.threads import Threads, available_cores, single_threaded
 from leastcut.validation import index_type
-
-Each = Callable[..., Iterable[Any]]  # ``map``, or that of a pool of threads
 
 BLOCK = 2**22  # numbers that each thread holds at once while distances are computed
 SPARE = 4  # candidates beyond those needed, so that few rows have to search twice
@@ -90,10 +84,9 @@ class ProductSearch:
     def _lists(self, asked: _Queries) -> tuple[np.ndarray, ...]:
         n, n_queries = self.points.shape[0], asked.queries.shape[0]
         # Finding the libraries to limit takes milliseconds: only where products would use more.
-        limited = not self._uses_all_cores
-        limits = threadpool_limits(self.n_threads) if limited else nullcontext()
+        limits = nullcontext() if self._uses_all_cores else threadpool_limits(self.n_threads)
         with limits, Threads(self.n_threads) as threads:
-            each: Each = threads if n_queries > FEW else map
+            each: Map = threads if n_queries > FEW else map
             # 1. Candidates of every row; one of them is the row itself, if it is in the index.
             width = min(n, asked.length + 1 + SPARE)
             found, reach = self._search.nearest(asked.queries, asked.length + 1, width, each)
@@ -143,9 +136,13 @@ class ProductSearch:
         block of new samples.
         """
         if n_copies not in self._without_copies:
-            among = _first_copies(self.points, n_copies)
-            everything = among.size == self.points.shape[0]
-            search = self._search if everything else AllPairs(self.points, among)
+            is_late = np.zeros(self.points.shape[0], dtype=bool)
+            # Sparse rows of different length are not compared. Leaving copies in is only slower.
+            if not sp.issparse(self.points):
+                for group in groups_of_copies(self.points, n_copies, map):
+                    is_late[group[n_copies:]] = True
+            among = np.flatnonzero(~is_late)
+            search = AllPairs(self.points, among) if is_late.any() else self._search
             self._without_copies[n_copies] = search
         return self._without_copies[n_copies]
 
@@ -167,7 +164,7 @@ class AllPairs:
         self.norms = _squared_norms(self.others)
 
     def nearest(
-        self, queries: Any, count: int, width: int, each: Each
+        self, queries: Any, count: int, width: int, each: Map
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return ``width`` candidates of every row, and within what distance none is missing.
 
@@ -239,17 +236,11 @@ def suits(n: int, n_features: int, width: int) -> bool:
     return n * n * n_features >= WORTHWHILE and SHARE * width <= min(n, SIDES[2])
 
 
-def nearest_by_blocks(points: np.ndarray, width: int, each: Each) -> Candidates:
-    """List ``width`` candidates of every sample, itself among them.
+def nearest_by_blocks(points: np.ndarray, width: int, each: Map) -> Candidates:
+    """List ``width`` candidates of every centered sample, itself among them.
 
-    Parameters
-    ----------
-    points : float64 ndarray of shape (n, n_features)
-        Samples, centered so that the norms are small beside the distances, which do not overflow.
-    width : int
-        Length of the lists, at most ``min(n, SIDES[2]) / SHARE``.
-    each : callable
-        ``map`` of the threads that share the work, each with one BLAS thread.
+    Norms should be small compared with distances, which do not overflow, and ``width`` at most
+    ``min(n, SIDES[2]) / SHARE``. The threads of ``each`` need one BLAS thread each.
     """
     n, n_features = points.shape
     # Scaling by a power of two rounds nothing, and is undone at the end.
@@ -477,23 +468,6 @@ def _assembled(n: int, n_samples: int, parts: list[_SortedLists]) -> tuple[np.nd
         indices[target] = part.indices
         squared[target] = part.squared
     return indptr, indices, squared
-
-
-def _first_copies(points: Any, n_copies: int) -> np.ndarray:
-    """Return the samples, less those that at least ``n_copies`` equal samples come before."""
-    if sp.issparse(points):
-        # Rows of different length have no bytes to sort by. Leaving copies in is only slower.
-        return np.arange(points.shape[0])
-    # Adding 0.0 turns -0.0 into 0.0, so that equal samples have equal bytes.
-    rows = (points + 0.0).view(np.dtype((np.void, points.itemsize * points.shape[1]))).reshape(-1)
-    # Equal samples become neighbours, in the order of their indices as the sort is stable.
-    order = np.argsort(rows, kind="stable")
-    new = np.ones(rows.size, dtype=bool)
-    new[1:] = rows[order[1:]] != rows[order[:-1]]
-    first = np.flatnonzero(new)
-    # How many equal samples come before: the place in the order less that of the first copy.
-    copy = np.arange(rows.size) - np.repeat(first, np.diff(np.append(first, rows.size)))
-    return np.sort(order[copy < n_copies])
 
 
 def _blocks(n_rows: int, load: int) -> Iterator[np.ndarray]:
