@@ -15,7 +15,7 @@ from leastcut.affinity.precomputed import warn_of_graph
 from leastcut.graph import FactoredGraph, Graph, as_graph
 from leastcut.integrations.graphs import as_matrix, is_foreign
 from leastcut.results import NeighborSearch
-from leastcut.validation import check_matrix, refuse_masked
+from leastcut.validation import check_matrix, refuse_masked, warn_caller
 
 DTYPES = [np.float64, np.float32]  # that samples are kept in
 
@@ -90,6 +90,14 @@ def make_graph(
     matrix = affinity.graph(X, **options, **how, callback=report)
     # Symmetric and positive by construction: nothing is left to check.
     return matrix, Graph(matrix.indptr, matrix.indices, matrix.data)
+
+
+def warn_of_isolated(graph: Graph, consequence: str) -> None:
+    """Warn of nodes without edges, and of what becomes of them."""
+    count = graph.n_nodes - graph.connected.size
+    if count:
+        have = "has" if count == 1 else "have"
+        warn_caller(f"{count} of {graph.n_nodes} nodes {have} no edges{consequence}")
 
 
 def check_counts(parameters: Mapping[str, Any], n_samples: int) -> None:

@@ -25,16 +25,11 @@ from leastcut.estimators.inputs import (
     is_list_of_views,
     make_graph,
     read_input,
+    warn_of_isolated,
 )
 from leastcut.estimators.new_samples import Links, TrainingSamples
-from leastcut.estimators.parameters import (
-    COUNT,
-    Registered,
-    resolve_affinities,
-    same_as_there,
-)
+from leastcut.estimators.parameters import COUNT, Registered, resolve_affinities, same_as_there
 from leastcut.estimators.solvers import Settings
-from leastcut.graph import Graph
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 from leastcut.multiview.bounds import lower_bounds
 from leastcut.multiview.partition_views import check_view_weights
@@ -42,7 +37,7 @@ from leastcut.multiview.problem import MultiViewProblem, PartitionOfViews
 from leastcut.multiview.search import solve_views
 from leastcut.problem import Problem, as_cut
 from leastcut.seeds import fit_seed
-from leastcut.validation import check_matrix, refuse_masked, warn_caller
+from leastcut.validation import check_matrix, refuse_masked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,7 +283,11 @@ class MultiViewSpectralClustering(BaseClustering):
         for v, (samples, (affinity, wanted)) in enumerate(zip(views, affinities, strict=True)):
             began, options = time.perf_counter(), affinity.limited(n_samples, wanted)
             matrix, graph = make_graph(self, affinity, samples, options, seed)
-            self._report(v, graph, time.perf_counter() - began)
+            self._say(
+                f"View {v}: {graph.n_nodes} nodes and {graph.n_stored} stored weights, "
+                f"{time.perf_counter() - began:.2f} s"
+            )
+            warn_of_isolated(graph, f" in view {v}; they go where the other views have them.")
             recalls.append(self.neighbors_recall_)
             problems.append(Problem(graph, cut.node_weights(graph)))
             made.append(TrainingSamples(affinity, options, samples, matrix))
@@ -310,19 +309,6 @@ class MultiViewSpectralClustering(BaseClustering):
         ]
         self.view_cuts_, self.view_weights_ = found.cuts, found.weights
         return self._keep(FittedViews.of(fitted, problem, found), max(found.n_iter, 1))
-
-    def _report(self, view: int, graph: Graph, seconds: float) -> None:
-        """Report the size of the graph of a view, and warn of isolated nodes."""
-        self._say(
-            f"View {view}: {graph.n_nodes} nodes and {graph.n_stored} stored weights, "
-            f"{seconds:.2f} s"
-        )
-        count = graph.n_nodes - graph.connected.size
-        if count:
-            warn_caller(
-                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges in "
-                f"view {view}; they go where the other views have them."
-            )
 
     def _affinities(self, n_views: int) -> list[Any]:
         """Return the affinity of every view: a list as it is, and any other for all of them."""

@@ -14,14 +14,19 @@ from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.neighbors.devices import check_gpu_samples, on_host
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import FittedGraph
-from leastcut.estimators.inputs import check_counts, make_graph, read_input, validated
+from leastcut.estimators.inputs import (
+    check_counts,
+    make_graph,
+    read_input,
+    validated,
+    warn_of_isolated,
+)
 from leastcut.estimators.new_samples import TrainingSamples
 from leastcut.estimators.parameters import CONSTRAINTS, resolve, resolve_affinities
 from leastcut.estimators.solvers import cut_problem, read_constraints
-from leastcut.graph import Graph
 from leastcut.problem import Problem, as_cut
 from leastcut.seeds import fit_seed
-from leastcut.validation import is_on_gpu, number_by_appearance, warn_caller
+from leastcut.validation import is_on_gpu, number_by_appearance
 
 
 class SpectralClustering(BaseClustering):
@@ -295,7 +300,17 @@ class SpectralClustering(BaseClustering):
         matrix, graph = make_graph(self, affinity, X, options, settings.seed)
         made = perf_counter()
         problem = Problem(graph, cut.node_weights(graph), constraints)
-        self._report(graph, made - began)
+        self._say(
+            f"Graph of {graph.connected.size} nodes and {graph.n_stored} stored weights, "
+            f"{made - began:.2f} s"
+        )
+        warn_of_isolated(
+            graph,
+            ". The others were cut without them, and they joined the clusters where they change "
+            "the cut value least."
+            if self.balance is None
+            else ". They count in the balance with the weight that the cut gives them.",
+        )
         # 3. From the problem to labels.
         n_clusters, chosen = self._number(problem, self.max_clusters, settings)
         known = None if chosen is None else chosen.relaxation
@@ -332,25 +347,6 @@ class SpectralClustering(BaseClustering):
         if reset:
             self.node_names_ = names
         return validated(self, X, reset)
-
-    def _report(self, graph: Graph, seconds: float) -> None:
-        """Report the size of the graph, and warn of isolated nodes."""
-        count = graph.n_nodes - graph.connected.size
-        self._say(
-            f"Graph of {graph.n_nodes - count} nodes and {graph.n_stored} stored weights, "
-            f"{seconds:.2f} s"
-        )
-        if count:
-            place = (
-                "The others were cut without them, and they joined the clusters where they change "
-                "the cut value least."
-                if self.balance is None
-                else "They count in the balance with the weight that the cut gives them."
-            )
-            warn_caller(
-                f"{count} of {graph.n_nodes} nodes {'has' if count == 1 else 'have'} no edges. "
-                f"{place}"
-            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

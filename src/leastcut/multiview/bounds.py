@@ -43,26 +43,39 @@ def lower_bounds(
     ``known`` has bounds of some views that were computed before. There are no bounds if there is
     not enough time for all of them.
     """
-    weights = views.weights(cuts)
+    weights, known = views.weights(cuts), known or {}
+    is_finite = np.isfinite(weights)
+    finite = np.where(is_finite, weights, 0.0)
+    # Rounding may have added as much to sums over clusters and views.
+    less = 1.0 - ROUNDING * (n_clusters + views.n_views)
     try:
-        found = [(known or {}).get(v) for v in range(views.n_views)]
-        bounds = np.array(
-            [
-                bound_of(problem, n_clusters, deadline) if bound is None else bound
-                for problem, bound in zip(views.problems, found, strict=True)
-            ]
-        )
-        counts = (weights > 0) if views.view_weights is not None else np.ones(cuts.size, dtype=bool)
+        bounds = np.empty(views.n_views)
+        for v, problem in enumerate(views.problems):
+            bound = known.get(v)
+            bounds[v] = bound_of(problem, n_clusters, deadline) if bound is None else bound
+        counts = (weights > 0) | (views.view_weights is None)
         if np.all(cuts[counts] <= bounds[counts]):
             # Every view that counts is cut as well as it can be: this is proven, whatever rounding.
-            finite = np.isfinite(weights)
-            weighted = float(np.sum(weights[finite] * cuts[finite]))
+            weighted = float(np.sum(weights[is_finite] * cuts[is_finite]))
             return Bounds(views.objective(cuts), weighted, bounds)
-        weighted = weighted_bound(views, weights, bounds, n_clusters, deadline)
-        least = objective_bound(views, weights, bounds, weighted, n_clusters)
-        return Bounds(least, weighted, bounds)
-    except TimeoutError:  # which is what it says
+        weighted = float(np.sum(finite * bounds))
+        if finite.any():
+            combined = views.combined(finite, is_bound=True)
+            bound = bound_of(combined.problem, n_clusters, deadline) / combined.scale
+            weighted = max(weighted, bound)
+    except TimeoutError:  # there was not enough time
         return Bounds()
+    weighted *= less
+    if views.view_weights is not None:
+        return Bounds(weighted, weighted, bounds)
+    # The smallest sum of roots is in a corner.
+    roots, missing = np.sqrt(bounds), weighted - float(np.sum(finite * bounds))
+    corners = [
+        roots.sum() - roots[v] + np.sqrt(bounds[v] + missing / finite[v])
+        for v in np.flatnonzero(finite > 0)
+        if missing > 0
+    ]
+    return Bounds(float(min(corners, default=roots.sum())) * less, weighted, bounds)
 
 
 def bound_of(problem: Problem, n_clusters: int, deadline: float) -> float:
@@ -77,48 +90,3 @@ def bound_of(problem: Problem, n_clusters: int, deadline: float) -> float:
         return 0.0
     core = problem.restrict(nodes)
     return relax_problem(core, least, random_state=0, deadline=deadline).lower_bound
-
-
-def weighted_bound(
-    views: MultiViewProblem,
-    weights: np.ndarray,
-    bounds: np.ndarray,
-    n_clusters: int,
-    deadline: float,
-) -> float:
-    """Return a lower bound on Σ_v α_v cut_v over the views whose weight is finite.
-
-    ``bounds`` are those of each view. Raises TimeoutError at the deadline.
-    """
-    finite = np.isfinite(weights)
-    own = np.where(finite, weights, 0.0)
-    found = float(np.sum(own * bounds))
-    if own.any():
-        combined = views.combined(own, is_bound=True)
-        found = max(found, bound_of(combined.problem, n_clusters, deadline) / combined.scale)
-    return _less(found, n_clusters, views)
-
-
-def objective_bound(
-    views: MultiViewProblem,
-    weights: np.ndarray,
-    bounds: np.ndarray,
-    weighted: float,
-    n_clusters: int,
-) -> float:
-    """Return a lower bound on the objective, given bounds on the cuts and on their sum."""
-    if views.view_weights is not None:
-        return weighted
-    roots, own = np.sqrt(bounds), np.where(np.isfinite(weights), weights, 0.0)
-    missing = weighted - float(np.sum(own * bounds))
-    corners = [
-        roots.sum() - roots[v] + np.sqrt(bounds[v] + missing / own[v])
-        for v in np.flatnonzero(own > 0)
-        if missing > 0
-    ]
-    return _less(float(min(corners, default=roots.sum())), n_clusters, views)
-
-
-def _less(bound: float, n_clusters: int, views: MultiViewProblem) -> float:
-    """Return a bound less what rounding may have added to it."""
-    return bound * (1.0 - ROUNDING * (n_clusters + views.n_views))

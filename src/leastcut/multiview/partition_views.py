@@ -16,18 +16,10 @@ from leastcut.multiview.search import STAGE
 from leastcut.problem import CutLike, Problem, as_problem
 from leastcut.progress import TimeEstimate
 from leastcut.seeds import RandomState, as_generator
-from leastcut.validation import (
-    as_floats,
-    check_choice,
-    check_flag,
-    check_starts,
-)
+from leastcut.validation import as_floats, check_choice, check_flag, check_starts
 
-LEARNED, EQUAL = "auto", "equal"
-"""The weights of views that have a name: learned with the partition, or 1 for every view."""
-
-ESTIMATED = {STAGE: (10.0, 1.0)}
-"""Rough seconds of a search before its first step says more, for a progress bar."""
+LEARNED, EQUAL = "auto", "equal"  # weights that are learned with the partition, or are all 1
+ESTIMATED = {STAGE: (10.0, 1.0)}  # rough seconds of a search until its first step tells more
 
 
 def partition_views(

@@ -171,32 +171,27 @@ class _Search:
         if self.history and (self.value == 0.0 or self._budget.is_exhausted):
             return self.value == 0.0
         self._effort = effort
-        self._begin()
-        return self._weigh()
-
-    def _begin(self) -> None:
-        """Make the starts; the first of all is made whatever the time."""
-        views = self.views
-        # Nothing is known about any of them yet, so that all weigh the same.
-        equal = np.ones(views.n_views) if views.view_weights is None else views.view_weights
-        self._add(self._cut(views.combined(equal).problem, is_start=True).labels)
+        # 1. Start from all views added up, and from each; the first start is made whatever the
+        #    time. Nothing is known about any of them yet, so that all weigh the same.
+        views, weights = self.views, self.views.view_weights
+        equal = np.ones(views.n_views) if weights is None else weights
+        self.take(self._cut(views.combined(equal).problem, is_start=True).labels)
+        self._end_step()
         for v, problem in enumerate(views.problems):
             if not self._budget.is_exhausted:
-                self._add(self._cut_view(v, problem))
-
-    def _weigh(self) -> bool:
-        """Weigh and recombine until nothing falls any more; return whether it came to that."""
-        idle, most = 0, IDLE_ROUNDS[self._effort]
+                self.take(self._cut_view(v, problem))
+                self._end_step()
+        # 2. Weigh the views and recombine until nothing falls any more.
+        idle, most = 0, IDLE_ROUNDS[effort]
         for _ in range(MOST_ROUNDS):
             if self.value == 0.0 or idle == most:
                 return True
             if self._budget.is_exhausted:
                 return False
             before = self.value
-            weights = self.views.finite_weights(self.views.cuts(self.best))
             self.n_iter += 1
-            labels = self._cut(self.views.combined(weights).problem, [self.best]).labels
-            self.take(labels)
+            combined = views.combined(views.finite_weights(views.cuts(self.best)))
+            self.take(self._cut(combined.problem, [self.best]).labels)
             self._perturb()
             self._recombine()
             self._end_step()
@@ -226,17 +221,12 @@ class _Search:
         for _, other in list(self.others):
             if self._budget.is_exhausted:
                 return
-            pairs = self.best * self.n_clusters + other
-            groups = number_by_appearance(pairs)
+            groups = number_by_appearance(self.best * self.n_clusters + other)
             coarse = np.empty(int(groups.max()) + 1, dtype=np.int64)
             coarse[groups] = self.best
             self.take(refine_labels(self.views.contracted(groups), coarse)[groups])
 
     # -- single partitions
-
-    def _add(self, labels: np.ndarray) -> None:
-        self.take(labels)
-        self._end_step()
 
     def take(self, labels: np.ndarray) -> None:
         """Improve a partition by moves, and keep it: as the best, or beside it."""
@@ -250,9 +240,8 @@ class _Search:
     def _cut_view(self, v: int, problem: Problem) -> np.ndarray:
         """Return the partition of a view by itself; nodes without edges there join its clusters."""
         if problem.node_weights.min() > 0:
-            is_last = self._effort == self.options.effort
-            bounded = bool(self.options.lower_bound) and is_last
-            found = self._cut(problem, is_start=True, lower_bound=bounded)
+            is_bounded = bool(self.options.lower_bound) and self._effort == self.options.effort
+            found = self._cut(problem, is_start=True, lower_bound=is_bounded)
             self.bounds[v] = found.lower_bound
             return found.labels
         if not problem.node_weights.any():
@@ -273,9 +262,10 @@ class _Search:
         lower_bound: bool = False,
     ) -> Partition:
         """Partition one graph, in its share of the time that is left."""
-        options, left = self.options, max(1, self._n_expected - self._n_tasks)
+        left = max(1, self._n_expected - self._n_tasks)
         budget = self._budget.part(1.0 / left, lambda _: self.progress())
         self._n_tasks += 1
+        seed = self._seed if is_start else [self._seed, self.n_iter]
         return partition_problem(
             problem,
             self.n_clusters if n_clusters is None else n_clusters,
@@ -283,10 +273,8 @@ class _Search:
             starts=starts,
             budget=budget,
             lower_bound=lower_bound,
-            random_state=np.random.default_rng(
-                self._seed if is_start else [self._seed, self.n_iter]
-            ),
-            n_jobs=options.n_jobs,
+            random_state=np.random.default_rng(seed),
+            n_jobs=self.options.n_jobs,
         )
 
     # -- reports
@@ -343,21 +331,14 @@ class ViewsState:
 
         The queue begins with ``nodes`` (default: all), and a move adds neighbors to it.
         """
-        measure_views(self._arrays, self._sums)
+        state = self._arrays, self._sums
+        measure_views(*state)
         n = self.views.n_nodes
         first = np.arange(n) if nodes is None else nodes
         queue, queued = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         queue[: first.size], queued[first] = first, 1
-        moves, _ = settle_views(
-            self._arrays,
-            self._sums,
-            self._objective,
-            self._scratch,
-            queue,
-            first.size,
-            queued,
-            VISITS_PER_NODE * n,
-        )
+        work = queue, first.size, queued, VISITS_PER_NODE * n
+        moves, _ = settle_views(*state, self._objective, self._scratch, *work)
         return int(moves)
 
     def finish(self) -> np.ndarray:
