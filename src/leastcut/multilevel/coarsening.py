@@ -137,17 +137,9 @@ def label_propagation(
         ends = start, min(start + stretch, n)
         fewest = int(node_weights[slice(*ends)].sum() / target_weight)
         propagate(
-            problem.arrays,
-            parts,
-            order,
-            ends,
-            max_weight,
-            ROUNDS,
-            fewest,
-            aggregates,
-            sums,
+            problem.arrays, parts, order, ends, max_weight, ROUNDS, fewest, aggregates, sums,
             scratch,
-        )
+        )  # fmt: skip
 
     starts = range(0, n, stretch)
     if len(starts) == 1 or n_threads == 1:

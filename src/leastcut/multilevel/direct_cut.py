@@ -1,7 +1,7 @@
-"""Direct cut (DNC): climb the true objective without a relaxed solution.
+"""Direct cut (DNC): optimize the true objective without a relaxed solution.
 
-Minimising tr(Gᵀ A G) is maximising the convex function tr(Gᵀ (σI − A) G), σ ≥ λ_max(A), as GᵀG = I.
-Its linearisation at the current labels is ⟨T, G⟩ with T = (σI − A) G(Y_t); whatever sweep raises
+Minimizing tr(Gᵀ A G) is maximizing the convex function tr(Gᵀ (σI − A) G), σ ≥ λ_max(A), as GᵀG = I.
+Its linearization at the current labels is ⟨T, G⟩ with T = (σI − A) G(Y_t); whatever sweep raises
 that raises the function at least as much, so every round improves the true cut or ends. Close to
 λ_max the steps are short, as T then clings to the current labels; a smaller σ takes longer steps
 but promises nothing. So σ climbs a ladder up to λ_max, and a round counts only if it lowers the
@@ -51,7 +51,7 @@ def direct_cut(
     random_state: RandomState = None,
     symmetrize: str | None = None,
 ) -> Discretization:
-    """Cut a graph by re-weighted optimisation of the discrete problem itself.
+    """Cut a graph by re-weighted optimization of the discrete problem itself.
 
     Parameters
     ----------
@@ -99,45 +99,25 @@ def direct_cut(
     max_iter = check_count("max_iter", max_iter)
     if n_init is not None:
         n_init = check_count("n_init", n_init)
-    return direct_cut_problem(
-        problem,
-        c,
-        init=None if init is None else check_init(init, n, c),
-        n_init=n_init,
-        max_iter=max_iter,
-        random_state=random_state,
-    )
-
-
-def direct_cut_problem(
-    problem: Problem,
-    n_clusters: int,
-    *,
-    init: np.ndarray | None = None,
-    n_init: int | None = None,
-    max_iter: int = 300,
-    random_state: RandomState = None,
-) -> Discretization:
-    """Cut a problem directly, with options that :func:`direct_cut` would accept."""
+    # The given start comes first, and so wins a tie. The others are random labels.
+    starts = [] if init is None else [check_init(init, n, c)]
     rng = as_generator(random_state)
     if n_init is None:
-        n_init = DEFAULT_STARTS if init is None else 1
-    # The given start comes first, and so wins a tie. The others are random labels.
-    starts = [] if init is None else [init]
+        n_init = 1 if starts else DEFAULT_STARTS
     while len(starts) < n_init:
-        starts.append(random_labels(problem.n_nodes, n_clusters, rng))
-    # Very small numbers are raised, and the values told in the problem's own.
+        starts.append(random_labels(n, c, rng))
+    # Very small numbers are raised, and the values reported in the problem's own.
     scaled = problem.within_range()
     # The ladder belongs to the problem and serves all starts.
     with single_threaded():
         shifts = _ladder(scaled)
         return best_of(
-            (_climb(scaled, problem, shifts, labels, n_clusters, max_iter) for labels in starts),
+            (_descent(scaled, problem, shifts, labels, c, max_iter) for labels in starts),
             problem.value,
         )
 
 
-def _climb(
+def _descent(
     problem: Problem,
     posed: Problem,
     shifts: list[float],
@@ -145,9 +125,9 @@ def _climb(
     c: int,
     max_iter: int,
 ) -> Discretization:
-    """Linearise and sweep, shift after shift, until the last one finds nothing; then move nodes.
+    """Linearize and sweep, shift after shift, until the last one finds nothing; then move nodes.
 
-    ``posed`` is the problem in the numbers in which values are told.
+    ``posed`` is the problem in the numbers in which values are reported.
     """
     graph, node_weights = problem.graph, problem.node_weights
     rows = np.arange(problem.n_nodes)
@@ -158,7 +138,7 @@ def _climb(
     history: list[float] = []
     stage = 0
     while len(history) < max_iter and stage < len(shifts):
-        # 1. Linearise at the labels: √b ⊙ T = √b ⊙ (σI − A) G = (σB − L) Y (YᵀBY)^-½.
+        # 1. Linearize at the labels: √b ⊙ T = √b ⊙ (σI − A) G = (σB − L) Y (YᵀBY)^-½.
         #    ``own`` is the one nonzero entry of every row of Y (YᵀBY)^-½. As L = diag(d) − S, the
         #    product is one with S, and what σB − diag(d) adds to that entry itself.
         own = 1.0 / np.sqrt(problem.cluster_weights(labels))[labels]
@@ -183,13 +163,8 @@ def _climb(
     # 4. Move single nodes while that lowers the cut.
     refined = refine_problem(posed, labels)
     history.append(refined.cut_value)
-    return Discretization(
-        refined.labels,
-        len(history),
-        stage == len(shifts),
-        refined.cut_value,
-        np.array(history),
-    )
+    converged, values = stage == len(shifts), np.array(history)
+    return Discretization(refined.labels, len(history), converged, refined.cut_value, values)
 
 
 def _ladder(problem: Problem) -> list[float]:

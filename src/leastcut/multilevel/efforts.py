@@ -24,48 +24,31 @@ TIGHT = "tight"  # the lower bound that is a certificate, and its stage in repor
 class Effort:
     """What an effort does, as the last of its stages, and how much of it.
 
-    Attributes
-    ----------
-    stages : tuple of str
-        The efforts whose parts of the search are run, in order, itself last. The first of them
-        makes the first passes, and those after it go on from what is there.
-    bound_nodes : int
-        Up to this size the lower bound is computed without being asked for: about as long as the
-        search itself takes.
-    spectral_share : float
-        What the spectral solution may cost, as a multiple of the edges that the search has visited
-        before: where that is too little for the whole graph, a coarser level of it is solved.
-    spectral_starts : int
-        Starts of its discretization, of which the best by cut value is taken.
-    edges : int
-        Edges that the search may have visited in all when starts and recombinations end.
-    passes : int
-        Large graphs get more: this many times the edges that the first stage has visited.
-    eigenproblem_share : float
-        Or this part of what the eigenvectors of the graph are foreseen to cost, which is where
-        spectral clustering would begin. Where the search has visited as many already, this part of
-        it is left out.
-    huge_share : float
-        Where a huge graph was gathered to a level that is searched in its place, this stage goes on
-        there alone, for at most this part of the edges that the first stage has visited; 0 for a
-        stage that goes on with the graph itself.
-    idle_populations : int
-        Populations in a row without a new best after which the search for further ones ends; 0 for
-        none of them.
-    coarsening : tuple of str
-        The rules of that part, which take turns, by their names in
-        :data:`leastcut.multilevel.coarsening.COARSENING_RULES`.
+    Work is counted in visited edges of the graph.
     """
 
+    # The efforts whose parts of the search are run, in order, itself last. The first of them makes
+    # the first passes, and those after it go on from what is there.
     stages: tuple[str, ...]
+    # Up to this size the lower bound is computed by default: about as long as the search takes.
     bound_nodes: int
+    # What the spectral solution may cost, as a multiple of the work before it; where that is too
+    # little for the full graph, a coarser level of it is solved. And how many starts its
+    # discretization has.
     spectral_share: float
     spectral_starts: int
+    # The work of the search in all when starts and recombinations end: this many edges, or this
+    # many times the work of the first stage, or this fraction of the estimated work of the
+    # eigenvectors of the graph, which is where spectral clustering would begin.
     edges: int = 0
     passes: int = 0
     eigenproblem_share: float = 0.0
+    # If a huge graph is searched on a level, this stage goes on there alone, for at most this
+    # fraction of the work of the first stage; 0 for a stage that goes on with the graph itself.
     huge_share: float = 0.0
+    # Populations in a row without a new best after which the search for further ones ends.
     idle_populations: int = 0
+    # The rules of that part, which take turns: names in ``coarsening.COARSENING_RULES``.
     coarsening: tuple[str, ...] = ("label_propagation", "heavy_edges")
 
     def __repr__(self) -> str:
@@ -112,7 +95,7 @@ EFFORTS: dict[str, Effort] = {
 }
 """The efforts, least first: with the same seed, one of more stages never gives a larger value.
 
-The numbers were set on half of a collection of meshes, circuits, networks and neighbour graphs, by
+The numbers were set on half of a collection of meshes, circuits, networks and neighbor graphs, by
 the values that seeds reached in equal time.
 """
 

@@ -198,20 +198,10 @@ def _search(problem: Problem, c: int) -> tuple[np.ndarray, np.ndarray]:
     #    Sums of n terms err by about n · epsilon, and no branch is given up for less.
     while not cursor[DONE]:
         branch(
-            (later.indptr, later.indices, later.data),
-            nodes,
-            SAFETY * n * EPSILON,
-            VISITS_PER_CALL,
-            cursor,
-            best_value,
-            best_labels,
-            path,
-            tables,
-            scratch,
-            links,
-            limits,
+            (later.indptr, later.indices, later.data), nodes, SAFETY * n * EPSILON,
+            VISITS_PER_CALL, cursor, best_value, best_labels, path, tables, scratch, links, limits,
             problem.offset,
-        )
+        )  # fmt: skip
     return first, best_labels
 
 

@@ -63,7 +63,7 @@ FLATTEST = 5e-3
 # components. That one of c components splits needs log c more, as chance has c to choose from.
 ENOUGH = 4.5
 # The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
-# to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbours of a node)).
+# to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbors of a node)).
 LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
 # Power of a leak above that by which evidence falls: one that is half as large again as without
 # clusters leaves less than a third of it.
@@ -76,8 +76,8 @@ LEAKIEST = 1e9
 # How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
 # of a line have gaps by chance.
 THIN = 0.4
-# Nodes of a cluster per neighbour of a node below which steps count for less, and at 1 for
-# nothing: a node with its neighbours would do for a cluster.
+# Nodes of a cluster per neighbor of a node below which steps count for less, and at 1 for
+# nothing: a node with its neighbors would do for a cluster.
 RESOLVED = 2.0
 # Part of the size of a node's component, in the mean over nodes, below which a component is an
 # outlier and no cluster.

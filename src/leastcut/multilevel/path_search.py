@@ -8,7 +8,7 @@ has found goes up and down through all of them.
 2. Where more effort is wanted, search in full for small numbers and at both ends of every run of
    numbers that are near one another, so for every number that has no near ones.
 3. Sweep: for one number after another, downwards and upwards in turn, coarsen inside the
-   intersections of its own partition, those of its neighbours and, in later stages, one from
+   intersections of its own partition, those of its neighbors and, in later stages, one from
    nothing. That level offers all of them, those into more clusters merged, and what can be grown
    out of the intersections, among it splits of those into fewer. The best goes up again, refined.
 4. Merge down once more, so that the values never fall as the number grows.
@@ -130,7 +130,7 @@ def path_partitions(
                 path.consider(k, labels)
         # 3. Sweep.
         path.sweep(SWEEPS[stage])
-        path.end()
+        path.report(1.0)
     # 4. Merge down.
     return path.finished()
 
@@ -167,17 +167,14 @@ class _Path:
         self._stage, self._done = stage, 0
         self._most = n_fits + SWEEPS[stage].rounds * len(self._open)
 
-    def end(self) -> None:
-        """Report that a stage is done."""
-        self._report(1.0)
-
     def _step(self, k: int) -> None:
         """Report that one more step is done."""
         self._last, self._done = k, self._done + 1
         if self._done < self._most:  # the last is reported as the end
-            self._report(self._done / self._most)
+            self.report(self._done / self._most)
 
-    def _report(self, fraction: float) -> None:
+    def report(self, fraction: float) -> None:
+        """Report that so much of the stage is done."""
         k, seconds = self._last, self._budget.seconds
         self._budget.report(PathProgress(self._stage, fraction, k, self._values[k], seconds))
 
@@ -226,7 +223,7 @@ class _Path:
         return [other for other in around if abs(other - k) <= max(1, NEAR * min(other, k))]
 
     def sweep(self, plan: Sweeps) -> None:
-        """Improve every open number by its neighbours, round after round."""
+        """Improve every open number by its neighbors, round after round."""
         work = 0
         for number in range(plan.rounds):
             before = work

@@ -226,7 +226,7 @@ def _placed(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray
 def _colored(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Return labels in which nodes of pairs have the colors known, and the others keep theirs.
 
-    Colours are named so that as much weight as possible keeps its label too.
+    Colors are named so that as much weight as possible keeps its label too.
     """
     links = problem.cannot_link
     assert links is not None

@@ -16,7 +16,7 @@ from leastcut.budget import Budget
 from leastcut.memory import LITTLE_MEMORY, check_memory
 from leastcut.multilevel.efforts import EFFORTS, Progress
 from leastcut.multilevel.exact import exact_problem, stirling
-from leastcut.multilevel.node_order import Numbering, is_scattered, numbered_anew
+from leastcut.multilevel.node_order import is_scattered
 from leastcut.multilevel.passes import Candidate
 from leastcut.multilevel.search_state import Search
 from leastcut.multilevel.stages import first_stage, later_stages
@@ -77,19 +77,17 @@ def partition_problem(
     _check_memory(problem)
     n_threads = _count_threads(problem, effort, n_jobs)
     search = Search(problem, n_clusters, seed, n_threads, budget, lower_bound)
-    numbering: Numbering | None = None
+    stages = EFFORTS[effort].stages
 
     def run() -> None:
-        nonlocal numbering
-        search.begin(EFFORTS[effort].stages[0])
-        given = starts
+        search.begin(stages[0])
+        restricted = starts
         if n > NUMBERED_NODES and is_scattered(problem.graph):
-            numbering = numbered_anew(problem, n_threads)
-            search.renumber(numbering.problem)
-            given = [numbering.restrict(labels) for labels in starts]
+            numbering = search.renumber()
+            restricted = [numbering.restrict(labels) for labels in starts]
         if problem.constraints.restrict_moves:
-            _search_unconstrained(search, EFFORTS[effort].stages)
-        _run(search, EFFORTS[effort].stages, given)
+            _search_unconstrained(search, stages)
+        _run(search, stages, restricted)
 
     try:
         if problem.graph.n_stored < LONG_EDGES:
@@ -101,7 +99,9 @@ def partition_problem(
         if budget.on_interrupt == "raise" or search.best is None:
             raise
     assert search.best is not None
-    labels = search.best.labels if numbering is None else numbering.expand(search.best.labels)
+    labels = search.best.labels
+    if search.numbering is not None:
+        labels = search.numbering.expand(labels)
     labels, value = _unless_start(problem, labels, starts)
     # No cut is below 0.
     return Partition(labels, value, 0.0 if value == 0.0 else search.bound)
@@ -198,7 +198,7 @@ def _check_memory(problem: Problem) -> None:
         check_memory(
             needed,
             f"A search of a graph of {n} nodes and {n_stored} stored weights",
-            "Cut a graph of fewer neighbours, or leave its lightest edges out.",
+            "Cut a graph of fewer neighbors, or leave its lightest edges out.",
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from leastcut.budget import Budget
 from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, Step
 from leastcut.multilevel.efforts import EFFORTS, Progress
+from leastcut.multilevel.node_order import Numbering, numbered_anew
 from leastcut.multilevel.passes import Candidate, Passes
 from leastcut.multilevel.repair import respecting
 from leastcut.multilevel.spectral_start import eigenproblem_work, most_products
@@ -71,6 +72,7 @@ class Search:
         self.starts: dict[str, list[np.ndarray]] = {}
         self.noted: dict[str, np.ndarray] = {}
         self.level: Level | None = None
+        self.numbering: Numbering | None = None
         self.relaxation: Relaxation | None = None
         self.is_solved = False
         # The search of the problem that this one is a level of, which has the clock.
@@ -89,9 +91,12 @@ class Search:
             most = BOUND_SHARE * budget.time_limit
             self._reserve = min(2.0 * seconds, most) if lower_bound else 0.0
 
-    def renumber(self, problem: Problem) -> None:
-        """Go on with the same problem under other numbers of the nodes."""
-        self.problem, self.scaled = problem, problem.within_range()
+    def renumber(self) -> Numbering:
+        """Go on with the same problem under numbers that are near each other for neighbors."""
+        self.numbering = numbered_anew(self.problem, self.n_threads)
+        self.problem = self.numbering.problem
+        self.scaled = self.problem.within_range()
+        return self.numbering
 
     def below(self, problem: Problem) -> Search:
         """Return a search of a level of the problem: with other seeds, and the same clock."""

@@ -10,7 +10,7 @@ Rough eigenvectors prove nothing, but labels do not need the digits that bounds 
 a level is linear in its edges (``python -m benchmarks spectral_start`` compares both). What rough
 and exact ones will cost is foreseen from sizes and counted in edges visited, the unit in which the
 search counts its work, so that a seed and not the clock decides what takes part. The costs were
-fitted to times on neighbour graphs, planted blocks, grids, power laws and networks.
+fitted to times on neighbor graphs, planted blocks, grids, power laws and networks.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ def _smoothed(
     # The first round knows where to damp from a coarser level only, where eigenvalues are larger.
     for _ in range(ROUNDS):
         bottom = min(max(float(values[-1]), NARROWEST * top), 0.5 * top)
-        centre, half = 0.5 * (top + bottom), 0.5 * (top - bottom)
-        shifted = (diagonal - centre) / half
+        center, half = 0.5 * (top + bottom), 0.5 * (top - bottom)
+        shifted = (diagonal - center) / half
         before, vectors = vectors, shifted * vectors - crossing @ vectors / half
         for _ in range(DEGREE - 1):
             before, vectors = (
