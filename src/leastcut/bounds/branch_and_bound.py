@@ -153,14 +153,9 @@ class BranchAndBound:
         if are_few(problem.n_nodes, c) or not problem.graph.outward.any():
             self._enumerate(problem, decisions)
             return
+        links, value = decisions.pairs, self._incumbent.value
         part.relaxation = SemidefiniteBound(
-            problem,
-            c,
-            decisions.pairs,
-            self._incumbent.value,
-            parent=part.parent,
-            merged=part.merged,
-            budget=budget,
+            problem, c, links, value, parent=part.parent, merged=part.merged, budget=budget
         )
         part.parent = None
         self._note(part, part.relaxation)

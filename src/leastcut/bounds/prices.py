@@ -145,30 +145,22 @@ class PriceBound:
         return np.asarray(prices + (missing / self._weights)[labels] * self._nodes)
 
     def _search(self, budget: Budget) -> list[np.ndarray] | None:
-        """Return sets cheaper than the known clusters, and prove the bound there is.
-
-        None if the search was not complete.
-        """
+        """Prove a bound, and return sets cheaper than the known clusters; None if incomplete."""
         prices, n, c = self._prices, self._nodes.size, self._n_clusters
         cheapest = float(np.min(self._costs - np.bincount(self._labels, prices)))
         level, sets = np.array([cheapest]), np.zeros((MOST_FOUND, n), dtype=np.int8)
         cursor, used = np.zeros(4, dtype=np.int64), 0
+        nodes, found = (self._nodes, prices, BALANCE), (level, sets, cursor)
         is_complete, at_once = False, max(1, WORK_AT_ONCE // (n + self._graph[1].size))
         while not is_complete:
             # The stack is full, most have taken long so far, or time is up.
             is_hard = used > PARTS_AHEAD + PARTS_PER_NODE * cursor[TAKEN]
-            if cursor[LEFT] > 0 or (is_hard and used % at_once == 0):
-                return None
-            if budget.is_exhausted:
+            is_hopeless = cursor[LEFT] > 0 or (is_hard and used % at_once == 0)
+            if is_hopeless or budget.is_exhausted:
                 return None
             cursor[LEFT], used = 1, used + 1
             is_complete = search_clusters(
-                self._graph,
-                (self._nodes, prices, BALANCE),
-                self._order,
-                MARGIN,
-                (level, sets, cursor),
-                self._work,
+                self._graph, nodes, self._order, MARGIN, found, self._work
             )
         # Σλ + cμ in the problem's own units, with what rounding may have added.
         size = float(np.abs(prices).sum()) + c * abs(float(level[0])) + c
@@ -178,10 +170,7 @@ class PriceBound:
         return list(sets[: cursor[FOUND]])
 
     def _move(self, budget: Budget) -> None:
-        """Move prices and μ to where no set found so far is cheaper than the known clusters.
-
-        It ends early if time is up.
-        """
+        """Move prices and μ to where no set found so far is cheaper, until time is up."""
         indices, signs, extra, rest = zip(*self._rows.values(), strict=True)
         packed = (
             np.append(0, np.cumsum([row.size for row in indices])),
@@ -194,18 +183,9 @@ class PriceBound:
         clusters = np.append(0, np.cumsum(np.bincount(self._labels))), members
         prices, level = self._prices.copy(), np.array([self._level, 0.0])
         multipliers = np.zeros(len(extra))
+        fixed = packed, clusters, self._costs, self._nodes, SOFTNESS
         for _ in range(SLICES):
-            worst = settle_prices(
-                packed,
-                clusters,
-                self._costs,
-                self._nodes,
-                SOFTNESS,
-                prices,
-                level,
-                multipliers,
-                np.array([SWEEPS, MARGIN]),
-            )
+            worst = settle_prices(*fixed, prices, level, multipliers, np.array([SWEEPS, MARGIN]))
             if worst < MARGIN or budget.is_exhausted:
                 break
         self._level = float(level[0])

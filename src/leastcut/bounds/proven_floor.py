@@ -149,7 +149,7 @@ def _proven_negative_part(matrix: np.ndarray, smallest: float, budget: Budget) -
 def is_factorized(matrix: np.ndarray, budget: Budget) -> bool:
     """Overwrite the lower triangle by its Cholesky factor, and return whether there is one.
 
-    Columns are taken in blocks, with looks at the clock: raises TimeoutError if time is up.
+    It works in blocks, with looks at the clock, and may raise TimeoutError.
     """
     n = matrix.shape[0]
     for first in range(0, n, FACTOR_COLUMNS):

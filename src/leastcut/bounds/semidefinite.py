@@ -305,10 +305,7 @@ class SemidefiniteBound:
         return recent_gain(self._history, n_rounds) > fraction * value
 
     def _prove(self, budget: Budget) -> None:
-        """Prove the bound of the multipliers there are, and keep them if it is the best.
-
-        Raises TimeoutError if time is up.
-        """
+        """Prove the bound of the multipliers there are, and keep them if it is the best."""
         start = time.monotonic()
         try:
             floor = self._space.floor(0.5 * (self._N + self._N.T), self._size, budget)

@@ -27,13 +27,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from leastcut.bounds.proven_floor import (
-    Apply,
-    Floor,
-    floor_of_pairs,
-    lowest_estimate,
-    proven_floor,
-)
+from leastcut.bounds.proven_floor import Apply, Floor, floor_of_pairs, lowest_estimate, proven_floor
 from leastcut.budget import Budget
 from leastcut.multilevel.coarsening import heavy_edges
 from leastcut.problem import Problem
@@ -64,7 +58,7 @@ class DenseSpace:
         return Z
 
     def floor(self, N: np.ndarray, size: float, budget: Budget) -> Floor:
-        """Return the proven bound of N; raises TimeoutError if time is up."""
+        """Return the proven bound of N, or raise TimeoutError."""
         return proven_floor(self._A - N, self.unit, self._n_clusters, size, budget)
 
 
@@ -212,10 +206,7 @@ class GroupedSpace:
         return self.image()
 
     def floor(self, N: np.ndarray, size: float, budget: Budget) -> Floor:
-        """Return the proven bound of N, in O(n³) time and O(n²) memory.
-
-        Raises TimeoutError if time is up.
-        """
+        """Return the proven bound of N, in O(n³) time and O(n²) memory, or raise TimeoutError."""
         values, vectors = self._lowest_pairs(N, budget)
         H = N.copy()
         np.fill_diagonal(H, 0.0)
