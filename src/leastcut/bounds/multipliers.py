@@ -40,7 +40,7 @@ class Multipliers(NamedTuple):
     def exchanged(
         self, Z: np.ndarray, root: np.ndarray, tolerance: float, budget: Budget
     ) -> tuple[Multipliers, int]:
-        """Drop stars without a multiplier, add those that Z violates, and return how many are new."""
+        """Drop stars without a multiplier, add violated ones, and return how many are new."""
         n, used = root.size, self.stars > 0.0
         # 1. The worst of every center, then the worst of all.
         violations = np.zeros((n, STARS_PER_CENTER))
