@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
 import shutil
@@ -138,6 +139,24 @@ def test_public_names_are_listed_once():
         assert getattr(leastcut, name) is not None
     with pytest.raises(AttributeError, match="cut_valeu"):
         _ = leastcut.cut_valeu
+
+
+ROOT = Path(__file__).parents[2]
+OUTSIDE = [
+    path
+    for folder in ("benchmarks", "examples", "reproduction", "docs", "tests")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "_build" not in path.parts
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_others_import_of_the_package_exists(path):
+    """Also what a benchmark imports inside of a function, which no test calls."""
+    for name in (name for name in imports_of(path) if name.startswith("leastcut.")):
+        owner, _, attribute = name.rpartition(".")
+        if name not in MODULES:
+            assert hasattr(importlib.import_module(owner), attribute), name
 
 
 # -- what a call passes through
