@@ -69,15 +69,6 @@ class FittedAnchors(Fitted):
     table: Table
     settings: Settings
 
-    @classmethod
-    def of(
-        cls, graph: AnchorGraph, labels: np.ndarray, n_components: int | None, settings: Settings
-    ) -> FittedAnchors:
-        """Return a fit of labels 0..c-1."""
-        table, n_clusters = graph.problem.table_of_labels(labels), int(labels.max()) + 1
-        n_components = min(n_components or n_clusters, int(np.count_nonzero(graph.masses)))
-        return cls(labels, n_clusters, n_components, table.value, graph, table, settings)
-
     @property
     def problem(self) -> AnchorProblem:
         """The problem of cutting all samples."""
@@ -382,7 +373,11 @@ class AnchorSpectralClustering(BaseClustering):
             found = search_anchors(problem, n_clusters, [], options, bar)
         # 4. Keep what later questions need.
         labels = numbered(np.concatenate(found.kept), n_clusters)
-        fitted = FittedAnchors.of(graph, labels, self.n_components, settings)
+        n_components = min(self.n_components or n_clusters, int(np.count_nonzero(graph.masses)))
+        table = problem.table_of_labels(labels)
+        fitted = FittedAnchors(
+            labels, n_clusters, n_components, table.value, graph, table, settings
+        )
         self._keep(fitted, found.n_rounds)
         if chosen is not None:
             self._keep_path(problem.core, chosen)

@@ -1,4 +1,4 @@
-"""``cut_path``: from samples, or a graph, to partitions into many numbers of clusters at once."""
+"""``cut_path``: from samples, or a graph, to partitions into many numbers of clusters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from leastcut.affinity import AFFINITIES, affinity_of
 from leastcut.affinity.precomputed import warn_of_graph
 from leastcut.budget import Budget
 from leastcut.estimators.inputs import read_input
-from leastcut.estimators.parameters import DEFAULTS
 from leastcut.graph import as_graph
 from leastcut.multilevel.cut_path import CutPath, check_numbers, cut_path_problem
 from leastcut.multilevel.efforts import EFFORTS
@@ -41,7 +40,7 @@ def cut_path(
     callback: Callable[[PathProgress], object] | str | None = None,
     symmetrize: str | None = None,
 ) -> CutPath:
-    """Cut one graph into many numbers of clusters, and tell which of them it speaks for.
+    """Cut one graph into many numbers of clusters, and choose the number it indicates.
 
     Parameters
     ----------
@@ -53,27 +52,24 @@ def cut_path(
     affinity : str or callable, default="adaptive_neighbors"
         As in :class:`leastcut.SpectralClustering`.
     n_neighbors : int, default=10
-        Neighbours of a sample, where the affinity has them.
+        Neighbors of a sample, if the affinity has them.
     metric : str or callable, default="euclidean"
-        What near means, where the affinity has neighbours of samples; see
-        :func:`leastcut.adaptive_neighbors_graph`.
+        The metric, if the affinity has neighbors; see :func:`leastcut.adaptive_neighbors_graph`.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     effort : {"fast", "auto", "balanced", "thorough"} or None, default=None
-        How long to search for the partitions, as in :func:`leastcut.partition`; None means what it
-        means in :class:`leastcut.SpectralClustering`. With the same seed, more effort never gives a
-        larger value.
+        How long to search for the partitions, as in :func:`leastcut.partition`; None means "auto".
+        With the same seed, more effort never gives a larger value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the start vectors and of the search.
     callback : callable or "tqdm", optional
         Called with a :class:`leastcut.PathProgress` after every search for one number of clusters.
-        Where it returns True, and nothing else that counts as true, the search stops with the best
-        so far; numbers that have none get that of a single pass, and values still never fall as the
-        number grows. ``"tqdm"`` is a progress bar on the standard error for what takes more than a
-        second.
+        If it returns True, the search stops with the best so far; numbers without any get that of a
+        single pass, and values still never fall as the number grows. ``"tqdm"`` is a progress bar
+        on the standard error for a search that takes more than a second.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None is
-        the mean, with a warning.
+        How a directed graph is made symmetric: (S + Sᵀ) / 2, or the larger of both directions.
+        None is the mean, with a warning.
 
     Returns
     -------
@@ -97,7 +93,7 @@ def cut_path(
     """
     budget = Budget(callback=callback)
     numbers = check_numbers(n_clusters)
-    effort = check_choice("effort", DEFAULTS["effort"] if effort is None else effort, EFFORTS)
+    effort = check_choice("effort", "auto" if effort is None else effort, EFFORTS)
     refuse_masked("X", X)
     chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
     if "n_clusters" in chosen.parameters:

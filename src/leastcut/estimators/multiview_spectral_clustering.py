@@ -33,7 +33,7 @@ from leastcut.estimators.solvers import Settings
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 from leastcut.multiview.bounds import lower_bounds
 from leastcut.multiview.partition_views import check_view_weights
-from leastcut.multiview.problem import MultiViewProblem, PartitionOfViews
+from leastcut.multiview.problem import MultiViewProblem
 from leastcut.multiview.search import solve_views
 from leastcut.problem import Problem, as_cut
 from leastcut.seeds import fit_seed
@@ -47,22 +47,6 @@ class FittedViews(Fitted):
     views: list[FittedGraph]
     problem: MultiViewProblem
     cuts: np.ndarray
-
-    @classmethod
-    def of(
-        cls, views: list[FittedGraph], problem: MultiViewProblem, found: PartitionOfViews
-    ) -> FittedViews:
-        """Return the fit of a partition of all views."""
-        return cls(
-            found.labels,
-            views[0].n_clusters,
-            sum(view.n_components for view in views),
-            found.objective,
-            [view.matrix for view in views],
-            views,
-            problem,
-            found.cuts,
-        )
 
     # -- eigenpairs
 
@@ -295,20 +279,31 @@ class MultiViewSpectralClustering(BaseClustering):
         problem = MultiViewProblem(tuple(problems), weights)
         # 3. From the problem to labels.
         search = SearchOptions(self.effort, False, seed, self.n_jobs)
-        found = solve_views(problem, int(self.n_clusters), [], search, Budget())
-        self._say(
-            f"{self.n_clusters} clusters, objective {found.objective:.6g}, {found.n_iter} rounds"
-        )
+        n_clusters = int(self.n_clusters)
+        found = solve_views(problem, n_clusters, [], search, Budget())
+        self._say(f"{n_clusters} clusters, objective {found.objective:.6g}, {found.n_iter} rounds")
         # 4. Keep what later questions need, view by view.
         settings = Settings(
             n_components=self.n_components, effort=self.effort, n_jobs=self.n_jobs, seed=seed
         )
+        pairs = zip(problems, made, strict=True)
         fitted = [
-            FittedGraph.of(of_view, found.labels, cut, samples, settings)
-            for of_view, samples in zip(problems, made, strict=True)
+            FittedGraph.of(one, found.labels, cut, samples, settings) for one, samples in pairs
         ]
+        n_components = sum(view.n_components for view in fitted)
+        graphs = [samples.matrix for samples in made]
         self.view_cuts_, self.view_weights_ = found.cuts, found.weights
-        return self._keep(FittedViews.of(fitted, problem, found), max(found.n_iter, 1))
+        whole = FittedViews(
+            found.labels,
+            n_clusters,
+            n_components,
+            found.objective,
+            graphs,
+            fitted,
+            problem,
+            found.cuts,
+        )
+        return self._keep(whole, max(found.n_iter, 1))
 
     def _affinities(self, n_views: int) -> list[Any]:
         """Return the affinity of every view: a list as it is, and any other for all of them."""

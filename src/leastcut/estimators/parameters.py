@@ -34,9 +34,6 @@ from leastcut.validation import warn_caller
 METHOD_ALIASES = {"discretize": "rotation"}
 EIGENSOLVER_ALIASES = {"arpack": "shift_invert"}
 
-DEFAULTS = {"assign_labels": "first_order", "eta": "auto", "refine": True, "effort": "auto"}
-"""The meaning of None, for parameters that are None by default and mean something all the same."""
-
 AFFINITY_PARAMETERS = ("n_neighbors", "metric", *KERNEL_DEFAULTS, "n_jobs", "n_clusters", "solver")
 """Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
 
@@ -117,8 +114,8 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
         options,
         parameters["n_components"],
         _eigen_options(parameters),
-        bool(_or_default(parameters, "refine")),
-        _or_default(parameters, "effort"),
+        parameters["refine"] is None or bool(parameters["refine"]),
+        parameters["effort"] or "auto",
         parameters["n_jobs"],
         bool(parameters["verbose"]),
         None if balance is None else check_balance(balance),
@@ -252,26 +249,22 @@ def _listed(parameters: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _method(parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the discretizer that ``assign_labels`` means, and its options."""
-    asked = _or_default(parameters, "assign_labels")
+    asked, eta, n_init = (parameters[name] for name in ("assign_labels", "eta", "n_init"))
+    asked = "first_order" if asked is None else asked
     method = asked if callable(asked) else METHOD_ALIASES.get(asked, asked)
     known = options_of(method)
-    if "eta" not in known and parameters["eta"] is not None:
+    if eta is not None and "eta" not in known:
         raise ValueError(
-            f"eta={parameters['eta']!r} is the weight of the first-order term, which "
-            f"assign_labels={asked!r} does not have; pass assign_labels='first_order' or leave eta "
-            "out."
+            f"eta={eta!r} is the weight of the first-order term, which assign_labels={asked!r} "
+            "does not have; pass assign_labels='first_order' or leave eta out."
         )
-    if "n_init" not in known and parameters["n_init"] is not None:
-        warn_caller(
-            f"n_init={parameters['n_init']} has no effect: assign_labels={asked!r} has no starts."
-        )
-    options = {}
-    if "eta" in known and (parameters["eta"] is not None or method == DEFAULTS["assign_labels"]):
-        options["eta"] = _or_default(parameters, "eta")
+    if n_init is not None and "n_init" not in known:
+        warn_caller(f"n_init={n_init} has no effect: assign_labels={asked!r} has no starts.")
+    if eta is None and method == "first_order":
+        eta = "auto"
     # Left out, it is for the method to choose.
-    if "n_init" in known and parameters["n_init"] is not None:
-        options["n_init"] = parameters["n_init"]
-    return method, options
+    given = {"eta": eta, "n_init": n_init}
+    return method, {k: v for k, v in given.items() if v is not None and k in known}
 
 
 def _eigen_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -285,8 +278,3 @@ def _eigen_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if parameters["eigen_tol"] not in (None, "auto"):
         options["tol"] = max(float(parameters["eigen_tol"]), float(np.finfo(np.float64).eps))
     return options
-
-
-def _or_default(parameters: Mapping[str, Any], name: str) -> Any:
-    """Return a parameter, or what None means for it."""
-    return DEFAULTS[name] if parameters[name] is None else parameters[name]

@@ -95,14 +95,13 @@ def partition_views(
     -----
     The objective is that of auto-weighted multiple graph learning [1]_; what that paper relaxes to
     eigenvectors and k-means is minimised here over partitions themselves. Under the ratio cut, or
-    weights of nodes that are given, Σ_v α_v cut_v is the cut of the one graph Σ_v α_v S_v. Under
-    the normalized cut views weigh nodes differently, so that no graph has it as its cut; the sum of
-    the views is then searched for proposals, which moves of nodes improve by the exact change of
-    the objective.
+    given weights of nodes, Σ_v α_v cut_v is the cut of the one graph Σ_v α_v S_v. Under the
+    normalized cut no graph has it as its cut; the sum of the views is then searched for proposals,
+    which moves of nodes improve by the exact change of the objective.
 
-    Both bounds are proven: by the eigenvalues of every view, and of the graph Σ_v α_v S_v whose
-    nodes weigh the most that they do in any view. A view in which nothing is cut adds 0 to the
-    objective, and its weight is infinite: its first edge cut would cost more than any other gains.
+    Both bounds are proven by eigenvalues, of every view and of their sum. A view in which nothing
+    is cut adds 0 to the objective, and its weight is infinite: its first edge cut would cost more
+    than any other gains.
 
     References
     ----------
