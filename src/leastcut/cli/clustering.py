@@ -26,7 +26,7 @@ from leastcut.cli.outputs import (
     write_plot,
     write_record,
 )
-from leastcut.formatting import PROVEN, counted
+from leastcut.formatting import counted, gap_in_words, seconds_text
 from leastcut.plot import PICTURES
 from leastcut.plot.clusters import clusters_of as sums_of
 from leastcut.report.page import Answer, report_html
@@ -288,7 +288,7 @@ def _print(options: ClusterOptions, outputs: Outputs, answer: Clustered) -> None
     if answer.scores is not None:
         print(_scores_in_words(answer.scores))
     seconds = {**task.seconds, **answer.seconds}
-    print(", ".join(f"{name} {value:.2f} s" for name, value in seconds.items()))
+    print(", ".join(f"{name} {seconds_text(value)}" for name, value in seconds.items()))
     page = "" if task.is_anchored else ", a page with --report page.html"
     if not outputs:
         print(f"Labels are written with -o labels.csv{page}.")
@@ -301,16 +301,12 @@ def print_partition(
 ) -> None:
     """Print a line about the graph, and one about the cut and what is proven of it."""
     print(task.described())
-    proven = (
-        f"and no partition is more than {100 * (found.gap or 0):.3g}% below it (lower bound "
-        f"{found.lower_bound or 0:.6g})"
-    )
-    if found.gap is None:
-        proven = "with no bound computed on how much smaller it could be (--bound does)"
-    elif found.gap <= PROVEN:
-        proven = "proven to be the smallest there is"
     count = counted(int(found.labels.max()) + 1, "cluster")
-    print(f"{count}{chosen}: {options.cut} cut {found.cut_value:.6g}, {proven}.")
+    print(f"{count}{chosen}: {options.cut} cut {found.cut_value:.6g}")
+    if found.gap is None:
+        print("Lower bound: not computed; --bound does")
+    else:
+        print(f"Lower bound: {found.lower_bound:.6g}; {gap_in_words(found.gap)}")
 
 
 def _scores_in_words(scores: dict[str, float]) -> str:

@@ -28,7 +28,7 @@ from leastcut.cli.outputs import (
     write_record,
 )
 from leastcut.comparison import WITHOUT_EIGENVECTORS
-from leastcut.formatting import PROVEN, counted, sizes_text
+from leastcut.formatting import PROVEN, counted, percent, seconds_text, sizes_text
 from leastcut.io.labels import read_labels
 from leastcut.io.source import STANDARD_INPUT, Source
 from leastcut.plot import comparison
@@ -86,11 +86,11 @@ def compare(options: CompareOptions) -> int:
     names = [] if task.loaded.classes is None else ["accuracy", "nmi"]
     rows = []
     for row in sorted(compared.compared, key=lambda row: row.cut_value):
-        gap = "" if row.gap is None else f"{100 * row.gap:.1f}%"
+        gap = "" if row.gap is None else percent(row.gap)
         agreement = [f"{(scores[row.method] or {})[name]:.4f}" for name in names]
-        cells = [row.method, f"{row.cut_value:.6g}", gap, f"{row.seconds:.3g}", *agreement]
+        cells = [row.method, f"{row.cut_value:.6g}", gap, seconds_text(row.seconds), *agreement]
         rows.append([*cells, sizes_text(row.sizes)])
-    print_table(["method", "cut", "gap", "seconds", *names, "cluster sizes"], rows)
+    print_table(["method", "cut", "gap", "time", *names, "cluster sizes"], rows)
     if outputs:
         print(outputs.in_words())
     return 0
@@ -135,8 +135,8 @@ def cut(options: CutOptions) -> int:
         print()
         if gain > 0:
             print(
-                f"Refining moves {n_moved:,} nodes and brings it to {refined.cut_value:.6g}, "
-                f"{100 * gain:.3g}% less."
+                f"Refining moves {counted(n_moved, 'node')} and brings it to "
+                f"{refined.cut_value:.6g}, {percent(gain)} less."
             )
         else:
             print("Refining gains nothing: no move of a single node makes it smaller.")
@@ -205,7 +205,7 @@ def certify(options: CertifyOptions) -> int:
         print_partition(options, task, found)
         if not is_proven and (found.gap or 0) > options.gap:
             print("A longer --time-limit may prove more.")
-        print(f"{seconds['certify']:.2f} s")
+        print(seconds_text(seconds["certify"]))
         if outputs and not outputs.is_standard:
             print(outputs.in_words())
     return 0

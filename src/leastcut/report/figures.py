@@ -21,7 +21,6 @@ from leastcut.plot.cluster_plots import MOST_BARS
 from leastcut.plot.clusters import Clusters
 from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 
-EXTRA = "report"  # brings the packages that reports need
 COLORS = PALETTE | CLUSTER_COLORS  # by their names in the page's style sheet
 WIDTH = 3.75  # inches of a figure: about as wide as a telephone
 LETTERS = 9.2  # font size: small letters are still legible on a telephone
@@ -85,7 +84,7 @@ def drawing(
 
 def _drawn(draw: Callable[[Any], Any], height: float, style: Any, kind: str) -> tuple[bytes, str]:
     """Return a figure as a file, and its title, which the page has in its own letters."""
-    with needed_for("Figures", "matplotlib", EXTRA):
+    with needed_for("Figures", "matplotlib", "report"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 

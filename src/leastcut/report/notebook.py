@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import counted, gap_in_words, label_counts, plain
+from leastcut.formatting import counted, gap_in_words, label_counts, percent, plain
 
 MOST_BARS = 20  # clusters or eigenvalues that are shown one by one
 MOST_ROWS = 40  # rows of a table that are shown
@@ -49,8 +49,9 @@ def _partition(kind: str, found: Any, value: dict[str, float], further: dict[str
     facts["lower bound"] = "not computed" if bound is None else plain(bound)
     facts |= {"gap": gap_in_words(found.gap), **further}
     title = f"{counted(labels.size, 'node')} in {counted(len(sizes), 'cluster')}"
-    bars = _bars("cluster", "nodes", [str(name) for name in names], sizes)
-    return _page(kind, title, _facts(facts), bars)
+    return _page(
+        kind, title, _facts(facts), _bars("cluster", "nodes", list(map(str, names)), sizes)
+    )
 
 
 def path_html(path: Any) -> str:
@@ -72,7 +73,7 @@ def path_html(path: Any) -> str:
         if "relaxation" in computed:
             values, bounds = path.cut_values, path.lower_bounds
             gaps = (values - bounds) / np.where(values > 0.0, values, np.inf)
-            columns["gap"] = [f"{gap:.1%}" for gap in gaps]
+            columns["gap"] = [percent(gap) for gap in gaps]
     # 2. The rows around the choice.
     first = max(0, min(at - MOST_ROWS // 2, len(numbers) - MOST_ROWS))
     rows = list(zip(*columns.values(), strict=True))[first : first + MOST_ROWS]
@@ -123,19 +124,18 @@ def _paragraph(text: str) -> str:
 
 def _facts(facts: dict[str, str]) -> str:
     """Return a table of names and texts, one pair a row."""
-    style = "text-align:left;white-space:nowrap;font-weight:normal;opacity:.75"
-    left = "text-align:left"
-    return _table([], ([_head(name, style), _cell(text, left)] for name, text in facts.items()))
+    style, left = "white-space:nowrap;font-weight:normal;opacity:.75", "text-align:left"
+    pairs = ([_head(name, f"{left};{style}"), _cell(text, left)] for name, text in facts.items())
+    return _table([], pairs)
 
 
 def _rows(heads: list[str], rows: Iterable[Sequence[str]], bold: int = -1) -> str:
     """Return a table of numbers, one row of it in bold; a column without a name has words."""
-    sides = ["text-align:right" if head else "text-align:left" for head in heads]
     cells = []
     for i, row in enumerate(rows):
-        style = f"white-space:nowrap{';font-weight:bold' if i == bold else ''}"
-        pairs = zip(row, sides, strict=True)
-        cells.append([_cell(text, f"{style};{side}") for text, side in pairs])
+        style = f"white-space:nowrap{';font-weight:bold' if i == bold else ''};text-align:"
+        pairs = zip(row, heads, strict=True)
+        cells.append([_cell(text, style + ("right" if head else "left")) for text, head in pairs])
     return _table(heads, cells)
 
 
@@ -163,10 +163,7 @@ def _bars(kind: str, unit: str, names: list[str], sizes: np.ndarray) -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     """Return rows of cells under the names of their columns."""
-    names = "".join(
-        f'<th scope="col" style="{CELL};text-align:right;border-bottom:{LINE}">{escape(head)}</th>'
-        for head in heads
-    )
+    names = "".join(_head(head, f"text-align:right;border-bottom:{LINE}", "col") for head in heads)
     body = "".join(ROW.format("".join(cells)) for cells in rows)
     return (
         '<table style="border:0;border-collapse:collapse;margin:.3em 0;'
@@ -175,8 +172,8 @@ def _table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     )
 
 
-def _head(text: str, style: str) -> str:
-    return f'<th scope="row" style="{CELL};{style}">{escape(text)}</th>'
+def _head(text: str, style: str, scope: str = "row") -> str:
+    return f'<th scope="{scope}" style="{CELL};{style}">{escape(text)}</th>'
 
 
 def _cell(text: str, style: str, markup: str = "") -> str:

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from leastcut.plot.canvas import CLUSTER_COLORS, CLUSTER_MARKERS
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.report import figures
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
 # The markers of clusters, as letters.
 SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
 REPRESENTATIVES = 5  # nodes that represent a cluster
@@ -36,26 +33,20 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")  # on which a result may 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A partition and everything that its report mentions.
+    """A partition and everything that its report mentions."""
 
-    ``title`` says what was clustered, such as the name of a file; ``cut`` is a name or node
-    weights; ``names`` are those of the nodes; ``seconds`` has the time of every step, and
-    ``command`` reproduces the result. ``picture`` has the colored segments of an image, shape
-    (height, width, 3 or 4).
-    """
-
-    title: str
+    title: str  # what was clustered, such as the name of a file
     graph: Any
-    cut: Any
+    cut: Any  # a name, or node weights
     found: leastcut.Partition
     points: np.ndarray | None = None
-    names: Sequence[str] | None = None
+    names: Sequence[str] | None = None  # of the nodes
     path: leastcut.CutPath | None = None
     comparison: leastcut.Comparison | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-    command: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)  # of every step
+    command: str = ""  # that reproduces the result
     notes: list[str] = field(default_factory=list)
-    picture: np.ndarray | None = None
+    picture: np.ndarray | None = None  # the colored segments of an image, (height, width, 3 or 4)
     seed: int | None = None
 
 
@@ -64,7 +55,8 @@ def report_html(answer: Answer) -> str:
 
     It refers to nothing outside itself, and suits light and dark screens of any width.
     """
-    template = _template()
+    with needed_for("Pages", "jinja2", "report"):
+        from jinja2 import Environment, PackageLoader, StrictUndefined
     clusters = clusters_of(answer.found, answer.graph, answer.cut)
     if answer.names is not None:
         clusters.node_names = answer.names
@@ -81,7 +73,15 @@ def report_html(answer: Answer) -> str:
         height = max(1.8, 1.1 + 0.3 * len(answer.comparison.compared))
         parts["methods"] = method_rows(answer.comparison)
         parts["methods_picture"] = figures.plotted("comparison", answer.comparison, height)
-    return template.render(
+    environment = Environment(
+        loader=PackageLoader("leastcut.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("report.html").render(
         title=answer.title,
         palette=figures.COLORS,
         sentences=sentences(answer, clusters),
@@ -96,22 +96,6 @@ def report_html(answer: Answer) -> str:
         settings=settings(answer, clusters),
         **parts,
     )
-
-
-def _template() -> Template:
-    """Return the template of the page, which escapes HTML and raises for unknown names."""
-    with needed_for("Pages", "jinja2", figures.EXTRA):
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("leastcut.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("report.html")
 
 
 # -- sentences
