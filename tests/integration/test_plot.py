@@ -27,8 +27,7 @@ from leastcut.plot.canvas import (
     cluster_looks,
     luminance,
 )
-from leastcut.plot.cluster_plots import MOST_CELLS, mean_cells
-from leastcut.plot.clusters import clusters_of
+from leastcut.plot.clusters import MOST_CELLS, clusters_of, mean_cells
 from leastcut.plot.node_plots import corner_order, corner_points, layout
 
 matplotlib = pytest.importorskip("matplotlib")

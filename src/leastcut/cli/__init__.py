@@ -32,7 +32,7 @@ def _run(given: list[str]) -> int:
     """Parse the arguments and do what they ask for."""
     with needed_for("These commands", "typer", "cli"):
         import typer  # noqa: F401
-    from leastcut.cli.app import app
+    from leastcut.cli.options import app
 
     try:
         work: Callable[[], int] | int | None = app(

@@ -1,14 +1,19 @@
-"""The arguments and options of every command, each declared once, as ``--help`` shows them.
+"""The commands as typer reads them, and their arguments and options, each declared once.
 
 A command is a dataclass: its fields are its arguments and options, and its docstring is its help.
-Those that say how a file is read and becomes a graph are inherited.
+Those that say how a file is read and becomes a graph are inherited. Parsing checks nothing and does
+nothing: it returns the call that does the work.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from importlib import import_module
+from inspect import Parameter
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -18,6 +23,65 @@ import leastcut
 READING, GRAPH, OUTPUT = "Reading the file", "Making the graph", "Output"
 
 ANCHORS = "anchors"  # what --affinity calls a graph of anchors
+OF_ANCHORS = ("n_anchors", "max_memory")  # inherited options that only one command has
+
+app = typer.Typer(
+    help="Cluster data by the smallest graph cut that can be found, with a proven lower bound.",
+    epilog="Every command has a --help of its own. Exit status: 0 done, 2 something to put right, "
+    "130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"leastcut {leastcut.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _leastcut(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="The version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where in the code an error came from.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _command(name: str, module: str, hidden: tuple[str, ...] = ()) -> Callable[[type], type]:
+    """Return a decorator that adds a dataclass as a command, without its ``hidden`` fields.
+
+    The function of that name in ``module`` does the work.
+    """
+
+    def add(kind: type) -> type:
+        def command(context: typer.Context, **values: Any) -> Callable[[], int]:
+            run = getattr(import_module(f"leastcut.cli.{module}"), name)
+            return partial(run, kind(arguments=context.find_root().obj or (), **values))
+
+        # typer reads the signature: the file comes first, then what the command has of its own
+        hints = get_type_hints(kind)
+        known = {field.name: field for field in fields(kind) if field.name not in hidden}
+        parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        for option in dict.fromkeys(["file", *inspect.get_annotations(kind), *known]):
+            if option in known and option != "arguments":
+                default = known[option].default
+                default = Parameter.empty if default is MISSING else default
+                metadata = known[option].metadata["typer"]
+                declared = Annotated[hints[option], metadata]  # type: ignore[valid-type]
+                parameters.append(
+                    Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=declared)
+                )
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        app.command(name, help=inspect.getdoc(kind))(command)
+        return kind
+
+    return add
 
 
 def _argument(metavar: str, help: str, default: Any = MISSING) -> Any:
@@ -160,6 +224,7 @@ class InputOptions:
         return self.affinity == ANCHORS
 
 
+@_command("cluster", "clustering")
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions(InputOptions):
     """Cluster a file: labels, and how small their cut is.
@@ -202,6 +267,7 @@ class ClusterOptions(InputOptions):
     report: str | None = _option("--report FILE", "Write a page that explains it: .html.", OUTPUT)
 
 
+@_command("compare", "verbs", hidden=(*OF_ANCHORS, "isolated"))
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(InputOptions):
     """Compare every method on one graph.
@@ -219,6 +285,7 @@ class CompareOptions(InputOptions):
     plot: str | None = _option(*PLOT)
 
 
+@_command("cut", "verbs", hidden=OF_ANCHORS)
 @dataclass(frozen=True, kw_only=True)
 class CutOptions(InputOptions):
     """Evaluate labels from anywhere, and refine them.
@@ -234,6 +301,7 @@ class CutOptions(InputOptions):
     output: str | None = _option("--output -o FILE", "Write the refined labels.", OUTPUT)
 
 
+@_command("certify", "verbs", hidden=OF_ANCHORS)
 @dataclass(frozen=True, kw_only=True)
 class CertifyOptions(InputOptions):
     """Prove how small the cut could be.
@@ -253,6 +321,7 @@ class CertifyOptions(InputOptions):
     output: str | None = _option("--output -o FILE", "Write the labels that were proven.", OUTPUT)
 
 
+@_command("info", "information")
 @dataclass(frozen=True, kw_only=True)
 class InfoOptions:
     """Show versions, folders and optional parts."""

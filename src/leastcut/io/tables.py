@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -70,13 +71,11 @@ def _read_text(table: Table, wanted: Wanted) -> Loaded:
         )
         return loaded if wanted.kind else replace(loaded, notes=(note, *loaded.notes))
     roles = Roles.of(columns, wanted, name)
-    kinds: list[str | None] = [None] * len(columns)
-    for i in roles.features:
-        is_text = i in table.words or (i == 0 and table.may_name_rows)
-        kinds[i] = "string" if is_text else "double"
-    for named in (roles.label, roles.name):
-        if named is not None:
-            kinds[named] = "string"
+    words = {*table.words, roles.label, roles.name, *([0] if table.may_name_rows else [])}
+    used = {*roles.features, roles.label, roles.name}
+    kinds = [
+        None if i not in used else "string" if i in words else "double" for i in range(len(columns))
+    ]
     return replace(table, values=rows.columns(kinds)).loaded(roles, wanted)
 
 
@@ -147,7 +146,7 @@ class Table:
             texts = self.texts(0) if 0 in self.words or self.may_name_rows else []
             if 0 in self.words and len(set(texts)) == len(texts):
                 notes.append(f"Column {columns[0]!r} is taken for the names of the rows.")
-            elif self.may_name_rows and _counts(texts):
+            elif self.may_name_rows and _count(texts):
                 notes.append(
                     f"Column {columns[0]!r} counts the rows: it is taken for their names, and not "
                     "for a number of the points."
@@ -202,13 +201,13 @@ class Table:
         if wrong:
             raise ValueError(
                 f"{where}: {text[:SHOWN]!r} is not a finite number. Correct it, or leave the "
-                f"column out with --drop {_quoted(self.columns[i])}."
+                f"column out with --drop {quote(self.columns[i])}."
             )
         names = [self.columns[i] for i in dict.fromkeys(i for _, i in bad)]
         raise ValueError(
             f"{where}: the value is missing ({text!r}). {len(bad)} in all are missing, in "
             f"{', '.join(map(repr, names))}. Fill them in, drop their rows, or leave columns out "
-            f"with {' '.join(f'--drop {_quoted(name)}' for name in names)}."
+            f"with {' '.join(f'--drop {quote(name)}' for name in names)}."
         )
 
     def _classes(self, label: int) -> np.ndarray:
@@ -219,7 +218,7 @@ class Table:
             raise ValueError(
                 f"{self.source.name}, {self.place(unknown[0])} has no class in column {column!r}, "
                 f"as {len(unknown)} of {len(items)} rows have not. Fill them in, or leave the "
-                f"column out with --drop {_quoted(column)}."
+                f"column out with --drop {quote(column)}."
             )
         return np.array(items)
 
@@ -230,7 +229,7 @@ class Table:
             texts = list(dict.fromkeys(self.texts(i)))[:EXAMPLES]
             shown.append(f"{self.columns[i]!r} ({', '.join(repr(t[:SHOWN]) for t in texts)}, ...)")
         more = f" and {len(words) - EXAMPLES} more" if len(words) > EXAMPLES else ""
-        name, is_one = _quoted(self.columns[words[0]]), len(words) == 1
+        name, is_one = quote(self.columns[words[0]]), len(words) == 1
         return (
             f"{self.source.name}: column{'' if is_one else 's'} {', '.join(shown)}{more} "
             f"hold{'s' if is_one else ''} words, and points are numbers. Say --label-column {name} "
@@ -239,16 +238,9 @@ class Table:
         )
 
 
-def _counts(texts: list[str]) -> bool:
+def _count(texts: list[str]) -> bool:
     """Return whether texts are consecutive whole numbers."""
-    return all(map(is_whole, texts)) and all(
-        int(text) == int(texts[0]) + i for i, text in enumerate(texts)
-    )
-
-
-def _quoted(name: str) -> str:
-    """Return a name as a shell takes it."""
-    return name if name.isidentifier() else f"'{name}'"
+    return all(map(is_whole, texts)) and set(np.diff([int(text) for text in texts])) <= {1}
 
 
 # -- the layout of text

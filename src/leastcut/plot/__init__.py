@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from leastcut.plot.cluster_plots import affinity, sizes
+from leastcut.plot.clusters import affinity, sizes
 from leastcut.plot.node_plots import embedding, graph
 from leastcut.plot.values import closing_in, comparison, cut_values, evidence
 from leastcut.validation import check_choice

@@ -17,8 +17,7 @@ import numpy as np
 from leastcut.optional_packages import needed_for
 from leastcut.plot import PICTURES
 from leastcut.plot.canvas import CLUSTER_COLORS, PALETTE
-from leastcut.plot.cluster_plots import MOST_BARS
-from leastcut.plot.clusters import Clusters
+from leastcut.plot.clusters import MOST_BARS, Clusters
 from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 
 COLORS = PALETTE | CLUSTER_COLORS  # by their names in the page's style sheet
