@@ -223,10 +223,8 @@ def colored(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
 
     ``segments`` has the cluster of every pixel.
     """
-    palette = np.array(
-        [[int(light[i : i + 2], 16) for i in (1, 3, 5)] for light, _ in CLUSTER_COLORS.values()],
-        dtype=np.float64,
-    )
+    lights = [light for light, _ in CLUSTER_COLORS.values()]
+    palette = np.array([list(bytes.fromhex(light[1:])) for light in lights], dtype=np.float64)
     gray = image.astype(np.float64)
     gray = gray if gray.ndim == 2 else gray[:, :, :3].mean(axis=2)
     span = float(gray.max() - gray.min()) or 1.0

@@ -78,23 +78,14 @@ def finish(
 ) -> Any:
     """Set title and labels, leave only the axes that have ticks, and return the axes.
 
-    ``legend`` puts a legend so many points below the axes; ``integers`` has ticks at integers only.
+    ``legend`` puts a legend so many letters below the axes; ``integers`` has ticks at integers.
     """
     ax.set(title=title, **labels)
     if integers:
         ax.xaxis.get_major_locator().set_params(integer=True)
     if legend is not None:
-        from matplotlib.transforms import ScaledTranslation
-
-        down = ScaledTranslation(0.0, -legend / 72.0, ax.figure.dpi_scale_trans)
-        ax.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            bbox_transform=ax.transAxes + down,
-            ncols=2,
-            frameon=False,
-            borderaxespad=0.0,
-        )
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": legend}
+        ax.legend(ncols=2, frameon=False, **below)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

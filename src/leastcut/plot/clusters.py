@@ -190,7 +190,7 @@ def sizes(
         return finish(ax, title, xlabel="nodes of the cluster", ylabel="share of the cut")
     ax = axes_for(ax, max(2.4, 0.9 + 0.42 * count))
     _draw_bars(ax, clusters)
-    return finish(ax, title, ylabel="cluster", legend=22.0)
+    return finish(ax, title, ylabel="cluster", legend=2.2)
 
 
 def _draw_bars(ax: Any, clusters: Clusters) -> None:
@@ -206,15 +206,15 @@ def _draw_bars(ax: Any, clusters: Clusters) -> None:
     ax.set_yticks(places, [str(k) for k in places])
     ax.set_ylim(clusters.n_clusters - 0.4, -0.6)
     ax.set_xlim(0.0, 1.15 * float(max(fractions.max(), shares.max())))
-    ax.xaxis.set_major_formatter(lambda fraction, _: f"{fraction:.0%}")
+    ax.xaxis.set_major_formatter("{x:.0%}")
 
 
 def _draw_points(ax: Any, clusters: Clusters) -> None:
     """Draw a point for every cluster: its size, and its share of the cut."""
     ax.plot(clusters.sizes, clusters.shares, "o", color=color(ax, "blue"), markersize=5)
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.1%}")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.yaxis.set_major_formatter("{x:.1%}")
     ax.set_ylim(bottom=0.0)
     # The largest shares have the numbers of their clusters.
     for k in np.argsort(-clusters.shares)[:5]:

@@ -121,7 +121,7 @@ def cut_values(path: Any, *, ax: Any = None) -> Any:
     )
     ax.set_ylim(bottom=0.0)
     names = {"xlabel": "number of clusters", "ylabel": "cut value"}
-    return finish(ax, "How much is cut, and how much must be", legend=40.0, integers=True, **names)
+    return finish(ax, "How much is cut, and how much must be", legend=4.0, integers=True, **names)
 
 
 def comparison(compared: Any, *, ax: Any = None) -> Any:
@@ -165,7 +165,7 @@ def comparison(compared: Any, *, ax: Any = None) -> Any:
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0.0, 1.3 * max(float(values.max()), bound) or 1.0)
     title = f"Cuts into {compared.n_clusters} clusters, by method"
-    return finish(ax, title, xlabel=f"{compared.cut} cut value", legend=40.0)
+    return finish(ax, title, xlabel=f"{compared.cut} cut value", legend=4.0)
 
 
 def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
@@ -214,4 +214,4 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
     ax.margins(y=0.12)
     gap = float((values[-1] - bounds[-1]) / values[-1]) if values[-1] > 0.0 else 0.0
     title = "Proven optimal" if gap <= PROVEN else f"No cut is more than {percent(gap)} smaller"
-    return finish(ax, title, xlabel="seconds", ylabel="cut value", legend=40.0)
+    return finish(ax, title, xlabel="seconds", ylabel="cut value", legend=4.0)
