@@ -16,8 +16,8 @@ from leastcut.multilevel.refinement import refine_problem
 from leastcut.multilevel.repair import respecting
 from leastcut.problem import Problem
 from leastcut.results import Partition, Relaxation
-from leastcut.spectral.dense_eigenpairs import eigenpairs
 from leastcut.spectral.discretizers.cluster_qr import cluster_qr
+from leastcut.spectral.eigensolvers.dense import eigenpairs
 
 VISIBLE = 1e-12  # fraction of the value that is an improvement: equal partitions differ by rounding
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 40, 200_000  # at most, for enumeration in milliseconds

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 
 from leastcut.budget import Budget
-from leastcut.spectral.dense_eigenpairs import eigenpairs
+from leastcut.spectral.eigensolvers.dense import eigenpairs
 
 EPSILON = float(np.finfo(np.float64).eps)
 

@@ -32,7 +32,7 @@ from leastcut.budget import Budget
 from leastcut.multilevel.coarsening import heavy_edges
 from leastcut.problem import Problem
 from leastcut.reductions import contracted
-from leastcut.spectral.dense_eigenpairs import eigenpairs
+from leastcut.spectral.eigensolvers.dense import eigenpairs
 
 SPARE_PAIRS = 8  # eigenpairs computed beyond those that counted the last time
 SPARE_VECTORS = 12  # of a filtered block, beyond those that counted the last time

@@ -22,9 +22,9 @@ import numpy as np
 from leastcut.multilevel.coarsening import Step, never
 from leastcut.problem import Problem
 from leastcut.results import Relaxation
-from leastcut.spectral.dense_eigenpairs import eigenpairs
 from leastcut.spectral.discretizers.first_order import alternate, starts
 from leastcut.spectral.discretizers.shared import pivot_rotation
+from leastcut.spectral.eigensolvers.dense import eigenpairs
 from leastcut.threads import single_threaded
 
 # Rounds of damping on every level, and the degree of the polynomial of each: a second round damps

@@ -16,12 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.spectral.eigensolvers.auto import auto
-from leastcut.spectral.eigensolvers.cg_invert import cg_invert
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import TOLERANCE, Eigenpairs, Solver
+from leastcut.spectral.eigensolvers.inverse import cg_invert, shift_invert
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 from leastcut.spectral.eigensolvers.lobpcg import amg, lobpcg
-from leastcut.spectral.eigensolvers.shift_invert import shift_invert
 from leastcut.validation import as_floats, check_choice
 
 EIGENSOLVERS: dict[str, Solver] = {

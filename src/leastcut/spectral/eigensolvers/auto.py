@@ -16,11 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
-from leastcut.spectral.eigensolvers.cg_invert import cg_invert
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
+from leastcut.spectral.eigensolvers.inverse import cg_invert, shift_invert
 from leastcut.spectral.eigensolvers.lanczos import lanczos
-from leastcut.spectral.eigensolvers.shift_invert import shift_invert
 
 DENSE_SIZE = 500  # up to this many rows LAPACK is as fast as anything
 # Nor is anything faster when more than one in this many of all eigenpairs is wanted.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
-from leastcut.spectral.dense_eigenpairs import eigenpairs
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 
 # Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others.
@@ -15,6 +16,8 @@ LIFT = 2.0
 # What reducing the matrix to tridiagonal form takes for every n³, one thread on a core of 2024.
 SECONDS_PER_CUBE = 1e-10
 SECONDS_PER_PAIR = 4e-10  # what a wanted eigenpair adds to that for every n²
+# Largest product of two different unit vectors, per row.
+ORTHOGONAL = 4.0 * float(np.finfo(np.float64).eps)
 
 
 def dense(
@@ -39,3 +42,23 @@ def dense(
     values, vectors = eigenpairs(full, 0, count - 1)
     # All eigenvalues were there to choose from, and the others are no smaller than the last.
     return Eigenpairs(values, vectors, float(values[-1]), True, "dense")
+
+
+def eigenpairs(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues from number ``first`` to ``last``, ascending, and their vectors.
+
+    LAPACK's fastest driver may lose orthogonality where entries differ by very much, and fail or
+    return too few pairs where eigenvalues repeat by the dozen. Then the divide-and-conquer driver
+    computes all pairs.
+    """
+    with contextlib.suppress(scipy.linalg.LinAlgError):
+        values, vectors = scipy.linalg.eigh(
+            matrix, subset_by_index=(first, last), check_finite=False
+        )
+        products = vectors.T @ vectors
+        if values.size == last - first + 1 and (
+            np.abs(products - np.eye(values.size)).max() <= ORTHOGONAL * matrix.shape[0]
+        ):
+            return values, vectors
+    values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+    return values[first : last + 1], vectors[:, first : last + 1]

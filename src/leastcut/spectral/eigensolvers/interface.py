@@ -11,8 +11,6 @@ import scipy.sparse as sp
 TOLERANCE = 1e-9
 # Default cap on products: a graph that needs more of them is better given to another solver.
 MAX_ITER = 10_000
-
-
 OUT_OF_TIME = "The eigenproblem cannot be solved in the time there is."  # what a TimeoutError says
 
 

@@ -67,19 +67,13 @@ class Budget:
 
 
 class Growth:
-    """By how much the part of an unseen eigenvector would have grown, for any eigenvalue.
-
-    Attributes
-    ----------
-    ended : bool
-        Whether the space has become invariant, so that nothing grows any more.
-    """
+    """By how much the part of an unseen eigenvector would have grown, for any eigenvalue."""
 
     def __init__(self) -> None:
         self._now = np.empty(0)
         self._left_out = np.empty(0)
         self._log_lengths = 0.0
-        self.ended = False
+        self.ended = False  # whether the space has become invariant, so that nothing grows any more
 
     def expand(self, length: float) -> None:
         """Take note of a new direction that had this length."""
@@ -95,13 +89,6 @@ class Growth:
         """Take note that all but the first ``kept`` Ritz vectors are left out."""
         if not self.ended:
             self._left_out = np.append(self._left_out, self._now[kept:])
-
-    def end(self) -> None:
-        """Take note that nothing is left of the last direction, and that what comes is new.
-
-        The start vector lies in an invariant space then, and has a part in every eigenspace.
-        """
-        self.ended = True
 
     def log(self, value: float) -> float:
         """Return the logarithm of the growth for an eigenvalue; minus infinity for one in sight."""
@@ -190,7 +177,8 @@ def search(
             if coupling == 0.0:  # the space is invariant: go on from anywhere else
                 vector = _random_direction(basis[:, : locked + size], rng)
                 _ritz(projected[:size, :size], coupling, growth)
-                growth.end()
+                # The start vector lies in this space, and has a part in every eigenspace.
+                growth.ended = True
             space[:, size] = vector
         # 3. Solve the projected problem (Rayleigh-Ritz) and test its pairs.
         ritz = _ritz(projected[:size, :size], coupling, growth)

@@ -123,30 +123,13 @@ def largest_eigenpairs(
     tol: float,
     budget: Budget,
 ) -> Found:
-    """Return the ``count`` largest eigenpairs orthogonal to a known eigenvector.
+    """Return the largest eigenpairs of a positive semi-definite operator, all but a known one.
 
-    Parameters
-    ----------
-    apply : callable
-        The product with a symmetric positive semi-definite operator.
-    known : ndarray of shape (n,)
-        A unit eigenvector to leave out, whatever its eigenvalue.
-    count : int
-        How many pairs are wanted.
-    dimension : int
-        Size of the search space, more than ``count``; n is at least
-        ``smallest_size(count, dimension)``.
-    rng : Generator
-        Draws the start vectors.
-    tol : float
-        A pair has converged when its residual is at most ``tol`` times its value.
-    budget : Budget
-        One is spent on every product, and ``apply`` may spend more. The search ends, converged or
-        not, when it is exhausted, but not before there are ``count`` approximate pairs.
-
-    Returns
-    -------
-    Found
+    ``known`` is its unit eigenvector. The search space has ``dimension`` vectors, which is
+    more than ``count``; n is at least ``smallest_size(count, dimension)``. A pair has converged if
+    its residual is at most ``tol`` times its value. Every product spends 1 of the budget, and
+    ``apply`` may spend more; the search ends when it is exhausted, but not before there are
+    ``count`` approximate pairs.
     """
     n = known.shape[0]
     # Columns: what is locked (the known vector, then what was found), then the search space.

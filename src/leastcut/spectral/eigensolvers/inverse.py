@@ -1,4 +1,9 @@
-"""Lanczos on the inverse, by conjugate gradients: for diagonals of very uneven size."""
+"""Lanczos on the inverse: by a sparse factorization, or by conjugate gradients.
+
+The inverse turns the smallest eigenvalues into the largest and drives them apart, so that a search
+space of little more than twice as many vectors as are wanted is enough. A factorization is for thin
+graphs, whose factor stays sparse, and conjugate gradients for diagonals of very uneven size.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +13,56 @@ from math import ceil
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 from leastcut.spectral.eigensolvers.krylov import Budget
 from leastcut.spectral.eigensolvers.lanczos import Found, iterate, smallest_size
 
+# Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot.
+SHIFT = 1e-9
+TINY = 1e-6  # eigenvalues below this are small beside what residuals leave open: the norm of A is 1
 # What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well.
 CG_PRICE = 0.25
 EPSILON = float(np.finfo(np.float64).eps)
 LONGEST = 1e12  # largest entry of a solution beyond which rounding makes up much of it
-# Steps that a solve makes even if the budget is spent, for vectors worth returning.
-FEWEST_STEPS = 10
+FEWEST_STEPS = 10  # steps of a solve even if the budget is spent, for vectors worth returning
+
+
+def shift_invert(
+    matrix: sp.csr_array,
+    null: np.ndarray,
+    count: int,
+    *,
+    rng: np.random.Generator,
+    tol: float = TOLERANCE,
+    max_iter: int = MAX_ITER,
+    deadline: float = np.inf,
+) -> Eigenpairs:
+    """Lanczos on (A + shift)⁻¹: few products, each two triangular solves with the factor."""
+    dimension = max(20, 2 * count + 2)
+    if null.size < smallest_size(count, dimension):
+        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+    # A by itself is singular. The shift leaves eigenvectors as they are, and values are taken from
+    # A, so that it need not be undone.
+    shifted = sp.csc_array(matrix + SHIFT * sp.eye_array(null.size, format="csr"))
+    factor = splu(
+        shifted,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,  # positive definite: no pivoting, so the ordering stands
+        options={"SymmetricMode": True},
+    )
+
+    # How the spectrum of A shows in that of the inverse; the factor's rounding is that of A.
+    def beyond(found: Found) -> float:
+        return 1.0 / found.top - SHIFT
+
+    budget = Budget(max_iter, deadline)
+    return iterate(
+        "shift_invert", factor.solve, beyond, matrix, null, count, dimension, rng, tol, budget,
+        smooth_below=TINY,
+    )  # fmt: skip
 
 
 def cg_invert(
@@ -42,7 +84,7 @@ def cg_invert(
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
     # At most ½, as the block is scaled; an entry that vanishes beside that must not divide.
-    inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), np.finfo(np.float64).eps)
+    inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), EPSILON)
     system = _unchecked(null.size, matrix.__matmul__)
     preconditioner = _unchecked(null.size, inverse_diagonal.__mul__)
     budget = Budget(max_iter, deadline)
