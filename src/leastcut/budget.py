@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -27,28 +28,12 @@ LOOK_SECONDS = 0.1  # time between two looks for Ctrl-C, if the system does not 
 
 
 class Budget:
-    """What limits and watches long work.
+    """What limits and watches long work: seconds from now on, a callback, and what Ctrl-C does.
 
-    Parameters
-    ----------
-    time_limit : float, optional
-        Seconds from now on.
-    callback : callable or "tqdm", optional
-        Called with the progress of the work; it stops the work by returning True. ``"tqdm"`` is a
-        progress bar, which :meth:`shown` opens.
-    on_interrupt : {"raise", "return"}, default="raise"
-        What Ctrl-C does once there is something to return.
+    The callback is called with the progress of the work, and stops it by returning True; ``"tqdm"``
+    is a progress bar, which :meth:`shown` opens. With ``on_interrupt="return"`` Ctrl-C returns what
+    there is. ``began`` and ``deadline`` are on the monotonic clock.
 
-    Attributes
-    ----------
-    began, deadline : float
-        On the monotonic clock; the deadline is infinite without a limit.
-    callback : callable or None
-        What is called with the progress.
-
-    Examples
-    --------
-    >>> from leastcut.budget import Budget
     >>> budget = Budget(callback=lambda fraction: fraction > 0.5)
     >>> budget.report(0.5), budget.report(0.6), budget.is_exhausted
     (False, True, True)
@@ -150,16 +135,21 @@ class Budget:
     def share(self, fraction: float = 1.0, translate: Callable[[Any], Any] | None = None) -> Budget:
         """Return the budget of a part of the work, which ends at this fraction of the time limit.
 
-        ``translate`` makes of the part's progress that of the whole, which is reported; if it
-        returns None, nothing is. By default the progress is reported as it is.
+        ``translate`` makes of the part's progress what is reported: None is nothing.
         """
         part = Budget(on_interrupt=self.on_interrupt)
         part.began, part._parent = self.began, self
         if self.deadline != math.inf:
             part.deadline = self.began + fraction * (self.deadline - self.began)
         if self.callback is not None:
-            part.callback = self.report if translate is None else _Translated(self, translate)
+            part.callback = (
+                self.report if translate is None else partial(self._report_as, translate)
+            )
         return part
+
+    def _report_as(self, translate: Callable[[Any], Any], progress: Any) -> bool:
+        translated = translate(progress)
+        return self.is_stopped if translated is None else self.report(translated)
 
     def part(self, fraction: float = 1.0, translate: Callable[[Any], Any] | None = None) -> Budget:
         """Return the budget of a part of the work, of this fraction of the time that is left."""
@@ -187,17 +177,6 @@ class Budget:
             self._waiting.go_on()
 
 
-class _Translated:
-    """The callback of a part of the work, whose progress means something else to the whole."""
-
-    def __init__(self, whole: Budget, translate: Callable[[Any], Any]) -> None:
-        self._whole, self._translate = whole, translate
-
-    def __call__(self, progress: Any) -> bool:
-        translated = self._translate(progress)
-        return self._whole.is_stopped if translated is None else self._whole.report(translated)
-
-
 class Stopped(Exception):
     """Ends work that nobody waits for any more; raised in the thread that does it."""
 
@@ -208,15 +187,6 @@ class Waiting:
     Python handles Ctrl-C between two of its own steps, and a compiled loop over a hundred million
     edges is one step. The main thread has nothing to do but wait while another works: it receives
     Ctrl-C within a tenth of a second, tells the other to stop, and does not wait until it has.
-
-    Examples
-    --------
-    >>> from leastcut.budget import Waiting
-    >>> seen = []
-    >>> waiting = Waiting()
-    >>> waiting.run(lambda: waiting.call(lambda: seen.append(1)), stop=lambda: None)
-    >>> seen
-    [1]
     """
 
     def __init__(self) -> None:

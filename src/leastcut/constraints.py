@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.formatting import fields_in_one_line
+from leastcut.graph import joined_pairs
 from leastcut.validation import as_plain, check_number, number_by_appearance
 
 # Fraction of the average by which a limit may be passed: (1 + 0.15) · 100 is below 115 in doubles.
@@ -45,14 +46,8 @@ class CannotLinks:
     @classmethod
     def of(cls, pairs: np.ndarray, n_nodes: int) -> CannotLinks:
         """Return the pairs, of shape (m, 2) and each of two different nodes, as rows of nodes."""
-        low, high = pairs.min(axis=1), pairs.max(axis=1)
-        once = np.unique(low.astype(np.int64) * n_nodes + high)
-        low, high = np.divmod(once, n_nodes)
-        rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
-        order = np.lexsort((columns, rows))
-        count = np.bincount(rows, minlength=n_nodes)
-        indptr = np.concatenate(([0], np.cumsum(count))).astype(np.int32)
-        return cls(indptr, columns[order].astype(np.int32))
+        rows = joined_pairs(pairs[:, 0], pairs[:, 1], n_nodes)
+        return cls(rows.indptr.astype(np.int32), rows.indices.astype(np.int32))
 
     @property
     def n_nodes(self) -> int:
@@ -63,6 +58,12 @@ class CannotLinks:
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """The arrays that compiled kernels read."""
         return self.indptr, self.indices
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """The pairs as the edges of a graph."""
+        n = self.n_nodes
+        return sp.csr_array((np.ones(self.indices.size), self.indices, self.indptr), shape=(n, n))
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -163,16 +164,11 @@ class CannotLinks:
 class Limits:
     """The least and the most that a cluster may weigh, on every level of a hierarchy the same.
 
-    Attributes
-    ----------
-    lightest, heaviest : float
-        Both are allowed. Multiples of the unit that all node weights are multiples of, if sums of
-        them are exact. There is no lower limit if ``lightest`` is 0.
-    slack : float
-        The rounding error that sums of node weights may have: 0 if they are exact. Moves stay so
-        far within the limits, and proofs cover partitions that exceed them by as much.
-    packing : ndarray of shape (n,), int32, or None
-        Clusters of the nodes that satisfy the limits; known of the full problem, not of levels.
+    Both are allowed, and multiples of the unit that all node weights are multiples of if sums of
+    them are exact. There is no lower limit if ``lightest`` is 0. ``slack`` is the rounding error
+    that sums of node weights may have: moves stay so far within the limits, and proofs cover
+    partitions that exceed them by as much. ``packing`` are clusters of the nodes, of the full
+    problem only, that satisfy the limits.
     """
 
     lightest: float
@@ -204,10 +200,7 @@ class Limits:
         return self._shifted(self.slack, n_clusters, offset)
 
     def of_proofs(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return limits that every partition accepted by :meth:`allow` is within, as for moves.
-
-        Sums that are added up in another order differ by less than the slack.
-        """
+        """Return limits that every partition accepted by :meth:`allow` is within, as for moves."""
         return self._shifted(-self.slack, n_clusters, offset)
 
     def _shifted(
@@ -271,20 +264,9 @@ class Limits:
 class Constraints:
     """Everything that restricts the partitions of a problem.
 
-    Links and balance are what the user asks for. Reductions contract the must-links and, for a
-    number of clusters, add a coloring of the cannot-links and the limits that the balance means
-    (:func:`leastcut.feasibility.feasible`); from then on moves respect them.
-
-    Attributes
-    ----------
-    must_link : ndarray of shape (m, 2) or None
-        Pairs of nodes in one cluster.
-    cannot_link : CannotLinks or None
-        Pairs of nodes in different clusters.
-    balance : pair or None
-        How far below and above the average a cluster may weigh.
-    limits : Limits or None
-        What that means for a number of clusters.
+    Links and balance are what the user asks for. Reductions contract the must-links, of shape
+    (m, 2), and for a number of clusters add a coloring of the cannot-links and the limits that the
+    balance means (:func:`leastcut.feasibility.feasible`); from then on moves respect them.
     """
 
     must_link: np.ndarray | None = None
@@ -302,10 +284,7 @@ class Constraints:
         cannot_link: Any = None,
         balance: Balance | None = None,
     ) -> Constraints:
-        """Check what a user asks for; links that contradict each other raise.
-
-        ``balance`` is as :func:`check_balance` returns it.
-        """
+        """Check links and a balance (:func:`check_balance`); links that contradict raise."""
         must, cannot = (
             _pairs(name, given, n_nodes)
             for name, given in (("must_link", must_link), ("cannot_link", cannot_link))

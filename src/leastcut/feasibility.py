@@ -111,24 +111,12 @@ def check_n_clusters(
 
 @dataclass(frozen=True, eq=False)
 class Coloring:
-    """The result of a search for a coloring.
+    """The result of a search for a coloring."""
 
-    Attributes
-    ----------
-    colors : ndarray of shape (n,), int32, or None
-        -1 for nodes of no pair; None if there is no coloring, or none was found.
-    is_decided : bool
-        Whether None means that there is none.
-    clique : list of int
-        Nodes of which every two are a pair, more than there are colors; empty if none is known.
-    enough : int
-        A number of colors that is enough.
-    """
-
-    colors: np.ndarray | None
-    is_decided: bool
-    clique: list[int]
-    enough: int
+    colors: np.ndarray | None  # -1 for nodes of no pair; None if none was found
+    is_decided: bool  # whether None means that there is none
+    clique: list[int]  # nodes of which every two are a pair, more than colors; or empty
+    enough: int  # a number of colors that is enough
 
 
 def color(links: CannotLinks, n_colors: int, most_steps: int | None = None) -> Coloring:
@@ -189,14 +177,10 @@ def _components(links: CannotLinks, nodes: list[int]) -> list[list[int]]:
     """Return the components of the pairs between some nodes."""
     if not nodes:
         return []
-    n, kept = links.n_nodes, np.zeros(links.n_nodes, dtype=bool)
-    kept[nodes] = True
-    pairs = links.pairs[kept[links.pairs].all(axis=1)]
-    matrix = sp.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n))
-    component = sp.csgraph.connected_components(matrix.tocsr(), directed=False)[1]
+    component = sp.csgraph.connected_components(links.matrix[nodes][:, nodes], directed=False)[1]
     found: dict[int, list[int]] = {}
-    for i in nodes:
-        found.setdefault(int(component[i]), []).append(i)
+    for i, number in zip(nodes, component.tolist(), strict=True):
+        found.setdefault(number, []).append(i)
     return list(found.values())
 
 
@@ -422,10 +406,10 @@ def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray 
 def _amounts(
     kinds: np.ndarray, count: np.ndarray, lightest: np.ndarray, heaviest: np.ndarray
 ) -> np.ndarray | None:
-    """Return how many nodes of every weight each cluster has; empty if infeasible, else None.
+    """Return how many nodes of every weight each cluster has, none being empty.
 
-    All nodes of each weight, none of the clusters empty, and each within its limits. Weights are
-    parts of the average, as the solver's own tolerance is absolute.
+    The result is empty if that is infeasible, and None if it is not decided. Weights are fractions
+    of the average, as the solver's own tolerance is absolute.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
 

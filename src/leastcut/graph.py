@@ -19,11 +19,11 @@ import scipy.sparse as sp
 from leastcut.formatting import one_line
 from leastcut.threads import in_blocks
 from leastcut.validation import (
-    average_rounding,
     canonical_csr,
     check_graph,
     check_symmetrize,
     index_type,
+    symmetrized,
 )
 
 # Entries of lists up to which SciPy makes a graph of them as fast as compiled kernels do, which
@@ -113,7 +113,7 @@ class Graph:
 
         Contraction adds the same weights up in different orders, and rounds them differently.
         """
-        matrix = average_rounding(canonical_csr(self.matrix))
+        matrix = symmetrized(canonical_csr(self.matrix))
         return Graph(matrix.indptr, matrix.indices, matrix.data)
 
     def restrict(self, nodes: np.ndarray) -> Graph:

@@ -7,37 +7,17 @@ from contextlib import contextmanager
 
 
 def install_command(extra: str) -> str:
-    """Return the command that brings every optional package of a part at once.
-
-    Examples
-    --------
-    >>> install_command("plot")
-    "pip install 'leastcut[plot]'"
-    """
+    """Return the command that brings every optional package of a part at once."""
     return f"pip install 'leastcut[{extra}]'"
 
 
 @contextmanager
 def needed_for(purpose: str, package: str, extra: str | None = None) -> Iterator[None]:
-    """Return a context for the import of an optional package.
+    """Return a context for the import of a package, which names the remedy if it is missing.
 
-    Parameters
-    ----------
-    purpose : str
-        What needs it, in the plural and at the beginning of a sentence.
-    package : str
-        The name to import it by.
-    extra : str or None, default=None
-        The extra of this package that brings it; None where it is in none, and is installed by its
-        own name.
+    ``purpose`` is what needs it, in the plural and at the beginning of a sentence; ``extra`` is the
+    extra that brings it, if any.
 
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message names the command that installs it.
-
-    Examples
-    --------
     >>> with needed_for("Miracles", "no_such_package", "plot"):
     ...     import no_such_package
     Traceback (most recent call last):

@@ -220,25 +220,14 @@ class WithoutIsolated:
 
     Value and bound are those of the nodes with edges, which the others change neither of. The
     number of clusters of these is kept, so that a cluster of others is no way to a smaller value.
-
-    Attributes
-    ----------
-    whole, problem : Problem
-    nodes : ndarray of shape (m,)
-        The nodes of the smaller problem.
-    n_clusters : int
-        Number of clusters of all nodes.
-    weighed : Problem
-        The problem by which the others are labelled.
-    kept : ndarray of shape (n,) or None
-        Labels to keep unless better ones are found; clusters of isolated nodes stay in any case.
     """
 
     whole: Problem
     problem: Problem
-    nodes: np.ndarray
-    n_clusters: int
-    weighed: Problem
+    nodes: np.ndarray  # of the smaller problem
+    n_clusters: int  # of all nodes
+    weighed: Problem  # by which the others are labelled
+    # Labels to keep unless better ones are found; clusters of isolated nodes stay in any case.
     kept: np.ndarray | None = None
 
     def restrict(self, labels: np.ndarray) -> np.ndarray:
@@ -418,17 +407,9 @@ def _join_others(
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """A problem after all its reductions, from the first to the last.
+    """A problem after all its reductions, with the starts and the number of clusters to find.
 
-    Attributes
-    ----------
-    problem : Problem
-        Every node takes part, and the constraints have all that moves need.
-    n_clusters : int
-        Number of clusters to find.
-    starts : list of ndarray
-        The starts, restricted to the problem.
-    steps : tuple of Reduction
+    Every node takes part, and the constraints have all that moves need.
     """
 
     problem: Problem
@@ -460,25 +441,11 @@ def reduce(
 ) -> Reduced:
     """Reduce a problem, and check that some partition of it is allowed.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_clusters : int
-        Number of clusters of all nodes.
-    starts : sequence of (str, ndarray of shape (n,))
-        Partitions to start from, and their names in errors; each must be allowed, and have as many
-        clusters with nodes that take part as the result will.
-    take_part : ndarray of shape (n,), bool, optional
-        The nodes that take part in the cut, all of which weigh something; by default all that do.
-    keep_isolated : bool, default=False
-        Whether ``starts[0]`` is returned with its isolated nodes unless a better partition is
-        found, and its clusters without a node that takes part stay as they are.
-    weigh_all : bool, default=False
-        Whether isolated nodes with cannot-links take part as well, with a slight weight.
-
-    Returns
-    -------
-    Reduced
+    Each of the ``starts`` must be allowed, and have as many clusters with nodes that take part as
+    the result will. ``take_part`` marks the nodes that do, by default all that weigh something.
+    With ``keep_isolated`` the first start is returned with its isolated nodes unless a better
+    partition is found, and its clusters of isolated nodes stay as they are. With ``weigh_all``
+    isolated nodes with cannot-links take part as well, with a slight weight.
     """
     labels = [start for _, start in starts]
     steps: list[Reduction] = []
@@ -624,9 +591,8 @@ def _forced_together(problem: Problem) -> np.ndarray:
     Two nodes that must not share a cluster with a third are together then: of a component of the
     cannot-links all nodes of one color.
     """
-    links, n = problem.constraints.cannot_link, problem.n_nodes
+    links = problem.constraints.cannot_link
     assert links is not None
     assert links.coloring is not None
-    matrix = sp.csr_array((np.ones(links.indices.size), links.indices, links.indptr), shape=(n, n))
-    component = sp.csgraph.connected_components(matrix, directed=False)[1]
+    component = sp.csgraph.connected_components(links.matrix, directed=False)[1]
     return number_by_appearance(2 * component.astype(np.int64) + (links.coloring == 1))

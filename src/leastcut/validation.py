@@ -72,10 +72,9 @@ def check_flag(name: str, value: object) -> bool:
 
 
 def is_true(answer: object) -> bool:
-    """Say whether an answer is True itself, as Python or NumPy has it, and not only something.
+    """Return whether an answer is True itself, as Python or NumPy has it, and not only something.
 
-    A callback that returns it stops the work: ``list.append`` returns None, and functions that
-    return what they have counted or written do not mean to stop anything.
+    A callback that returns it stops the work; one that returns a count does not mean to.
     """
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
@@ -91,10 +90,7 @@ def check_callback(callback: object) -> None:
 def check_number(
     name: str, value: object, minimum: float = 0.0, *, allow_infinite: bool = False
 ) -> float:
-    """Return ``value`` as a float if it is a real number of at least ``minimum``.
-
-    Infinity is refused unless ``allow_infinite``: it means "no limit" where there is one.
-    """
+    """Return ``value`` as a float if it is a real number of at least ``minimum``."""
     # An array of no dimension is a number, as ``check_count`` has it too.
     number: Any = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     # Not by float(), which takes "1" and True; to NumPy a time span is an integer.
@@ -124,15 +120,12 @@ def refuse_masked(name: str, value: Any) -> None:
             "in with .filled(value), or drop what they belong to."
         )
     # Series and frames of pandas, which need not be installed.
-    if hasattr(value, "isna") and np.asarray(value).dtype.kind != "f" and _any(value.isna()):
-        raise ValueError(_missing(name))
+    if hasattr(value, "isna") and np.asarray(value).dtype.kind != "f":
+        _refuse_missing(name, np.any(np.asarray(value.isna())))
 
 
 def check_matrix(name: str, value: Any) -> None:
-    """Raise if a matrix has masked, missing or non-numeric entries, or is sparse and malformed.
-
-    It comes before NumPy, SciPy and scikit-learn read the matrix of a user.
-    """
+    """Raise if a matrix has masked, missing or non-numeric entries, or is sparse and malformed."""
     refuse_masked(name, value)
     if sp.issparse(value):
         check_sparse(name, value)
@@ -143,8 +136,7 @@ def check_matrix(name: str, value: Any) -> None:
 def refuse_words(name: str, value: Any) -> None:
     """Raise if entries are words, dates or time spans, which NumPy would convert to numbers.
 
-    The error names the first such entry of an array, list or data frame of pandas or polars, and in
-    a frame its column. Anything else passes.
+    The error names the first such entry of an array, list or data frame. Anything else passes.
     """
     if hasattr(value, "columns"):
         for number, column in enumerate(value.columns):
@@ -184,14 +176,12 @@ def _any_masked(value: Any) -> bool:
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
-def _any(flags: Any) -> bool:
-    return bool(np.asarray(flags).any())
-
-
-def _missing(name: str) -> str:
-    return (
-        f"{name} has missing entries (NA, None or NaT); fill them in, or drop what they belong to."
-    )
+def _refuse_missing(name: str, is_missing: object) -> None:
+    if is_missing:
+        raise ValueError(
+            f"{name} has missing entries (NA, None or NaT); fill them in, or drop what they belong "
+            "to."
+        )
 
 
 def as_plain(name: str, value: Any) -> np.ndarray:
@@ -201,23 +191,18 @@ def as_plain(name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} cannot be made an array: {error}") from None
-    if array.dtype.kind in "mM" and _any(np.isnat(array)):
-        raise ValueError(_missing(name))
-    # Neither NaN nor NaT equals itself, and pandas.NA has no truth value: found by their types. A
-    # single None is no array with an entry missing, and is refused for its shape.
-    if (
-        array.dtype.kind == "O"
-        and array.ndim
-        and any(
-            item is None or type(item).__name__ in ("NAType", "NaTType") or _is_nan(item)
-            for item in array.flat
-        )
-    ):
-        raise ValueError(_missing(name))
+    if array.dtype.kind in "mM":
+        _refuse_missing(name, np.isnat(array).any())
+    # A single None is no array with an entry missing, and is refused for its shape.
+    if array.dtype.kind == "O" and array.ndim:
+        _refuse_missing(name, any(map(_is_missing, array.flat)))
     return array
 
 
-def _is_nan(item: object) -> bool:
+def _is_missing(item: object) -> bool:
+    # By its type, as pandas.NA has no truth value.
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
     return isinstance(item, float) and math.isnan(item)
 
 
@@ -249,11 +234,7 @@ def check_n_clusters(n_clusters: object, n_nodes: int) -> int:
 
 
 def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> np.ndarray:
-    """Return labels 0..k-1 (int64, one per node) for any labels: integers, strings, negatives.
-
-    Labels that already are 0..k-1 with none missing come back unchanged; others are renumbered in
-    sorted order.
-    """
+    """Return labels 0..k-1 (int64, one per node), numbered in the order of any sorted labels."""
     array = as_plain(name, labels)
     if array.ndim != 1 or array.shape[0] != n_nodes:
         raise ValueError(
@@ -278,16 +259,12 @@ def check_labels(labels: npt.ArrayLike, n_nodes: int, name: str = "labels") -> n
 
 def check_starts(init: Any, n_nodes: int, n_clusters: int) -> list[tuple[str, np.ndarray]]:
     """Return initial partitions as labels 0..n_clusters-1, each with its name in errors."""
-    return [(name, check_init(one, n_nodes, n_clusters, name)) for name, one in named_starts(init)]
-
-
-def named_starts(init: Any) -> list[tuple[str, Any]]:
-    """Return initial partitions with their names in errors; ``init`` may be one, or a list."""
     if init is None:
         return []
     # A list of numbers is one partition, a list of arrays or lists is several.
     several = isinstance(init, list | tuple) and len(init) > 0 and np.ndim(init[0]) > 0
-    return [(f"init[{i}]", one) for i, one in enumerate(init)] if several else [("init", init)]
+    named = {f"init[{i}]": one for i, one in enumerate(init)} if several else {"init": init}
+    return [(name, check_init(one, n_nodes, n_clusters, name)) for name, one in named.items()]
 
 
 def check_init(
@@ -339,19 +316,16 @@ def check_graph(
 ) -> sp.csr_array:
     """Return a matrix of affinities as symmetric float64 CSR; raise an error for any defect.
 
-    The matrix is symmetric (up to rounding, which is averaged away, unless ``symmetrize`` says what
-    to make of it), finite and non-negative. ``names`` of the nodes and ``is_directed`` are for the
-    error. The result is sorted, without duplicates and stored zeros; it shares the caller's memory
-    if that is possible, and the caller's matrix is never changed.
+    The result is sorted, without duplicates and stored zeros; it shares the caller's memory if that
+    is possible, and the caller's matrix is never changed. For the other arguments see
+    :func:`symmetrized`.
     """
     check_matrix("graph", graph)
     if not sp.issparse(graph):
         graph = as_plain("graph", graph)
     matrix = _real_csr(graph)
     check_weights(matrix)
-    if symmetrize is not None:
-        return symmetrized(matrix, symmetrize)
-    return average_rounding(matrix, graph.dtype, names, is_directed)
+    return symmetrized(matrix, symmetrize, graph.dtype, names, is_directed)
 
 
 def _real_csr(graph: Any) -> sp.csr_array:
@@ -409,19 +383,15 @@ def check_weights(matrix: sp.csr_array) -> None:
     # NaN passes through both, so that two numbers tell whether any of them is bad.
     low, high = data.min(), data.max()
     if not (np.isfinite(low) and np.isfinite(high)):
-        bad = ~np.isfinite(data)
-        _raise_at(matrix, bad, "NaN or infinite", "Remove or replace them.")
-    if low < 0:
-        _raise_at(
-            matrix,
-            data < 0,
-            "negative",
+        bad, what, remedy = ~np.isfinite(data), "NaN or infinite", "Remove or replace them."
+    elif low < 0:
+        bad, what = data < 0, "negative"
+        remedy = (
             "A cut needs non-negative affinities; clip or shift them, or turn distances into "
-            "affinities.",
+            "affinities."
         )
-
-
-def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> None:
+    else:
+        return
     # The row whose entries include this position; empty rows before it are passed over.
     position = int(np.argmax(bad))
     row = int(np.searchsorted(matrix.indptr, position, side="right")) - 1
@@ -433,66 +403,54 @@ def _raise_at(matrix: sp.csr_array, bad: np.ndarray, what: str, remedy: str) -> 
     )
 
 
-def symmetrized(matrix: sp.csr_array, how: str) -> sp.csr_array:
+def symmetrized(
+    matrix: sp.csr_array,
+    how: str | None = None,
+    dtype: npt.DTypeLike = np.float64,
+    names: Sequence[Any] | None = None,
+    is_directed: bool = False,
+) -> sp.csr_array:
     """Return canonical CSR arrays made symmetric, in float64: the mean or the larger of S and Sᵀ.
 
-    What is symmetric already is not copied.
+    Without ``how`` only rounding is averaged away, and a larger difference raises; ``dtype`` of the
+    weights that were passed decides what is rounding. ``names`` of the nodes and ``is_directed``
+    are for the error. What is symmetric already is not copied.
     """
+    # It comes sorted, as the matrix does, so that patterns can be compared entry by entry.
     transpose = matrix.T.tocsr()
-    if _equal(matrix, transpose):
+    arrays = ("indptr", "indices", "data")
+    if all(np.array_equal(getattr(matrix, name), getattr(transpose, name)) for name in arrays):
         return matrix.astype(np.float64, copy=False)
     matrix, transpose = matrix.astype(np.float64), transpose.astype(np.float64)
+    if how is None:
+        tolerance = SYMMETRY_TOLERANCE.get(np.dtype(dtype), 1e-8)
+        _check_asymmetry(matrix, abs(matrix - transpose), tolerance, names, is_directed)
     # Halved before they are added, as a sum could overflow.
-    both = matrix * 0.5 + transpose * 0.5 if how == "mean" else matrix.maximum(transpose)
+    both = matrix.maximum(transpose) if how == "max" else matrix * 0.5 + transpose * 0.5
     found = sp.csr_array(both)
     found.sort_indices()
     return found
 
 
-def _equal(matrix: sp.csr_array, other: sp.csr_array) -> bool:
-    """Whether two canonical matrices are equal to the last bit."""
-    return (
-        np.array_equal(matrix.indptr, other.indptr)
-        and np.array_equal(matrix.indices, other.indices)
-        and np.array_equal(matrix.data, other.data)
-    )
-
-
-def average_rounding(
+def _check_asymmetry(
     matrix: sp.csr_array,
-    dtype: npt.DTypeLike = np.float64,
-    names: Sequence[Any] | None = None,
-    is_directed: bool = False,
-) -> sp.csr_array:
-    """Return the matrix in float64 if it is symmetric, up to rounding, which is averaged away.
-
-    ``dtype`` is what the weights were given in: single precision is held to a larger tolerance.
-    ``names`` and ``is_directed`` are for the error only.
-    """
-    relative = SYMMETRY_TOLERANCE.get(np.dtype(dtype), SYMMETRY_TOLERANCE[np.dtype(np.float64)])
-    # It comes sorted, as the matrix does, so that patterns can be compared entry by entry.
-    transpose = matrix.T.tocsr()
-    # The usual case: nothing to average, and nothing to copy if it is float64.
-    if _equal(matrix, transpose):
-        return matrix.astype(np.float64, copy=False)
-    matrix, transpose = matrix.astype(np.float64), transpose.astype(np.float64)
-    difference = abs(matrix - transpose)
-    asymmetry = float(difference.max())
-    largest = float(matrix.data.max())
-    if asymmetry > relative * largest:
-        # argmax counts over the matrix as if it were stored in full, row by row.
-        i, j = divmod(int(difference.argmax()), matrix.shape[0])
-        u, v = (repr(k if names is None else names[k]) for k in (i, j))
-        raise ValueError(
-            f"The graph is {'directed' if is_directed else 'not symmetric'}: entries ({u}, {v}) "
-            f"and ({v}, {u}) differ by {asymmetry:.6g}, the largest weight being {largest:.6g}. "
-            "Pass symmetrize='mean' to cut (S + S.T) / 2, or symmetrize='max' to cut the larger of "
-            "both directions, if that is what you mean."
-        )
-    # Halved before they are added, as a sum could overflow.
-    half = matrix * 0.5 + transpose * 0.5
-    half.sort_indices()
-    return half
+    difference: sp.csr_array,
+    tolerance: float,
+    names: Sequence[Any] | None,
+    is_directed: bool,
+) -> None:
+    asymmetry, largest = float(difference.max()), float(matrix.data.max())
+    if asymmetry <= tolerance * largest:
+        return
+    # argmax counts over the matrix as if it were stored in full, row by row.
+    i, j = divmod(int(difference.argmax()), matrix.shape[0])
+    u, v = (repr(k if names is None else names[k]) for k in (i, j))
+    raise ValueError(
+        f"The graph is {'directed' if is_directed else 'not symmetric'}: entries ({u}, {v}) "
+        f"and ({v}, {u}) differ by {asymmetry:.6g}, the largest weight being {largest:.6g}. "
+        "Pass symmetrize='mean' to cut (S + S.T) / 2, or symmetrize='max' to cut the larger of "
+        "both directions, if that is what you mean."
+    )
 
 
 def check_sample_table(shape: tuple[int, ...], dtype: Any) -> None:
@@ -511,7 +469,7 @@ def check_sample_table(shape: tuple[int, ...], dtype: Any) -> None:
 def check_samples(X: Any) -> Any:
     """Return finite samples in C order, float32 if they are so and else float64 (or float64 CSR).
 
-    The caller's are not changed, and those that are in this form already are not copied.
+    Those that are in this form already are not copied.
     """
     check_matrix("X", X)
     points: Any = X if sp.issparse(X) else as_plain("X", X)
@@ -551,9 +509,9 @@ def is_on_gpu(X: Any) -> bool:
 def check_neighbors(
     name: str, value: object, n_samples: int, beyond: int = 0, itself: bool = False
 ) -> int:
-    """Return a number of neighbours as an int, if every sample has so many others, and ``beyond``.
+    """Return a number of neighbors as an int, if every sample has so many others, and ``beyond``.
 
-    ``itself`` says whether the number counts the sample as its own neighbour, for the message only.
+    ``itself``: the number counts the sample as its own neighbor, for the message only.
     """
     count = check_count(name, value)
     others = count + beyond
@@ -568,10 +526,7 @@ def check_neighbors(
 
 
 def number_by_appearance(labels: np.ndarray) -> np.ndarray:
-    """Return labels 0..k-1 in the order in which clusters first appear.
-
-    Equal partitions then have equal labels, however they were found.
-    """
+    """Return labels 0..k-1 in the order in which clusters first appear."""
     # np.unique numbers clusters in sorted order; ``first`` is where each appears first.
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int64)
