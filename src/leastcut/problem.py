@@ -88,20 +88,10 @@ class Problem:
     """A graph, a positive weight for every node, and what restricts the partitions.
 
     Contracting nodes gives a problem, and so does restricting to some of them; a level of a
-    multilevel hierarchy is a problem like the one the user posed.
-
-    Attributes
-    ----------
-    graph : Graph
-    node_weights : ndarray of shape (n,)
-        The weights b, positive; 0 only of nodes without edges, where these are to be ignored. Such
-        a problem has values, and is restricted to its other nodes before it is cut.
-    constraints : Constraints
-        Links between nodes, and limits on cluster weights.
-    offset : float
-        The weight of every cluster besides its nodes: 0 but of :meth:`counting_edges`.
-    counts_edges : bool
-        Whether the value is the edge cut, whatever clusters weigh.
+    multilevel hierarchy is a problem like the one the user posed. Weights are 0 only of nodes
+    without edges that are to be ignored: such a problem has values, and is restricted to its other
+    nodes before it is cut. ``offset`` is the weight of every cluster besides its nodes, 0 but of
+    :meth:`counting_edges`; with ``counts_edges`` the value is the edge cut.
     """
 
     graph: Graph
@@ -231,8 +221,7 @@ class Problem:
     def within_range(self) -> Problem:
         """Return the problem, raised if need be so that inverses do not overflow nor values vanish.
 
-        Both scales are powers of two, and none is below 1, so that nothing is rounded: every cut
-        keeps its place among the others.
+        Both scales are powers of two of at least 1, so that nothing is rounded.
         """
         graph, node_weights = self.graph, self.node_weights
         node_up = _exponent(node_weights)
@@ -284,15 +273,7 @@ class Problem:
 class Cut:
     """A balanced cut, named by how it weighs nodes: b = sample_weight (constant + per_degree · d).
 
-    Attributes
-    ----------
-    name : str
-    constant : float or ndarray of shape (n,)
-        The weight of a node whatever its edges.
-    per_degree : float
-        What an edge adds to the weight of each of its ends, in units of its own weight.
-    sample_weight : float or ndarray of shape (n,)
-        How much a node counts in the balance of its cluster; its edges stay as they are.
+    ``sample_weight`` is how much a node counts in the balance of its cluster; its edges stay.
     """
 
     name: str
@@ -328,11 +309,7 @@ class Cut:
         return np.asarray(np.mean(each * self.constant) + np.mean(each) * self.per_degree * degree)
 
     def weighted(self, sample_weight: Any, n_samples: int) -> Cut:
-        """Return the cut whose nodes weigh ``sample_weight`` times as much, checked.
-
-        ``sample_weight`` is positive and finite; None leaves the cut as it is, and a number is that
-        of every sample.
-        """
+        """Return the cut whose nodes weigh ``sample_weight`` times as much, checked."""
         if sample_weight is None:
             return self
         weights = as_floats("sample_weight", sample_weight)

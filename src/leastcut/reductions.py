@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,20 +45,6 @@ Start = tuple[str, np.ndarray]  # a partition to start from, and its name in err
 
 class NoPlace(Exception):
     """An isolated node is paired by cannot-links with a node of every cluster."""
-
-
-class Reduction(Protocol):
-    """A smaller problem, and the way back from its partitions."""
-
-    @property
-    def problem(self) -> Problem:
-        """The smaller problem."""
-
-    def restrict(self, labels: np.ndarray) -> np.ndarray:
-        """Return labels of the smaller problem, given labels of the larger one."""
-
-    def expand(self, found: Partition) -> Partition:
-        """Return the partition of the larger problem, given one of the smaller problem."""
 
 
 # -- contraction
@@ -267,23 +253,20 @@ class WithoutIsolated:
         return label_isolated(one, placed, everywhere[placed], self.n_clusters)
 
 
-def clusters_of_core(wanted: int, n_core: int, n_isolated: int) -> int:
-    """Return in how many clusters the nodes with edges are cut so that all nodes form ``wanted``.
-
-    It is ``wanted`` unless there are fewer of them; isolated nodes are clusters then, as many as
-    there can be.
-    """
-    return wanted if n_core >= wanted else min(n_core, max(1, wanted - n_isolated))
-
-
 def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
-    """Return in how many clusters the nodes that take part are cut."""
+    """Return in how many clusters the nodes that take part are cut.
+
+    If there are fewer of them than clusters, as many isolated nodes as can be are clusters.
+    """
     if core.n_nodes == 0:
         return 0
     # A cluster of others weighs nothing, and if weights are limited that is not allowed.
     if core.constraints.limits is not None:
         return min(core.n_nodes, n_clusters)
-    count = clusters_of_core(n_clusters, core.n_nodes, n_nodes - core.n_nodes)
+    if core.n_nodes >= n_clusters:
+        count = n_clusters
+    else:
+        count = min(core.n_nodes, max(1, n_clusters - (n_nodes - core.n_nodes)))
     links = core.constraints.cannot_link
     # Where others are clusters by themselves, these still need enough to be separated.
     while count < n_clusters and links is not None and color(links, count).colors is None:
@@ -403,6 +386,8 @@ def _join_others(
 
 
 # -- all of them
+
+Reduction = Contraction | EdgeCounting | WithoutIsolated
 
 
 @dataclass(frozen=True, eq=False)
