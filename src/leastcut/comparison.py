@@ -27,10 +27,8 @@ from leastcut.spectral.discretizers.discretize import discretize
 from leastcut.spectral.relax import relax
 from leastcut.validation import check_choice, check_n_clusters
 
-# The methods that are compared with the discretizers, by the names of their functions.
-WITHOUT_EIGENVECTORS = ("direct_cut", "partition")
-# Nodes of the ring that is cut to compile a method: too many for an exhaustive search.
-WARM_UP_NODES = 300
+WITHOUT_EIGENVECTORS = ("direct_cut", "partition")  # compared with the discretizers
+WARM_UP_NODES = 300  # of a ring that is cut to compile a method: too many for enumeration
 
 Method = str | Callable[..., Any]
 

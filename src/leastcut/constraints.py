@@ -25,8 +25,7 @@ ROUNDING = 1e-9
 EXACT_BITS = 53  # integers of so many bits are exact in doubles, and so are their sums
 MOST_NAMED = 6  # nodes of a chain that an error lists
 
-# How far below, if that is limited, and above the average a cluster may weigh, as fractions.
-Balance = tuple[float | None, float]
+Balance = tuple[float | None, float]  # largest fractions below and above the average
 
 
 @dataclass(frozen=True, eq=False)

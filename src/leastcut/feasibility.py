@@ -30,12 +30,8 @@ from leastcut.constraints import MOST_NAMED, Balance, CannotLinks, Constraints, 
 EXACT_CHOICES = 20_000  # kinds of nodes times clusters up to which an exact solver is asked
 # Its time limit, and the fraction of the average that limits must leave: it rounds by a tenth.
 EXACT_SECONDS, EXACT_SLACK = 2.0, 1e-5
-# Choices of a color after which the search is given up: a second or so. Problems that are not made
-# to be hard take about as many as they have nodes.
-MOST_STEPS = 200_000
-# Nodes from which cliques are grown, those with most pairs first, to explain that there is no
-# coloring.
-CLIQUE_STARTS = 50
+MOST_STEPS = 200_000  # choices of a color until the search is given up: about a second
+CLIQUE_STARTS = 50  # nodes from which cliques are grown, those with most pairs first
 
 
 def feasible(

@@ -30,8 +30,7 @@ from leastcut.validation import (
 # take seconds to compile: 50,000 in 2.7 ms and 3.0 ms, 10 million in 1.1 s and 0.8 s.
 FEW_LISTED = 2**16
 ROWS = 2**15  # rows of a graph that a thread works on at once
-# Rows, at least, that the entries of a transpose are gathered for at once: they stay in cache.
-BUCKET = 2**12
+BUCKET = 2**12  # rows, at least, whose entries a transpose collects at once: they stay in cache
 MOST_PARTS = 256  # buckets, about, at most: memory is slow to write to at too many places in turn
 
 

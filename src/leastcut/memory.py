@@ -13,8 +13,7 @@ CGROUPS = (
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
 )
 
-# Where Linux tells of control groups; inside a container the root is the container's own.
-CGROUP_ROOT = Path("/sys/fs/cgroup")
+CGROUP_ROOT = Path("/sys/fs/cgroup")  # inside a container the root is the container's own
 LITTLE_MEMORY = 2**28  # bytes that are taken without asking whether there are so many
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 

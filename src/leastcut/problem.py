@@ -38,23 +38,17 @@ from leastcut.validation import (
     refuse_masked,
 )
 
-# What nodes without edges may be under a cut that does not weigh them: refused, or left out.
-ISOLATED = ("error", "ignore")
+ISOLATED = ("error", "ignore")  # nodes that the cut does not weigh are refused or left out
 
-# What ``cut`` may be: a name from :data:`CUTS`, or one positive weight per node.
-CutLike = str | npt.ArrayLike
+CutLike = str | npt.ArrayLike  # a name from CUTS, or one positive weight per node
 
-# Most that affinities, or node weights, may add up to, and a cut value may be: doubles end soon
-# after.
-LARGEST = 1e307
-# Least that the largest ratio of a node's edges to its weight may be: below, digits are lost.
-SMALLEST = 1e-307
+LARGEST = 1e307  # sum of affinities or node weights, or cut value, as doubles end soon after
+SMALLEST = 1e-307  # ratio of a node's edges to its weight, as digits are lost below
 ROOM = 930  # power of two up to which numbers may be raised: it is 1e280
 # Where edges are counted, all nodes together weigh at most 2⁻²³, and the unit that all weights are
 # multiples of at most 2⁻⁵⁰: sums of multiples of 2⁻⁵⁰ and the 2 of a cluster are exact.
 LIGHT, UNIT = 23, 50
-# Numbers between this and its inverse are far enough from the ends for whatever is done here.
-ORDINARY = 1e280
+ORDINARY = 1e280  # numbers between this and its inverse are far enough from the ends of doubles
 
 
 class AnyProblem(Protocol):

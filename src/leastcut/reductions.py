@@ -30,12 +30,10 @@ from leastcut.results import Partition
 from leastcut.threads import Threads
 from leastcut.validation import number_by_appearance
 
-# Relative rounding error of the sums of a contraction, for every stored edge and node.
+# Of the sums of a contraction, relative, per edge and node.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# Edge cuts are distinguished by a search if they differ by more than one in so many.
-NEARLY = 2.0**22
-# Stored edges per thread of a contraction, below which starting the thread takes longer.
-BLOCK_EDGES = 200_000
+NEARLY = 2.0**22  # edge cuts are distinguished if they differ by more than one in so many
+BLOCK_EDGES = 200_000  # stored edges per thread, below which starting it takes longer
 # Weight that a node of weight 0 gets, relative to the lightest of the others: too little to be seen
 # in a cut value, and more than rounding.
 SLIGHT = 2.0**-30

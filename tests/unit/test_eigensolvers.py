@@ -36,7 +36,7 @@ import leastcut
 from leastcut.graph import as_graph
 from leastcut.problem import as_problem
 from leastcut.spectral.eigensolvers import EIGENSOLVERS, PACKAGES, check_solver
-from leastcut.spectral.eigensolvers.auto import Forecast, auto, level_widths
+from leastcut.spectral.eigensolvers.auto import Estimate, auto, level_widths
 from leastcut.spectral.eigensolvers.krylov import Budget, Growth
 from leastcut.spectral.eigensolvers.lanczos import largest_eigenpairs
 
@@ -292,8 +292,8 @@ def test_where_iteration_takes_longer_than_foreseen_a_factorization_takes_over(
     monkeypatch,
 ):
     matrix, null = block(cloud_graph(1000, 3))
-    forecast = Forecast(n_steps=20.0, worth=21.0, entries=1e5, seconds=0.0)
-    monkeypatch.setattr(choosing, "forecast", lambda *_: forecast)
+    estimate = Estimate(n_steps=20.0, worth=21.0, entries=1e5, seconds=0.0)
+    monkeypatch.setattr(choosing, "estimate", lambda *_: estimate)
     found = auto(matrix, null, 5, rng=np.random.default_rng(0))
     assert found.solver == "shift_invert"
     assert found.converged

@@ -36,10 +36,8 @@ from leastcut.validation import check_count, check_number
 Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
 """A solver with its options filled in."""
 
-# What is asked for where the user asks for less: rounding lets every solver reach this.
-SMALLEST_TOLERANCE = 1e-11
-# What a row adds to the rounding of a matrix of norm 1, of its products and its eigenvalues.
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+SMALLEST_TOLERANCE = 1e-11  # asked for if the user asks for less: every solver reaches this
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a matrix of norm 1, per row
 FURTHER_ROWS = 16  # rows that stand for the rounding which does not grow with the matrix
 SMALLEST_SCALE = 1e-280  # size of A's entries below which they may not have all their digits
 TIED = 1e-6  # relative difference up to which entries of an eigenvector count as equally large

@@ -19,8 +19,7 @@ from leastcut.spectral.discretizers import (
 from leastcut.spectral.discretizers.shared import Score
 from leastcut.validation import check_count, check_symmetrize
 
-# Options that are whole numbers, in whichever methods have them.
-COUNTS = ("n_init", "max_iter", "n_clusters")
+COUNTS = ("n_init", "max_iter", "n_clusters")  # options that are whole numbers
 
 
 def discretize(

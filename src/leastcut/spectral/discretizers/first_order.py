@@ -31,8 +31,7 @@ from leastcut.spectral.discretizers.shared import (
 )
 from leastcut.validation import as_plain, check_init, check_number
 
-# Starts where none is given: what k-means is usually given, so that methods compare evenly.
-DEFAULT_STARTS = 10
+DEFAULT_STARTS = 10  # as many as k-means usually has, so that methods compare evenly
 PAPER_ETAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # the grid the paper searches
 SCALED_ETAS = (0.1, 0.3, 0.5, 0.7, 0.9)  # what ``eta="auto"`` adds to it, in units of 1/λ_c
 # Names that ``eta`` takes: a ladder to choose from in the end, and a choice at every sweep.
@@ -42,8 +41,7 @@ ETA_NAMES = AUTOMATIC, ADAPTIVE = "auto", "adaptive"
 LADDER = (0.0, 0.3, 0.7, 0.95)
 FIRST = 0.5  # the first sweep's: it is not chosen, as random labels say nothing of a cut
 
-# Labels, and the rotation of the first sweep (None: solved from the labels).
-Start = tuple[np.ndarray, np.ndarray | None]
+Start = tuple[np.ndarray, np.ndarray | None]  # labels, and the rotation of the first sweep
 
 
 def first_order(

@@ -25,8 +25,7 @@ from leastcut.spectral.discretizers.shared import (
     unit_rows,
 )
 
-# Sweeps for one rotation of ISR: a guard, as a handful is enough for nothing to move any more.
-MOST_SWEEPS = 100
+MOST_SWEEPS = 100  # for one rotation of ISR: a guard, as a handful is enough
 
 
 def rotation(

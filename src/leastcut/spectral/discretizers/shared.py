@@ -11,8 +11,7 @@ from scipy.linalg import qr
 from leastcut.results import Discretization
 from leastcut.validation import as_floats
 
-# How far RᵀR of a given rotation may be from the identity: more than rounding, no real error.
-ORTHOGONAL = 1e-6
+ORTHOGONAL = 1e-6  # largest error of RᵀR of a rotation from a user: more than rounding
 
 # Labels in, true cut value out: what a discretizer, which never sees the graph, is handed.
 Score = Callable[[np.ndarray], float]

@@ -34,8 +34,7 @@ EIGENSOLVERS: dict[str, Solver] = {
 """Every solver by name. Errors, documentation and contract tests read this dict."""
 
 PACKAGES = {"amg": "pyamg"}  # packages that a solver needs beyond the dependencies of leastcut
-# Largest error of an inner product at which vectors of a user's solver count as orthonormal.
-ORTHONORMAL = 1e-6
+ORTHONORMAL = 1e-6  # largest error of an inner product of vectors from a user's solver
 _TRUSTED = frozenset(EIGENSOLVERS.values())
 
 

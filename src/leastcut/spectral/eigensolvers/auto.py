@@ -1,4 +1,4 @@
-"""Which solver suits a graph: a forecast of what each would cost, from its size and shape.
+"""Which solver suits a graph: an estimate of what each would cost, from its size and shape.
 
 A graph that is thin, like the neighbours of points in the plane, has separators of few nodes: a
 factorization stays sparse, and a handful of solves finds the eigenpairs that Lanczos would need
@@ -22,42 +22,32 @@ from leastcut.spectral.eigensolvers.inverse import cg_invert, shift_invert
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 
 DENSE_SIZE = 500  # up to this many rows LAPACK is as fast as anything
-# Nor is anything faster when more than one in this many of all eigenpairs is wanted.
-DENSE_RATIO = 8
-# Foreseen entries of a factor, 24 bytes each, up to which its memory (1.2 GB) is accepted.
-FACTOR_LIMIT = 5e7
+DENSE_RATIO = 8  # the same if more than one in this many of all eigenpairs is wanted
+FACTOR_LIMIT = 5e7  # estimated entries of a factor, 24 bytes each (1.2 GB), that are accepted
 SKEWED = 10.0  # largest diagonal entry, in averages, from which the diagonal is worth dividing out
-# Iteration is stopped at this many times the steps foreseen, if a factorization can take over.
-OVERRUN = 2
-# Tolerances below which an eigenvalue is lost in what iteration leaves open, a hundredth of it.
-UNRESOLVED = 3000.0
+OVERRUN = 2  # times the estimated steps that iteration may take if a factorization can take over
+UNRESOLVED = 3000.0  # tolerances below which an eigenvalue is lost in what iteration leaves open
 
-# What follows was fitted to times and counts on neighbour graphs in 2 to 20 dimensions, images and
+# What follows was fitted to times and counts on neighbor graphs in 2 to 20 dimensions, images and
 # meshes. Costs are in nanoseconds; as only their ratio is used, the machine matters little.
 
 FIRST_STEPS = 120.0  # steps that Lanczos needs on any graph
 STEPS_PER_PAIR = 3.0  # steps that every wanted eigenpair adds
-# Steps that every level adds: a product carries information along one edge, so diameters count.
-STEPS_PER_LEVEL = 15.0
-STEP_COST_PER_ENTRY = 1.2  # cost of a stored entry of the matrix in one product
-STEP_COST_PER_ROW = 12.0  # cost of a row in what a step does besides the product
-# Cost of a row, for every wanted eigenpair, in making a step's vector orthogonal to the others.
-STEP_COST_PER_ROW_AND_PAIR = 2.0
-ENTRIES_PER_NODE = 20.0  # entries of the factor that a node brings, however thin the graph
-# Entries of the factor for every two nodes of a level, which are eliminated as a full block.
-ENTRIES_PER_SQUARE = 3.0
-FACTOR_COST_PER_NODE = 5000.0  # cost of ordering and eliminating a node of a thin graph
-# Cost of the operations in a full block, whose number is the cube of a level's width.
-FACTOR_COST_PER_CUBE = 0.9
-# Stored entries of a row from which the factor has more entries, and costs more, than its levels
-# say: by the square of how many times as many there are, as on images.
-CROWDED = 16.0
+STEPS_PER_LEVEL = 15.0  # and every level: a product carries information along one edge
+STEP_COST_PER_ENTRY = 1.2  # of a stored entry of the matrix in one product
+STEP_COST_PER_ROW = 12.0  # of a row in what a step does besides the product
+STEP_COST_PER_ROW_AND_PAIR = 2.0  # of a row in making a vector orthogonal to one of the others
+ENTRIES_PER_NODE = 20.0  # of the factor that a node brings, however thin the graph
+ENTRIES_PER_SQUARE = 3.0  # for every two nodes of a level, which are eliminated as a full block
+FACTOR_COST_PER_NODE = 5000.0  # of ordering and eliminating a node of a thin graph
+FACTOR_COST_PER_CUBE = 0.9  # of the operations in a full block, cubic in a level's width
+CROWDED = 16.0  # entries of a row from which the factor has more entries than its levels say
 FIRST_SOLVES = 20  # solves that shift-invert needs for any number of eigenpairs
 SOLVES_PER_PAIR = 3  # solves that every wanted eigenpair adds
-SOLVE_COST_PER_ENTRY = 4.0  # cost of an entry of the factor in one solve, forward and back
+SOLVE_COST_PER_ENTRY = 4.0  # of an entry of the factor in one solve, forward and back
 
 
-class Forecast(NamedTuple):
+class Estimate(NamedTuple):
     """Steps of Lanczos, how many such steps shift-invert is worth, and its factor's entries.
 
     ``seconds`` is what making that factor takes, which cannot be cut short.
@@ -81,29 +71,29 @@ def auto(
 ) -> Eigenpairs:
     """Run the solver that suits the size and shape of the graph.
 
-    Iteration is stopped when it takes much longer than foreseen and a factorization can take over.
+    Iteration is stopped when it takes much longer than expected and a factorization can take over.
     """
     options: dict[str, Any] = {"rng": rng, "tol": tol, "deadline": deadline}
     n = null.size
     # 1. Solve in full small blocks, and those of which a large share of all pairs is wanted.
     if n <= max(DENSE_SIZE, DENSE_RATIO * count):
-        return dense(matrix, null, count, max_iter=max_iter, **options)
-    # 2. Factorize where that is affordable, and foreseen to be the faster.
-    foreseen = forecast(matrix, count)
-    in_time = time.monotonic() + foreseen.seconds <= deadline
-    may_factorize = foreseen.entries <= FACTOR_LIMIT and in_time
+        return dense(matrix, null, count, rng=rng, deadline=deadline)
+    # 2. Factorize where that is affordable, and expected to be faster.
+    expected = estimate(matrix, count)
+    in_time = time.monotonic() + expected.seconds <= deadline
+    may_factorize = expected.entries <= FACTOR_LIMIT and in_time
     budget = max_iter
     if may_factorize:
-        if foreseen.worth <= foreseen.n_steps:
+        if expected.worth <= expected.n_steps:
             return shift_invert(matrix, null, count, max_iter=max_iter, **options)
-        # A forecast can be wrong: iteration may take OVERRUN times the steps foreseen, or as many
+        # An estimate can be wrong: iteration may take OVERRUN times the expected steps, or as many
         # as the factorization is worth, before that takes over.
-        budget = min(max_iter, int(max(OVERRUN * foreseen.n_steps, foreseen.worth)))
+        budget = min(max_iter, int(max(OVERRUN * expected.n_steps, expected.worth)))
     # 3. Iterate: on the matrix itself, or on its inverse if a few nodes stretch the spectrum.
     diagonal = matrix.diagonal()
     iterate = cg_invert if diagonal.max() > SKEWED * diagonal.mean() else lanczos
     found = iterate(matrix, null, count, max_iter=budget, **options)
-    # 4. Where the forecast was wrong, factorize after all; and where eigenvalues are so small that
+    # 4. Where the estimate was wrong, factorize after all; and where eigenvalues are so small that
     #    iteration proves nothing of them, as in a graph that all but falls apart. Who asks for less
     #    than the usual tolerance wants them soon, and not resolved. At the user's own cap, or if
     #    the factor is too large, what was found is returned as it is.
@@ -114,8 +104,8 @@ def auto(
     return shift_invert(matrix, null, count, max_iter=max_iter, **options)
 
 
-def forecast(matrix: sp.csr_array, count: int) -> Forecast:
-    """Foresee what Lanczos and shift-invert would take, from the levels of a breadth-first search.
+def estimate(matrix: sp.csr_array, count: int) -> Estimate:
+    """Estimate what Lanczos and shift-invert would take, from the levels of a breadth-first search.
 
     A level separates what comes before it from what comes after, so a level of w nodes, eliminated
     last, becomes a full block of w² entries that costs w³ operations. And the number of levels is
@@ -136,7 +126,7 @@ def forecast(matrix: sp.csr_array, count: int) -> Forecast:
     )
     n_steps = FIRST_STEPS + STEPS_PER_PAIR * count + STEPS_PER_LEVEL * widths.size
     # 4. Both in the same unit, a step of Lanczos.
-    return Forecast(n_steps, (factorize + solves) / step, entries, factorize * 1e-9)
+    return Estimate(n_steps, (factorize + solves) / step, entries, factorize * 1e-9)
 
 
 def level_widths(matrix: sp.csr_array) -> np.ndarray:

@@ -11,13 +11,11 @@ import scipy.sparse as sp
 
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 
-# Added to the known eigenvalue 0: any number above 1 takes it out of the way of the others.
-LIFT = 2.0
-# What reducing the matrix to tridiagonal form takes for every n³, one thread on a core of 2024.
+LIFT = 2.0  # added to the known eigenvalue 0: any number above 1 takes it out of the way
+# To reduce the matrix to tridiagonal form, for every n³, on one core of 2024.
 SECONDS_PER_CUBE = 1e-10
 SECONDS_PER_PAIR = 4e-10  # what a wanted eigenpair adds to that for every n²
-# Largest product of two different unit vectors, per row.
-ORTHOGONAL = 4.0 * float(np.finfo(np.float64).eps)
+ORTHOGONAL = 4.0 * float(np.finfo(np.float64).eps)  # largest product of two vectors, per row
 
 
 def dense(

@@ -7,10 +7,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-# Default residual norm: labels would do with less, but a lower bound loses all residuals.
-TOLERANCE = 1e-9
-# Default cap on products: a graph that needs more of them is better given to another solver.
-MAX_ITER = 10_000
+TOLERANCE = 1e-9  # residual norm: labels would do with less, but a lower bound loses all residuals
+MAX_ITER = 10_000  # products: a graph that needs more is better given to another solver
 OUT_OF_TIME = "The eigenproblem cannot be solved in the time there is."  # what a TimeoutError says
 
 

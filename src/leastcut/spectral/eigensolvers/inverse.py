@@ -20,10 +20,9 @@ from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLE
 from leastcut.spectral.eigensolvers.krylov import Budget
 from leastcut.spectral.eigensolvers.lanczos import Found, iterate, smallest_size
 
-# Added to the diagonal before factorizing: small beside any eigenvalue, enough for a pivot.
-SHIFT = 1e-9
+SHIFT = 1e-9  # added to the diagonal before factorizing: small, but enough for a pivot
 TINY = 1e-6  # eigenvalues below this are small beside what residuals leave open: the norm of A is 1
-# What a step of conjugate gradients costs in steps of Lanczos, which orthogonalize as well.
+# Of a step of conjugate gradients, in steps of Lanczos, which orthogonalize as well.
 CG_PRICE = 0.25
 EPSILON = float(np.finfo(np.float64).eps)
 LONGEST = 1e12  # largest entry of a solution beyond which rounding makes up much of it
@@ -43,7 +42,7 @@ def shift_invert(
     """Lanczos on (A + shift)⁻¹: few products, each two triangular solves with the factor."""
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+        return dense(matrix, null, count, rng=rng, deadline=deadline)
     # A by itself is singular. The shift leaves eigenvectors as they are, and values are taken from
     # A, so that it need not be undone.
     shifted = sp.csc_array(matrix + SHIFT * sp.eye_array(null.size, format="csr"))
@@ -82,7 +81,7 @@ def cg_invert(
     """
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+        return dense(matrix, null, count, rng=rng, deadline=deadline)
     # At most ½, as the block is scaled; an entry that vanishes beside that must not divide.
     inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), EPSILON)
     system = _unchecked(null.size, matrix.__matmul__)

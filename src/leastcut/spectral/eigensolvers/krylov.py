@@ -31,22 +31,14 @@ import scipy.linalg
 
 from leastcut.spectral.eigensolvers.interface import OUT_OF_TIME
 
-# A symmetric operator: a vector of length n in, a new vector of length n out.
-Apply = Callable[[np.ndarray], np.ndarray]
+Apply = Callable[[np.ndarray], np.ndarray]  # a symmetric operator, which returns a new vector
 
-# A vector that keeps less of its length than this under a projection is projected again.
-CANCELLATION = 0.7
-# Share of a vector's length below which what a projection leaves is nothing but rounding.
-NOTHING_LEFT = 1e-14
-# The chance, at most, that a start vector is so unlucky that what is said here is false, where
-# products are exact up to rounding.
-CHANCE = 1e-8
-# The same where they are not; where their noise leaves more than that, nothing is said.
-MOST_CHANCE = 1e-4
-# How much larger than the noise of the operator a start vector's part must be to stand out.
-NOISE = 16.0
-# Halvings of an interval of logarithms after which its ends are equal to all digits.
-BISECTIONS = 60
+CANCELLATION = 0.7  # a vector that keeps less of its length under a projection is projected again
+NOTHING_LEFT = 1e-14  # fraction of a vector's length that is nothing but rounding
+CHANCE = 1e-8  # that what is said here is false, at most, if products are exact up to rounding
+MOST_CHANCE = 1e-4  # the same if they are not; if their noise leaves more, nothing is said
+NOISE = 16.0  # how much larger than the operator's noise a start vector's part must be
+BISECTIONS = 60  # after which the ends of an interval of logarithms are equal to all digits
 
 
 class Budget:

@@ -31,10 +31,8 @@ from leastcut.spectral.eigensolvers.krylov import Apply, Budget, Ritz, search, s
 CLEARLY = 10.0  # values that differ by fewer tolerances than this count as equal
 MARGIN = 32.0  # residuals by which the rest of the spectrum must stay away to be left alone
 WORTH_A_PROOF = 500  # products that a proof may take in any case
-# Tolerance below which residuals of the matrix are not held to it, as rounding is in them.
-SMALLEST_CHECKED = 1e-10
-# Tolerances that a residual of the matrix may be off by, where the operator was another.
-SLACK = 10.0
+SMALLEST_CHECKED = 1e-10  # tolerance of residuals of the matrix, which have rounding in them
+SLACK = 10.0  # tolerances that such a residual may be off by, as the operator was another
 
 
 class Found(NamedTuple):
@@ -63,7 +61,7 @@ def lanczos(
     # More than the inverting solvers use: eigenvalues of I − A lie closer together than theirs.
     dimension = max(20, 2 * count + 12)
     if null.size < smallest_size(count, dimension):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
+        return dense(matrix, null, count, rng=rng, deadline=deadline)
 
     # The spectrum of A is in [0, 1], so that this is positive semi-definite, and its largest
     # eigenvalues are the smallest of A.

@@ -27,17 +27,13 @@ from leastcut.spectral.eigensolvers.krylov import Budget
 from leastcut.spectral.eigensolvers.lanczos import completed, rayleigh_ritz
 
 GUARDS = 4  # vectors beyond those wanted, which make the wanted ones converge sooner
-# With fewer rows for every vector a block method has no room, and the matrix is solved in full.
-ROWS_PER_VECTOR = 6
-# Size of the space in which missed pairs are searched for, which are few if there are any.
-COMPLEMENT = 20
-# Added to the diagonal before coarsening, as the matrix is singular; small beside its norm, 1.
-MULTIGRID_LIFT = 1e-5
+ROWS_PER_VECTOR = 6  # with fewer a block method has no room, and the matrix is solved in full
+COMPLEMENT = 20  # size of the space in which missed pairs are searched for, which are few
+MULTIGRID_LIFT = 1e-5  # added to the diagonal before coarsening, as the matrix is singular
 # Iterations after which it begins again with the block that it has: where rounding has spoiled its
 # directions a run makes no more progress, and without them it goes on, mostly in fewer of them.
 RUN = 50
-# Tolerances that a residual may be off by to count as converged: the last step may round it up.
-SLACK = 2.0
+SLACK = 2.0  # tolerances that a residual may be off by, as the last step may round it up
 
 
 def lobpcg(
@@ -51,9 +47,7 @@ def lobpcg(
     deadline: float = np.inf,
 ) -> Eigenpairs:
     """LOBPCG without a preconditioner; ``max_iter`` counts products with the whole block."""
-    if _too_small(null.size, count):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
-    return _iterate("lobpcg", None, matrix, null, count, rng, tol, max_iter, deadline)
+    return _iterate("lobpcg", matrix, null, count, rng, tol, max_iter, deadline)
 
 
 def amg(
@@ -67,20 +61,11 @@ def amg(
     deadline: float = np.inf,
 ) -> Eigenpairs:
     """LOBPCG preconditioned by a multigrid cycle of pyamg, which is only imported here."""
-    if _too_small(null.size, count):
-        return dense(matrix, null, count, rng=rng, tol=tol, max_iter=max_iter, deadline=deadline)
-    cycle = _multigrid(matrix, rng)
-    return _iterate("amg", cycle, matrix, null, count, rng, tol, max_iter, deadline)
-
-
-def _too_small(n_rows: int, count: int) -> bool:
-    """Whether a block of ``count`` vectors and the guards has too few rows to work with."""
-    return n_rows < ROWS_PER_VECTOR * (count + GUARDS) + 1
+    return _iterate("amg", matrix, null, count, rng, tol, max_iter, deadline)
 
 
 def _iterate(
     name: str,
-    preconditioner: Any,
     matrix: sp.csr_array,
     null: np.ndarray,
     count: int,
@@ -90,6 +75,9 @@ def _iterate(
     deadline: float,
 ) -> Eigenpairs:
     """Run SciPy's LOBPCG from random vectors, and judge what it returns by the matrix itself."""
+    if null.size < ROWS_PER_VECTOR * (count + GUARDS) + 1:
+        return dense(matrix, null, count, rng=rng, deadline=deadline)
+    preconditioner = _multigrid(matrix, rng) if name == "amg" else None
     n_products = 0
 
     # In place of the matrix, to count the products.
