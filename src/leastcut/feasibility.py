@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -195,24 +195,18 @@ def _search(
     heap = [(0, -len(near[i]), i) for i in nodes]
     heapq.heapify(heap)
 
-    def put(i: int, k: int) -> None:
-        colors[i] = k
-        for j in near[i]:
-            count[j][k] += 1
-            if count[j][k] == 1:
-                met[j] += 1
-                if colors[j] < 0:
-                    heapq.heappush(heap, (-met[j], -len(near[j]), j))
-
-    def take_back(i: int) -> None:
-        k, colors[i] = colors[i], -1
-        for j in near[i]:
-            count[j][k] -= 1
-            if count[j][k] == 0:
-                met[j] -= 1
-                if colors[j] < 0:
-                    heapq.heappush(heap, (-met[j], -len(near[j]), j))
+    def push(i: int) -> None:
         heapq.heappush(heap, (-met[i], -len(near[i]), i))
+
+    def change(i: int, k: int, by: int) -> None:
+        """Give a node a color (``by`` is 1), or take it back (-1)."""
+        colors[i] = k if by > 0 else -1
+        for j in near[i]:
+            count[j][k] += by
+            if count[j][k] == max(by, 0):  # the first neighbor of this color, or no longer any
+                met[j] += by
+                if colors[j] < 0:
+                    push(j)
 
     # The path of choices: a node, the color it has, and how many colors were in use before it.
     path: list[tuple[int, int]] = []
@@ -232,16 +226,17 @@ def _search(
             return None
         if k >= 0:
             path.append((i, used))
-            put(i, k)
+            change(i, k, 1)
             used, i = max(used, k + 1), -1
             continue
         # 3. Where there is none, go back to the choice before and take the next color there.
-        heapq.heappush(heap, (-met[i], -len(near[i]), i))
+        push(i)
         if not path:
             return 0
         i, used = path.pop()
         trial = colors[i] + 1
-        take_back(i)
+        change(i, colors[i], -1)
+        push(i)
     return steps
 
 
@@ -282,7 +277,7 @@ def limits_of(balance: Balance, weights: np.ndarray, n_clusters: int) -> Limits:
     loads = np.bincount(packing, weights, n_clusters)
     if limits.allow(loads):
         return limits.with_packing(packing)
-    remedy = _enough(balance, weights, loads)
+    remedy = _enough(balance, loads)
     heaviest, is_even = int(np.argmax(weights)), bool((weights == weights[0]).all())
     if weights[heaviest] > limits.heaviest:
         raise ValueError(
@@ -311,34 +306,19 @@ def limits_of(balance: Balance, weights: np.ndarray, n_clusters: int) -> Limits:
     )
 
 
-def _enough(balance: Balance, weights: np.ndarray, loads: np.ndarray) -> str:
+def _enough(balance: Balance, loads: np.ndarray) -> str:
     """Return a ``balance`` as text, of few digits, that clusters of such weights keep to."""
     below, above = balance
-    average = float(weights.sum()) / loads.size
-
-    def limits(below: float | None, above: float) -> Limits:
-        return Limits.of((below, above), weights, loads.size)
-
-    # What is printed is what is checked: rounding to six digits may be downwards.
-    upper = _rounded_up(
-        max(float(loads.max()) / average - 1.0, above),
-        lambda part: bool(loads.max() <= limits(None, part).heaviest),
-    )
+    average = float(loads.sum()) / loads.size
+    upper = _rounded_up(max(float(loads.max()) / average - 1.0, above))
     if below is None:
         return upper
-    lower = _rounded_up(
-        max(1.0 - float(loads.min()) / average, below),
-        lambda part: bool(loads.min() >= limits(min(part, 1.0), 0.0).lightest),
-    )
-    return f"({lower}, {upper})"
+    return f"({_rounded_up(max(1.0 - float(loads.min()) / average, below))}, {upper})"
 
 
-def _rounded_up(part: float, is_enough: Callable[[float], bool]) -> str:
-    """Return a part of the average as text, of few digits, that is enough."""
-    number = math.ceil(part * 1e4 - 1e-6)
-    while not is_enough(float(f"{number / 1e4:g}")):
-        number += 1 + number // 10**6
-    return f"{number / 1e4:g}"
+def _rounded_up(fraction: float) -> str:
+    # Up to a tenth of what a limit may be passed by, which rounding must not turn into a digit.
+    return f"{math.ceil(fraction * 1e4 - 1e-6) / 1e4:.4f}".rstrip("0").rstrip(".")
 
 
 def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -38,21 +38,11 @@ MOST_PARTS = 256  # buckets, about, at most: memory is slow to write to at too m
 class Graph:
     """A weighted undirected graph, known to be valid: symmetric, finite, positive where stored.
 
-    It holds the arrays that compiled kernels read. What else is asked of it is made from them when
-    it is first asked for, and kept.
-
-    Attributes
-    ----------
-    indptr, indices, weights : ndarray
-        The affinities S in CSR form: the neighbours of node i are
-        ``indices[indptr[i]:indptr[i + 1]]``, with these weights. Columns are sorted in the graph
-        that a user passed, and in any order in one made by contraction.
-    names : tuple or None
-        The names of the nodes, in their order, where the graph that was passed has names. Graphs
-        that are made of this one have none.
-    idle : csr_array of shape (n, n) or None
-        The stored entries of weight 0 that join a node without edges to others, in both directions,
-        where the graph that was passed has any: its neighbours, though nothing flows between them.
+    The affinities S are in CSR form, as compiled kernels read them: the neighbors of node i are
+    ``indices[indptr[i]:indptr[i + 1]]``. Columns are sorted in the graph that a user passed, and in
+    any order in one made by contraction. What else is asked of it is computed when it is first
+    asked for, and kept. Only a graph that was passed has ``names`` of its nodes, and ``idle``, the
+    stored entries of weight 0 that join a node without edges to others, in both directions.
     """
 
     indptr: np.ndarray

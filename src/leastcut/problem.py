@@ -35,6 +35,7 @@ from leastcut.validation import (
     check_choice,
     check_labels,
     check_n_clusters,
+    check_positive,
     refuse_masked,
 )
 
@@ -240,11 +241,10 @@ class Problem:
         )
 
     def counting_edges(self) -> Problem:
-        """Return the problem whose values are edge cuts, or below by a part of 2⁻²⁴ at most.
+        """Return the problem whose values are edge cuts, or below by a fraction of 2⁻²⁴ at most.
 
-        For up to a million nodes of weight 1 it is 2⁻³⁰. Every cluster weighs 2, as every edge
-        leaves two, and nodes so little that it does not show. What they weigh still counts for the
-        limits: all weights are scaled by a power of two, and sums of whole numbers are exact.
+        Every cluster weighs 2, as every edge leaves two, and nodes so little that it does not show,
+        but for the limits: weights are scaled by a power of two, and sums of integers are exact.
         """
         if float(self.graph.weights.sum()) > ORDINARY:
             raise ValueError(
@@ -314,7 +314,7 @@ class Cut:
                 f"sample_weight needs one number per sample, so shape ({n_samples},), but its "
                 f"shape is {weights.shape}."
             )
-        _check_positive("sample_weight", weights, "sample")
+        check_positive("sample_weight", weights, "sample")
         return replace(self, sample_weight=weights.copy())
 
 
@@ -346,19 +346,8 @@ def as_cut(cut: CutLike, n_nodes: int) -> Cut:
             f"cut as node weights needs one number per node, so shape ({n_nodes},), but it "
             f"has shape {weights.shape}. The named cuts are {', '.join(map(repr, CUTS))}."
         )
-    _check_positive("Node weights", weights, "node")
+    check_positive("Node weights", weights, "node")
     return Cut("given", constant=weights, per_degree=0.0)
-
-
-def _check_positive(name: str, weights: np.ndarray, item: str) -> None:
-    """Raise unless all weights are positive and finite."""
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
-    if bad.size:
-        raise ValueError(
-            f"{name} must be positive and finite, and {bad.size} of {weights.size} are not (the "
-            f"first is {weights[bad[0]]} at {item} {bad[0]}). Correct it, or leave {item}s of "
-            "weight zero out."
-        )
 
 
 def given_graph(graph: Any, symmetrize: str | None = None) -> Graph:
@@ -384,13 +373,9 @@ def as_problem(
 
     The arguments are those of :func:`leastcut.partition`; a :class:`Graph` is not checked again.
     ``allow_edges`` says whether the cut may be "edges". With ``isolated="ignore"`` nodes that the
-    cut does not weigh get the weight 0.
-
-    Numbers may be as large and as small as doubles are, within a range that is checked here, in
-    O(edges): neither the affinities nor the node weights may add up to more than 1e307, and no cut
-    value may exceed that, which n times the largest ratio of a node's edges to its weight bounds;
-    that ratio must be at least 1e-307, unless there are no edges. Cut values below 1e-307 are
-    rounded to what doubles can represent there.
+    cut does not weigh get the weight 0. Neither the affinities nor the node weights may add up to
+    more than 1e307, and no cut value may exceed that; it is bounded by n times the largest ratio of
+    a node's edges to its weight, which must be at least 1e-307 unless there are no edges.
     """
     isolated = check_choice("isolated", isolated, ISOLATED)
     allowed = None if balance is None else check_balance(balance)
@@ -411,8 +396,7 @@ def as_problem(
             "of the cut with isolated='ignore'."
         )
     problem = Problem(graph, weights, constraints, counts_edges=counts_edges)
-    if not _is_ordinary(graph, weights):
-        _check_range(problem, resolved)
+    _check_range(problem, resolved)
     return problem
 
 
@@ -548,8 +532,8 @@ def indicator(labels: np.ndarray, node_weights: np.ndarray) -> np.ndarray:
 def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
     """Return a group 0..n_groups-1 for every load, none empty, the sums of loads about even.
 
-    The heaviest ``n_groups`` loads open one group each. The others, heaviest first, are laid end to
-    end and poured into the groups up to a common level, the emptiest first.
+    The heaviest loads open one group each. The others, heaviest first, are laid end to end and
+    poured into the groups up to a common level, the emptiest first.
     """
     order = np.argsort(-loads, kind="stable")
     groups = np.empty(loads.size, dtype=np.int64)
@@ -572,22 +556,21 @@ def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
     return groups
 
 
-def _is_ordinary(graph: Graph, node_weights: np.ndarray) -> bool:
-    """Whether the numbers are so far from the ends that nothing can overflow or underflow."""
-    if graph.n_stored == 0:
-        return float(node_weights.sum()) < ORDINARY
-    heaviest = float(node_weights.max())
-    # Nodes that weigh nothing have no edges, and no term.
-    lightest = float(np.min(node_weights, where=node_weights > 0, initial=heaviest))
-    # More than all affinities together, and than any cluster's term.
-    total = graph.n_stored * float(graph.weights.max())
-    most = max(total, graph.n_nodes * (total / lightest), graph.n_nodes * heaviest)
-    return most < ORDINARY and float(graph.weights.min()) / heaviest > 1.0 / ORDINARY
-
-
 def _check_range(problem: Problem, cut: Cut) -> None:
     """Raise if sums or values could overflow, or all values underflow: see :func:`as_problem`."""
     graph, node_weights = problem.graph, problem.node_weights
+    # 1. Most numbers are far from the ends of doubles. Nodes that weigh nothing have no term.
+    heaviest = float(node_weights.max())
+    lightest = float(np.min(node_weights, where=node_weights > 0, initial=heaviest))
+    if graph.n_stored:
+        # More than all affinities together, and than any cluster's term.
+        total = graph.n_stored * float(graph.weights.max())
+        most = max(total, graph.n_nodes * (total / lightest), graph.n_nodes * heaviest)
+        if most < ORDINARY and float(graph.weights.min()) / heaviest > 1.0 / ORDINARY:
+            return
+    elif float(node_weights.sum()) < ORDINARY:
+        return
+    # 2. The others are computed exactly.
     remedy = "by a constant, such as {:g}: the smallest cut stays the same one."
     down, up = remedy.format(2.0**-100), remedy.format(2.0**100)
     with np.errstate(over="ignore"):

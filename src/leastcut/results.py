@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leastcut.formatting import Words, label_counts, one_line, plain, text_table
-from leastcut.validation import as_floats
+from leastcut.validation import as_floats, check_positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,8 @@ class Relaxation:
                 f"eigenvectors must have one row per node and one column per cluster, no more "
                 f"columns than rows, but its shape is {shape}."
             )
-        expected = {
-            "eigenvalues": shape[1:],
-            "floors": shape[1:],
-            "node_weights": shape[:1],
-            "operator_product": shape,
-        }
-        for name, wanted in expected.items():
+        expected = {"eigenvalues": shape[1:], "floors": shape[1:], "node_weights": shape[:1]}
+        for name, wanted in {**expected, "operator_product": shape}.items():
             value = getattr(self, name)
             if value is not None and value.shape != wanted:
                 raise ValueError(
@@ -84,12 +79,7 @@ class Relaxation:
                     f"but its shape is {value.shape}."
                 )
         # Only the user's own weights can fail here; those of a Problem are positive.
-        bad = np.flatnonzero(self.node_weights <= 0)
-        if bad.size:
-            raise ValueError(
-                f"node_weights must be positive, and {bad.size} of {shape[0]} are not (the first "
-                f"is {self.node_weights[bad[0]]} at node {bad[0]})."
-            )
+        check_positive("node_weights", self.node_weights, "node")
 
     @property
     def n_nodes(self) -> int:
@@ -131,11 +121,7 @@ class Relaxation:
         return float(np.sum(np.maximum(self.eigenvalues - np.linalg.norm(self.residuals), 0.0)))
 
     def leading(self, count: int) -> Relaxation:
-        """Return the relaxation of the ``count`` smallest eigenpairs only.
-
-        One relaxation serves many numbers of clusters: its first c eigenpairs solve the relaxed
-        c-way cut, for every c up to their number.
-        """
+        """Return the relaxation of the ``count`` smallest eigenpairs only."""
         if count == self.n_clusters:
             return self
         product, floors = self.operator_product, self.floors

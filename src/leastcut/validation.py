@@ -7,11 +7,12 @@ value and the remedy.
 from __future__ import annotations
 
 import datetime
+import inspect
 import math
 import operator
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -62,6 +63,13 @@ def check_count(name: str, value: object, minimum: int = 1) -> int:
     if count > np.iinfo(np.int64).max:
         raise ValueError(f"{name} is beyond 64 bits; nothing can be counted so far.")
     return count
+
+
+def accepted(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the options that a function has parameters for."""
+    parameters = inspect.signature(function).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return {name: v for name, v in options.items() if takes_all or name in parameters}
 
 
 def check_flag(name: str, value: object) -> bool:
@@ -220,6 +228,17 @@ def as_floats(name: str, value: Any) -> np.ndarray:
         raise TypeError(
             f"{name} must hold real numbers, but its dtype is {array.dtype}; convert it first."
         ) from None
+
+
+def check_positive(name: str, weights: np.ndarray, item: str) -> None:
+    """Raise unless all weights are positive and finite."""
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be positive and finite, and {bad.size} of {weights.size} are not (the "
+            f"first is {weights[bad[0]]} at {item} {bad[0]}). Correct it, or leave {item}s of "
+            "weight zero out."
+        )
 
 
 def check_n_clusters(n_clusters: object, n_nodes: int) -> int:

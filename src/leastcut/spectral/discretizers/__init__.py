@@ -27,7 +27,7 @@ from leastcut.spectral.discretizers.rotation import (
 )
 from leastcut.spectral.discretizers.shared import Score
 from leastcut.threads import single_threaded
-from leastcut.validation import check_choice, check_init
+from leastcut.validation import accepted, check_choice, check_init
 
 Discretizer = Callable[..., Any]
 """The signature ``method(relaxation, *, random_state, score, **options)``; a user's function may
@@ -72,10 +72,7 @@ def run_discretizer(
     BLAS has one thread: at a tie the last bit decides, and several threads round it differently.
     """
     discretizer = discretizer_of(method)
-    parameters = inspect.signature(discretizer).parameters
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    shared = {"random_state": rng, "score": score}
-    shared = {name: value for name, value in shared.items() if takes_all or name in parameters}
+    shared = accepted(discretizer, {"random_state": rng, "score": score})
     with single_threaded():
         result = discretizer(relaxation, **shared, **options)
     known = result if isinstance(result, Discretization) else None

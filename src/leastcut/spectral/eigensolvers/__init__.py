@@ -7,7 +7,6 @@ pass it where a name is expected.
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -21,7 +20,7 @@ from leastcut.spectral.eigensolvers.interface import TOLERANCE, Eigenpairs, Solv
 from leastcut.spectral.eigensolvers.inverse import cg_invert, shift_invert
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 from leastcut.spectral.eigensolvers.lobpcg import amg, lobpcg
-from leastcut.validation import as_floats, check_choice
+from leastcut.validation import accepted, as_floats, check_choice
 
 EIGENSOLVERS: dict[str, Solver] = {
     "dense": dense,
@@ -80,10 +79,7 @@ def _checked(
     from their residuals; nothing is proven of eigenvalues beyond them unless it says so itself.
     """
     name = getattr(solver, "__name__", name)
-    parameters = inspect.signature(solver).parameters
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    options = {k: v for k, v in {"tol": tol, **options}.items() if takes_all or k in parameters}
-    result = solver(matrix, null, count, **options)
+    result = solver(matrix, null, count, **accepted(solver, {"tol": tol, **options}))
     values, vectors = as_floats("eigenvalues", result[0]), as_floats("eigenvectors", result[1])
     if values.shape != (count,) or vectors.shape != (null.size, count):
         raise ValueError(
