@@ -13,7 +13,7 @@ threads may share them, and the graph is the same however many there are. Arrays
 from __future__ import annotations
 
 from leastcut.kernels import kernel
-from leastcut.kernels.sort_pairs import sort_pairs
+from leastcut.kernels.containers import sort_pairs
 
 
 @kernel

@@ -11,9 +11,8 @@ stays beside what it has edges to. Clusters that are too light are filled the ot
 from __future__ import annotations
 
 from leastcut.kernels import kernel
-from leastcut.kernels.climb import pop, push
-from leastcut.kernels.exchange import move_over
-from leastcut.kernels.moves import TOLERANCE, apply_move, ties
+from leastcut.kernels.containers import pop, push
+from leastcut.kernels.moves import TOLERANCE, apply_move, move_over, ties
 
 MOST_TRIED = 12
 """Nodes that are asked to make room for one, at most: those that it costs least come first."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from leastcut.kernels import kernel
-from leastcut.kernels.climb import climb, pop, push
+from leastcut.kernels.containers import pop, push
+from leastcut.kernels.fm_search import fm_search
 from leastcut.kernels.moves import border, measure
 
 
@@ -94,7 +95,7 @@ def split(problem, orders, weight, fewest, limits, chains, state, scratch, best)
                 if on_border[i] == 1:
                     seeds[size] = i
                     size += 1
-            decrease, visited = climb(
+            decrease, visited = fm_search(
                 problem, state, link, seeds[:size], patience, 20 * stored, chain, None, limits
             )
             edges += stored + visited
@@ -105,5 +106,6 @@ def split(problem, orders, weight, fewest, limits, chains, state, scratch, best)
         edges += stored
         if value < best_value and count[0] >= fewest[0] and count[1] >= fewest[1]:
             best_value = value
-            best[:] = labels
+            for i in range(n):
+                best[i] = labels[i]
     return best_value, edges

@@ -14,28 +14,10 @@ lead on from there, and both keep all pairs apart:
 from __future__ import annotations
 
 from leastcut.kernels import kernel
-from leastcut.kernels.moves import HEAVY, LARGEST, TOLERANCE, apply_move, ties
+from leastcut.kernels.moves import TOLERANCE, move_over
 
 MOST_PUSHED = 3
 """Nodes that make room for one, at most: more hardly ever gain what they cost."""
-
-
-@kernel
-def move_over(i, k, problem, state):
-    """Move node i to cluster k whatever it is worth; False, and nothing changed, if it is heavy.
-
-    O(deg(i)).
-    """
-    node_weights = problem[3]
-    labels, _, cluster_weights, count, _, bounds = state
-    a = labels[i]
-    weight = node_weights[i]
-    # As in ``best_move``: what it would leave behind cannot be told by a difference.
-    if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
-        return False
-    total, own, into = ties(i, k, problem, labels)
-    apply_move(i, k, total, own, into, node_weights, state)
-    return True
 
 
 @kernel

@@ -27,7 +27,8 @@ could overflow: ``State.finish`` moves them.
 
 from __future__ import annotations
 
-from leastcut.kernels import kernel
+from leastcut.kernels import inlined, kernel
+from leastcut.kernels.containers import enqueue
 
 TOLERANCE = 1e-12
 """A move must gain more than this fraction of the two clusters' terms: rounding cannot cycle."""
@@ -79,33 +80,16 @@ def measure(problem, state, offset=0.0):
     return value
 
 
-@kernel
-def best_move(i, problem, state, scratch, apart=None, limits=None):
-    """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
+@inlined
+def sum_links(i, problem, labels, scratch):
+    """Sum node i's edges by cluster; return (how many other clusters, e, s_a).
 
-    ``change`` is what the move adds to the cut value, so an improvement is negative; k is -1 where
-    there is no move to make: i is alone in its cluster or too heavy to tell, or all its edges stay
-    inside and no other cluster can gain from it, or every cluster holds a node that i must be apart
-    from, or its own would be too light without it, or none has room. Clusters that i has no edge to
-    are looked at only where a move there could lower the value. Changes nothing; O(deg(i)), with
-    its pairs, and O(deg(i) + c) when ``bounds`` cannot rule them out.
+    These are listed in ``touched`` and have s_k in ``link``, for the caller to clear. A cluster
+    whose entry in ``link`` was not 0 is not listed. O(deg(i)).
     """
-    indptr, indices, weights, node_weights = problem
-    labels, _, cluster_weights, count, ratio, bounds = state
+    indptr, indices, weights, _ = problem
     link, touched = scratch
     a = labels[i]
-    # The last of a cluster stays, as an empty cluster has no value.
-    # A heavy one does too, as what it would leave behind cannot be told by a difference.
-    weight = node_weights[i]
-    if count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST:
-        return 0.0, -1, 0.0, 0.0, 0.0
-    if limits is not None and cluster_weights[a] - weight < limits[0][a]:
-        return 0.0, -1, 0.0, 0.0, 0.0
-    # Where i may not go, ``link`` says that k has been met, and so k is never listed nor tried.
-    if apart is not None:
-        for p in range(apart[0][i], apart[0][i + 1]):
-            link[labels[apart[1][p]]] = float("inf")
-    # e is total, s_a is own, and s_k is link[k] for the clusters listed in touched.
     n_touched = 0
     total = 0.0
     own = 0.0
@@ -123,9 +107,55 @@ def best_move(i, problem, state, scratch, apart=None, limits=None):
             touched[n_touched] = k
             n_touched += 1
         link[k] += weights[p]
+    return n_touched, total, own
 
-    # The second term of the change, for every cluster that i has an edge to.
-    rest = cluster_weights[a] - weight
+
+@inlined
+def leaving(a, own, total, weight, state):
+    """Return the first term of the change: what the ratio of cluster a grows by."""
+    _, _, cluster_weights, _, ratio, _ = state
+    return (2.0 * own - total + ratio[a] * weight) / (cluster_weights[a] - weight)
+
+
+@inlined
+def joining(k, into, total, weight, state):
+    """Return the second term of the change: what the ratio of cluster k grows by."""
+    _, _, cluster_weights, _, ratio, _ = state
+    return (total - 2.0 * into - ratio[k] * weight) / (cluster_weights[k] + weight)
+
+
+@inlined
+def is_held(i, node_weights, state):
+    """Return whether node i is alone in its cluster, or too heavy for differences to be right."""
+    labels, _, cluster_weights, count, _, bounds = state
+    a = labels[i]
+    weight = node_weights[i]
+    return count[a] == 1 or weight > HEAVY * cluster_weights[a] or bounds[0] * weight > LARGEST
+
+
+@inlined
+def best_move(i, problem, state, scratch, apart=None, limits=None):
+    """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
+
+    ``change`` is what the move adds to the cut value; k is -1 where there is no move to make: i is
+    held, or all its edges stay inside and no other cluster can gain from it, or ``apart`` and
+    ``limits`` allow none. Clusters that i has no edge to are looked at only where a move there
+    could lower the value. Changes nothing; O(deg(i)), with its pairs, and O(deg(i) + c) when
+    ``bounds`` cannot rule them out.
+    """
+    labels, _, cluster_weights, _, _, bounds = state
+    link, touched = scratch
+    a = labels[i]
+    weight = problem[3][i]
+    if is_held(i, problem[3], state):
+        return 0.0, -1, 0.0, 0.0, 0.0
+    if limits is not None and cluster_weights[a] - weight < limits[0][a]:
+        return 0.0, -1, 0.0, 0.0, 0.0
+    # Where i may not go, ``link`` says that k has been met, and so k is never listed nor tried.
+    if apart is not None:
+        for p in range(apart[0][i], apart[0][i + 1]):
+            link[labels[apart[1][p]]] = float("inf")
+    n_touched, total, own = sum_links(i, problem, labels, scratch)
     best = -1
     best_join = 0.0
     best_link = 0.0
@@ -133,13 +163,13 @@ def best_move(i, problem, state, scratch, apart=None, limits=None):
         k = touched[q]
         if limits is not None and cluster_weights[k] + weight > limits[1][k]:
             continue
-        join = (total - 2.0 * link[k] - ratio[k] * weight) / (cluster_weights[k] + weight)
+        join = joining(k, link[k], total, weight, state)
         if best < 0 or join < best_join:
             best = k
             best_join = join
             best_link = link[k]
-    # The first term of the change. It is the same for all k, so the best move has the least second.
-    leave = (2.0 * own - total + ratio[a] * weight) / rest
+    # It is the same for all k, so the best move has the least second term.
+    leave = leaving(a, own, total, weight, state)
 
     # For a cluster without such an edge, ``far`` is no more than the second term can be.
     # There s_k = 0, which leaves (e − ratio_k b_i) / (b(C_k) + b_i). The largest ratio makes the
@@ -153,7 +183,7 @@ def best_move(i, problem, state, scratch, apart=None, limits=None):
                 continue
             # The own cluster a has no link either, and so has to be named.
             if k != a and link[k] == 0.0:
-                join = (total - ratio[k] * weight) / (cluster_weights[k] + weight)
+                join = joining(k, 0.0, total, weight, state)
                 if best < 0 or join < best_join:
                     best = k
                     best_join = join
@@ -166,12 +196,9 @@ def best_move(i, problem, state, scratch, apart=None, limits=None):
     return leave + best_join, best, total, own, best_link
 
 
-@kernel
+@inlined
 def ties(i, k, problem, labels):
-    """Return e, s_a and s_k of node i: the weight of its edges, of those inside, of those into k.
-
-    O(deg(i)).
-    """
+    """Return e, s_a and s_k of node i for one cluster k. O(deg(i))."""
     indptr, indices, weights, _ = problem
     a = labels[i]
     total = 0.0
@@ -188,26 +215,55 @@ def ties(i, k, problem, labels):
     return total, own, into
 
 
-@kernel
+@inlined
+def set_sums(k, boundary_k, weight_k, state):
+    """Set the boundary and weight of cluster k, and what follows from them. O(1).
+
+    The bounds only ever widen: what they rule out stays ruled out, until the next measure.
+    """
+    _, boundary, cluster_weights, _, ratio, bounds = state
+    boundary[k] = boundary_k
+    cluster_weights[k] = weight_k
+    ratio[k] = boundary_k / weight_k
+    bounds[0] = max(bounds[0], ratio[k])
+    bounds[1] = max(bounds[1], weight_k)
+    bounds[2] = min(bounds[2], weight_k)
+
+
+@inlined
+def relabel(i, k, state):
+    """Give node i the label k and count it there; sums stay. O(1)."""
+    labels, _, _, count, _, _ = state
+    count[labels[i]] -= 1
+    count[k] += 1
+    labels[i] = k
+
+
+@inlined
 def apply_move(i, k, total, own, into, node_weights, state):
     """Move node i to cluster k, given e, s_a and s_k, and update the state. O(1)."""
-    labels, boundary, cluster_weights, count, ratio, bounds = state
+    labels, boundary, cluster_weights, _, _, _ = state
     a = labels[i]
-    labels[i] = k
+    relabel(i, k, state)
     # Edges of i to other clusters no longer leave a, those into a now do; for k the reverse.
     # Rounding must not make a boundary negative, which would look like a gain.
-    boundary[a] = max(boundary[a] - (total - own) + own, 0.0)
-    boundary[k] = max(boundary[k] + (total - into) - into, 0.0)
-    cluster_weights[a] -= node_weights[i]
-    cluster_weights[k] += node_weights[i]
-    count[a] -= 1
-    count[k] += 1
-    ratio[a] = boundary[a] / cluster_weights[a]
-    ratio[k] = boundary[k] / cluster_weights[k]
-    # The bounds only ever widen: what they rule out stays ruled out, until the next measure.
-    bounds[0] = max(bounds[0], max(ratio[a], ratio[k]))
-    bounds[1] = max(bounds[1], cluster_weights[k])
-    bounds[2] = min(bounds[2], cluster_weights[a])
+    left = max(boundary[a] - (total - own) + own, 0.0)
+    joined = max(boundary[k] + (total - into) - into, 0.0)
+    set_sums(a, left, cluster_weights[a] - node_weights[i], state)
+    set_sums(k, joined, cluster_weights[k] + node_weights[i], state)
+
+
+@kernel
+def move_over(i, k, problem, state):
+    """Move node i to cluster k whatever it is worth, and return whether: not if it is held.
+
+    O(deg(i)).
+    """
+    if is_held(i, problem[3], state):
+        return False
+    total, own, into = ties(i, k, problem, state[0])
+    apply_move(i, k, total, own, into, problem[3], state)
+    return True
 
 
 @kernel
@@ -222,8 +278,6 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=N
     indptr, indices, _, node_weights = problem
     labels, _, _, _, ratio, _ = state
     n = labels.shape[0]
-    # From ``head`` on, around the end, the next ``n_queued`` places hold every queued node once, so
-    # n places are enough. It holds at the head of the loop.
     head = 0
     decrease = 0.0
     moves = 0
@@ -252,25 +306,11 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=N
         # those of other nodes, which the next call has to find: queueing all would cost O(n) a
         # move.
         for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            if queued[j] == 0 and j != i:
-                queued[j] = 1
-                # Behind the last, around the end.
-                tail = head + n_queued
-                if tail >= n:
-                    tail -= n
-                queue[tail] = j
-                n_queued += 1
+            if indices[p] != i:
+                n_queued = enqueue(indices[p], queue, head, n_queued, queued)
         if apart is not None:
             for p in range(apart[0][i], apart[0][i + 1]):
-                j = apart[1][p]
-                if queued[j] == 0:
-                    queued[j] = 1
-                    tail = head + n_queued
-                    if tail >= n:
-                        tail -= n
-                    queue[tail] = j
-                    n_queued += 1
+                n_queued = enqueue(apart[1][p], queue, head, n_queued, queued)
     return decrease, moves, edges
 
 

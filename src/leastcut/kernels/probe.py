@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 # What np.dot compiles to. It is loaded here, before a caller limits the threads of BLAS.
@@ -19,7 +21,7 @@ FNV_PRIME = np.uint64(1099511628211)
 """What the hash is multiplied by after each word."""
 
 
-@kernel
+@partial(kernel, _nrt=True)  # np.dot returns an array
 def probe(lists, near, n_probed, queries, own, nearness, pool, scratch):
     """Offer to every query the points of the lists that are nearest to it.
 

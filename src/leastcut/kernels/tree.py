@@ -22,7 +22,7 @@ smaller number, for which ``first`` prunes: a million equal points cost no more 
 from __future__ import annotations
 
 from leastcut.kernels import kernel
-from leastcut.kernels.sort_pairs import sort_pairs
+from leastcut.kernels.containers import sort_pairs
 
 LANES = 8
 """Points in a block: a cache line of coordinates in double precision."""

@@ -1,4 +1,4 @@
-"""Hill climbing: short chains of best moves that may first make the cut worse.
+"""Fiduccia–Mattheyses search: short chains of best moves that may first make the cut worse.
 
 From one border node a chain grows over its neighbourhood, always taking the best move at hand,
 each node once; the chain is then cut back to where the value was smallest, as Kernighan and Lin
@@ -10,6 +10,7 @@ moves stop at the first local minimum, chains step over the low walls around it.
 from __future__ import annotations
 
 from leastcut.kernels import kernel
+from leastcut.kernels.containers import pop, push
 from leastcut.kernels.moves import TOLERANCE, apply_move, best_move, ties
 
 FREE, WAITING, USED = 0, 1, 2
@@ -17,48 +18,7 @@ FREE, WAITING, USED = 0, 1, 2
 
 
 @kernel
-def push(keys, nodes, size, key, node):
-    """Insert (key, node) into the binary min-heap of ``size`` entries; return the new size."""
-    # Move a hole from the end towards the root, past parents that are larger, and fill it.
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
-            break
-        keys[at] = keys[up]
-        nodes[at] = nodes[up]
-        at = up
-    keys[at] = key
-    nodes[at] = node
-    return size + 1
-
-
-@kernel
-def pop(keys, nodes, size):
-    """Remove the smallest entry, which the caller has read at 0; return the new size."""
-    # The last entry takes the root's place: move a hole down, past the smaller child each time.
-    size -= 1
-    key = keys[size]
-    node = nodes[size]
-    at = 0
-    while True:
-        down = 2 * at + 1
-        if down >= size:
-            break
-        if down + 1 < size and keys[down + 1] < keys[down]:
-            down += 1
-        if keys[down] >= key:
-            break
-        keys[at] = keys[down]
-        nodes[at] = nodes[down]
-        at = down
-    keys[at] = key
-    nodes[at] = node
-    return size
-
-
-@kernel
-def climb(problem, state, scratch, seeds, patience, max_edges, chain, apart=None, limits=None):
+def fm_search(problem, state, scratch, seeds, patience, max_edges, chain, apart=None, limits=None):
     """Run one chain from every node of ``seeds`` in turn; return (decrease, edges visited).
 
     A chain ends after ``patience`` moves without a new best, and the call after ``max_edges``.
