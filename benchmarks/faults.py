@@ -38,12 +38,12 @@ SECONDS_PER_TEST = 120
 
 CORE = {name: (name,) for name in ("kernels", "multilevel", "spectral", "affinity", "problem.py")}
 NEWER = {
-    "certification": ("bounds", "kernels/stars.py", "kernels/settle_prices.py"),
+    "certification": ("bounds", "kernels/stars.py", "kernels/cheapest_cluster.py"),
     "limits": ("constraints.py",),
     "balance": ("kernels/balance.py", "kernels/exchange.py", "multilevel/repair.py"),
     "flows": ("kernels/border_flow.py", "kernels/minimum_cut.py", "multilevel/refinement.py"),
     "links": ("feasibility.py", "reductions.py"),
-    "anchors": ("anchors", "kernels/anchor"),
+    "anchors": ("anchors", "kernels/anchors.py"),
     "views": ("multiview", "kernels/view_moves.py"),
     "number of clusters": ("multilevel/number_of_clusters.py", "multilevel/density_gap.py"),
     "k-d tree": ("kernels/tree.py", "affinity/neighbors/tree.py"),
@@ -61,7 +61,7 @@ SPEED = re.compile(
 TESTS = {
     "bounds": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
     "kernels/stars.py": "proof_steps recorded_values semidefinite certify",
-    "kernels/settle_prices.py": "proof_steps recorded_values prices certify",
+    "kernels/cheapest_cluster.py": "proof_steps recorded_values prices certify",
     "constraints.py": "limits link_references recorded_values balance links certify",
     "feasibility.py": "limits link_references recorded_values balance links",
     "reductions.py": "link_references isolated limits recorded_values links multilevel balance",
@@ -71,7 +71,7 @@ TESTS = {
     "kernels/border_flow.py": "limited_kernels recorded_values borders balance",
     "kernels/minimum_cut.py": "limited_kernels recorded_values borders prices balance",
     "anchors": "anchors recorded_values anchor_storage anchor_folders anchor_estimator anchor_gpu",
-    "kernels/anchor": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",
+    "kernels/anchors.py": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",
     "multiview": "recorded_values views",
     "kernels/view_moves.py": "recorded_values views",
     "affinity/learned": "learned_graphs",

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
+from leastcut.kernels import anchors as kernels
 
 UNIT = 2.0**-22
 
@@ -80,9 +80,9 @@ def test_tables_and_masses_are_sums_of_weights(case):
     anchors, weights, labels, p, c, _ = case
     Z = dense(anchors, weights, p)
     before = np.arange(p * c, dtype=float).reshape(p, c)
-    table = both(anchor_moves.add_to_table, anchors, weights, labels, before)[3]
+    table = both(kernels.add_to_table, anchors, weights, labels, before)[3]
     assert np.array_equal(table, before + Z.T @ np.eye(c)[labels])
-    masses = both(anchor_moves.add_to_masses, anchors, weights, np.arange(p, dtype=float))[2]
+    masses = both(kernels.add_to_masses, anchors, weights, np.arange(p, dtype=float))[2]
     assert np.array_equal(masses, np.arange(p) + Z.sum(axis=0))
 
 
@@ -92,7 +92,7 @@ def test_points_follow_the_cluster_that_most_of_their_weight_lies_in(case):
     anchors, weights, labels, p, c, rng = case
     label_of_anchor = rng.integers(c, size=p).astype(np.int32)
     scratch = np.full(c, 7.0)
-    found = both(anchor_moves.follow_anchors, anchors, weights, label_of_anchor, labels, scratch)[3]
+    found = both(kernels.follow_anchors, anchors, weights, label_of_anchor, labels, scratch)[3]
     for i, row in enumerate(anchors):
         ties = np.zeros(c)
         np.add.at(ties, label_of_anchor[row], weights[i])
@@ -113,7 +113,7 @@ def test_a_sweep_makes_exact_moves_and_leaves_none_that_would_gain_next(case):
     sums = table, np.array(boundary, dtype=float), np.array(sizes, dtype=float)
     tolerance = 1e-9
     done = both(
-        anchor_moves.sweep_points, anchors, weights, labels, inverse, sums, 1.0, tolerance,
+        kernels.sweep_points, anchors, weights, labels, inverse, sums, 1.0, tolerance,
         np.zeros((p, c)), np.empty(c),
     )  # fmt: skip
     found, (new, edges, counts), change, moves = done[2], done[4], done[7], done[9]
@@ -160,7 +160,7 @@ def test_copies_move_with_a_point(case, copies):
     _, boundary, sizes = value_of(many, whole, c)
     sums = many.T @ np.eye(c)[whole], np.array(boundary, dtype=float), np.array(sizes, dtype=float)
     done = both(
-        anchor_moves.sweep_points, anchors[:1], weights[:1], labels[:1], inverse, sums,
+        kernels.sweep_points, anchors[:1], weights[:1], labels[:1], inverse, sums,
         float(copies), 1e-9, np.zeros((p, c)), np.empty(c),
     )  # fmt: skip
     moved = whole.copy()
@@ -186,7 +186,7 @@ def test_new_points_join_where_the_value_grows_least(case):
     shares = (Z.T @ np.eye(c)[labels]) * inverse[:, None]
     order = rng.permutation(len(labels))
     found = both(
-        anchor_moves.join_clusters, anchors[order], weights[order], inverse,
+        kernels.join_clusters, anchors[order], weights[order], inverse,
         (shares, ratio, size), np.empty(len(labels), dtype=np.int32), np.full(c, 3.0),
     )[4]  # fmt: skip
     for i, k in zip(order, found, strict=True):
@@ -201,11 +201,11 @@ def test_new_points_join_where_the_value_grows_least(case):
 def test_sums_of_groups_and_products(case):
     anchors, weights, _, p, _, rng = case
     Z = dense(anchors, weights, p)
-    products = both(anchor_sums.add_anchor_products, anchors, weights, np.ones((p, p)))[2]
+    products = both(kernels.add_anchor_products, anchors, weights, np.ones((p, p)))[2]
     assert np.allclose(products, 1 + Z.T @ Z, rtol=1e-15, atol=0)
     n_keys = 9
     keys = rng.integers(n_keys, size=len(anchors))
-    numbered = both(anchor_sums.number_keys, keys, np.full(n_keys, 5), np.full(n_keys, -7))
+    numbered = both(kernels.number_keys, keys, np.full(n_keys, 5), np.full(n_keys, -7))
     there = np.unique(keys)
     assert numbered[3] == there.size
     assert np.array_equal(numbered[2][: there.size], there)
@@ -213,16 +213,16 @@ def test_sums_of_groups_and_products(case):
     expected[there] = np.arange(there.size)
     assert np.array_equal(numbered[1], expected)
     sums = both(
-        anchor_sums.add_to_groups, anchors, weights, keys, numbered[1], np.zeros((there.size, p))
+        kernels.add_to_groups, anchors, weights, keys, numbered[1], np.zeros((there.size, p))
     )[4]
     assert np.array_equal(sums, np.array([Z[keys == key].sum(axis=0) for key in there]))
     # Compressed: first the counts of rows, then the entries.
     indptr = np.full(there.size + 1, -3)
     empty = np.empty(0, dtype=np.int64), np.empty(0)
-    indptr = both(anchor_sums.compress, sums, indptr, *empty)[1]
+    indptr = both(kernels.compress, sums, indptr, *empty)[1]
     assert indptr.tolist() == [0, *np.cumsum(np.count_nonzero(sums, axis=1)).tolist()]
     room = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
-    done = both(anchor_sums.compress, sums, indptr, *room)
+    done = both(kernels.compress, sums, indptr, *room)
     rows, columns = np.nonzero(sums)
     assert np.array_equal(done[1], indptr)
     assert np.array_equal(done[2], columns)
@@ -241,15 +241,15 @@ def test_nearest_anchors_by_products_then_by_differences(m, p, k, d, seed, coars
         points, anchors = np.round(points), np.round(anchors)
     halves, products = 0.5 * (anchors**2).sum(axis=1), points @ anchors.T
     listed = both(
-        anchor_ties.nearest_by_products, products, halves, np.full((m, k), 77), np.empty((m, k))
+        kernels.nearest_by_products, products, halves, np.full((m, k), 77), np.empty((m, k))
     )[2]
     keys = halves - products
     expected = np.argsort(keys, axis=1, kind="stable")[:, :k]
     assert np.array_equal(listed, expected)
     shuffled = rng.permuted(listed, axis=1)
     done = both(
-        anchor_ties.settle_distances, points, anchors, shuffled, np.empty((m, k)),
-        np.full(anchor_ties.LANES, 9.0),
+        kernels.settle_distances, points, anchors, shuffled, np.empty((m, k)),
+        np.full(kernels.LANES, 9.0),
     )  # fmt: skip
     exact = ((points[:, None] - anchors) ** 2).sum(axis=2)
     for i in range(m):
@@ -271,7 +271,7 @@ def test_weights_are_shares_of_the_distance_beyond(m, count, seed, kind):
     elif kind == 3:
         squared[:, : count + 1] = squared[:, :1]
         squared[:, 0] *= 0.5
-    weights = both(anchor_ties.weigh_ties, squared, UNIT, np.empty((m, count), dtype=np.float32))[
+    weights = both(kernels.weigh_ties, squared, UNIT, np.empty((m, count), dtype=np.float32))[
         2
     ].astype(float)
     assert np.all(weights.sum(axis=1) == 1.0)
@@ -290,7 +290,7 @@ def test_weights_are_shares_of_the_distance_beyond(m, count, seed, kind):
 def test_points_are_added_to_their_nearest_centre(m, p, d, seed):
     rng = np.random.default_rng(seed)
     points, nearest = rng.normal(size=(m, d)), rng.integers(p, size=(m, 1))
-    done = both(anchor_ties.add_to_centres, points, nearest, np.ones((p, d)), np.arange(p))
+    done = both(kernels.add_to_centres, points, nearest, np.ones((p, d)), np.arange(p))
     assert np.array_equal(done[3], np.arange(p) + np.bincount(nearest[:, 0], minlength=p))
     for j in range(p):
         assert np.allclose(done[2][j], 1 + points[nearest[:, 0] == j].sum(axis=0))

@@ -24,7 +24,7 @@ from leastcut.anchors.problem import AnchorProblem, contracted, groups_of, label
 from leastcut.anchors.search import STARTS, descend, search_anchors, starts_of
 from leastcut.anchors.table import Table
 from leastcut.budget import Budget
-from leastcut.kernels import anchor_moves, anchor_sums, anchor_ties
+from leastcut.kernels import anchors as anchor_kernels
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
@@ -548,19 +548,17 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
 
     compiled = answers()
     for module in (nearest, problem, search, table):
-        for kernels in (anchor_moves, anchor_sums, anchor_ties):
-            for name, kernel in inspect.getmembers(kernels):
-                if hasattr(kernel, "py_func") and hasattr(module, name):
-                    monkeypatch.setattr(module, name, kernel.py_func)
+        for name, kernel in inspect.getmembers(anchor_kernels):
+            if hasattr(kernel, "py_func") and hasattr(module, name):
+                monkeypatch.setattr(module, name, kernel.py_func)
     for one, other in zip(compiled, answers(), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_every_kernel_is_among_those_compared():
     used = {name for module in (nearest, problem, search, table) for name in vars(module)}
-    for kernels in (anchor_moves, anchor_sums, anchor_ties):
-        for name, kernel in inspect.getmembers(kernels):
-            assert name in used or not hasattr(kernel, "py_func")
+    for name, kernel in inspect.getmembers(anchor_kernels):
+        assert name in used or not hasattr(kernel, "py_func")
 
 
 def test_a_move_changes_the_sums_as_it_reports():
@@ -569,7 +567,7 @@ def test_a_move_changes_the_sums_as_it_reports():
     found = graph.problem.table_of_labels(labels)
     sums = found.weights.copy(), found.boundaries, found.sizes
     change, inverse = np.zeros_like(found.weights), table.inverse_of(graph.masses)
-    moves = anchor_moves.sweep_points(
+    moves = anchor_kernels.sweep_points(
         block.anchors, block.weights, labels, inverse, sums, 1.0, 1e-12, change, np.empty(3)
     )
     assert moves > 0

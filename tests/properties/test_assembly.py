@@ -13,7 +13,7 @@ import leastcut
 from leastcut import graph as graphs
 from leastcut.graph import as_graph, symmetric_graph
 from leastcut.kernels import assemble as kernels
-from leastcut.kernels.sort_pairs import SHORT, sort_pairs
+from leastcut.kernels.containers import SHORT, sort_pairs
 
 
 @st.composite

@@ -16,7 +16,7 @@ import leastcut
 from leastcut.constraints import Limits, unit_exponent
 from leastcut.feasibility import limits_of
 from leastcut.kernels import balance as balancing
-from leastcut.kernels import bisect, climb, exchange, moves
+from leastcut.kernels import bisect, containers, exchange, fm_search, moves
 from leastcut.multilevel import bisection, refinement, repair
 from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, build, coarse_labels
 from leastcut.multilevel.passes import Passes
@@ -142,7 +142,10 @@ def test_halves_of_a_path_are_found():
 
 def interpret(patch) -> None:
     """Let everything that has to do with limits run without a compiler."""
-    for module in (moves, climb, exchange, balancing, bisect, refinement, repair, bisection):
+    for module in (
+        *(moves, containers, fm_search, exchange, balancing, bisect),
+        *(refinement, repair, bisection),
+    ):
         for name, found in list(vars(module).items()):
             if hasattr(found, "py_func"):
                 patch.setattr(module, name, found.py_func)

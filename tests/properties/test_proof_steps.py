@@ -27,7 +27,7 @@ from leastcut.bounds.spaces import GroupedSpace, halved_groups
 from leastcut.budget import Budget
 from leastcut.constraints import CannotLinks
 from leastcut.kernels import stars
-from leastcut.kernels.settle_prices import settle_prices
+from leastcut.kernels.cheapest_cluster import settle_prices
 from leastcut.problem import as_problem
 
 SEEDS = st.integers(0, 10**6)

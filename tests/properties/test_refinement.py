@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
-from leastcut.kernels import climb as climbing
-from leastcut.kernels import moves
+from leastcut.kernels import containers, fm_search, moves
+from leastcut.multilevel import refinement
 from leastcut.multilevel.refinement import State
 from leastcut.problem import as_problem
 
@@ -144,12 +144,10 @@ def test_kernels_compiled_and_interpreted_agree(data):
     compiled.local_search()
     compiled.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (moves, climbing):
-            for name in ("best_move", "apply_move", "push", "pop"):
-                if hasattr(module, name):
-                    patch.setattr(module, name, getattr(module, name).py_func)
-        for name, home in (("measure", moves), ("settle", moves), ("climb", climbing)):
-            patch.setattr(f"leastcut.multilevel.refinement.{name}", getattr(home, name).py_func)
+        for module in (moves, fm_search, containers, refinement):
+            for name, found in list(vars(module).items()):
+                if hasattr(found, "py_func"):
+                    patch.setattr(module, name, found.py_func)
         interpreted = state_of(S, cut, labels, c)
         interpreted.local_search()
         interpreted.fm_search(np.arange(len(S), dtype=np.int32), 10, 10**6)
@@ -165,11 +163,11 @@ def test_heap_gives_keys_in_order():
     drawn_keys = rng.integers(20, size=50).astype(float)
     size = 0
     for node, key in enumerate(drawn_keys):
-        size = climbing.push(keys, nodes, size, key, node)
+        size = containers.push(keys, nodes, size, key, node)
     out = []
     while size:
         out.append((keys[0], nodes[0]))
-        size = climbing.pop(keys, nodes, size)
+        size = containers.pop(keys, nodes, size)
     assert [key for key, _ in out] == sorted(drawn_keys)
     assert all(drawn_keys[node] == key for key, node in out)
 

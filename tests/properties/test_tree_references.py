@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_tree import KINDS, assert_lists, by_definition, cases, points_of, squared_distances
 
 from leastcut.affinity.neighbors.tree import TreeSearch
-from leastcut.kernels.sort_pairs import sort_pairs
+from leastcut.kernels.containers import sort_pairs
 from leastcut.kernels.tree import LANES, list_nearest, list_within
 
 

@@ -20,9 +20,8 @@ from leastcut import feasibility
 from leastcut.budget import Budget
 from leastcut.constraints import Constraints
 from leastcut.feasibility import feasible
-from leastcut.kernels import exchange as exchanging
-from leastcut.kernels import moves
-from leastcut.multilevel import search
+from leastcut.kernels import containers, exchange, moves
+from leastcut.multilevel import refinement, search
 from leastcut.multilevel.coarsening import agglomerate, build
 from leastcut.multilevel.refinement import State
 from leastcut.multilevel.repair import respecting
@@ -345,12 +344,10 @@ def test_exchanges_compiled_and_interpreted_agree(data):
     compiled.local_search()
     compiled.exchange(10**6)
     with pytest.MonkeyPatch.context() as patch:
-        names = ("move_over", "find_chain", "best_place", "make_room", "apply_move", "exchange")
-        for name in names:
-            patch.setattr(exchanging, name, getattr(exchanging, name).py_func)
-        for name in ("best_move", "apply_move"):
-            patch.setattr(moves, name, getattr(moves, name).py_func)
-        patch.setattr("leastcut.multilevel.refinement.settle", moves.settle.py_func)
+        for module in (moves, exchange, containers, refinement):
+            for name, found in list(vars(module).items()):
+                if hasattr(found, "py_func"):
+                    patch.setattr(module, name, found.py_func)
         interpreted = State(problem, labels.copy(), c)
         interpreted.local_search()
         interpreted.exchange(10**6)

@@ -18,7 +18,7 @@ import numpy as np
 from leastcut.affinity.neighbors.searching import TREE_FEATURES
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.anchors.blocks import UNIT, Block
-from leastcut.kernels.anchor_ties import (
+from leastcut.kernels.anchors import (
     LANES,
     add_to_centres,
     nearest_by_products,

@@ -25,11 +25,11 @@ import scipy.sparse as sp
 from leastcut.anchors.blocks import Block, Workers
 from leastcut.anchors.table import Table, inverse_of, sum_of_entries, table_of_block
 from leastcut.graph import Graph
-from leastcut.kernels.anchor_moves import follow_anchors
-from leastcut.kernels.anchor_sums import (
+from leastcut.kernels.anchors import (
     add_anchor_products,
     add_to_groups,
     compress,
+    follow_anchors,
     number_keys,
 )
 from leastcut.problem import Problem

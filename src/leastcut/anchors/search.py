@@ -32,7 +32,7 @@ from leastcut.anchors.problem import (
 )
 from leastcut.anchors.table import Entries, Table, entries_of, inverse_of
 from leastcut.budget import Budget
-from leastcut.kernels.anchor_moves import sweep_points
+from leastcut.kernels.anchors import sweep_points
 from leastcut.multilevel.efforts import Progress, SearchOptions
 from leastcut.multilevel.search import partition_problem
 from leastcut.problem import Problem

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.anchors.blocks import Block
-from leastcut.kernels.anchor_moves import add_to_masses, add_to_table, join_clusters
+from leastcut.kernels.anchors import add_to_masses, add_to_table, join_clusters
 from leastcut.problem import value_of_sums
 
 

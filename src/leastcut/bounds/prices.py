@@ -12,7 +12,7 @@ variable per node, not per pair.
 2. All other sets are searched for cheaper ones (``kernels.cheapest_cluster``). That proves a bound,
    whatever it finds, if the search comes to its end.
 3. Prices are moved, as little as possible, to where none of the sets found so far is cheaper
-   (``kernels.settle_prices``), and step 2 is made again.
+   (``kernels.cheapest_cluster.settle_prices``), and step 2 is made again.
 
 The search ends soon if clusters are well separated, on thousands of nodes as on hundreds; if they
 are not, or of very different size, it is given up, and the bound stays what it was.
@@ -28,8 +28,7 @@ from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.spaces import groups_within
 from leastcut.budget import Budget
 from leastcut.graph import Graph
-from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters
-from leastcut.kernels.settle_prices import settle_prices
+from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters, settle_prices
 from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import contracted_by_labels
 

@@ -197,7 +197,6 @@ def compress(sums, indptr, indices, values):
 # -- the table, and moves
 
 
-
 @kernel
 def add_to_table(anchors, weights, labels, table):
     """Add the weights of points to the table. Changed in place: table (p, c). O(m K)."""

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from leastcut.kernels.balance import exchange_within, list_moves
 from leastcut.kernels.border_flow import better_borders
-from leastcut.kernels.climb import climb
 from leastcut.kernels.exchange import exchange
+from leastcut.kernels.fm_search import fm_search
 from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
 from leastcut.multilevel.coarsening import never
 from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
@@ -212,7 +212,7 @@ class State:
         n = self.problem.n_nodes
         keys, (nodes, trail) = np.empty(n), np.empty((2, n), dtype=np.int32)
         chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, np.empty(n, dtype=np.int64)
-        decrease, edges = climb(
+        decrease, edges = fm_search(
             self.arrays, self.sums, self.scratch, seeds, patience, max_edges, chain,
             self.cannot_link, self.limits,
         )  # fmt: skip
