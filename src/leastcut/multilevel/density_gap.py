@@ -82,7 +82,7 @@ def _depths(
     graph = problem.graph
     rows, columns = graph.rows, graph.indices
     same = labels[rows] == labels[columns]
-    # What the boundary does not reach, as whole components, is as deep as there are nodes.
+    # What the boundary does not reach, as entire components, is as deep as there are nodes.
     unknown = problem.n_nodes
     depth = np.full(problem.n_nodes, unknown)
     front = np.unique(rows[~same])
@@ -108,10 +108,10 @@ def _inner_cut(
     ends = np.searchsorted(band, both) + 2
     ends[depth[both] == near] = 0
     ends[depth[both] == deep] = 1
-    apart = ends[0] != ends[1]
+    between = ends[0] != ends[1]
     size = band.size + 2
     summed = sp.coo_array(
-        (weights[apart], (ends[0, apart], ends[1, apart])), shape=(size, size)
+        (weights[between], (ends[0, between], ends[1, between])), shape=(size, size)
     ).tocsr()
     # 2. Whole numbers; all that leaves the source must stay within 32 bits.
     digits = min(float(DIGITS), 1e9 / max(float(summed.sum()), 1.0))

@@ -4,7 +4,7 @@ Minimizing tr(Gᵀ A G) is maximizing the convex function tr(Gᵀ (σI − A) G)
 Its linearization at the current labels is ⟨T, G⟩ with T = (σI − A) G(Y_t); whatever sweep raises
 that raises the function at least as much, so every round improves the true cut or ends. Close to
 λ_max the steps are short, as T then clings to the current labels; a smaller σ takes longer steps
-but promises nothing. So σ climbs a ladder up to λ_max, and a round counts only if it lowers the
+but promises nothing. So σ goes up a ladder to λ_max, and a round counts only if it lowers the
 true cut. Where no round does, single nodes are moved until none lowers it.
 """
 

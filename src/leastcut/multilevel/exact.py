@@ -43,29 +43,23 @@ TINY = float(np.finfo(np.float64).smallest_normal)
 def exact_problem(problem: Problem, n_clusters: int) -> Partition:
     """Return the proven optimum of a problem, however many partitions it has."""
     n = problem.n_nodes
-    if n_clusters == 1:
-        labels = np.zeros(n, dtype=np.int64)
-    elif n_clusters == n:
-        labels = np.arange(n)
-    else:
-        ordered, order = _ordered(problem)
-        labels = np.empty(n, dtype=np.int64)
-        # The search has nodes in its own order; back to the caller's.
-        first, best = _search(ordered, n_clusters)
-        labels[order] = best
-        labels = number_by_appearance(labels)
-        if not problem.allows(labels):
-            # It exceeds a limit by rounding: a lower bound of those within it, and no partition.
-            bound = problem.value(labels)
-            labels[order] = first
-            labels = number_by_appearance(labels)
-            return Partition(labels, problem.value(labels), lower_bound=bound)
-    # Of the problem as it was posed: the numbers of the search are scaled.
-    value = problem.value(labels)
-    # Where values underflow, partitions may differ by less than doubles can tell: by half a unit in
+    if n_clusters in (1, n):
+        labels = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
+        value = problem.value(labels)
+        return Partition(labels, value, value)  # as there is no other
+    # The search has nodes in its own order, and scaled numbers.
+    ordered, order = _ordered(problem)
+    places = np.argsort(order)
+    found = _search(ordered, n_clusters)
+    first, best = (number_by_appearance(labels[places]) for labels in found)
+    value = problem.value(best)
+    if not problem.allows(best):
+        # It exceeds a limit by rounding: a lower bound of those within it, and no partition.
+        return Partition(first, problem.value(first), lower_bound=value)
+    # If values underflow, partitions may differ by less than doubles can tell: by half a unit in
     # every term of two values.
     unit = 0.0 if value >= TINY else float(np.finfo(np.float64).smallest_subnormal)
-    return Partition(labels, value, lower_bound=max(value - n_clusters * unit, 0.0))
+    return Partition(best, value, lower_bound=max(value - n_clusters * unit, 0.0))
 
 
 def too_many(n: int, c: int, max_partitions: int) -> str | None:
@@ -138,7 +132,7 @@ def _ordered(problem: Problem) -> tuple[Problem, np.ndarray]:
 
     Self-loops are left out, which no cut sees. Affinities are raised by a power of two, which
     changes all cut values by the same factor and rounds nothing: to just below where a sum or a cut
-    value could overflow, so that small values beside large ones survive.
+    value could overflow, so that small values survive next to large ones.
     """
     n, graph, rows = problem.n_nodes, problem.graph, problem.graph.rows
     edges, outward = rows != graph.indices, graph.outward

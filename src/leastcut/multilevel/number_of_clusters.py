@@ -349,10 +349,10 @@ def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
     weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
     count, component = problem.graph.components
     pairs = np.unique(labels * count + component)
-    whole = np.bincount(pairs // count, problem.cluster_weights(component)[pairs % count])
-    # Clusters that are whole components leak nothing.
-    partial = (boundaries > 0.0) & (whole > weights)
-    inside, outside = weights[partial], (whole - weights)[partial]
+    total = np.bincount(pairs // count, problem.cluster_weights(component)[pairs % count])
+    # Clusters that are entire components leak nothing.
+    partial = (boundaries > 0.0) & (total > weights)
+    inside, outside = weights[partial], (total - weights)[partial]
     cut = np.max(boundaries[partial] * (1.0 / inside + 1.0 / outside), initial=0.0)
     return float(cut) / max(following, SMALLEST)
 
@@ -384,8 +384,8 @@ def _reason(
         if split.evidence < enough:
             parts.append(f"the evidence is {split.evidence:.2g}, below the threshold {enough:.2g}")
     elif chosen == floor:
-        apart = "does not split" if floor == 1 else "none of them splits further"
-        parts = [f"The graph {count}, and {apart}"]
+        splits = "does not split" if floor == 1 else "none of them splits further"
+        parts = [f"The graph {count}, and {splits}"]
         if found:
             next_best = max(found, key=lambda k: found[k].evidence)
             parts.append(

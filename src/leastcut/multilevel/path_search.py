@@ -49,9 +49,9 @@ NEAR = 0.25
 class Sweeps:
     """What a stage of a path does after its fits."""
 
-    rounds: int
-    edges: int
-    newcomers: bool
+    rounds: int  # sweeps over all numbers, downwards and upwards in turn
+    edges: int  # visited for every number, on average, after which no further round begins
+    newcomers: bool  # whether a partition from nothing takes part for every number
 
 
 # The stages by the efforts that end with them. Set on toy sets, digits, five of the paper's

@@ -85,7 +85,7 @@ def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
             distance = np.where(weights - room >= lightest, 0, FAR).astype(np.int32)
             spread_distances(state.arrays, labels, distance)
             moved += fill(state.arrays, state.sums, state.limits, distance, status, heap)
-        # 3. By fresh sums: what is handed on many times gathers rounding.
+        # 3. By fresh sums: what is handed on many times adds up rounding.
         state.measure()
         if limits.allow(weights - problem.offset):
             return True
@@ -142,12 +142,12 @@ def _least_violated(problem: Problem, steps: list[Step], n_clusters: int) -> np.
     # How many pairs there are between two nodes of the level.
     count = np.zeros((n, n))
     np.add.at(count, tuple(parent[links.pairs].T), 1.0)
-    count, ties = count + count.T, low.graph.matrix.toarray()
+    count, edges = count + count.T, low.graph.matrix.toarray()
     for i in order[n_clusters:]:
         inside = labels >= 0
         violated = np.bincount(labels[inside], count[i, inside], n_clusters)
-        drawn = np.bincount(labels[inside], ties[i, inside], n_clusters)
-        labels[i] = np.lexsort((-drawn, violated))[0]
+        affinity = np.bincount(labels[inside], edges[i, inside], n_clusters)
+        labels[i] = np.lexsort((-affinity, violated))[0]
     return labels
 
 

@@ -64,9 +64,7 @@ def partition_problem(
     seed = as_generator(random_state).integers(2**32, size=4).tolist()
     n = problem.n_nodes
     if n_clusters in (1, n):
-        only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
-        value = problem.value(only)
-        return Partition(only, value, value)  # as there is no other
+        return exact_problem(problem, n_clusters)
     proven = _enumerated(problem, n_clusters) if n <= ENUMERATED_NODES else None
     if proven is not None:
         labels, value = _unless_start(problem, proven, starts)

@@ -3,12 +3,12 @@
 1. On the smallest level, the eigenvectors are computed in full.
 2. Level by level they are carried up, and a polynomial of the operator damps what carrying them up
    has brought in of other eigenvectors; a Rayleigh–Ritz step sorts them.
-3. On the finest level that the work allows they are discretized as those of the whole would be,
+3. On the finest level that the work allows they are discretized as exact ones would be,
    and the labels are carried up from there.
 
 Rough eigenvectors prove nothing, but labels do not need the digits that bounds do, and the cost of
 a level is linear in its edges (``python -m benchmarks spectral_start`` compares both). What rough
-and exact ones will cost is foreseen from sizes and counted in edges visited, the unit in which the
+and exact ones will cost is estimated from sizes and counted in edges visited, the unit in which the
 search counts its work, so that a seed and not the clock decides what takes part. The costs were
 fitted to times on neighbor graphs, planted blocks, grids, power laws and networks.
 """
@@ -43,7 +43,7 @@ DENSE_NODES, DENSE_RATIO = 500, 8
 EDGES_PER_CUBE = 1 / 60  # of a full eigenproblem, for every n³
 # Products that other eigenproblems take, for any number of clusters and for each.
 FIRST_STEPS, STEPS_PER_CLUSTER = 240, 6
-# Times the products foreseen that are made: on images and other graphs with hardly any edges
+# Times the products estimated that are made: on images and other graphs with hardly any edges
 # between clusters eigenpairs converge slowly, and rough ones are as good a start.
 OVERRUN = 3
 # Edges that could be visited in the time of making a level's operator, for every stored edge; of

@@ -28,7 +28,7 @@ from leastcut.multilevel.spectral_start import (
     within_solvers_range,
 )
 
-# Up to this size the last pass agglomerates the nodes themselves, which is slower than to gather
+# Up to this size the last pass agglomerates the nodes themselves, which is slower than to aggregate
 # them first and finds better clusters.
 DIRECT_NODES = 3000
 # With up to so many clusters the spectral solution gets its whole share: it costs little and
