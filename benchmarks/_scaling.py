@@ -68,11 +68,9 @@ class Tally:
             if method == "once":
                 self.add_once(name, seconds)
             elif not inside:
-                which = options.get("which")
-                sizes = workers.sizes if which is None else [workers.sizes[b] for b in which]
                 # One name may stand for several tasks.
                 told = found if method == "total" else found[1]
-                self.add(f"{name}: {task.__name__}", seconds, sum(sizes), told)
+                self.add(f"{name}: {task.__name__}", seconds, sum(workers.sizes), told)
             return found
 
         for method in whole:

@@ -111,17 +111,15 @@ def test_workers_do_what_threads_do(client):
         told = []
         for workers in both_workers(scheduler):
             kept, first = workers.run("leastcut-test", count_up, None, 1)
-            some, second = workers.run("leastcut-test", count_up, kept, 2, which=[3, 1])
-            kept[3], kept[1] = some
+            some, second = workers.run("leastcut-test", count_up, kept, 2)
+            kept[3], kept[1] = some[3], some[1]
             _, third = workers.run("leastcut-test", count_up, kept, 0)
-            none = workers.run("leastcut-test", count_up, kept, 0, which=[])
             told.append([t[:2] for t in (*first, *second, *third)])
-            assert none == ([], [])
             assert workers.once("leastcut-test", divmod, 7, 2) == (3, 1)
             rounded = workers.total("leastcut-test", thirds, kept, sum_in_order, 3.0)
             told[-1] += [rounded, workers.total("leastcut-test", sizes, None, sum, is_exact=True)]
         assert told[0] == told[1]
-        first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(3, 6), (1, 3)]
+        first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(0, 9), (1, 3), (2, 12), (3, 6)]
         third = [(0, 3), (1, 3), (2, 4), (3, 6)]
         assert told[0][:-2] == [*first, *second, *third]
         assert told[0][-2:] == [added([1.0, 1.0, 4 / 3, 2.0], sum_in_order), 10]
@@ -421,9 +419,9 @@ def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
         return value
 
     class Locked(LocalWorkers):
-        def run(self, name, task, kept, *shared, which=None):
+        def _pairs(self, task, kept, shared, numbers):
             kept = None if kept is None else [locked(own) for own in kept]
-            return super().run(name, task, kept, *map(locked, shared), which=which)
+            return super()._pairs(task, kept, tuple(map(locked, shared)), numbers)
 
     workers = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
     problem = AnchorProblem(workers, graph.masses)

@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import leastcut
 from leastcut.anchors import nearest, problem, search, table
-from leastcut.anchors.blocks import UNIT, Block, Workers, added
+from leastcut.anchors.blocks import UNIT, Block, LocalWorkers, Workers, added
 from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors
 from leastcut.anchors.problem import AnchorProblem, contracted, groups_of, labels_of_keys
@@ -264,14 +264,18 @@ class Shuffled(Workers):
     """Workers that take their blocks in any order, as many at once as they like."""
 
     def __init__(self, graph, seed, n_threads):
-        self._workers = graph.problem.workers.with_threads(n_threads)
-        self.sizes, self.n_threads = self._workers.sizes, n_threads
+        self._graph, self.sizes, self.n_threads = graph, graph.store.sizes, n_threads
         self._rng = np.random.default_rng(seed)
 
-    def run(self, name, task, kept, *shared, which=None):
-        numbers = list(range(len(self.sizes)) if which is None else which)
-        order = self._rng.permutation(len(numbers))
-        found = self._workers.run(name, task, kept, *shared, which=[numbers[i] for i in order])
+    def run(self, name, task, kept, *shared):
+        order = self._rng.permutation(len(self.sizes))
+        in_this_order = LocalWorkers(
+            lambda number: self._graph.store.load(order[number]),
+            tuple(self.sizes[b] for b in order),
+            self.n_threads,
+        )
+        kept = None if kept is None else [kept[b] for b in order]
+        found = in_this_order.run(name, task, kept, *shared)
         back = np.argsort(order)
         return tuple([part[i] for i in back] for part in found)
 

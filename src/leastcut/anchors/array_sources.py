@@ -90,7 +90,7 @@ def _checked_single_rows(found: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 class ArraySource(Source):
-    """An array of NumPy; pages of a mapped file are released as soon as they were copied."""
+    """An array of NumPy, whose rows are not copied if they lie in memory in this form."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.shape = array.shape[0], array.shape[1]
@@ -98,11 +98,9 @@ class ArraySource(Source):
         self._array, self._file = array, _mapped_file(array)
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Return rows; those that lie in memory in this form are not copied."""
         return checked_rows(self.unchecked(start, stop), start)
 
     def unchecked(self, start: int, stop: int) -> np.ndarray:
-        """Return rows that may hold anything."""
         part = self._array[start:stop]
         if self._file is None:
             return np.asarray(part, dtype=self.dtype, order="C")
@@ -114,14 +112,12 @@ class ArraySource(Source):
         return rows
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
-        """Return single rows."""
         found = np.ascontiguousarray(self._array[start + rows], dtype=self.dtype)
         if self._file is not None and rows.size:
             _release_pages(self._file, self._array[start + rows[0] : start + rows[-1] + 1])
         return _checked_single_rows(found, start + rows)
 
     def reading_bytes(self, rows: int) -> int:
-        """Return the memory that a read takes."""
         is_shared = self._array.dtype == self.dtype and self._array.flags.c_contiguous
         if self._file is None and is_shared:
             return 0
@@ -179,7 +175,6 @@ class SlicedSource(Source):
         self._kept: tuple[int, np.ndarray] | None = None
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Return rows."""
         if self._chunk_rows <= stop - start:
             return self._rows(start, stop)
         parts = []
@@ -190,12 +185,11 @@ class SlicedSource(Source):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def reading_bytes(self, rows: int) -> int:
-        """Return the memory that a read takes: as stored, as read, and what is unpacked."""
+        # As stored, as read, and what is unpacked.
         both = self._stored_bytes + self.shape[1] * self.dtype.itemsize
         return int((rows + 2 * min(self._chunk_rows, self.shape[0])) * both)
 
     def done(self) -> None:
-        """Release the chunk that is kept."""
         self._kept = None
 
     def _chunk(self, number: int) -> tuple[int, np.ndarray]:
@@ -233,20 +227,16 @@ class TensorSource(Source):
         self._tensor = tensor.detach()
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Return rows, on the host."""
         return checked_rows(self._on_host(self._tensor[start:stop]), start)
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
-        """Return single rows, on the host."""
         found = self._on_host(self._tensor[(rows + start).tolist()])
         return _checked_single_rows(found, start + rows)
 
     def unchecked(self, start: int, stop: int) -> Any:
-        """Return rows where they are, as a tensor."""
         return self._tensor[start:stop]
 
     def reading_bytes(self, rows: int) -> int:
-        """Return the memory of the host that a read takes."""
         return int(2 * rows * self.shape[1] * self.dtype.itemsize)
 
     def _on_host(self, rows: Any) -> np.ndarray:

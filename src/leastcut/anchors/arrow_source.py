@@ -161,7 +161,6 @@ class ArrowSource(Source):
         self._batch: Any = None
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Return rows."""
         found = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
         row = start
         with self._lock:
@@ -174,16 +173,16 @@ class ArrowSource(Source):
         return checked_rows(found, start)
 
     def reading_bytes(self, rows: int) -> int:
-        """Return the memory that a read takes: rows, batches, and what is unpacked of columns."""
+        # Rows, batches, and what is unpacked of columns.
         row_bytes = self.shape[1] * self.dtype.itemsize
         buffers = BUFFER_BYTES * len(self._columns)
         opened = max(group.open_bytes for group in self._groups)
         return (rows + BATCHES * self._batch_rows) * row_bytes + buffers + opened
 
     def done(self) -> None:
-        """Release what is open, and what Arrow has freed but not given back."""
         with self._lock:
             self._group, self._batch, self._batches = -1, None, iter(())
+            # What Arrow has freed but not given back.
             pyarrow.default_memory_pool().release_unused()
 
     def _go_to(self, row: int) -> None:

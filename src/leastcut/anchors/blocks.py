@@ -56,7 +56,7 @@ class Block(NamedTuple):
 
 
 class Workers:
-    """Blocks of points, and whoever works on them; ``run`` is what a subclass must have.
+    """Blocks of points, and whoever works on them.
 
     ``sizes`` has the points of every block, in order, and ``n_threads`` the threads that a worker
     may use; no result depends on the latter. The ``name`` of work is what people see while it runs.
@@ -66,18 +66,12 @@ class Workers:
     n_threads: int
 
     def run(
-        self,
-        name: str,
-        task: Task,
-        kept: Sequence[Any] | None,
-        *shared: Any,
-        which: Sequence[int] | None = None,
+        self, name: str, task: Task, kept: Sequence[Any] | None, *shared: Any
     ) -> tuple[list[Any], list[Any]]:
-        """Run a task on blocks; return what stays with each, and the results, in their order.
+        """Run a task on all blocks; return what stays with each, and the results, in their order.
 
-        ``kept`` is what earlier tasks left with every block (not only those of ``which``), or a
-        tuple of such things for every block; the caller never looks into it. Every block gets the
-        tables ``shared``. ``which`` are the blocks to work on, by default all.
+        ``kept`` is what earlier tasks left with every block, or a tuple of such things for every
+        block; the caller never looks into it. Every block gets the tables ``shared``.
         """
         raise NotImplementedError
 
@@ -94,14 +88,7 @@ class Workers:
 
         Terms may be added in any order if ``is_exact``, that is, if sums are not rounded.
         """
-
-        def results() -> Iterator[Any]:
-            n_blocks = len(self.sizes)
-            for start in range(0, n_blocks, TOGETHER):
-                which = range(start, min(start + TOGETHER, n_blocks))
-                yield from self.run(name, task, kept, *shared, which=which)[1]
-
-        return added(results(), add)
+        raise NotImplementedError
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``function(*arguments)``, computed by one worker: work of the size of anchors."""
@@ -122,25 +109,44 @@ class LocalWorkers(Workers):
         self._load, self.n_threads = load, n_threads
 
     def run(
+        self, name: str, task: Task, kept: Sequence[Any] | None, *shared: Any
+    ) -> tuple[list[Any], list[Any]]:
+        pairs = self._pairs(task, kept, shared, range(len(self.sizes)))
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    def total(
         self,
         name: str,
         task: Task,
         kept: Sequence[Any] | None,
+        add: Add,
         *shared: Any,
-        which: Sequence[int] | None = None,
-    ) -> tuple[list[Any], list[Any]]:
-        """Run a task on blocks; see :class:`Workers`."""
-        numbers = range(len(self.sizes)) if which is None else which
+        is_exact: bool = False,
+    ) -> Any:
+        def results() -> Iterator[Any]:
+            numbers = range(len(self.sizes))
+            for start in range(0, len(numbers), TOGETHER):
+                some = numbers[start : start + TOGETHER]
+                yield from (result for _, result in self._pairs(task, kept, shared, some))
+
+        return added(results(), add)
+
+    def _pairs(
+        self,
+        task: Task,
+        kept: Sequence[Any] | None,
+        shared: tuple[Any, ...],
+        numbers: Sequence[int],
+    ) -> list[tuple[Any, Any]]:
+        """Return what a task returns for some blocks."""
 
         def work(start: int, _: int) -> tuple[Any, Any]:
             number = numbers[start]
             return task(self._load(number), None if kept is None else kept[number], *shared)
 
-        pairs = in_blocks(work, len(numbers), 1, self.n_threads)
-        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return in_blocks(work, len(numbers), 1, self.n_threads)
 
     def with_threads(self, n_threads: int) -> Self:
-        """Return the same blocks, for so many threads."""
         return type(self)(self._load, self.sizes, n_threads)
 
 

@@ -205,11 +205,7 @@ def anchor_graph(
             else:
                 waiting.go_on()
 
-        graph = waiting.run(lambda: build.graph(report), build.stop)
-    if keeper is not None:
-        # The folder is there as long as blocks are asked for.
-        keeper.belongs_to(graph.store)
-    return graph
+        return waiting.run(lambda: build.graph(report), build.stop)
 
 
 def _check_folder(folder: object) -> Path | None:
@@ -224,8 +220,8 @@ class Build:
     """The building of one graph, from anchors chosen from these rows of every block.
 
     If there is a folder for a run of these facts, it keeps the results, and those of earlier calls
-    are used. It holds the keeper of a temporary folder: threads that Ctrl-C leaves behind may still
-    write there.
+    are used. A temporary folder has a keeper, which is referenced as long as blocks may be read or
+    written: threads that Ctrl-C leaves behind may still write there.
     """
 
     def __init__(
@@ -308,7 +304,7 @@ class Build:
         files, finished = None, set[int]()
         if self._run is not None:
             where = self._run.path, self._sizes, nearest.n_neighbors, n_anchors
-            files = BlocksInFolder(*where, self._plan.n_kept, self._is_lasting)
+            files = BlocksInFolder(*where, self._plan.n_kept, self._keeper)
             # All that is there is checked before anything is written beside it.
             finished = self._finished(files, report)
             known = self._run.load("masses", np.float64, n_anchors)
@@ -374,44 +370,37 @@ class Build:
             pool.shutdown(cancel_futures=True)
 
     def _block(self, number: int, nearest: Any) -> tuple[Block, int]:
-        """Return a block and the check sum of its samples.
+        """Return a block, and the check sum of its samples on the host if the folder is lasting.
 
         Some rows are read at a time; how many makes no difference.
         """
         start, size = self._starts[number], self._sizes[number]
-        # Whole tiles, as the last digit of a product depends on where its tile begins and ends.
+        # Complete tiles, as the last digit of a product depends on where its tile begins and ends.
         tile = tile_rows(*nearest.anchors.shape)
         step = max(1, self._plan.read_rows // tile) * tile
-        if step >= size:
-            rows, samples = self._read(start, start + size, 0)
-            return nearest.block(rows), samples
         shape, samples = (size, nearest.n_neighbors), 0
         block = Block(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
         for first in range(0, size, step):
             last = min(first + step, size)
-            rows, samples = self._read(start + first, start + last, samples)
+            if self._on_gpu and not self._is_lasting:
+                rows = self._read(start + first, start + last, self._source.on_gpu)
+            else:
+                rows = self._read(start + first, start + last)
+                samples = sum_of([rows], samples) if self._is_lasting else 0
+                rows = as_tensor(rows) if self._on_gpu else rows
             block.anchors[first:last], block.weights[first:last] = nearest.block(rows)
         return block, samples
 
-    def _read(self, start: int, stop: int, before: int) -> tuple[Any, int]:
-        """Return rows, where anchors are searched, and their check sum after the one before.
-
-        The sum is that of rows on the host, and 0 if nobody can come back to the folder.
-        """
-        if self._stopped.is_set():
-            raise Stopped
-        if self._on_gpu and not self._is_lasting:
-            return self._source.on_gpu(start, stop), 0
-        rows = self._source.read(start, stop)
-        samples = sum_of([rows], before) if self._is_lasting else 0
-        return as_tensor(rows) if self._on_gpu else rows, samples
-
     def _sum_of_samples(self, number: int) -> int:
         """Return the check sum of the samples of a block."""
-        samples, stop = 0, self._starts[number + 1]
-        for first in range(self._starts[number], stop, self._plan.read_rows):
-            if self._stopped.is_set():
-                raise Stopped
-            rows = self._source.read(first, min(first + self._plan.read_rows, stop))
-            samples = sum_of([rows], samples)
-        return samples
+        start, stop = self._starts[number : number + 2]
+        step = self._plan.read_rows
+        return sum_of(
+            self._read(first, min(first + step, stop)) for first in range(start, stop, step)
+        )
+
+    def _read(self, start: int, stop: int, read: Callable[[int, int], Any] | None = None) -> Any:
+        """Return rows, on the host by default, unless the work was stopped."""
+        if self._stopped.is_set():
+            raise Stopped
+        return (read or self._source.read)(start, stop)

@@ -150,9 +150,7 @@ class AnchorGraph(FactoredGraph):
     @property
     def weights(self) -> sp.csr_array:
         """Z as a sparse array, made anew every time."""
-        numbers = range(len(self.store.sizes))
-        rows = [self.store.load(number).to_sparse(self.n_anchors) for number in numbers]
-        return sp.csr_array(sp.vstack(rows, format="csr"))
+        return self.problem.weights
 
     def to_sparse(self) -> sp.csr_array:
         """Return S itself: about (K n)² / p edges, for small graphs.

@@ -23,7 +23,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from leastcut.anchors.blocks import Block, Workers
-from leastcut.anchors.table import Table, inverse_of, sum_of_entries, table_of_block
+from leastcut.anchors.table import (
+    Table,
+    inverse_of,
+    sum_of_entries,
+    table_of_block,
+    weights_of_block,
+)
 from leastcut.graph import Graph
 from leastcut.kernels.anchors import (
     add_anchor_products,
@@ -68,6 +74,12 @@ class AnchorProblem:
         The eigenvalues of its normalized cut are those of all points.
         """
         return graph_of_anchors(self.workers, self.masses)
+
+    @property
+    def weights(self) -> sp.csr_array:
+        """Z as a sparse array, made anew every time."""
+        rows = self.workers.run("leastcut-weights", weights_of_block, None, self.masses.size)[1]
+        return sp.csr_array(sp.vstack(rows, format="csr"))
 
     def check_n_clusters(self, n_clusters: object) -> int:
         """Return ``n_clusters`` as an int if points of so many anchors can form them."""

@@ -244,16 +244,11 @@ def _shown(value: Any) -> str:
 
 
 class TemporaryFolder:
-    """A folder that is removed with the object that it belongs to, or when Python ends."""
+    """A folder that is removed with the last reference to this object, or when Python ends."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="leastcut-"))
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-    def belongs_to(self, owner: object) -> None:
-        """Let it be removed with another object, and not with this one."""
-        weakref.finalize(owner, shutil.rmtree, self.path, ignore_errors=True)
-        self._finalizer.detach()
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 # -- blocks in files
@@ -265,7 +260,7 @@ class BlocksInFolder:
     They are read and not mapped, so that what was read does not stay in memory. The first
     ``n_kept`` blocks stay there besides: all are read in every round, and what was read last is the
     last to be read again. A search may save its state in ``folder``, which is None if the folder of
-    the run is not lasting.
+    the run is a temporary one.
     """
 
     def __init__(
@@ -274,10 +269,10 @@ class BlocksInFolder:
         sizes: tuple[int, ...],
         n_neighbors: int,
         n_anchors: int,
-        n_kept: int = 0,
-        is_lasting: bool = True,
+        n_kept: int,
+        keeper: TemporaryFolder | None,
     ) -> None:
-        self.folder = folder if is_lasting else None
+        self.folder, self._keeper = folder if keeper is None else None, keeper
         self.sizes, self._n_neighbors, self._n_kept = sizes, n_neighbors, n_kept
         self._n_anchors, self._folder = n_anchors, folder
         self._kept: dict[int, Block] = {}

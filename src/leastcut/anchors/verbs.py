@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 
 from leastcut.anchors.problem import AnchorProblem
 from leastcut.anchors.search import descend, search_anchors
-from leastcut.anchors.table import inverse_of, weights_of_block
+from leastcut.anchors.table import inverse_of
 from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
 from leastcut.memory import check_memory
@@ -105,8 +104,7 @@ def relax_anchors(
         )
     used, scaled = problem.masses > 0, np.zeros((p, n_clusters))
     scaled[used] = small.eigenvectors / np.sqrt(problem.masses[used])[:, None]
-    rows = problem.workers.run("leastcut-weights", weights_of_block, None, p)[1]
-    weights = sp.csr_array(sp.vstack(rows, format="csr"))
+    weights = problem.weights
     vectors = np.asarray(weights @ scaled) / np.sqrt(1.0 - small.eigenvalues)
     joined = weights @ (inverse_of(problem.masses)[:, None] * (weights.T @ vectors))
     return Relaxation(

@@ -10,7 +10,7 @@ blocks are together makes no difference to the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -149,29 +149,21 @@ class DaskWorkers(Workers):
         self._bundles = list(map(Bundle, bundles, scheduler.keep(tasks)))
 
     def run(
-        self,
-        name: str,
-        task: Task,
-        kept: Sequence[Any] | None,
-        *shared: Any,
-        which: Sequence[int] | None = None,
+        self, name: str, task: Task, kept: Sequence[Any] | None, *shared: Any
     ) -> tuple[list[Any], list[Any]]:
-        """Run a task on blocks, where they lie; what is kept are tasks whose values stay there."""
-        wanted = range(len(self.sizes)) if which is None else which
         new = self._scheduler.task
         # 1. A task for every bundle, and the two halves of what it returns.
-        done = self._begun(name, partial(_work, task), kept, shared, set(wanted))
-        halves = [new(f"{name}-keeps", itemgetter(0), pair) for _, pair in done]
-        halves += [new(f"{name}-results", itemgetter(1), pair) for _, pair in done]
+        pairs = self._begun(name, partial(_work, task), kept, shared)
+        halves = [new(f"{name}-keeps", itemgetter(0), pair) for pair in pairs]
+        halves += [new(f"{name}-results", itemgetter(1), pair) for pair in pairs]
         # 2. One half stays, the other comes here.
-        there = self._scheduler.keep(halves)
-        results = self._scheduler.fetch(there[len(done) :])
-        found = {
-            number: (Piece(half, place), result[place])
-            for (numbers, _), half, result in zip(done, there[: len(done)], results, strict=True)
-            for place, number in enumerate(numbers)
-        }
-        return [found[number][0] for number in wanted], [found[number][1] for number in wanted]
+        halves = self._scheduler.keep(halves)
+        results = self._scheduler.fetch(halves[len(pairs) :])
+        pieces = [
+            [Piece(half, place) for place in range(len(bundle.numbers))]
+            for bundle, half in zip(self._bundles, halves, strict=False)
+        ]
+        return self._in_order(pieces), self._in_order(results)
 
     def total(
         self,
@@ -182,29 +174,24 @@ class DaskWorkers(Workers):
         *shared: Any,
         is_exact: bool = False,
     ) -> Any:
-        """Return the sum of the results of a task on all blocks; workers add, and it comes here.
-
-        If sums are exact every bundle is added up where it lies, and else block by block in the
-        order that rounding depends on.
-        """
-        new, asked = self._scheduler.task, set(range(len(self.sizes)))
-        work = partial(_add_up, task, add) if is_exact else partial(_results, task)
-        done = self._begun(name, work, kept, shared, asked)
+        new = self._scheduler.task
         if is_exact:
-            terms = [term for _, term in done]
+            # Every bundle is added up where it lies.
+            terms = self._begun(name, partial(_add_up, task, add), kept, shared)
         else:
             # Each by itself: what travels to where it is added need not take its neighbors along.
-            of_block = {
-                number: new(f"{name}-results", itemgetter(place), results)
-                for numbers, results in done
-                for place, number in enumerate(numbers)
-            }
-            terms = [of_block[number] for number in range(len(self.sizes))]
+            results = self._begun(name, partial(_results, task), kept, shared)
+            terms = self._in_order(
+                [
+                    new(f"{name}-results", itemgetter(place), of_bundle)
+                    for place in range(len(numbers))
+                ]
+                for (numbers, _), of_bundle in zip(self._bundles, results, strict=True)
+            )
         total = added(terms, lambda several: new(f"{name}-adds", add, list(several)))
         return self._scheduler.compute([total])[0]
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return ``function(*arguments)``, which some worker computes."""
         task = self._scheduler.task(name, partial(function, *arguments))
         return self._scheduler.compute([task])[0]
 
@@ -214,22 +201,24 @@ class DaskWorkers(Workers):
         work: Callable[..., Any],
         kept: Sequence[Any] | None,
         shared: tuple[Any, ...],
-        asked: set[int],
-    ) -> list[tuple[list[int], Any]]:
-        """Return tasks for all bundles that have blocks asked for, with the numbers of those."""
+    ) -> list[Any]:
+        """Return a task for every bundle."""
         # Tables are one task's value: it reaches every worker once, and from one another.
         tables = self._scheduler.constant(f"{name}-tables", *shared)
-        done: list[tuple[list[int], Any]] = []
-        for bundle in self._bundles:
-            places = [place for place, number in enumerate(bundle.numbers) if number in asked]
-            if places:
-                numbers = [bundle.numbers[place] for place in places]
-                sources, where = _sources(None if kept is None else [kept[b] for b in numbers])
-                own = partial(work, places, where)
-                done.append(
-                    (numbers, self._scheduler.task(name, own, bundle.task, sources, tables))
-                )
-        return done
+        begun = []
+        for numbers, blocks in self._bundles:
+            sources, where = _sources(None if kept is None else [kept[b] for b in numbers])
+            own = partial(work, where)
+            begun.append(self._scheduler.task(name, own, blocks, sources, tables))
+        return begun
+
+    def _in_order(self, of_bundles: Iterable[Sequence[Any]]) -> list[Any]:
+        """Return what bundles have for their blocks in the order of all blocks."""
+        found: list[Any] = [None] * len(self.sizes)
+        for bundle, some in zip(self._bundles, of_bundles, strict=True):
+            for number, one in zip(bundle.numbers, some, strict=True):
+                found[number] = one
+        return found
 
 
 def bundled(sizes: Sequence[int], owners: Sequence[Any], most: float) -> list[tuple[int, ...]]:
@@ -272,13 +261,12 @@ def _sources(kept: Sequence[Any] | None) -> tuple[list[Any], list[Any] | None]:
 
 def _work(
     task: Task,
-    places: list[int],
     where: list[Any] | None,
     blocks: list[Block],
     sources: list[list[Any]],
     tables: tuple[Any, ...],
 ) -> tuple[list[Any], list[Any]]:
-    """Run a task on the blocks at some places of a bundle, on a worker."""
+    """Run a task on the blocks of a bundle, on a worker."""
 
     def own(found: Any) -> Any:
         if isinstance(found, list):
@@ -286,18 +274,16 @@ def _work(
         source, place = found
         return sources[source][place]
 
-    kept = [None] * len(places) if where is None else map(own, where)
-    done = [
-        task(blocks[place], beside, *tables) for place, beside in zip(places, kept, strict=True)
-    ]
+    kept = [None] * len(blocks) if where is None else map(own, where)
+    done = [task(block, beside, *tables) for block, beside in zip(blocks, kept, strict=True)]
     return [pair[0] for pair in done], [pair[1] for pair in done]
 
 
 def _results(task: Task, *arguments: Any) -> list[Any]:
-    """Run a task on some blocks of a bundle, and return the results alone."""
+    """Run a task on the blocks of a bundle, and return the results alone."""
     return _work(task, *arguments)[1]
 
 
 def _add_up(task: Task, add: Add, *arguments: Any) -> Any:
-    """Run a task on some blocks of a bundle, and return the sum of the results."""
+    """Run a task on the blocks of a bundle, and return the sum of the results."""
     return added(_results(task, *arguments), add)
