@@ -235,7 +235,6 @@ def test_compiled_and_interpreted_lists_are_the_same(monkeypatch):
     compiled = approximate_neighbors(X, 4, 1, 0)
     for name in ("probe", "settle"):
         plain = getattr(kernels, name).py_func
-        monkeypatch.setattr(approximate_search, name, plain)
         monkeypatch.setattr(approximate_coordinates, name, plain)
     for name in ("_pick", "_before"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)

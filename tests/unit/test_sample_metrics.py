@@ -129,8 +129,8 @@ def test_a_tree_lists_what_all_pairs_list(metric, monkeypatch):
     monkeypatch.setattr(pairs, "TREE_SAMPLES", 100)
     tree = NeighborIndex(X, metric=metric)
     by_tree, new_by_tree = tree.nearest_others(6, 0.02), tree.nearest(X[:50] + 0.05, 6)
-    assert by_pairs.told.method == "pairs"
-    assert by_tree.told.method == "ball tree"
+    assert by_pairs.search.method == "pairs"
+    assert by_tree.search.method == "ball tree"
     if metric in ("canberra", "minkowski", "haversine"):  # whose two ways round differently
         np.testing.assert_allclose(new_by_tree[1], new_by_pairs[1], atol=1e-12)
         return

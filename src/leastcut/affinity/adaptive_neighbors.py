@@ -165,7 +165,7 @@ def _weigh(
     gap = np.subtract(np.repeat(threshold, counts), squared, out=squared)
     if offset > 0:
         np.maximum(gap, 0.0, out=gap)  # a right angle that was rounded may pass the threshold
-    # 2. The denominator, over the k nearest; without an offset whoever comes after them is at the
+    # 2. The denominator, over the k nearest; without an offset whatever comes after them is at the
     #    threshold and adds 0. No list is empty, which reduceat would not sum to 0.
     rank = np.arange(gap.size) - np.repeat(starts, counts) if offset > 0 else None
     total = np.add.reduceat(gap if rank is None else np.where(rank < others - 1, gap, 0.0), starts)

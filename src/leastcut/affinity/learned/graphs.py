@@ -270,11 +270,11 @@ def _rows_of_graph(graph: Graph, norm: str, n_threads: int) -> CandidateRows:
     # Divided by the largest of the row first: no sum of very large weights overflows.
     largest = np.zeros(n)
     np.maximum.at(largest, source, weights)
-    shares = weights / largest[source]
-    shares /= np.bincount(source, shares, minlength=n)[source]
-    spreads = np.full(shares.size, 0.5)
+    fractions = weights / largest[source]
+    fractions /= np.bincount(source, fractions, minlength=n)[source]
+    spreads = np.full(fractions.size, 0.5)
     return CandidateRows(
-        indptr, indices, shares, np.zeros(shares.size), spreads, norm == "l1", n_threads
+        indptr, indices, fractions, np.zeros(fractions.size), spreads, norm == "l1", n_threads
     )
 
 

@@ -1,1 +1,1 @@
-"""Nearest neighbours: one door (``index``), the searches behind it, and which of them is taken."""
+"""Nearest-neighbor search: ``index`` selects one of the searches beside it and runs it."""

@@ -62,7 +62,7 @@ class Truth(NamedTuple):
 
 
 class Centered(NamedTuple):
-    """Samples that are read in parts: less a centre, in some unit and precision."""
+    """Samples that are read in parts: less a center, in some unit and precision."""
 
     points: np.ndarray
     among: np.ndarray
@@ -93,6 +93,47 @@ class Centered(NamedTuple):
         return np.asarray(self.points[part if everyone else self.among[part]])
 
 
+def search_lists(
+    lists: tuple[np.ndarray, ...],
+    near: np.ndarray,
+    distances: np.ndarray,
+    n_searched: int,
+    queries: np.ndarray,
+    own: np.ndarray,
+    width: int,
+    longest: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best candidates of every query in the ``n_searched`` nearest of some lists.
+
+    ``distances`` are those of the queries from the lists ``near``, none of which is longer than
+    ``longest``; see ``kernels.probe`` for what else it takes. Values come with the points they are
+    of, best first; -1 is none.
+    """
+    n_rows, n_near = distances.shape
+    dtype = distances.dtype
+    most, n_gathered = min(n_near, 2 * n_searched), min(n_rows, GATHERED)
+    pool = np.full((n_rows, width), np.inf, dtype), np.full((n_rows, width), -1, np.int64)
+    scratch = (
+        np.empty((n_rows, most), np.int32),
+        np.empty(n_rows, np.int64),
+        np.empty(n_near + 1, np.int64),
+        np.empty(n_rows * most, np.int32),
+        np.empty((n_gathered, queries.shape[1]), dtype),
+        np.empty(n_gathered * longest, dtype),
+    )
+    probe(lists, near, n_searched, queries, own, distances, pool, scratch)
+    return pool
+
+
+def nearest_of(
+    points: np.ndarray, rows: np.ndarray, candidates: np.ndarray, count: int, dtype: Any = np.int64
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest candidates of some rows, and their distances from differences."""
+    indices, squared = np.empty((rows.size, count), dtype), np.empty((rows.size, count))
+    settle(points, rows, candidates, indices, squared)
+    return indices, squared
+
+
 def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each) -> Truth:
     """Compare these samples with all others."""
     n = centered.among.size
@@ -103,13 +144,11 @@ def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each)
         block = centered.read(part)
         size = block.shape[0]
         halves = 0.5 * np.einsum("ij,ij->i", block, block)
+        # One list, which every row is compared with.
         lists = (block, halves, np.array([0, size]))
-        pool = empty_pool(rows.size, width, centered.dtype)
-        # One list, which every row probes.
-        near, nearness = np.zeros(1, np.int64), np.zeros((rows.size, 1), centered.dtype)
-        scratch = probe_scratch(nearness, 1, block.shape[1], size)
-        probe(lists, near, 1, queries, rows - part.start, nearness, pool, scratch)
-        values, found = pool
+        near, distances = np.zeros(1, np.int64), np.zeros((rows.size, 1), centered.dtype)
+        own = rows - part.start
+        values, found = search_lists(lists, near, distances, 1, queries, own, width, size)
         found[found >= 0] += part.start
         return values, found
 
@@ -119,9 +158,7 @@ def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each)
     # Stable, so that of equal values those of lower index are kept.
     best = np.argsort(values, axis=1, kind="stable")[:, :width]
     candidates = centered.among[np.take_along_axis(found, best, axis=1)]
-    neighbors = np.empty((rows.size, count), dtype=np.int64)
-    squared = np.empty((rows.size, count))
-    settle(centered.points, centered.among[rows], candidates, neighbors, squared)
+    neighbors, squared = nearest_of(centered.points, centered.among[rows], candidates, count)
     # Those searched are in ascending order.
     return Truth(rows, np.searchsorted(centered.among, neighbors), squared)
 
@@ -133,7 +170,7 @@ def is_lost(centered: Centered, truth: Truth) -> bool:
     farthest = truth.squared[:, -1] * centered.unit**2
     limit = np.finfo(centered.dtype)
     rounding = ROUNDING * float(limit.eps) * norms + float(limit.tiny) / float(limit.eps)
-    # Equal samples are not told apart, nor need they be.
+    # Equal samples need not be distinguished.
     return bool(((farthest > 0) & (farthest < rounding)).mean() > LOST)
 
 
@@ -155,7 +192,7 @@ def coordinates_of(
     Raises PrecisionLost if products tell no neighbors apart even in double precision.
     """
     n, n_features = among.size, points.shape[1]
-    # 1. A centre near the samples, so that little is lost when coordinates are rounded.
+    # 1. A center near the samples, so that little is lost when coordinates are rounded.
     sampled = np.sort(rng.choice(n, min(n, SAMPLED), replace=False))
     sample = points[among[rng.permutation(sampled)]].astype(np.float64)
     # The median of some, which no outlier draws away from the others.
@@ -193,7 +230,7 @@ def _directions(sample: np.ndarray, count: int, rng: np.random.Generator) -> np.
     sample = (sample / max(float(np.abs(sample).max()), np.finfo(np.float64).tiny)).astype(
         np.float32
     )
-    # Subspace iteration: samples drawn at random, then ROUNDS times the covariance.
+    # Subspace iteration: samples at random, then ROUNDS times the covariance.
     basis = rng.standard_normal((sample.shape[1], count + SPARE_DIRECTIONS), dtype=np.float32)
     for _ in range(ROUNDS):
         basis = np.linalg.qr(sample.T @ (sample @ basis))[0]
@@ -234,7 +271,7 @@ def _projected(
 
     each(fill, centered.parts())
     # Of neighbors the parts beyond the directions resemble each other: their squared distance is
-    # a share of the sum of their squares, which the true neighbors tell.
+    # a fraction of the sum of their squares, estimated from the true neighbors.
     rows = np.repeat(truth.rows, truth.neighbors.shape[1])
     others = truth.neighbors.reshape(-1)
     difference = points[rows] - points[others]
@@ -242,9 +279,9 @@ def _projected(
         "ij,ij->i", difference, difference
     )
     total = beyond[rows] + beyond[others]
-    shares = missing[total > 0] / total[total > 0]
-    share = float(np.clip(np.median(shares), 0.0, 1.0)) if shares.size else 0.0
-    halves += (0.5 * share) * beyond
+    fractions = missing[total > 0] / total[total > 0]
+    fraction = float(np.clip(np.median(fractions), 0.0, 1.0)) if fractions.size else 0.0
+    halves += (0.5 * fraction) * beyond
     return points, halves
 
 
@@ -288,44 +325,18 @@ def sampled_recall(
         truth = true_neighbors(everything, rows, count, each)
         farthest = truth.squared[:, -1]
         if is_lost(everything, truth):
-            farthest = np.array(each(lambda row: _farthest(points, row, count), rows))
+            everyone = np.arange(n)
+
+            def distance_of_last(row: int) -> float:
+                others = everyone[everyone != row][None]
+                return float(nearest_of(points, np.array([row]), others, count)[1][0, -1])
+
+            farthest = np.array(each(distance_of_last, rows))
     # The same sums as those of the true neighbors, so that equal distances have equal bits.
-    listed, squared = np.empty((rows.size, count), np.int64), np.empty((rows.size, count))
-    settle(points, rows, indices[rows].astype(np.int64), listed, squared)
+    listed, squared = nearest_of(points, rows, indices[rows].astype(np.int64), count)
     found = squared <= farthest[:, None]
     # What is listed twice, or is the sample itself, finds nothing.
     in_order = np.sort(np.where(found, listed, rows[:, None]), axis=1)
     again = np.zeros(found.shape, dtype=bool)
     again[:, 1:] = in_order[:, 1:] == in_order[:, :-1]
     return float(((in_order != rows[:, None]) & ~again).mean())
-
-
-def _farthest(points: np.ndarray, row: int, count: int) -> float:
-    """Return the squared distance of a sample from the last of its nearest, from differences."""
-    everyone = np.arange(points.shape[0])
-    others = everyone[everyone != row][None]
-    listed, squared = np.empty((1, count), np.int64), np.empty((1, count))
-    settle(points, np.array([row]), others, listed, squared)
-    return float(squared[0, -1])
-
-
-def empty_pool(n_rows: int, width: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return a pool of candidates that has none yet, as ``probe`` takes it."""
-    return np.full((n_rows, width), np.inf, dtype), np.full((n_rows, width), -1, np.int64)
-
-
-def probe_scratch(
-    nearness: np.ndarray, n_probed: int, n_directions: int, longest: int
-) -> tuple[np.ndarray, ...]:
-    """Return the scratch arrays of ``probe``, for lists of up to ``longest`` points."""
-    n_rows, n_near = nearness.shape
-    most = min(n_near, 2 * n_probed)
-    n_gathered = min(n_rows, GATHERED)
-    return (
-        np.empty((n_rows, most), np.int32),
-        np.empty(n_rows, np.int64),
-        np.empty(n_near + 1, np.int64),
-        np.empty(n_rows * most, np.int32),
-        np.empty((n_gathered, n_directions), nearness.dtype),
-        np.empty(n_gathered * longest, nearness.dtype),
-    )

@@ -22,11 +22,10 @@ from leastcut.affinity.neighbors.approximate_coordinates import (
     Coordinates,
     Each,
     coordinates_of,
-    empty_pool,
-    probe_scratch,
+    nearest_of,
+    search_lists,
 )
 from leastcut.affinity.neighbors.searching import groups_of_copies
-from leastcut.kernels.probe import probe, settle
 from leastcut.threads import Threads, single_threaded
 
 RECALL = 0.975  # the fraction of true neighbors that is aimed at, measured on sampled rows
@@ -80,7 +79,7 @@ class _Search:
         squared: np.ndarray,
     ) -> None:
         self.points, self.lists = points, lists
-        self.n_probed = _n_probed(lists, coordinates)
+        self.n_searched = _n_searched(lists, coordinates)
         self.names = among[lists.order]
         self.halves = coordinates.halves[lists.order]
         self.width = coordinates.width
@@ -90,34 +89,31 @@ class _Search:
     def block(self, block: tuple[int, int]) -> None:
         """Find the neighbors of the samples in the lists first..last-1."""
         first, last = block
-        near = self.lists.near(first, last, NEAR_FACTOR * self.n_probed)
+        near = self.lists.near(first, last, NEAR_FACTOR * self.n_searched)
         own = np.arange(self.lists.starts[first], self.lists.starts[last])
-        found = self._candidates(own, near, self.n_probed)
-        # Short lists may hold too few: those who need it probe more, in the end all.
-        n_probed = self.n_probed
+        found = self._candidates(own, near, self.n_searched)
+        # Short lists may hold too few: those that need it search more, in the end all.
+        n_searched = self.n_searched
         everywhere = np.arange(self.lists.means.shape[0])
         while (short := np.flatnonzero(found[:, -1] < 0)).size:
-            n_probed *= 2
-            found[short] = self._candidates(own[short], everywhere, n_probed)
+            n_searched *= 2
+            found[short] = self._candidates(own[short], everywhere, n_searched)
         rows = self.names[own]
-        indices = np.empty((rows.size, self.indices.shape[1]), self.indices.dtype)
-        squared = np.empty(indices.shape)
-        settle(self.points, rows, self.names[found], indices, squared)
-        self.indices[rows], self.squared[rows] = indices, squared
+        count, dtype = self.indices.shape[1], self.indices.dtype
+        nearest = nearest_of(self.points, rows, self.names[found], count, dtype)
+        self.indices[rows], self.squared[rows] = nearest
 
-    def _candidates(self, own: np.ndarray, near: np.ndarray, n_probed: int) -> np.ndarray:
+    def _candidates(self, own: np.ndarray, near: np.ndarray, n_searched: int) -> np.ndarray:
         """Return the best candidates in those of the ``near`` lists that are nearest to a row."""
-        points = self.lists.points
-        queries = points[own]
+        queries = self.lists.points[own]
         distances = nearness(self.lists.means[near], queries)
-        pool = empty_pool(own.size, self.width, points.dtype)
-        scratch = probe_scratch(distances, n_probed, points.shape[1], self.longest)
-        lists = (points, self.halves, self.lists.starts)
-        probe(lists, near, n_probed, queries, own, distances, pool, scratch)
-        return pool[1]
+        lists = (self.lists.points, self.halves, self.lists.starts)
+        return search_lists(
+            lists, near, distances, n_searched, queries, own, self.width, self.longest
+        )[1]
 
 
-def _n_probed(lists: InvertedLists, coordinates: Coordinates) -> int:
+def _n_searched(lists: InvertedLists, coordinates: Coordinates) -> int:
     """Return how many of the nearest lists hold enough of the neighbors that are known."""
     truth = coordinates.truth
     places = np.empty(lists.order.size, dtype=np.int64)
@@ -126,9 +122,9 @@ def _n_probed(lists: InvertedLists, coordinates: Coordinates) -> int:
     distances = nearness(lists.means, lists.points[places[truth.rows]])
     ranks = np.argsort(np.argsort(distances, axis=1, kind="stable"), axis=1)
     needed = np.sort(np.take_along_axis(ranks, list_of, axis=1).reshape(-1))
-    # Of those in the lists probed, a part is lost again among the candidates.
-    share = min(1.0, RECALL / coordinates.kept)
-    enough = int(needed[int(np.ceil(share * needed.size)) - 1]) + 1
+    # Of those in the lists searched, a fraction is lost again among the candidates.
+    fraction = min(1.0, RECALL / coordinates.kept)
+    enough = int(needed[int(np.ceil(fraction * needed.size)) - 1]) + 1
     sizes = places.size / lists.means.shape[0]
     return max(1, min(enough, int(MOST_COMPARED / sizes)))
 

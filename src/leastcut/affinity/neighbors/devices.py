@@ -85,7 +85,7 @@ def check_gpu_memory(needed: int) -> None:
     free += torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
     if needed > free:
         raise MemoryError(
-            f"The search for neighbours needs about {in_units(needed)} on the GPU, but "
+            f"The search for neighbors needs about {in_units(needed)} on the GPU, but "
             f"{in_units(free)} are free there. Pass X as float32, or device='cpu', which needs "
             "none of it."
         )

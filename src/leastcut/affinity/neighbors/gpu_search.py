@@ -45,7 +45,7 @@ class Found:
 
     ``recall`` is the fraction of the neighbors of some rows that are no farther than those found by
     comparing these rows with all samples by differences; ``n_again`` is the number of rows that
-    half precision did not settle.
+    half precision left in doubt.
     """
 
     indices: np.ndarray  # int32

@@ -80,7 +80,7 @@ class Neighborhoods:
     indptr: np.ndarray  # int64
     indices: np.ndarray  # int32 where there are not too many samples
     squared: np.ndarray
-    told: NeighborSearch
+    search: NeighborSearch  # how they were found
     n_threads: int
     offset: float
 
@@ -139,6 +139,11 @@ class NeighborIndex:
         """The samples on the host; see the class. Those on a GPU are copied only if asked for."""
         return on_host(self._tensor)
 
+    @property
+    def samples(self) -> Any:
+        """The samples where they lie: on the GPU or on the host."""
+        return self.points if self._tensor is None else self._tensor
+
     @cached_property
     def exact(self) -> Search:
         """The exact search on the CPU that suits the samples."""
@@ -177,16 +182,16 @@ class NeighborIndex:
         if count == 0:
             n = self.points.shape[0]
             lists = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=index_type(n)), np.empty(0)
-            told = NeighborSearch("tree", 1.0, 0.0)
-            return Neighborhoods(*lists, told, self.n_threads, offset)
+            report = NeighborSearch("tree", 1.0, 0.0)
+            return Neighborhoods(*lists, report, self.n_threads, offset)
         begin = perf_counter()
         self._check_memory(count)
         search = self._search(count)
         indptr, indices, squared = search.nearest_others(count, offset)
         if self._angles is not None:
             self._angles.correct_lists(indptr, indices, squared)
-        told = NeighborSearch(search.method, search.recall, perf_counter() - begin)
-        return Neighborhoods(indptr, indices, squared, told, self.n_threads, offset)
+        report = NeighborSearch(search.method, search.recall, perf_counter() - begin)
+        return Neighborhoods(indptr, indices, squared, report, self.n_threads, offset)
 
     def nearest(self, new: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the ``count`` samples nearest to new ones, and their squared distances.
@@ -216,13 +221,13 @@ class NeighborIndex:
 
     def _check_memory(self, count: int) -> None:
         """Raise MemoryError if lists of so many and their graph need more than there is."""
-        n, n_features = (self.points if self._tensor is None else self._tensor).shape
+        n, n_features = self.samples.shape
         # Lists, their transpose and the union of both; and the samples once more, in another order.
         needed = n * (ENTRY_BYTES * count + 8 * min(n_features, MOST_COPIED))
         if needed > LITTLE_MEMORY:
             check_memory(
                 needed,
-                f"A graph of {n} samples with {count} neighbours each",
+                f"A graph of {n} samples with {count} neighbors each",
                 "Pass fewer n_neighbors, or cut a sample of the data and predict the rest.",
             )
 
@@ -233,7 +238,7 @@ class NeighborIndex:
         """
         if self._pairs is not None:
             return self._pairs
-        samples = self.points if self._tensor is None else self._tensor
+        samples = self.samples
         n, n_features = samples.shape
         neighbors, device = self._options[:2]
         approximate = neighbors == "approximate"
@@ -248,7 +253,7 @@ class NeighborIndex:
             return self.exact
         if approximate and device == "cuda":
             raise ValueError(
-                "neighbors='approximate' is a search on the processor, and device='cuda' is exact; "
+                "neighbors='approximate' runs on the CPU, and device='cuda' is exact; "
                 "leave one of them out."
             )
         if not approximate and device != "cuda" and self._tensor is None:
@@ -260,7 +265,7 @@ class NeighborIndex:
         # 2. On a GPU where that is faster, or the approximate search.
         seconds = exact_seconds(n, n_features, self.n_threads)
         if not approximate and use_gpu(device, samples, seconds):
-            return _GpuLists(self, samples)
+            return _GpuLists(self)
         listed = _ApproximateLists(self)
         if approximate:
             return listed
@@ -338,16 +343,13 @@ class _GpuLists(_FixedLists):
 
     method = "gpu"
 
-    def __init__(self, index: NeighborIndex, samples: Any) -> None:
-        super().__init__(index)
-        self._samples = samples
-
     def _lists(self, width: int) -> tuple[np.ndarray, np.ndarray]:
         from leastcut.affinity.neighbors.gpu_search import memory_needed, nearest_on_gpu
 
-        n, n_features = self._samples.shape
-        check_gpu_memory(memory_needed(n, n_features, width, self._samples.dtype.itemsize))
-        found = nearest_on_gpu(as_tensor(self._samples), width, self._seed)
+        samples = self._index.samples
+        n, n_features = samples.shape
+        check_gpu_memory(memory_needed(n, n_features, width, samples.dtype.itemsize))
+        found = nearest_on_gpu(as_tensor(samples), width, self._seed)
         self.recall = found.recall
         return found.indices, found.squared
 
@@ -400,7 +402,7 @@ def find_neighborhoods(
     index = NeighborIndex(points, options.n_jobs, options, options.metric, options.metric_params)
     near = index.nearest_others(count, index.scaled(offset))
     if options.callback is not None:
-        options.callback(near.told)
+        options.callback(near.search)
     return near
 
 
@@ -440,5 +442,5 @@ def _check_pairs(options: SearchOptions, metric: Any, *, is_sparse: bool) -> Non
         raise ValueError(
             f"{refused} knows dense samples under 'euclidean', 'cosine' and 'correlation', and "
             f"metric={metric!r}{' of sparse samples' if is_sparse else ''} is searched exactly, on "
-            "the processor; leave neighbors and device at 'auto'."
+            "the CPU; leave neighbors and device at 'auto'."
         )

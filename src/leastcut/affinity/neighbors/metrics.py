@@ -38,7 +38,7 @@ class Kind(NamedTuple):
     search: Literal["straight", "angle", "pairs"] = "pairs"
     # Whether a ball tree has it, the triangle inequality holds, and few distances are equal.
     has_tree: bool = False
-    # Whether only zero and not zero are told apart.
+    # Whether only zero and not zero differ.
     of_flags: bool = False
 
 
@@ -195,7 +195,7 @@ def directions(X: Any, metric: AngleMetric) -> Directions:
     for start in range(0, n, step):
         rows = slice(start, start + step)
         block = X[rows].astype(np.float64)
-        # A constant row is told by its extremes: its mean may be off by rounding.
+        # A constant row is recognized by its extremes: its mean may be off by rounding.
         low, high = block.min(axis=1), block.max(axis=1)
         lost[rows] = low == high if metric == "correlation" else (low == 0) & (high == 0)
         block = np.ldexp(block, -np.frexp(np.maximum(-low, high))[1][:, None])

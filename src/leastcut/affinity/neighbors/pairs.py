@@ -150,7 +150,7 @@ class PairSearch:
         row, column, squared = row[order], column[order], squared[order]
         counts = np.bincount(row, minlength=queries.shape[0])
         starts = np.cumsum(counts) - counts
-        # 3. The first so many, and with an offset whoever is nearer than the last of them plus it.
+        # 3. The first so many, and with an offset whatever is nearer than the last of them plus it.
         keep = np.arange(row.size) - starts[row] < count
         if offset > 0:
             keep |= squared < (squared[starts + count - 1] + offset)[row]
@@ -260,7 +260,7 @@ def _standard(X: sp.csr_array, metric: str) -> _Standard:
     # Of what is not stored every coordinate is 0, and −mean when centered.
     apart = np.bincount(row, np.square(data - mean[row]), minlength=n)
     length = np.sqrt(apart + (n_features - stored) * np.square(mean))
-    # A constant row is told by its extremes: its mean may be off by rounding.
+    # A constant row is recognized by its extremes: its mean may be off by rounding.
     lost = low == high if metric == "correlation" else (low == 0) & (high == 0)
     length[lost] = np.inf
     rows = sp.csr_array((data / length[row], X.indices, X.indptr), shape=X.shape)

@@ -17,7 +17,7 @@ is the threshold that further candidates have to beat, and thresholds only fall.
 diagonal, which are needed anyway, give the first thresholds.
 
 Single precision is wrong by at most c (|x| + |y|)² with c of the order of n_features · 2⁻²⁴, so
-whoever the lists leave out is provably beyond a reach that is a little less than the threshold.
+whatever the lists leave out is provably beyond a reach that is a little less than the threshold.
 Where that leaves too many rows in doubt, for few samples, sparse ones and new ones, scikit-learn's
 brute force in double precision takes its place. For 20,000 samples of 50 features the whole
 adaptive graph comes 2.1 times as fast as scikit-learn's brute force alone
@@ -175,7 +175,7 @@ class AllPairs:
         themselves = queries is self.points
         if themselves and not sp.issparse(queries) and suits(n, n_features, width):
             near = nearest_by_blocks(self.others, width, each)
-            # Rows whose list goes beyond what single precision vouches for will have to ask again.
+            # Rows whose list goes beyond the reach will have to search again.
             if np.mean(near.squared[:, count - 1] >= near.reach) < DOUBTFUL:
                 return near.indices, near.reach
         centered = self.others if themselves else self._centered(queries)
@@ -232,7 +232,7 @@ class Candidates(NamedTuple):
 
 
 def suits(n: int, n_features: int, width: int) -> bool:
-    """Whether there is enough to compare, and lists are short beside a block of samples."""
+    """Whether there is enough to compare, and lists are short compared with a block."""
     return n * n * n_features >= WORTHWHILE and SHARE * width <= min(n, SIDES[2])
 
 
@@ -287,7 +287,7 @@ def nearest_by_blocks(points: np.ndarray, width: int, each: Map) -> Candidates:
     threshold = 2.0 * np.concatenate([own.threshold for own in lists]).astype(np.float64)
     # A sample y within the threshold of x has |y| <= |x| + √threshold. The products of n_features
     # + 2 terms, in whatever order, and the roundings of x, y and h are off by less than half of
-    # this; the last term is for coordinates that vanish beside the largest.
+    # this; the last term is for coordinates that vanish compared with the largest.
     room = 2 * (n_features + 8) * SINGLE * (2 * np.sqrt(norms) + np.sqrt(threshold)) ** 2
     reach = threshold - room - (n_features + 8) * 2.0**-80
     return Candidates(indices, np.ldexp(squared, -2 * shift), np.ldexp(reach, -2 * shift))

@@ -122,7 +122,7 @@ class TreeSearch:
             return indptr, nearest.reshape(-1), distances.reshape(-1)
         indices = np.empty(indptr[-1], dtype=nearest.dtype)
         squared = np.empty(indptr[-1])
-        # 2. Fill. Where the offset is lost beside the distance, some that are listed already are
+        # 2. Fill. Where rounding loses the offset, some that are listed already are
         #    not strictly nearer.
         places = indptr[short, None] + np.arange(count)
         indices[places], squared[places] = nearest[short], distances[short]
@@ -147,7 +147,7 @@ class TreeSearch:
         return max(FEWEST_ROWS, min(LISTED // count, LISTED >> int(self._n_features)))
 
     def _scratch(self, count: int) -> tuple[np.ndarray, ...]:
-        """Return what one thread of :func:`list_nearest` needs beside its arguments."""
+        """Return what one thread of :func:`list_nearest` needs besides its arguments."""
         stack = self._depth + 2
         return (
             np.empty(self._n_features),
