@@ -169,7 +169,7 @@ class ProofReading:
         self._done = max(self._done, done if done == 1.0 else min(done, 0.99))
         words = f"cut value {progress.cut_value:.4g}, gap {1.0 - done:.2%}"
         if progress.n_open > 1:
-            words += f", {progress.n_open} cases open"
+            words += f", {progress.n_open} subproblems open"
         if self._limit is not None and done < 1.0:
             words = f"at most {max(0.0, self._limit - progress.seconds):.0f} s left, {words}"
         return Shown(self._done, None, words)

@@ -282,8 +282,6 @@ def proven_cannot_links(
     ``heaviest`` (n, n) is what is known of how much a cluster with both can weigh.
     """
     multipliers = bound.multipliers
-    if multipliers is None:
-        return np.zeros((0, 2), dtype=np.int64)
     both = np.triu(multipliers.pairs, 1) + np.tril(multipliers.pairs, -1).T
     i, j = np.nonzero(both)
     weights = bound.problem.node_weights
@@ -302,8 +300,6 @@ def proven_must_links(bound: SemidefiniteBound, value: float) -> np.ndarray:
     of i's cluster).
     """
     multipliers = bound.multipliers
-    if multipliers is None:
-        return np.zeros((0, 2), dtype=np.int64)
     single = multipliers.leaves[:, 1] < 0
     i, j = multipliers.centers[single], multipliers.leaves[single, 0]
     weights = bound.problem.node_weights

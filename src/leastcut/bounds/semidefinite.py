@@ -180,10 +180,10 @@ class SemidefiniteBound:
         return nodes, floor.mean * self._scale
 
     @property
-    def multipliers(self) -> Multipliers | None:
-        """The multipliers that prove ``proven``, in the problem's units; None if of groups."""
+    def multipliers(self) -> Multipliers:
+        """The multipliers that prove ``proven``, in the problem's units; none if of groups."""
         if not self._open or not self._is_dense:
-            return None
+            return no_multipliers(self.problem.n_nodes)
         return self._best.scaled(self._scale)
 
     # -- a round
