@@ -66,13 +66,17 @@ def test_methods_have_docstrings(name):
     assert not {"GL08", "SS01"} & {code for code, _ in validate(f"leastcut.{name}")["errors"]}
 
 
-def test_the_estimator_documents_its_parameters_and_attributes():
-    assert mistakes("SpectralClustering") == []
-    for method in ("fit", "predict", "score"):
-        assert mistakes(f"SpectralClustering.{method}") == []
-    documented = inspect.getdoc(leastcut.SpectralClustering)  # indented alike in every Python
-    for name in ("lower_bound_", "gap_", "eigenvalues_", "embedding_", "solver_", "cut_path_"):
-        assert f"\n{name} : " in documented
+@pytest.mark.parametrize("kind", ["", "Anchor", "MultiView"])
+def test_estimators_document_their_parameters_and_attributes(kind):
+    name = f"{kind}SpectralClustering"
+    assert mistakes(name) == []
+    for method in ("fit", "predict", "transform", "score", "certify"):
+        assert mistakes(f"{name}.{method}") == []
+    lines = inspect.getdoc(getattr(leastcut, name)).splitlines()  # indented alike in every Python
+    documented = {one for line in lines for one in line.partition(" : ")[0].split(", ")}
+    assert {"labels_", "lower_bound_", "gap_", "eigenvalues_", "embedding_"} <= documented
+    assert {"n_clusters_", "cut_value_", "solver_", "n_iter_", "n_features_in_"} <= documented
+    assert ("cut_path_" in documented) == (kind != "MultiView")
 
 
 def test_pages_show_the_real_source_and_every_name():

@@ -236,6 +236,8 @@ class AnchorSpectralClustering(BaseClustering):
         Number of columns of ``embedding_``; None means ``n_clusters``.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
         How long to search, see :func:`leastcut.partition`.
+    max_clusters : int, default=None
+        Largest number that ``n_clusters="auto"`` considers; None means 20.
     max_memory : int or str, default=None
         Memory that this process may have in use, in bytes or as ``"4GiB"``; None is most of what
         the system has left.
@@ -244,8 +246,10 @@ class AnchorSpectralClustering(BaseClustering):
         resumed there by the same call. With ``random_state=None`` it takes the seed of that run.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where nearest anchors are searched; see :func:`leastcut.anchor_graph`.
-    max_clusters, random_state, n_jobs, verbose
-        As in :class:`SpectralClustering`.
+    random_state, n_jobs : int, default=None
+        Seed and threads, as in :class:`SpectralClustering`.
+    verbose : bool, default=False
+        Whether to report the steps on standard output, with a progress bar on the standard error.
 
     Attributes
     ----------

@@ -101,16 +101,10 @@ class FittedGraph(Fitted):
     The multilevel solver needs no eigenpairs, so a fit does not pay for them.
 
     New samples are put where they solve the equation of the eigenvectors (Nyström). The embedding
-    E = B^-½ F solves L E = B E Λ, with L = diag(d) − S. Node by node, for every component with its
-    eigenvalue λ, that reads Σ_j S_ij e_j = (d_i − λ b_i) e_i. A new sample with affinities s_j to
-    the training samples has degree d = Σ_j s_j and weighs b as the cut has it, so that
-
-        e = Σ_j s_j e_j / (d − λ b).
-
-    The equation has an answer if d > λ b. Otherwise, the sample is put at 0 in that component;
-    without any affinities it lies at the origin, as nodes without edges do. A training sample is
-    where it was: in the graph its affinities are averaged with those that others have to it, so
-    that the formula alone would put it only nearby.
+    E = B^-½ F solves L E = B E Λ, with L = diag(d) − S. For node i and a component with eigenvalue
+    λ that reads Σ_j S_ij e_j = (d_i − λ b_i) e_i; so e = Σ_j s_j e_j / (d − λ b) for affinities s_j
+    to the training samples, if d > λ b. These stay where they were: in the graph their own
+    affinities are averaged with those of others to them, and the formula would put them nearby.
     """
 
     samples: TrainingSamples

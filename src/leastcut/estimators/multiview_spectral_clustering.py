@@ -132,14 +132,24 @@ class MultiViewSpectralClustering(BaseClustering):
         affinity per view.
     n_components : int, default=None
         Columns of ``embedding_`` for every view; None means ``n_clusters``.
+    n_neighbors : int, default=None
+        Neighbors of a sample, itself included; None means 10.
     cut : {"normalized", "ratio"} or array-like of shape (n_samples,), default="normalized"
         Whether nodes weigh their degree, all the same, or as given.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
         How long every graph is searched, see :func:`leastcut.partition_views`.
-    n_neighbors, gamma, degree, coef0, kernel_params, neighbors, device, metric
-        Parameters of the graphs, as in :class:`SpectralClustering`.
-    random_state, n_jobs, verbose
-        As in :class:`SpectralClustering`.
+    gamma, degree, coef0 : float, default=1.0, 3 and 1
+        Parameters of kernels, as in :class:`SpectralClustering`.
+    kernel_params : dict, default=None
+        Further parameters of the affinities, as in :class:`SpectralClustering`.
+    neighbors, device : str, default="auto"
+        How and where neighbors of samples are searched, as in :class:`SpectralClustering`.
+    metric : str or callable, default="euclidean"
+        The metric of the neighbor graphs.
+    random_state, n_jobs : int, default=None
+        Seed and threads, as in :class:`SpectralClustering`.
+    verbose : bool, default=False
+        Whether to report the steps on standard output.
 
     Attributes
     ----------
