@@ -19,9 +19,6 @@ import typer
 
 import leastcut
 
-# The groups in which help shows the options; the others come first.
-READING, GRAPH, OUTPUT = "Reading the file", "Making the graph", "Output"
-
 ANCHORS = "anchors"  # what --affinity calls a graph of anchors
 OF_ANCHORS = ("n_anchors", "max_memory")  # inherited options that only one command has
 
@@ -109,6 +106,12 @@ def _option(
     return field(default=default, metadata={"typer": declared})
 
 
+# Options that help shows in groups, after the others.
+_reading = partial(_option, group="Reading the file")
+_graph = partial(_option, group="Making the graph")
+_output = partial(_option, group="Output")
+
+
 def _formats() -> list[str]:
     from leastcut.io import FORMATS  # which loads NumPy
 
@@ -116,9 +119,9 @@ def _formats() -> list[str]:
 
 
 # Options of several commands that are not inherited.
-JSON = ("--json", "Machine-readable on standard output.", OUTPUT)
+JSON = ("--json", "Machine-readable on standard output.")
 CLUSTERS = ("--clusters -k K", "Number of clusters, or auto.")
-PLOT = ("--plot FILE", "Draw it: .png, .svg or .pdf.", OUTPUT)
+PLOT = ("--plot FILE", "Draw it: .png, .svg or .pdf.")
 EFFORT: dict[str, Any] = {
     "usage": "--effort NAME",
     "help": "How long to search: fast, auto, balanced or thorough.",
@@ -143,79 +146,66 @@ class InputOptions:
         default="normalized",
     )
     seed: int = _option("--seed N", "The same seed, the same labels.", default=0)
-    array: str | None = _option(
-        "--array NAME", "Array to read from an .npz or .mat file that holds several.", READING
+    array: str | None = _reading(
+        "--array NAME", "Array to read from an .npz or .mat file that holds several."
     )
-    label_column: str | None = _option(
+    label_column: str | None = _reading(
         "--label-column NAME",
         "Column of known classes, by name or number: not clustered by, but compared with.",
-        READING,
     )
-    name_column: str | None = _option("--names NAME", "Column of the names of rows.", READING)
-    without: list[str] | None = _option(  # noqa: RUF009
-        "--drop NAME", "Column to leave out; may be given several times.", READING
+    name_column: str | None = _reading("--names NAME", "Column of the names of rows.")
+    without: list[str] | None = _reading(  # noqa: RUF009
+        "--drop NAME", "Column to leave out; may be given several times."
     )
-    header: bool | None = _option(
-        "--header/--no-header", "Whether the first line has names (default: look).", READING
+    header: bool | None = _reading(
+        "--header/--no-header", "Whether the first line has names (default: look)."
     )
-    kind: str | None = _option("--as KIND", "Take the file for points, or for a graph.", READING)
-    format: str | None = _option(
+    kind: str | None = _reading("--as KIND", "Take the file for points, or for a graph.")
+    format: str | None = _reading(
         "--format NAME",
         "csv, tsv, parquet, npy, npz, mat, mtx, metis, edges, gml, graphml or image, where the "
         "name of the file does not say it.",
-        READING,
-        _formats,
+        complete=_formats,
     )
-    standardize: bool = _option(
-        "--standardize",
-        "Bring every column of points to mean 0 and deviation 1.",
-        GRAPH,
-        default=False,
+    standardize: bool = _graph(
+        "--standardize", "Bring every column of points to mean 0 and deviation 1.", default=False
     )
-    affinity: str | None = _option(
+    affinity: str | None = _graph(
         "--affinity NAME",
         "How points become a graph: adaptive_neighbors (default), nearest_neighbors, self_tuning, "
         "a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
-        GRAPH,
-        lambda: [*leastcut.AFFINITIES, ANCHORS],
+        complete=lambda: [*leastcut.AFFINITIES, ANCHORS],
     )
-    n_neighbors: int | None = _option(
+    n_neighbors: int | None = _graph(
         "--neighbors N",
         "Neighbors of every point (default: 10), or its nearest anchors (default: 5).",
-        GRAPH,
     )
-    metric: str | None = _option(
-        "--metric NAME", "Distance between points: euclidean (default), cosine, ...", GRAPH
+    metric: str | None = _graph(
+        "--metric NAME", "Distance between points: euclidean (default), cosine, ..."
     )
-    n_anchors: int | None = _option(
+    n_anchors: int | None = _graph(
         "--n-anchors N",
         "Anchors that points are joined through, with --affinity anchors (default: 1000).",
-        GRAPH,
     )
-    max_memory: str | None = _option(
+    max_memory: str | None = _graph(
         "--max-memory SIZE",
         "Memory that may be in use, as 4GiB, with --affinity anchors: .npy and Parquet files are "
         "read block by block.",
-        GRAPH,
     )
-    symmetrize: str | None = _option(
-        "--symmetrize HOW",
-        "Make a directed graph undirected: mean or max of both directions.",
-        GRAPH,
+    symmetrize: str | None = _graph(
+        "--symmetrize HOW", "Make a directed graph undirected: mean or max of both directions."
     )
-    isolated: str = _option(
+    isolated: str = _graph(
         "--isolated HOW",
         "Nodes without edges: error, or ignore to leave them out of the cut.",
-        GRAPH,
         default="error",
     )
-    superpixels: int | None = _option(
+    superpixels: int | None = _graph(
         "--superpixels N",
         "Cut a picture by about so many patches; 0 by pixels (default: by its size).",
-        GRAPH,
     )
-    json: bool = _option(*JSON, default=False)
-    force: bool = _option("--force", "Overwrite files that are there.", OUTPUT, default=False)
+    json: bool = _output(*JSON, default=False)
+    force: bool = _output("--force", "Overwrite files that are there.", default=False)
     arguments: tuple[str, ...] = ()  # of the command line, as they were typed
 
     @property
@@ -253,18 +243,16 @@ class ClusterOptions(InputOptions):
         "--bound/--no-bound", "Prove how small the cut could be (default: on small graphs)."
     )
     time_limit: float | None = _option("--time-limit SECONDS", "End the search by then.")
-    output: str | None = _option(
+    output: str | None = _output(
         "--output -o FILE",
         "Write the labels: .csv, .tsv, .npy, of a picture also .png; - is standard output.",
-        OUTPUT,
     )
-    plot: str | None = _option(*PLOT)
-    picture: str | None = _option(
+    plot: str | None = _output(*PLOT)
+    picture: str | None = _output(
         "--picture KIND",
         "What --plot draws: embedding, affinity, sizes, graph, evidence or cut_values.",
-        OUTPUT,
     )
-    report: str | None = _option("--report FILE", "Write a page that explains it: .html.", OUTPUT)
+    report: str | None = _output("--report FILE", "Write a page that explains it: .html.")
 
 
 @_command("compare", "verbs", hidden=(*OF_ANCHORS, "isolated"))
@@ -282,7 +270,7 @@ class CompareOptions(InputOptions):
         "--method -m NAME", "Only this one; may be given several times (default: all)."
     )
     effort: str = _option(**EFFORT)
-    plot: str | None = _option(*PLOT)
+    plot: str | None = _output(*PLOT)
 
 
 @_command("cut", "verbs", hidden=OF_ANCHORS)
@@ -298,7 +286,7 @@ class CutOptions(InputOptions):
     labels: str = _argument(
         "LABELS", "A label per line, a table of names and labels as cluster writes it, or .npy."
     )
-    output: str | None = _option("--output -o FILE", "Write the refined labels.", OUTPUT)
+    output: str | None = _output("--output -o FILE", "Write the refined labels.")
 
 
 @_command("certify", "verbs", hidden=OF_ANCHORS)
@@ -318,7 +306,7 @@ class CertifyOptions(InputOptions):
     gap: float = _option("--gap G", "The gap that is enough; 0 proves it all.", default=0.0)
     time_limit: float = _option("--time-limit SECONDS", "End the proof by then.", default=60.0)
     effort: str = _option(**EFFORT)
-    output: str | None = _option("--output -o FILE", "Write the labels that were proven.", OUTPUT)
+    output: str | None = _output("--output -o FILE", "Write the labels that were proven.")
 
 
 @_command("info", "information")
@@ -326,5 +314,5 @@ class CertifyOptions(InputOptions):
 class InfoOptions:
     """Show versions, folders and optional parts."""
 
-    json: bool = _option(*JSON, default=False)
+    json: bool = _output(*JSON, default=False)
     arguments: tuple[str, ...] = ()
