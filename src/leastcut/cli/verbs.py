@@ -63,15 +63,9 @@ def compare(options: CompareOptions) -> int:
     if options.json:
         record = record_of(options, task, {})
         record |= {"n_clusters": n_clusters, "lower_bound": compared.lower_bound}
+        keys = ("method", "cut_value", "gap", "sizes", "seconds")
         record["compared"] = [
-            {
-                "method": row.method,
-                "cut_value": row.cut_value,
-                "gap": row.gap,
-                "sizes": row.sizes,
-                "seconds": row.seconds,
-                "scores": scores[row.method],
-            }
+            {**{key: getattr(row, key) for key in keys}, "scores": scores[row.method]}
             for row in compared.compared
         ]
         record["outputs"] = {option: output.name for option, output in outputs.items()}

@@ -33,6 +33,7 @@ class Clusters:
     connected_weights: np.ndarray
     boundaries: np.ndarray  # of every cluster, the weight of the edges that leave it
     weights: np.ndarray  # of every cluster
+    table: Any = None  # of the clusters of an anchor graph, by anchors
 
     def __post_init__(self) -> None:
         self.n_nodes, self.sizes = self.labels.size, np.bincount(self.labels)
@@ -50,10 +51,9 @@ class Clusters:
     @cached_property
     def between(self) -> np.ndarray:
         """The weight of the edges between every two clusters, in both directions."""
-        if isinstance(self.source, FactoredGraph):
-            table = self.source.as_problem("normalized").table_of_labels(self.labels)
-            masses = np.where(table.masses > 0, table.masses, 1.0)
-            return np.asarray((table.weights / masses[:, np.newaxis]).T @ table.weights)
+        if self.table is not None:
+            masses, weights = self.table.masses, self.table.weights
+            return np.asarray((weights / np.where(masses > 0, masses, 1.0)[:, None]).T @ weights)
         graph, count = self.graph, self.n_clusters
         pairs = self.labels[graph.rows] * count + self.labels[graph.indices]
         return np.bincount(pairs, graph.weights, minlength=count * count).reshape(count, count)
@@ -73,13 +73,12 @@ class Clusters:
     def eigenvector_rows(self) -> np.ndarray:
         """The rows of the first c eigenvectors, at least 3, for every node that has edges, each
         divided by the root of the node's weight; the first column is constant."""
-        cut: Any = "normalized"
-        if isinstance(self.source, FactoredGraph):
-            graph = self.source
-            most = int(np.count_nonzero(graph.as_problem(cut).masses))
-        else:
-            graph, cut, most = self.source, self.connected_weights, self.connected.size
-            graph = graph if most == self.n_nodes else graph.restrict(self.connected)
+        graph, most = self.source, self.connected.size
+        cut: Any = self.connected_weights
+        if self.table is not None:
+            cut, most = "normalized", int(np.count_nonzero(self.table.masses))
+        elif most < self.n_nodes:
+            graph = graph.restrict(self.connected)
         count = min(max(self.n_clusters, 3), most)
         vectors = leastcut.relax(graph, count, cut, random_state=0).eigenvectors
         # The first eigenvector of a connected graph is √b; that of a graph with components is any
@@ -128,9 +127,8 @@ def clusters_of(
     if is_anchored:
         table = graph.as_problem("normalized").table_of_labels(labels)
         nodes, ones, boundaries = np.arange(labels.size), np.ones(labels.size), table.boundaries
-        return Clusters(
-            graph, labels, "normalized", None, nodes, ones, np.asarray(boundaries), table.sizes
-        )
+        sums = np.asarray(boundaries), table.sizes, table
+        return Clusters(graph, labels, "normalized", None, nodes, ones, *sums)
     resolved = as_cut(cut, graph.n_nodes)
     problem = Problem(graph, resolved.node_weights(graph))
     return Clusters(
