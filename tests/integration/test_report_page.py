@@ -269,8 +269,8 @@ def test_what_is_proven_is_said_and_no_more(small):
     value = small.found.cut_value
     said = {
         None: "How much smaller it could be was not computed.",
-        value: "It is proven optimal: no partition into 4 clusters has a smaller value.",
-        0.75 * value: "at most 25% could be saved.",
+        value: "proven: no partition is smaller.",
+        0.75 * value: "no partition is more than 25% smaller.",
     }
     for bound, sentence in said.items():
         text = said_of(replace(small, found=replace(small.found, lower_bound=bound)))

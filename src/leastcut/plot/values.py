@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.formatting import PROVEN, counted, percent, seconds_text, significant
+from leastcut.formatting import counted, gap_in_words, seconds_text, significant
 from leastcut.plot.canvas import axes_for, color, finish, label
 
 # What a legend calls the smallest known cut and its lower bound.
@@ -189,7 +189,7 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
     >>> told = []
     >>> _ = leastcut.certify(S, [0, 0, 1, 1], callback=told.append)
     >>> leastcut.plot.closing_in(told).get_title()
-    'Proven optimal'
+    'Proven: no partition is smaller'
     """
     told = list(told)
     if not told:
@@ -212,6 +212,7 @@ def closing_in(told: Sequence[Any], *, ax: Any = None) -> Any:
         # A marker at the end, where the result is.
         ax.plot(seconds[-1], heights[-1], marker, color=ink, markersize=7, clip_on=False)
     ax.margins(y=0.12)
-    gap = float((values[-1] - bounds[-1]) / values[-1]) if values[-1] > 0.0 else 0.0
-    title = "Proven optimal" if gap <= PROVEN else f"No cut is more than {percent(gap)} smaller"
+    gap = max((values[-1] - bounds[-1]) / values[-1], 0.0) if values[-1] > 0.0 else 0.0
+    words = gap_in_words(float(gap))
+    title = words[0].upper() + words[1:]
     return finish(ax, title, xlabel="seconds", ylabel="cut value", legend=4.0)

@@ -12,9 +12,9 @@ import numpy as np
 
 import leastcut
 from leastcut.formatting import (
-    PROVEN,
     column_texts,
     counted,
+    gap_in_words,
     percent,
     seconds_text,
     shortened,
@@ -125,13 +125,9 @@ def sentences(answer: Answer, clusters: Clusters) -> list[str]:
         cut += f"edges of weight {significant(mean)} leave a cluster per {unit}."
     # 3. The gap.
     gap, bound = answer.found.gap, answer.found.lower_bound
-    if gap is None or bound is None:
-        proven = "How much smaller it could be was not computed."
-    elif gap <= PROVEN:
-        proven = f"It is proven optimal: no partition into {count} has a smaller value."
-    else:
-        proven = f"It is proven that no partition into {count} has a value below "
-        proven += f"{significant(bound)}: at most {percent(gap)} could be saved."
+    proven = "How much smaller it could be was not computed."
+    if gap is not None and bound is not None:
+        proven = f"The lower bound is {significant(bound)}; {gap_in_words(gap)}."
     return [sizes, cut, proven]
 
 
