@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import leastcut
 from leastcut.anchors.checkpoint import FolderCheckpoint
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
-from leastcut.anchors.run_folder import TemporaryFolder
+from leastcut.anchors.run_folder import RunFolder
 from leastcut.anchors.settings import check_max_memory
 from leastcut.anchors.sources import as_source
 
@@ -57,12 +57,12 @@ def assert_equal_graphs(graph, other):
 
 
 def test_a_temporary_folder_that_is_gone_already_is_no_error():
-    keeper = TemporaryFolder()
-    assert keeper.path.is_dir()
-    keeper.path.rmdir()
+    run = RunFolder()
+    assert run.path.is_dir()
+    run.path.rmdir()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # as of what a finalizer raises
-        del keeper
+        del run
         gc.collect()
 
 

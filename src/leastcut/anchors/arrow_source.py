@@ -39,13 +39,6 @@ class Group(NamedTuple):
     open_bytes: int = 0
 
 
-class Column(NamedTuple):
-    """A column of numbers: its name, and how many features it holds."""
-
-    name: str
-    width: int
-
-
 def of_parquet(path: Path) -> ArrowSource:
     """Return the samples of a Parquet file, or of all in a folder, in the order of their paths."""
     from pyarrow import dataset
@@ -63,17 +56,17 @@ def of_arrow(X: Any) -> ArrowSource:
     if hasattr(X, "get_fragments"):
         return _of_dataset(X)
     if hasattr(X, "iter_batches"):  # a ParquetFile, which reads as it was opened to
-        numbers, columns = range(X.metadata.num_row_groups), columns_of(X.schema_arrow)
+        numbers, names = range(X.metadata.num_row_groups), list(columns_of(X.schema_arrow))
         groups = [
             group._replace(open_bytes=UNPACKED * X.metadata.row_group(i).total_byte_size)
-            for i, group in enumerate(_groups_of_file(lambda: X, numbers, X.metadata, columns))
+            for i, group in enumerate(_groups_of_file(lambda: X, numbers, X.metadata, names))
         ]
         return ArrowSource(X.schema_arrow, groups)
-    if hasattr(X, "to_batches") and hasattr(X, "num_rows"):  # a Table
+    if isinstance(X, pyarrow.RecordBatch):
+        X = pyarrow.Table.from_batches([X])
+    if isinstance(X, pyarrow.Table):
         table = Group(X.num_rows, lambda rows: iter(X.to_batches(max_chunksize=rows)))
         return ArrowSource(X.schema, [table])
-    if hasattr(X, "num_rows") and hasattr(X, "schema"):  # a RecordBatch
-        return ArrowSource(X.schema, [Group(X.num_rows, lambda _: iter([X]))])
     raise TypeError(
         f"X is a {type(X).__name__} of pyarrow; pass a Table, a Dataset or a ParquetFile."
     )
@@ -84,8 +77,7 @@ def _of_dataset(X: Any) -> ArrowSource:
 
     Its own way to batches reads whole groups of rows at once.
     """
-    columns = columns_of(X.schema)
-    names = [column.name for column in columns]
+    names = list(columns_of(X.schema))
     groups = []
     for fragment in X.get_fragments():
         if hasattr(fragment, "row_groups"):
@@ -97,7 +89,7 @@ def _of_dataset(X: Any) -> ArrowSource:
                 )
 
             numbers = [group.id for group in fragment.row_groups]
-            groups += _groups_of_file(opened, numbers, fragment.metadata, columns)
+            groups += _groups_of_file(opened, numbers, fragment.metadata, names)
         else:
 
             def batches(rows: int, fragment: Any = fragment) -> Iterator[Any]:
@@ -109,10 +101,9 @@ def _of_dataset(X: Any) -> ArrowSource:
 
 
 def _groups_of_file(
-    opened: Callable[[], Any], numbers: Iterable[int], metadata: Any, columns: Sequence[Column]
+    opened: Callable[[], Any], numbers: Iterable[int], metadata: Any, names: Sequence[str]
 ) -> list[Group]:
     """Return the groups of rows of a Parquet file."""
-    names = [column.name for column in columns]
     chunks = {
         metadata.schema.column(place).path.partition(".")[0]: place
         for place in range(metadata.num_columns)
@@ -145,9 +136,9 @@ class ArrowSource(Source):
     def __init__(self, schema: Any, groups: Sequence[Group]) -> None:
         self._columns = columns_of(schema)
         sizes = [group.n_rows for group in groups]
-        n_features = sum(column.width for column in self._columns)
+        n_features = sum(self._columns.values())
         self.shape = (sum(sizes), n_features)
-        kinds = {_number_type(schema.field(column.name).type) for column in self._columns}
+        kinds = {_number_type(schema.field(name).type) for name in self._columns}
         self.dtype = kinds.pop() if len(kinds) == 1 else np.dtype(np.float64)
         check_sample_table(self.shape, self.dtype)
         self._groups, self._ends = groups, np.cumsum(sizes)
@@ -210,43 +201,44 @@ class ArrowSource(Source):
     def _fill(self, found: np.ndarray, batch: Any, start: int) -> None:
         """Write the columns of a batch side by side."""
         place = 0
-        for column in self._columns:
-            values = batch.column(batch.schema.get_field_index(column.name))
+        for name, width in self._columns.items():
+            values = batch.column(batch.schema.get_field_index(name))
             if values.null_count:
                 row = start + int(np.argmax(np.asarray(values.is_null())))
                 raise ValueError(
-                    f"X has missing entries; the first is in row {row}, column {column.name!r}. "
+                    f"X has missing entries; the first is in row {row}, column {name!r}. "
                     "Drop those samples or fill the values in."
                 )
             if hasattr(values, "flatten") and hasattr(values.type, "list_size"):
                 inner = values.flatten()
                 if inner.null_count:
                     raise ValueError(
-                        f"X has missing entries in the lists of column {column.name!r}, behind "
+                        f"X has missing entries in the lists of column {name!r}, behind "
                         f"row {start}. Drop those samples or fill the values in."
                     )
-                numbers = _numbers(inner).reshape(len(values), column.width)
-                found[:, place : place + column.width] = numbers
+                found[:, place : place + width] = _numbers(inner).reshape(len(values), width)
             else:
                 found[:, place] = _numbers(values)
-            place += column.width
+            place += width
 
 
-def columns_of(schema: Any) -> list[Column]:
-    """Return the columns of numbers, if there are no others; an index that pandas kept is none."""
+def columns_of(schema: Any) -> dict[str, int]:
+    """Return the columns and how many features each holds; raise if one does not hold numbers.
+
+    An index that pandas kept is no column.
+    """
     kept = (schema.pandas_metadata or {}).get("index_columns", [])
     names = [name for name in schema.names if name not in kept]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(f"X has more than one column {repeated[0]!r}; rename them.")
-    columns = [Column(name, getattr(schema.field(name).type, "list_size", 1)) for name in names]
     words = [name for name in names if not _holds_numbers(schema.field(name).type)]
     if words:
         raise ValueError(
             f"X has columns that hold no numbers: {', '.join(map(repr, words[:SHOWN]))}. Leave "
             "them out, as with pyarrow.dataset.dataset(path, schema=...) that has the others only."
         )
-    return columns
+    return {name: getattr(schema.field(name).type, "list_size", 1) for name in names}
 
 
 def _number_kind(kind: Any) -> Any:

@@ -20,7 +20,7 @@ from leastcut.anchors.blocks import Block
 from leastcut.anchors.choose import choose_anchors, sampled_rows
 from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
-from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, TemporaryFolder, hash_of, sum_of
+from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, hash_of, sum_of
 from leastcut.anchors.settings import (
     Need,
     Plan,
@@ -187,14 +187,12 @@ def anchor_graph(
     n_sampled = sum(part.size for part in rows)
     need = Need(source, sizes, n_anchors, n_neighbors, n_sampled, on_gpu)
     plan = planned(need, n_threads, limit)
-    keeper = None
     if run is None and plan.n_kept < len(sizes):
-        keeper = TemporaryFolder()
-        run = RunFolder(keeper.path)
+        run = RunFolder()
     if run is not None:
         run.check_space(sizes, n_neighbors)
     # 3. Build, in a thread of its own: this one hears Ctrl-C.
-    build = Build(need, plan, facts, rows, run, keeper)
+    build = Build(need, plan, facts, rows, run)
     waiting = Waiting()
     with budget.shown("anchor_graph", lambda: TimeEstimate(["anchors", "blocks"], STAGES)):
 
@@ -220,8 +218,7 @@ class Build:
     """The building of one graph, from anchors chosen from these rows of every block.
 
     If there is a folder for a run of these facts, it keeps the results, and those of earlier calls
-    are used. A temporary folder has a keeper, which is referenced as long as blocks may be read or
-    written: threads that Ctrl-C leaves behind may still write there.
+    are used.
     """
 
     def __init__(
@@ -231,12 +228,12 @@ class Build:
         facts: dict[str, Any],
         rows: list[np.ndarray],
         run: RunFolder | None,
-        keeper: TemporaryFolder | None,
     ) -> None:
         self._source, self._sizes, self._on_gpu = need.source, need.sizes, need.on_gpu
         self._plan, self._facts, self._rows = plan, facts, rows
-        self._run, self._keeper = run, keeper
-        self._is_lasting = run is not None and keeper is None  # a later call may come back to it
+        # Threads that Ctrl-C leaves behind may still write to a temporary folder.
+        self._run = run
+        self._is_lasting = run is not None and run.is_lasting
         self._starts = [0, *accumulate(need.sizes)]
         self._stopped = threading.Event()
         # Threads over blocks would read a stream here and there: they share every block instead.
@@ -303,8 +300,8 @@ class Build:
         n_anchors, n_blocks = nearest.anchors.shape[0], len(self._sizes)
         files, finished = None, set[int]()
         if self._run is not None:
-            where = self._run.path, self._sizes, nearest.n_neighbors, n_anchors
-            files = BlocksInFolder(*where, self._plan.n_kept, self._keeper)
+            shape = self._sizes, nearest.n_neighbors, n_anchors
+            files = BlocksInFolder(self._run, *shape, self._plan.n_kept)
             # All that is there is checked before anything is written beside it.
             finished = self._finished(files, report)
             known = self._run.load("masses", np.float64, n_anchors)

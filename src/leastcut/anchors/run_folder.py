@@ -117,9 +117,17 @@ def damaged(path: Path, how: str, remedy: str = ANEW) -> ValueError:
 
 
 class RunFolder:
-    """A folder, and the run that it belongs to; raise if it is no folder, or holds other files."""
+    """A folder, and the run that it belongs to; raise if it is no folder, or holds other files.
 
-    def __init__(self, path: Path) -> None:
+    Without a path it is a temporary one, which is removed with the last reference to this object,
+    or when Python ends.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.is_lasting = path is not None
+        if path is None:
+            path = Path(tempfile.mkdtemp(prefix="leastcut-"))
+            weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
         self.path = path
         self._manifest = path / "run.json"
         self._facts = self._read()
@@ -243,14 +251,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-class TemporaryFolder:
-    """A folder that is removed with the last reference to this object, or when Python ends."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="leastcut-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
 # -- blocks in files
 
 
@@ -265,22 +265,21 @@ class BlocksInFolder:
 
     def __init__(
         self,
-        folder: Path,
+        run: RunFolder,
         sizes: tuple[int, ...],
         n_neighbors: int,
         n_anchors: int,
         n_kept: int,
-        keeper: TemporaryFolder | None,
     ) -> None:
-        self.folder, self._keeper = folder if keeper is None else None, keeper
+        self.folder = run.path if run.is_lasting else None
         self.sizes, self._n_neighbors, self._n_kept = sizes, n_neighbors, n_kept
-        self._n_anchors, self._folder = n_anchors, folder
+        self._n_anchors, self._run = n_anchors, run
         self._kept: dict[int, Block] = {}
         self._checked: set[int] = set()
 
     def path(self, number: int) -> Path:
         """Return the file of a block."""
-        return path_of_block(self._folder, number)
+        return path_of_block(self._run.path, number)
 
     def save(self, number: int, block: Block, samples: int) -> None:
         """Write a block, with the check sum of its samples."""
@@ -302,7 +301,7 @@ class BlocksInFolder:
         """Return the check sum of the samples that a block was computed from."""
         path = self.path(number)
         with open(path, "rb", buffering=0) as file:
-            return self._header(path, file)[0]
+            return _header(path, file)[0]
 
     def _keep(self, number: int, block: Block) -> Block:
         if number < self._n_kept:
@@ -313,7 +312,7 @@ class BlocksInFolder:
         path = self.path(number)
         shape = self.sizes[number], self._n_neighbors
         with open(path, "rb", buffering=0) as file:
-            _, there, checked = self._header(path, file)
+            _, there, checked = _header(path, file)
             if there != shape:
                 raise damaged(path, f"it is of shape {there} and not {shape}")
             block = Block(np.empty(shape, dtype="<i4"), np.empty(shape, dtype="<f4"))
@@ -329,13 +328,14 @@ class BlocksInFolder:
         self._checked.add(number)
         return block
 
-    def _header(self, path: Path, file: Any) -> tuple[int, tuple[int, int], int]:
-        """Return the check sum of samples, the shape and the check sum of the block."""
-        begin = file.read(HEADER.size)
-        if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
-            raise damaged(path, "it does not begin as the file of a block")
-        _, n_points, n_neighbors, samples, checked = HEADER.unpack(begin)
-        return samples, (n_points, n_neighbors), checked
+
+def _header(path: Path, file: Any) -> tuple[int, tuple[int, int], int]:
+    """Return the check sum of samples, the shape and the check sum of the block."""
+    begin = file.read(HEADER.size)
+    if len(begin) < HEADER.size or begin[: len(MARK)] != MARK:
+        raise damaged(path, "it does not begin as the file of a block")
+    _, n_points, n_neighbors, samples, checked = HEADER.unpack(begin)
+    return samples, (n_points, n_neighbors), checked
 
 
 def path_of_block(folder: Path, number: int) -> Path:

@@ -46,12 +46,16 @@ VISIBLE = 1e-12
 
 
 class Start(NamedTuple):
-    """How a search begins: of anchors or of points in groups, cut with some effort and seed."""
+    """How a search begins: of anchors or of points in groups, cut with some effort and seed.
+
+    Or of initial ``labels``, as the workers keep them.
+    """
 
     stage: str
     of: str
     effort: str
     seed: int
+    labels: list[Any] | None = None
 
 
 STARTS: dict[str, tuple[Start, ...]] = {
@@ -100,7 +104,8 @@ def search_anchors(
     if problem.checkpoint is not None and is_repeatable:
         checkpoint = problem.checkpoint(n_clusters, options.effort, seed)
     search = _Search(problem, n_clusters, seed, budget, checkpoint)
-    return search.run([*starts, *starts_of(options.effort)])
+    initial = [Start("fast", "labels", "fast", 0, list(labels)) for labels in starts]
+    return search.run([*initial, *starts_of(options.effort)])
 
 
 class _State(NamedTuple):
@@ -133,7 +138,7 @@ class _Search:
         self._budget, self._checkpoint = budget, checkpoint
         self._value, self._n_rounds = math.inf, 0
 
-    def run(self, steps: Sequence[Start | list[Any]]) -> Found:
+    def run(self, steps: Sequence[Start]) -> Found:
         """Take one step after another, from where an earlier search was ended."""
         state = self._resumed()
         try:
@@ -152,19 +157,19 @@ class _Search:
         assert kept is not None  # there is a step, and the first is always taken
         return Found(kept, self._table(kept).value, max(1, self._n_rounds))
 
-    def _next(self, state: _State, steps: Sequence[Start | list[Any]]) -> _State:
+    def _next(self, state: _State, steps: Sequence[Start]) -> _State:
         """Return the state after the phase that comes next."""
         step, current = steps[state.number], state.current
         if state.phase == "start":
-            current = self._begun(step) if isinstance(step, Start) else list(step)
+            current = self._begun(step)
             if current is None:  # a start that would take too long
                 return state._replace(number=state.number + 1)
             return state._replace(phase="moves", current=current)
         assert current is not None  # whatever comes after the start has something to go on with
         if state.phase == "recombine":
-            effort = step.effort if isinstance(step, Start) else "fast"
-            return state._replace(phase="last moves", current=self._recombined(state, effort))
-        current, table = self._descended(state, current, steps)
+            current = self._recombined(state, step.effort)
+            return state._replace(phase="last moves", current=current)
+        current, table = self._descended(state, current, step.stage, state.number / len(steps))
         if state.phase == "moves" and state.best is not None:
             if self._are_alike(state.best, table):
                 return _State(state.number + 1, "start", state.best, None)
@@ -180,6 +185,8 @@ class _Search:
     def _begun(self, start: Start) -> list[Any] | None:
         """Cut anchors, or points in groups, and let points follow."""
         workers, c = self._workers, self._n_clusters
+        if start.labels is not None:
+            return start.labels
         if start.of == "anchors":
             label_of_anchor = np.zeros(self._masses.size, dtype=np.int32)
             label_of_anchor[self._masses > 0] = self._cut(
@@ -241,16 +248,13 @@ class _Search:
         return found
 
     def _descended(
-        self, state: _State, current: list[Any], steps: Sequence[Start | list[Any]]
+        self, state: _State, current: list[Any], stage: str, fraction: float
     ) -> tuple[list[Any], Table]:
-        step = steps[state.number]
-        stage = step.stage if isinstance(step, Start) else "fast"
-
         def go_on(kept: list[Any], table: Table) -> bool:
             self._n_rounds += 1
             self._save(state._replace(current=kept))
-            value, done = min(self._value, table.value), state.number / len(steps)
-            self._budget.report(Progress(stage, done, value, self._budget.seconds))
+            value = min(self._value, table.value)
+            self._budget.report(Progress(stage, fraction, value, self._budget.seconds))
             return not self._budget.is_exhausted
 
         found = descend(self._workers, current, self._table(current), go_on=go_on)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from leastcut.anchors.array_sources import float_type
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.choose import choose_anchors, sampled_rows
 from leastcut.anchors.nearest import NearestAnchors
@@ -26,7 +27,7 @@ from leastcut.estimators.parameters import check_max_clusters
 from leastcut.estimators.solvers import Settings, choose_number
 from leastcut.integrations.dask.inputs import (
     Place,
-    Samples,
+    chunks_of,
     is_dask,
     names_of,
     new_samples_of,
@@ -166,17 +167,17 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         seed = as_seed(self.random_state, 2**63)
         scheduler = Scheduler(self.client)
         samples = samples_of(X, scheduler)
-        n_samples, n_features = samples.array.shape
-        check_block_rows(samples.sizes, n_samples)
+        n_samples, n_features = samples.shape
+        sizes = check_block_rows([size for size in samples.chunks[0] if size], n_samples)
         n_anchors, n_neighbors = check_anchors(self.n_anchors, self.n_neighbors, n_samples)
         n_clusters = self.n_clusters
         if n_clusters != "auto":
             check_enough_anchors(check_n_clusters(n_clusters, n_samples), n_anchors)
         # 2. Choose anchors, and join all samples through them.
-        anchors = chosen_anchors(samples, n_anchors, seed, scheduler)
+        anchors = chosen_anchors(samples, sizes, n_anchors, seed, scheduler)
         n_neighbors = max(1, min(n_neighbors, anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
-        workers = workers_of(samples, nearest, scheduler)
+        workers = workers_of(samples, sizes, nearest, scheduler)
         masses = workers.total(
             "leastcut-masses", masses_of, None, sum, anchors.shape[0], is_exact=True
         )
@@ -193,7 +194,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         table = problem.table(found.kept, n_clusters)
         report(f"{n_clusters} clusters, cut value {table.value:.6g}, {found.n_rounds} rounds")
         # 4. Keep the result.
-        self.labels_ = kept_labels(found.kept, tuple(map(int, samples.array.chunks[0])))
+        self.labels_ = kept_labels(found.kept, tuple(map(int, samples.chunks[0])))
         self.n_clusters_ = n_clusters
         self.cut_value_ = table.value
         self.n_iter_ = found.n_rounds
@@ -249,10 +250,10 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
                 f"{expected.tolist()}; pass the same ones in the same order."
             )
         if is_dask(X):
-            samples = new_samples_of(X, self.n_features_in_)
-            return new_labels(samples, self._rule, Scheduler(self.client))
-        place = Place(None, self.n_features_in_, self.anchors_.dtype)
-        return self._rule.labels_of(X, place)
+            array = new_samples_of(X, self.n_features_in_)
+            place = Place(None, self.n_features_in_, float_type(array.dtype))
+            return new_labels(array, self._rule, place, Scheduler(self.client))
+        return self._rule.labels_of(X, Place(None, self.n_features_in_, self.anchors_.dtype))
 
     # A client is a connection: copies of the model share it, and files do without.
 
@@ -267,26 +268,30 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
 # -- from chunks of samples to blocks, which stay on the workers
 
 
-def chosen_anchors(samples: Samples, n_anchors: int, seed: int, scheduler: Scheduler) -> np.ndarray:
+def chosen_anchors(
+    samples: Any, sizes: tuple[int, ...], n_anchors: int, seed: int, scheduler: Scheduler
+) -> np.ndarray:
     """Return anchors: workers send samples to one of them, which chooses."""
-    rows = sampled_rows(samples.sizes, n_anchors, seed)
+    rows = sampled_rows(sizes, n_anchors, seed)
     parts = [
-        scheduler.task("leastcut-sample", _rows_of, chunk.task, chunk.place, some)
-        for chunk, some in zip(samples.chunks, rows, strict=True)
+        scheduler.task("leastcut-sample", _rows_of, task, place, some)
+        for (task, place), some in zip(chunks_of(samples), rows, strict=True)
         if some.size
     ]
     task = scheduler.task("leastcut-anchors", _choose, parts, n_anchors, seed)
     return np.asarray(scheduler.compute([task])[0])
 
 
-def workers_of(samples: Samples, nearest: NearestAnchors, scheduler: Scheduler) -> DaskWorkers:
+def workers_of(
+    samples: Any, sizes: tuple[int, ...], nearest: NearestAnchors, scheduler: Scheduler
+) -> DaskWorkers:
     """Return the workers with their blocks: all samples with their anchor weights."""
     shared = scheduler.constant("leastcut-nearest-anchors", nearest)
     blocks = [
-        scheduler.task("leastcut-nearest", _block, chunk.task, chunk.place, shared)
-        for chunk in samples.chunks
+        scheduler.task("leastcut-nearest", _block, task, place, shared)
+        for task, place in chunks_of(samples)
     ]
-    return DaskWorkers(scheduler, scheduler.keep(blocks), samples.sizes)
+    return DaskWorkers(scheduler, scheduler.keep(blocks), sizes)
 
 
 def _rows_of(chunk: Any, place: Place, rows: np.ndarray) -> np.ndarray:
@@ -335,15 +340,12 @@ def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:
     return Array(graph, name, chunks=(chunks,), dtype=LABEL)
 
 
-def new_labels(samples: Samples, rule: Rule, scheduler: Scheduler) -> Any:
+def new_labels(array: Any, rule: Rule, place: Place, scheduler: Scheduler) -> Any:
     """Return the clusters of samples as an array that is computed when it is asked for."""
-    array = samples.array
-    shared = scheduler.constant("leastcut-predict-rule", rule)
-    place = Place(None, array.shape[1], samples.dtype)
     return array.map_blocks(
         _predict,
         place,
-        shared,
+        scheduler.constant("leastcut-predict-rule", rule),
         dtype=LABEL,
         meta=np.empty(0, LABEL),
         drop_axis=1,

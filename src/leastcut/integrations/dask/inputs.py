@@ -19,30 +19,6 @@ from leastcut.validation import check_samples
 WAYS_TO_NUMPY = ("toarray", "todense", "get")  # of arrays of SciPy, of sparse, and of CuPy
 
 
-class Samples(NamedTuple):
-    """A Dask array of samples in chunks of rows, and what they are read as."""
-
-    array: Any
-    dtype: np.dtype[Any]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The samples of every chunk that holds some."""
-        return tuple(int(size) for size in self.array.chunks[0] if size)
-
-    @property
-    def chunks(self) -> list[Chunk]:
-        """The chunks that hold samples."""
-        parts = self.array.to_delayed().reshape(-1)
-        sizes = self.array.chunks[0]
-        starts = accumulate(sizes[:-1], initial=0)
-        return [
-            Chunk(part, Place(int(start), self.array.shape[1], self.dtype))
-            for part, start, size in zip(parts, starts, sizes, strict=True)
-            if size
-        ]
-
-
 class Place(NamedTuple):
     """Where samples stand in X, if that is known, and what they must be like."""
 
@@ -51,15 +27,22 @@ class Place(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Chunk(NamedTuple):
-    """The task that holds some samples, and their place."""
+def chunks_of(array: Any) -> list[tuple[Any, Place]]:
+    """Return the tasks of the chunks that hold samples, and their places."""
+    sizes, n_features, dtype = array.chunks[0], array.shape[1], float_type(array.dtype)
+    starts = accumulate(sizes[:-1], initial=0)
+    return [
+        (task, Place(int(start), n_features, dtype))
+        for task, start, size in zip(array.to_delayed().reshape(-1), starts, sizes, strict=True)
+        if size
+    ]
 
-    task: Any
-    place: Place
 
+def samples_of(X: Any, scheduler: Scheduler) -> Any:
+    """Return the array of samples to fit, with known chunks: the rows of a data frame are counted.
 
-def samples_of(X: Any, scheduler: Scheduler) -> Samples:
-    """Return samples to fit, with known chunks; the rows of a data frame are counted for that."""
+    All features of a sample are in one chunk.
+    """
     array = _array_of(X)
     if _is_frame(X):
         tasks = [scheduler.task("leastcut-rows", len, part) for part in X.to_delayed()]
@@ -72,18 +55,18 @@ def samples_of(X: Any, scheduler: Scheduler) -> Samples:
         )
     if 0 in array.shape:
         raise ValueError(f"X has shape {array.shape}: there is nothing to compare.")
-    return _ready(array)
+    return _rows_together(array)
 
 
-def new_samples_of(X: Any, n_features: int) -> Samples:
-    """Return samples to predict the clusters of; nobody need know how many there are."""
+def new_samples_of(X: Any, n_features: int) -> Any:
+    """Return the array of samples to predict the clusters of, however many there are."""
     array = _array_of(X)
     if array.shape[1] != n_features:
         raise ValueError(
             f"X has {array.shape[1]} features, and the model was fitted on {n_features}; pass the "
             "same ones."
         )
-    return _ready(array)
+    return _rows_together(array)
 
 
 def is_dask(X: Any) -> bool:
@@ -164,8 +147,6 @@ def _array_of(X: Any) -> Any:
     return array
 
 
-def _ready(array: Any) -> Samples:
-    """Bring all features of a sample together; rows stay in their chunks."""
-    if array.numblocks[1] > 1:
-        array = array.rechunk({1: array.shape[1]})
-    return Samples(array, float_type(array.dtype))
+def _rows_together(array: Any) -> Any:
+    """Return an array with all features of a sample in one chunk; rows stay in their chunks."""
+    return array.rechunk({1: array.shape[1]}) if array.numblocks[1] > 1 else array
