@@ -29,23 +29,17 @@ from leastcut.threads import Threads
 
 # Heavy edges: above this size levels are made fast rather than well, with larger aggregates.
 LARGE_NODES = 2000
-# Most nodes of an aggregate on large levels: fewer levels to refine, each a little worse.
-MOST_NODES = 4
-PAIR = 2  # and on small levels and inside given parts, where a pass polishes
-# Most that an aggregate of heavy edges may weigh, in target weights: less keeps the level even,
-# more lets aggregates follow the edges.
-HEAVIEST = 1.5
-# The same for all rules, and for label propagation: what most edges hold together is hardly ever
-# torn apart again, whatever its size.
-MOST_TARGETS = 4.0
+# Most nodes of an aggregate on large levels, which saves levels, each a little worse; and on small
+# ones and inside given parts, where a pass polishes.
+MOST_NODES, PAIR = 4, 2
+# Most that an aggregate may weigh, in target weights, by heavy edges and by any rule: less keeps
+# the level even, but what most edges hold together is hardly ever separated again.
+HEAVIEST, MOST_TARGETS = 1.5, 4.0
 # Fraction of nodes left above which leaves of hubs are aggregated too, at the cost of one more
 # look at every edge: they can only join the aggregate of their hub, which is soon full.
 STALLED = 0.75
-# Label propagation: most rounds over all nodes. The first two make nearly all moves.
-ROUNDS = 3
-# Above that size nodes of near numbers are visited together: memory is read faster, the order
-# less random.
-BLOCKED_NODES = 20_000
+ROUNDS = 3  # of label propagation over all nodes; the first two make nearly all moves
+BLOCKED_NODES = 20_000  # above that size it visits nodes of near numbers together, which is faster
 # Nodes of a stretch, and how few and how many there may be: stretches of fewer nodes have more
 # edges that lead out, and more of them could not be sorted by numbers of two bytes.
 STRETCH_NODES, FEWEST_STRETCHES, MOST_STRETCHES = 2**17, 3, 1024
@@ -61,12 +55,9 @@ VARIED_NODES = (10, 100)
 SMALL_RATIO, FEWEST_NODES = 4, 2
 SPENT = 0.95  # a level that keeps more than this fraction of the nodes costs more than it is worth
 # One step of agglomeration merges at most one in this many nodes: more steps find better merges,
-# each at the cost of a contraction.
-MERGED_RATIO = 4
-# Edges that are sorted for every merge: the best merges are among these, if there are any.
-LISTED_EDGES = 10
-# If no edges are left to merge along, all pairs of up to so many nodes are listed instead.
-PAIRED_NODES = 1000
+# each at the cost of a contraction. It sorts so many edges for every merge; if no edges are left
+# to merge along, it lists all pairs of up to so many nodes instead.
+MERGED_RATIO, LISTED_EDGES, PAIRED_NODES = 4, 10, 1000
 
 Rule = Callable[[Problem, np.random.Generator, float, np.ndarray | None, int], np.ndarray]
 

@@ -50,55 +50,41 @@ from leastcut.threads import single_threaded
 from leastcut.validation import warn_caller
 
 MAX_CLUSTERS = 20  # the largest number of clusters that is considered by default
-# Tolerance of eigenpairs that only a choice is made by: steps that count are far larger, and the
-# usual tolerance takes three times as long.
+# Tolerance of eigenpairs that only a choice is made by: a third of the time of the usual one.
 ROUGH = 1e-3
-# Eigenvalues beyond the largest number of clusters that tell the law they follow: fewer leave its
-# slope to chance, more cost time.
-TAIL = 10
-FEWEST = 3  # eigenvalues beyond a number, at least, for their law to be told at all
-# Slope of the law at least: eigenvalues that repeat have none, and steps would be infinite.
-FLATTEST = 5e-3
-# Evidence that a graph splits: 2 of 100 graphs drawn without clusters have as much, or fall into
-# components. That one of c components splits needs log c more, as chance has c to choose from.
-ENOUGH = 4.5
+
+# The law is told by so many eigenvalues beyond the largest number of clusters, and at least by so
+# many beyond each: fewer leave its slope to chance, more cost time.
+TAIL, FEWEST = 10, 3
+FLATTEST = 5e-3  # slope at least: eigenvalues that repeat have none, and steps would be infinite
+EQUAL = 1e-6  # relative difference up to which eigenvalues may be equal
+ROUNDING = 1e-13  # fraction of the last eigenvalue that may be what rounding has left of 0
+SMALLEST = float(np.finfo(np.float64).tiny)  # stands for eigenvalues of 0 in divisions
+
 # The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
 # to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbors of a node)).
 LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
-# Power of a leak above that by which evidence falls: one that is half as large again as without
-# clusters leaves less than a third of it.
-STEEP = 3
-# Times that leak below which it makes no more difference: coarse clusters are tighter than fine
-# ones, and would always win.
-TIGHTEST = 0.2
-# Leak above which nothing is left of a step, and of which powers are no longer taken.
-LEAKIEST = 1e9
+STEEP = 3  # power of a leak above that by which evidence falls
+TIGHTEST = 0.2  # times that leak below which coarse clusters, which are tighter, gain no more
+LEAKIEST = 1e9  # leak above which nothing is left of a step
 # How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
 # of a line have gaps by chance.
 THIN = 0.4
 # Nodes of a cluster per neighbor of a node below which steps count for less, and at 1 for
 # nothing: a node with its neighbors would do for a cluster.
 RESOLVED = 2.0
-# Part of the size of a node's component, in the mean over nodes, below which a component is an
-# outlier and no cluster.
-SMALL = 1.0 / 30.0
-# Part of the last eigenvalue up to which one may be what rounding has left of 0, and has no
-# logarithm to speak of.
-ROUNDING = 1e-13
-# Relative difference up to which eigenvalues may be equal, and differ by what a solver leaves.
-EQUAL = 1e-6
+
+# Evidence that a graph splits: 2 of 100 graphs sampled without clusters have as much, or fall into
+# components. That one of c components splits needs log c more, as chance has c to choose from.
+ENOUGH = 4.5
 WEAK = 1.5  # how many times the evidence of the runner-up the best must have to be told from it
-# What density gaps may add to the evidence: they are surer the longer they are, and coarse clusters
-# would always win by them.
-MOST_OF_GAPS = 6.5
-# Slope p below which no density gaps are looked for: in so many dimensions every node is near a
-# boundary.
-SHALLOW = 0.25
-# Stands for eigenvalues of 0 where something is divided by them.
-SMALLEST = float(np.finfo(np.float64).tiny)
-# Splits beyond the components up to which density gaps are looked for: long shapes with more of
-# them hold too few nodes to tell, and each costs a search.
-MOST_SPLITS = 8
+# Fraction of the average component of a node below which a component is an outlier, no cluster.
+SMALL = 1.0 / 30.0
+
+# What density gaps may add: they are surer the longer they are, and coarse clusters would always
+# win by them. Slope below which none are looked for, as in so many dimensions every node is near a
+# boundary. And the number of splits above which clusters hold too few nodes to tell.
+MOST_OF_GAPS, SHALLOW, MOST_SPLITS = 6.5, 0.25, 8
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,9 +54,8 @@ class Sweeps:
     newcomers: bool  # whether a partition from nothing takes part for every number
 
 
-# The stages by the efforts that end with them. Set on toy sets, digits, five of the paper's
-# graphs and three networks, so that no value of a path is 2% above that of a search for its
-# number alone.
+# Set on toy sets, digits, five of the paper's graphs and three networks, so that no value of a path
+# is 2% above that of a search for its number alone.
 SWEEPS: dict[str, Sweeps] = {
     "fast": Sweeps(rounds=1, edges=0, newcomers=False),
     "auto": Sweeps(rounds=1, edges=0, newcomers=True),

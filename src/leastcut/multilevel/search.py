@@ -30,9 +30,9 @@ from leastcut.validation import number_by_appearance
 # Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
 # worst, if all weights are alike.
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
-FREE_SHARE = 0.4  # the fraction of a time limit for the search without constraints that comes first
-# The fraction by which a search that counts edges ends, if clusters are to be balanced.
-EDGES_SHARE = 0.6
+# Fractions of a time limit at which the search without constraints ends, which comes first, and
+# then one that counts edges, if clusters are to be balanced.
+FREE_SHARE, EDGES_SHARE = 0.4, 0.6
 MOST_THREADS = 8  # threads used by default: more gain little, as memory is the bottleneck
 THREADED_EDGES = 30_000  # stored edges below which a batch of passes is faster in one thread
 # Bytes that a search takes for a stored weight, three times what a graph does, and for a node.

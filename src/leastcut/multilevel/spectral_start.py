@@ -32,10 +32,8 @@ from leastcut.threads import single_threaded
 ROUNDS, DEGREE = 2, 15
 # One vector more for so many clusters, and at least so many: they take up what lies next.
 SPARE_SHARE, FEWEST_SPARE = 4, 2
-# Part of the spectrum that is kept at least: a polynomial of that degree cuts no sharper.
-NARROWEST = 1e-3
-# Ratio of largest to smallest weight beyond which rounding hides the small ones from a solver.
-WIDEST_RANGE = 1e12
+NARROWEST = 1e-3  # fraction of the spectrum that a polynomial of that degree can keep
+WIDEST_RANGE = 1e12  # ratio of weights beyond which rounding hides the small ones from a solver
 ETA = 1e-3  # weight of the gradient term in the discretization: the paper's
 SWEEPS = 100  # most sweeps of each start; on most graphs none takes half of them
 # Up to so many nodes, or so many per cluster, eigenproblems are solved in full.
@@ -79,16 +77,12 @@ def eigenproblem_work(problem: Problem, n_clusters: int) -> float:
         return EDGES_PER_CUBE * float(n) ** 3
     # A product visits the edges, and is made orthogonal to about twice the vectors wanted.
     step = 0.15 * problem.graph.n_stored + n * (0.25 * c + 1.5)
-    return _products(c) * step
+    return (FIRST_STEPS + STEPS_PER_CLUSTER * c) * step
 
 
 def most_products(n_clusters: int) -> int:
     """Return how many products eigenpairs that prove nothing are worth."""
-    return OVERRUN * _products(n_clusters)
-
-
-def _products(n_clusters: int) -> int:
-    return FIRST_STEPS + STEPS_PER_CLUSTER * n_clusters
+    return OVERRUN * (FIRST_STEPS + STEPS_PER_CLUSTER * n_clusters)
 
 
 def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> float:
