@@ -89,9 +89,8 @@ def _entries(X: Any) -> np.ndarray:
 def _symmetric(X: Any) -> Any:
     """Return X, or (X + Xᵀ) / 2 and a warning if it is not symmetric up to rounding.
 
-    scikit-learn's ``check_symmetric`` does not do: its tolerance is absolute for sparse matrices
-    and 1e-5 of every single entry for arrays, so that a graph would pass it, and then be refused as
-    asymmetric, or not, depending on its scale and on the form it comes in.
+    The tolerance of scikit-learn's ``check_symmetric`` is absolute for sparse matrices and relative
+    to single entries for arrays, so that it would depend on the scale and the form of a graph.
     """
     transpose = X.T.tocsr() if sp.issparse(X) else X.T
     # Most sparse graphs are symmetric to the last bit, which shows without making a difference.

@@ -253,15 +253,13 @@ class NeighborIndex:
             return self.exact
         if approximate and device == "cuda":
             raise ValueError(
-                "neighbors='approximate' runs on the CPU, and device='cuda' is exact; "
-                "leave one of them out."
+                "neighbors='approximate' runs on the CPU, and device='cuda' is exact; leave one of "
+                "them out."
             )
-        if not approximate and device != "cuda" and self._tensor is None:
-            is_short = few or n * n * n_features <= SOON
-            if is_short or (neighbors, device) == ("exact", "cpu"):
+        if not approximate and device != "cuda":
+            on_host_soon = self._tensor is None and (few or n * n * n_features <= SOON)
+            if on_host_soon or (few and device == "auto" and n > TREE_SAMPLES):
                 return self.exact
-        if few and not approximate and device == "auto" and n > TREE_SAMPLES:
-            return self.exact
         # 2. On a GPU where that is faster, or the approximate search.
         seconds = exact_seconds(n, n_features, self.n_threads)
         if not approximate and use_gpu(device, samples, seconds):
