@@ -16,12 +16,12 @@ from leastcut.constraints import FREE, Constraints
 from leastcut.estimators.new_samples import Clusters, Links, TrainingSamples
 from leastcut.estimators.solvers import Settings, relax_with_warning
 from leastcut.formatting import fields_in_one_line
-from leastcut.graph import as_graph
+from leastcut.graph import Graph, as_graph
 from leastcut.multilevel.path_search import path_partitions
 from leastcut.problem import Cut, Problem
 from leastcut.results import Partition, Relaxation
 from leastcut.spectral.relax import relax_problem
-from leastcut.validation import number_by_appearance, warn_caller
+from leastcut.validation import number_by_appearance, symmetrized, warn_caller
 
 LEAST = 1e-3
 """Least that d − λ b may be, as a fraction of d: errors of the eigenvectors are divided by it."""
@@ -144,13 +144,21 @@ class FittedGraph(Fitted):
             problem.constraints,
             known,
         )
-        fitted.__dict__["problem"] = problem
+        # Of a dense matrix the graph would take more memory than the matrix itself.
+        if sp.issparse(samples.matrix):
+            fitted.__dict__["problem"] = problem
         return fitted
 
     @cached_property
     def problem(self) -> Problem:
-        """The graph with its node weights and constraints, made of the matrix after pickling."""
-        graph = as_graph(self.matrix)
+        """The graph with its node weights and constraints."""
+        if sp.issparse(self.matrix):
+            graph = as_graph(self.matrix)  # after pickling
+        else:
+            # It was checked in the fit, where rounding was averaged away as well.
+            dense = np.asarray(self.matrix, dtype=np.float64)
+            matrix = symmetrized(sp.csr_array(dense), "mean")
+            graph = Graph(matrix.indptr, matrix.indices, matrix.data)
         return Problem(graph, self.clusters.cut.node_weights(graph), self.constraints)
 
     def __getstate__(self) -> dict[str, Any]:
