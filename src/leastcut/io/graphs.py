@@ -302,22 +302,20 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
             f"{name} announces {n_entries} entries and has {len(rows.lines)}; it may be cut short."
         )
     width = 1 if not is_sparse else 2 if words[3] == "pattern" else 3
-    columns = [np.empty(0)] * width
+    columns: list[Any] = [np.empty(0)] * width
     if n_entries:
         columns = [floats(column) for column in rows.columns(["double"] * width).values()]
     values = np.ones(n_entries) if width == 2 else columns[-1]
     # 3. their places; those of a full matrix are column by column
-    i: Any
-    j: Any
     if is_sparse:
         i, j = columns[0] - 1, columns[1] - 1
     elif is_symmetric:
         j, i = np.triu_indices(n_rows)
     else:
         j, i = np.divmod(np.arange(full), max(n_rows, 1))
-    is_inside = (i >= 0) & (i < n_rows) & (j >= 0) & (j < n_columns)
-    are_whole = (i == np.floor(i)) & (j == np.floor(j))
-    bad = np.flatnonzero(~(is_inside & are_whole & np.isfinite(values)))
+    is_place = (i >= 0) & (i < n_rows) & (i == np.floor(i))
+    is_place &= (j >= 0) & (j < n_columns) & (j == np.floor(j))
+    bad = np.flatnonzero(~(is_place & np.isfinite(values)))
     if bad.size:
         raise ValueError(
             f"{name}, line {rows.numbers[bad[0]]}: {rows.lines[bad[0]][:SHOWN]!r} is not an entry "
