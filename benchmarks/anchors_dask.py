@@ -322,9 +322,8 @@ def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally,
     from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.choose import choose_anchors, sampled_rows
     from leastcut.anchors.nearest import NearestAnchors
-    from leastcut.anchors.problem import AnchorProblem
+    from leastcut.anchors.problem import AnchorProblem, masses_of
     from leastcut.anchors.search import search_anchors
-    from leastcut.anchors.table import masses_of
     from leastcut.budget import Budget
     from leastcut.multilevel.efforts import SearchOptions
 

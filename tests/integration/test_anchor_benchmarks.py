@@ -74,7 +74,7 @@ def test_constants_are_those_that_runs_were_made_of():
 def test_a_tally_counts_what_workers_do_and_leaves_their_class_as_it_was():
     from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.nearest import NearestAnchors
-    from leastcut.anchors.table import masses_of
+    from leastcut.anchors.problem import masses_of
 
     X = plane.in_memory("flower", 300)
     nearest = NearestAnchors(X[:20], 3, 1)

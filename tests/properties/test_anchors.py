@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import leastcut
-from leastcut.anchors import nearest, problem, search, table
+from leastcut.anchors import nearest, problem, search
 from leastcut.anchors.blocks import UNIT, Block, LocalWorkers, Workers, added
 from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.problem import AnchorProblem, contracted, groups_of, labels_of_keys
+from leastcut.anchors.problem import AnchorProblem, Table, contracted, groups_of, labels_of_keys
 from leastcut.anchors.search import STARTS, descend, search_anchors, starts_of
-from leastcut.anchors.table import Table
 from leastcut.budget import Budget
 from leastcut.kernels import anchors as anchor_kernels
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
@@ -296,7 +295,7 @@ def test_who_works_on_what_makes_no_difference(graph, seed, n_threads, data):
     plain, other = (
         search_anchors(one, c, [], options, Budget()) for one in (graph.problem, shuffled)
     )
-    assert plain.value == other.value
+    assert plain.table.value == other.table.value
     assert np.array_equal(np.concatenate(plain.kept), np.concatenate(other.kept))
 
 
@@ -551,7 +550,7 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
         return found
 
     compiled = answers()
-    for module in (nearest, problem, search, table):
+    for module in (nearest, problem, search):
         for name, kernel in inspect.getmembers(anchor_kernels):
             if hasattr(kernel, "py_func") and hasattr(module, name):
                 monkeypatch.setattr(module, name, kernel.py_func)
@@ -560,7 +559,7 @@ def test_compiled_kernels_do_what_they_say(monkeypatch):
 
 
 def test_every_kernel_is_among_those_compared():
-    used = {name for module in (nearest, problem, search, table) for name in vars(module)}
+    used = {name for module in (nearest, problem, search) for name in vars(module)}
     for name, kernel in inspect.getmembers(anchor_kernels):
         assert name in used or not hasattr(kernel, "py_func")
 
@@ -570,7 +569,7 @@ def test_a_move_changes_the_sums_as_it_reports():
     block, labels = graph.store.load(0), np.arange(graph.n_nodes, dtype=np.int32) % 3
     found = graph.problem.table_of_labels(labels)
     sums = found.weights.copy(), found.boundaries, found.sizes
-    change, inverse = np.zeros_like(found.weights), table.inverse_of(graph.masses)
+    change, inverse = np.zeros_like(found.weights), problem.inverse_of(graph.masses)
     moves = anchor_kernels.sweep_points(
         block.anchors, block.weights, labels, inverse, sums, 1.0, 1e-12, change, np.empty(3)
     )

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import leastcut
 from leastcut import AnchorSpectralClustering, SpectralClustering, anchor_graph
 from leastcut.anchors.graph import AnchorGraph
-from leastcut.anchors.table import Table
+from leastcut.anchors.problem import Table
 from leastcut.estimators import anchor_spectral_clustering as module
 from leastcut.validation import number_by_appearance
 

@@ -20,6 +20,7 @@ from leastcut.anchors.blocks import Block
 from leastcut.anchors.choose import choose_anchors, sampled_rows
 from leastcut.anchors.graph import AnchorGraph, InMemory
 from leastcut.anchors.nearest import NearestAnchors, tile_rows
+from leastcut.anchors.problem import masses_of
 from leastcut.anchors.run_folder import BlocksInFolder, RunFolder, hash_of, sum_of
 from leastcut.anchors.settings import (
     Need,
@@ -32,7 +33,6 @@ from leastcut.anchors.settings import (
     short_sizes,
 )
 from leastcut.anchors.sources import as_source
-from leastcut.anchors.table import masses_of
 from leastcut.budget import Budget, Stopped, Waiting
 from leastcut.multilevel.efforts import Progress
 from leastcut.progress import TimeEstimate

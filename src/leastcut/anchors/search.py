@@ -23,14 +23,17 @@ from leastcut.anchors.blocks import Block, Workers
 from leastcut.anchors.checkpoint import FolderCheckpoint
 from leastcut.anchors.problem import (
     AnchorProblem,
+    Entries,
+    Table,
     contracted,
     count_products,
+    entries_of,
     follow,
     groups_of,
+    inverse_of,
     label_groups,
     labels_of_keys,
 )
-from leastcut.anchors.table import Entries, Table, entries_of, inverse_of
 from leastcut.budget import Budget
 from leastcut.kernels.anchors import sweep_points
 from leastcut.multilevel.efforts import Progress, SearchOptions
@@ -73,10 +76,10 @@ STARTS: dict[str, tuple[Start, ...]] = {
 
 
 class Found(NamedTuple):
-    """Labels as the workers keep them, their value, and the rounds of moves that it took."""
+    """Labels as the workers keep them, their table, and the rounds of moves that it took."""
 
     kept: list[Any]
-    value: float
+    table: Table
     n_rounds: int
 
 
@@ -155,7 +158,7 @@ class _Search:
                 raise
         kept = state.best if state.best is not None else state.current
         assert kept is not None  # there is a step, and the first is always taken
-        return Found(kept, self._table(kept).value, max(1, self._n_rounds))
+        return Found(kept, self._table(kept), max(1, self._n_rounds))
 
     def _next(self, state: _State, steps: Sequence[Start]) -> _State:
         """Return the state after the phase that comes next."""

@@ -27,14 +27,12 @@ from sklearn.utils.validation import _check_n_features
 
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.build import anchor_graph
-from leastcut.anchors.graph import AnchorGraph
+from leastcut.anchors.graph import LARGEST_EIGENVALUE, AnchorGraph, relax_core
 from leastcut.anchors.nearest import tile_rows
-from leastcut.anchors.problem import AnchorProblem
+from leastcut.anchors.problem import AnchorProblem, Table, inverse_of, table_of_block
 from leastcut.anchors.run_folder import RunFolder
 from leastcut.anchors.search import search_anchors
 from leastcut.anchors.sources import as_source
-from leastcut.anchors.table import Table, inverse_of, table_of_block
-from leastcut.anchors.verbs import LARGEST_EIGENVALUE, relax_core
 from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
@@ -195,9 +193,9 @@ class FittedAnchors(Fitted):
                 starts = [self.labels, *starts]
             kept = [problem.split(labels) for labels in starts]
             one = search_anchors(problem, number, kept, options, Budget())
-            found.append(Partition(np.concatenate(one.kept), one.value))
+            found.append(Partition(np.concatenate(one.kept), one.table.value))
             if number > 1:
-                starts = [merged(found[-1].labels, problem.table(one.kept, number))]
+                starts = [merged(found[-1].labels, one.table)]
         return found[::-1]
 
 

@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from leastcut.anchors.array_sources import float_type
 from leastcut.anchors.blocks import Block
 from leastcut.anchors.choose import choose_anchors, sampled_rows
+from leastcut.anchors.graph import relax_core
 from leastcut.anchors.nearest import NearestAnchors
-from leastcut.anchors.problem import AnchorProblem, check_enough_anchors
+from leastcut.anchors.problem import AnchorProblem, Table, check_enough_anchors, masses_of
 from leastcut.anchors.search import search_anchors
 from leastcut.anchors.settings import check_anchors, check_block_rows
-from leastcut.anchors.table import Table, masses_of
-from leastcut.anchors.verbs import relax_core
 from leastcut.budget import Budget
 from leastcut.estimators.anchor_spectral_clustering import ANCHOR_CONSTRAINTS
 from leastcut.estimators.base import say
@@ -191,12 +190,12 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         found = search_anchors(
             problem, n_clusters, [], SearchOptions(self.effort, False, seed), Budget()
         )
-        table = problem.table(found.kept, n_clusters)
-        report(f"{n_clusters} clusters, cut value {table.value:.6g}, {found.n_rounds} rounds")
+        cut_value = found.table.value
+        report(f"{n_clusters} clusters, cut value {cut_value:.6g}, {found.n_rounds} rounds")
         # 4. Keep the result.
         self.labels_ = kept_labels(found.kept, tuple(map(int, samples.chunks[0])))
         self.n_clusters_ = n_clusters
-        self.cut_value_ = table.value
+        self.cut_value_ = cut_value
         self.n_iter_ = found.n_rounds
         self.anchors_ = anchors
         self.n_features_in_ = n_features
@@ -204,7 +203,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         names = names_of(X)
         if names is not None:
             self.feature_names_in_ = names
-        self._rule = Rule(nearest, table)
+        self._rule = Rule(nearest, found.table)
         # The graph of the anchors is small, and all that the bound needs.
         self._core, self._seed, self._lower_bound = (problem.core, workers.sizes), seed, None
         return self
