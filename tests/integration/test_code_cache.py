@@ -23,7 +23,7 @@ from leastcut.kernels import kernel
 
 @kernel
 def added(total, terms, factor):
-    for term in terms.ravel():
+    for term in terms:
         total[0] += factor * term
     return total[0]
 
