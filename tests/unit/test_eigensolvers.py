@@ -37,7 +37,7 @@ from leastcut.graph import as_graph
 from leastcut.problem import as_problem
 from leastcut.spectral.eigensolvers import EIGENSOLVERS, PACKAGES, check_solver
 from leastcut.spectral.eigensolvers.auto import Estimate, auto, level_widths
-from leastcut.spectral.eigensolvers.krylov import Budget, Growth
+from leastcut.spectral.eigensolvers.krylov import Growth, Plan
 from leastcut.spectral.eigensolvers.lanczos import largest_eigenpairs
 
 choosing = import_module("leastcut.spectral.eigensolvers.auto")  # its function has the same name
@@ -325,10 +325,7 @@ def test_lanczos_finds_all_copies_of_any_multiplicities(multiplicities, count, s
         diagonal.__mul__,
         known,
         count,
-        dimension=2 * count + 2,
-        rng=np.random.default_rng(seed),
-        tol=1e-9,
-        budget=Budget(5000),
+        Plan(2 * count + 2, 1e-9, np.random.default_rng(seed), 5000),
     )
     assert found.converged
     truth = np.sort(diagonal[1:])[::-1]
@@ -353,10 +350,7 @@ def test_pairs_that_are_said_to_be_complete_are_so_however_small_the_budget(seed
             diagonal.__mul__,
             known,
             count,
-            dimension=2 * count + 2,
-            rng=np.random.default_rng(seed),
-            tol=1e-6,
-            budget=Budget(limit),
+            Plan(2 * count + 2, 1e-6, np.random.default_rng(seed), limit),
         )
         if found.converged:
             n_converged += 1
@@ -375,10 +369,7 @@ def test_nothing_is_missed_by_more_than_ten_tolerances(gap):
             diagonal.__mul__,
             np.eye(1, diagonal.size)[0],
             3,
-            dimension=20,
-            rng=np.random.default_rng(seed),
-            tol=tol,
-            budget=Budget(5000),
+            Plan(20, tol, np.random.default_rng(seed), 5000),
         )
         np.testing.assert_allclose(found.values, 1.0 + gap * tol, rtol=10 * tol)
 
@@ -407,42 +398,36 @@ def test_copies_beyond_those_wanted_are_not_waited_for(copies):
     """What is to be shown is that nothing larger is left; a value as large may be."""
     diagonal = np.concatenate([[1.0], np.full(copies, 0.9), np.linspace(0, 0.5, 300)])
     for seed in range(3):
-        budget = Budget(5000)
+        plan = Plan(20, 1e-6, np.random.default_rng(seed), 5000)
         found = largest_eigenpairs(
             diagonal.__mul__,
             np.eye(1, diagonal.size)[0],
             3,
-            dimension=20,
-            rng=np.random.default_rng(seed),
-            tol=1e-6,
-            budget=budget,
+            plan,
         )
         assert found.converged
         assert 0.9 <= found.top < 0.901
-        assert budget.spent < 200
+        assert plan.spent < 200
 
 
 def test_a_proof_that_cannot_be_had_is_not_waited_for():
     """Products so noisy that a start vector's part in anything drowns prove nothing."""
     diagonal = np.concatenate([[1.0], np.full(4, 0.9), np.linspace(0, 0.5, 300)])
-    budget = Budget(5000)
+    plan = Plan(20, 1e-6, np.random.default_rng(0), 5000)
 
     def apply(vector):
-        budget.noise = 0.1
+        plan.noise = 0.1
         return diagonal * vector
 
     found = largest_eigenpairs(
         apply,
         np.eye(1, diagonal.size)[0],
         3,
-        dimension=20,
-        rng=np.random.default_rng(0),
-        tol=1e-6,
-        budget=budget,
+        plan,
     )
     assert found.converged
     assert found.top == np.inf
-    assert budget.spent < 1000
+    assert plan.spent < 1000
 
 
 def test_a_solver_whose_package_is_missing_says_what_to_install(monkeypatch):

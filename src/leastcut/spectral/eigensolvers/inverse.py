@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
-from leastcut.spectral.eigensolvers.krylov import Budget
+from leastcut.spectral.eigensolvers.krylov import Plan
 from leastcut.spectral.eigensolvers.lanczos import Found, iterate, smallest_size
 
 SHIFT = 1e-9  # added to the diagonal before factorizing: small, but enough for a pivot
@@ -26,7 +26,7 @@ TINY = 1e-6  # eigenvalues below this are small beside what residuals leave open
 CG_PRICE = 0.25
 EPSILON = float(np.finfo(np.float64).eps)
 LONGEST = 1e12  # largest entry of a solution beyond which rounding makes up much of it
-FEWEST_STEPS = 10  # steps of a solve even if the budget is spent, for vectors worth returning
+FEWEST_STEPS = 10  # steps of a solve even if all is spent, for vectors worth returning
 
 
 def shift_invert(
@@ -57,11 +57,8 @@ def shift_invert(
     def beyond(found: Found) -> float:
         return 1.0 / found.top - SHIFT
 
-    budget = Budget(max_iter, deadline)
-    return iterate(
-        "shift_invert", factor.solve, beyond, matrix, null, count, dimension, rng, tol, budget,
-        smooth_below=TINY,
-    )  # fmt: skip
+    plan = Plan(dimension, tol, rng, max_iter, deadline)
+    return iterate("shift_invert", factor.solve, beyond, matrix, null, count, plan, TINY)
 
 
 def cg_invert(
@@ -86,17 +83,17 @@ def cg_invert(
     inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), EPSILON)
     system = _unchecked(null.size, matrix.__matmul__)
     preconditioner = _unchecked(null.size, inverse_diagonal.__mul__)
-    budget = Budget(max_iter, deadline)
+    plan = Plan(dimension, tol, rng, max_iter, deadline)
 
     # Lanczos counts its own step as one product; the steps within a solve are paid here.
     def pay(_: np.ndarray) -> None:
-        budget.spent += CG_PRICE
+        plan.spent += CG_PRICE
         if time.monotonic() > deadline:
             raise TimeoutError(OUT_OF_TIME)
 
     def apply(right_side: np.ndarray) -> np.ndarray:
         # A is singular, but the right side has no part in its null space, so there is a solution.
-        most = max(FEWEST_STEPS, ceil((budget.limit - budget.spent) / CG_PRICE))
+        most = max(FEWEST_STEPS, ceil((plan.limit - plan.spent) / CG_PRICE))
         with np.errstate(divide="ignore", invalid="ignore"):
             solution, _ = cg(
                 system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay
@@ -105,10 +102,10 @@ def cg_invert(
         # the search ends without an answer. (The right side has length 1.)
         largest = float(np.abs(solution).max())
         if not largest <= LONGEST:
-            budget.spent = budget.limit
+            plan.spent = plan.limit
             return right_side.copy()
         # What rounding leaves of a residual grows with the solution.
-        budget.noise = max(budget.noise, tol, EPSILON * float(np.linalg.norm(solution)))
+        plan.noise = max(plan.noise, tol, EPSILON * float(np.linalg.norm(solution)))
         # Rounding adds a part along the null vector, which Lanczos must not see grow.
         return np.asarray(solution - null * (null @ solution))
 
@@ -117,7 +114,7 @@ def cg_invert(
     def beyond(found: Found) -> float:
         return 1.0 / (found.top * (1.0 + 2.0 * tol))
 
-    return iterate("cg_invert", apply, beyond, matrix, null, count, dimension, rng, tol, budget)
+    return iterate("cg_invert", apply, beyond, matrix, null, count, plan)
 
 
 def _unchecked(n: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:

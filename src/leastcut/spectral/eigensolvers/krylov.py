@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -41,18 +42,24 @@ NOISE = 16.0  # how much larger than the operator's noise a start vector's part 
 BISECTIONS = 60  # after which the ends of an interval of logarithms are equal to all digits
 
 
-class Budget:
-    """How many products may be made, how many have been, and the largest relative error of one."""
+@dataclass
+class Plan:
+    """The size of a search space, its tolerance, and how many products it may take and has taken.
 
-    def __init__(self, limit: int, deadline: float = np.inf) -> None:
-        self.limit = limit
-        self.deadline = deadline
-        self.spent = 0.0
-        self.noise = 0.0
+    A pair has converged if its residual is at most ``tol`` times its value.
+    """
+
+    dimension: int
+    tol: float
+    rng: np.random.Generator
+    limit: int
+    deadline: float = np.inf
+    spent: float = 0.0
+    noise: float = 0.0  # largest relative error of a product
 
     @property
-    def exhausted(self) -> bool:
-        """Whether there is nothing left to spend; out of time is an error."""
+    def is_exhausted(self) -> bool:
+        """Whether there is no product left to spend; out of time is an error."""
         if time.monotonic() > self.deadline:
             raise TimeoutError(OUT_OF_TIME)
         return self.spent >= self.limit
@@ -130,10 +137,8 @@ def search(
     basis: np.ndarray,
     locked: int,
     count: int,
-    dimension: int,
-    rng: np.random.Generator,
     done: Callable[[Ritz], bool],
-    budget: Budget,
+    plan: Plan,
 ) -> tuple[Ritz, np.ndarray]:
     """Grow, test and restart a Krylov space orthogonal to the first ``locked`` columns of basis.
 
@@ -141,17 +146,17 @@ def search(
     basis) that their coordinates refer to. Steps are numbered as in Wu and Simon's algorithm; that
     one tests when the space is full, this one also on the way there.
     """
-    space = basis[:, locked:]
+    space, dimension = basis[:, locked:], plan.dimension
     projected = np.zeros((dimension, dimension))  # of the operator onto the space, lower triangle
     size, growth = 0, Growth()
     # 1. Start from a random direction outside of what is locked.
-    space[:, 0] = _random_direction(basis[:, :locked], rng)
+    space[:, 0] = _random_direction(basis[:, :locked], plan.rng)
     # A test costs an eigenproblem of the size of the space, so not after every product.
     pause = max(5, dimension // 6)
     # At the head of the loop the first ``size`` columns of the space are orthonormal, ``projected``
     # is the operator on them, and column ``size`` is the direction to go on in.
     while True:
-        # Not before there are as many pairs as are wanted: a spent budget returns what there is.
+        # Not before there are as many pairs as are wanted: if all is spent, what there is is returned.
         pause_at = min(dimension, max(size + pause, count))
         while size < pause_at:
             # 2. Expand by one product. Its coefficients are a row of the projected operator: after
@@ -159,7 +164,7 @@ def search(
             vector, coefficients, coupling = _orthogonalize(
                 apply(space[:, size]), basis[:, : locked + size + 1]
             )
-            budget.spent += 1.0
+            plan.spent += 1.0
             # The locked columns are eigenvectors, to the tolerance: no part of the operator on the
             # space.
             projected[size, : size + 1] = coefficients[locked:]
@@ -167,14 +172,14 @@ def search(
             # What counts as nothing may be anything up to that.
             growth.expand(coupling or NOTHING_LEFT * float(np.linalg.norm(coefficients)))
             if coupling == 0.0:  # the space is invariant: go on from anywhere else
-                vector = _random_direction(basis[:, : locked + size], rng)
+                vector = _random_direction(basis[:, : locked + size], plan.rng)
                 _ritz(projected[:size, :size], coupling, growth)
                 # The start vector lies in this space, and has a part in every eigenspace.
                 growth.ended = True
             space[:, size] = vector
         # 3. Solve the projected problem (Rayleigh-Ritz) and test its pairs.
         ritz = _ritz(projected[:size, :size], coupling, growth)
-        if done(ritz) or budget.exhausted:
+        if done(ritz) or plan.is_exhausted:
             return ritz, space[:, :size]
         if size == dimension:
             # 4. Restart thick: keep the wanted Ritz vectors and half of the others, and go on from

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, TOLERANCE, Eigenpairs
-from leastcut.spectral.eigensolvers.krylov import Apply, Budget, Ritz, search, sure_part
+from leastcut.spectral.eigensolvers.krylov import Apply, Plan, Ritz, search, sure_part
 
 CLEARLY = 10.0  # values that differ by fewer tolerances than this count as equal
 MARGIN = 32.0  # residuals by which the rest of the spectrum must stay away to be left alone
@@ -71,8 +71,8 @@ def lanczos(
     def beyond(found: Found) -> float:
         return 1.0 - found.top
 
-    budget = Budget(max_iter, deadline)
-    return iterate("lanczos", apply, beyond, matrix, null, count, dimension, rng, tol, budget)
+    plan = Plan(dimension, tol, rng, max_iter, deadline)
+    return iterate("lanczos", apply, beyond, matrix, null, count, plan)
 
 
 def smallest_size(count: int, dimension: int) -> int:
@@ -87,10 +87,7 @@ def iterate(
     matrix: sp.csr_array,
     null: np.ndarray,
     count: int,
-    dimension: int,
-    rng: np.random.Generator,
-    tol: float,
-    budget: Budget,
+    plan: Plan,
     smooth_below: float = 0.0,
 ) -> Eigenpairs:
     """Run Lanczos on a function of the matrix, and take eigenvalues and residuals from itself.
@@ -98,74 +95,56 @@ def iterate(
     ``beyond`` turns the top of what was not found back: below it A has nothing else. Where no
     eigenvalue reaches ``smooth_below``, the operator is applied once more.
     """
-    found = largest_eigenpairs(
-        apply, null, count, dimension=dimension, rng=rng, tol=tol, budget=budget
-    )
+    found = largest_eigenpairs(apply, null, count, plan)
     # Eigenvectors of a function of A are those of A: values need not be turned back.
     values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
     if found.converged and values[-1] < smooth_below:
-        found = _smoothed(apply, null, vectors, dimension, rng, tol, budget)
+        found = _smoothed(apply, null, vectors, plan)
         values, vectors, residuals = rayleigh_ritz(matrix, found.vectors)
-    accurate = bool(residuals.max() <= SLACK * max(tol, SMALLEST_CHECKED))
+    accurate = bool(residuals.max() <= SLACK * max(plan.tol, SMALLEST_CHECKED))
     converged = found.converged and accurate
     return Eigenpairs(values, vectors, beyond(found), converged, name)
 
 
-def largest_eigenpairs(
-    apply: Apply,
-    known: np.ndarray,
-    count: int,
-    *,
-    dimension: int,
-    rng: np.random.Generator,
-    tol: float,
-    budget: Budget,
-) -> Found:
+def largest_eigenpairs(apply: Apply, known: np.ndarray, count: int, plan: Plan) -> Found:
     """Return the largest eigenpairs of a positive semi-definite operator, all but a known one.
 
-    ``known`` is its unit eigenvector. The search space has ``dimension`` vectors, which is
-    more than ``count``; n is at least ``smallest_size(count, dimension)``. A pair has converged if
-    its residual is at most ``tol`` times its value. Every product spends 1 of the budget, and
-    ``apply`` may spend more; the search ends when it is exhausted, but not before there are
-    ``count`` approximate pairs.
+    ``known`` is its unit eigenvector; n is at least ``smallest_size(count, plan.dimension)``. Every
+    product spends 1, and ``apply`` may spend more; the search ends when all is spent, but not
+    before there are ``count`` approximate pairs.
     """
-    n = known.shape[0]
-    # Columns: what is locked (the known vector, then what was found), then the search space.
-    # In Fortran order, as every product is with leading columns, which then lie together.
-    basis = np.empty((n, 1 + count + dimension + 1), order="F")
-    basis[:, 0] = known
+    basis = basis_for(known, count, plan)
 
     def enough(ritz: Ritz) -> bool:
-        return bool((ritz.residuals[:count] <= tol * ritz.values[:count]).all())
+        return bool((ritz.residuals[:count] <= plan.tol * ritz.values[:count]).all())
 
     # 1. The pairs that a space grown from one vector shows, orthogonal to the known one.
-    ritz, space = search(apply, basis, 1, count, dimension, rng, enough, budget)
+    ritz, space = search(apply, basis, 1, count, enough, plan)
     converged = enough(ritz)
     values = ritz.values[:count]
     vectors = space @ ritz.coordinates[:, :count]
-
     if not converged:
         return Found(values, vectors, False, np.inf)
     # 2. Look for what such a space does not show.
-    return completed(apply, basis, values, vectors, dimension, rng, tol, budget)
+    return completed(apply, basis, values, vectors, plan)
 
 
-def _smoothed(
-    apply: Apply,
-    null: np.ndarray,
-    vectors: np.ndarray,
-    dimension: int,
-    rng: np.random.Generator,
-    tol: float,
-    budget: Budget,
-) -> Found:
+def basis_for(known: np.ndarray, count: int, plan: Plan) -> np.ndarray:
+    """Return memory for what is locked, a known vector and pairs, and then for a search space.
+
+    It is in Fortran order, as every product is with leading columns, which then lie together.
+    """
+    basis = np.empty((known.size, 1 + count + plan.dimension + 1), order="F")
+    basis[:, 0] = known
+    return basis
+
+
+def _smoothed(apply: Apply, null: np.ndarray, vectors: np.ndarray, plan: Plan) -> Found:
     """Apply an inverse once more to what was found, and look again for what it lacks.
 
     A residual that is small beside the inverse's norm may have large eigenvalues of A in it, which
     are nothing in the inverse. Beside tiny eigenvalues they are not nothing in A.
     """
-    basis = np.empty((null.size, 1 + vectors.shape[1] + dimension + 1), order="F")
-    basis[:, 0] = null
     # 1. What has an eigenvalue of 1 in A shrinks to its share of the inverse's norm.
     smooth = np.column_stack([apply(vector) for vector in vectors.T])
     smooth -= np.outer(null, null @ smooth)
@@ -173,47 +152,36 @@ def _smoothed(
     # 2. The pairs of the inverse in that space, values descending.
     small = smooth.T @ np.column_stack([apply(vector) for vector in smooth.T])
     values, rotation = scipy.linalg.eigh((small + small.T) / 2, check_finite=False)
-    budget.spent += 2.0 * values.size
+    plan.spent += 2.0 * values.size
     pairs = values[::-1], smooth @ rotation[:, ::-1]
-    return completed(apply, basis, *pairs, dimension, rng, tol, budget)
+    basis = basis_for(null, values.size, plan)
+    return completed(apply, basis, *pairs, plan)
 
 
 def completed(
-    apply: Apply,
-    basis: np.ndarray,
-    values: np.ndarray,
-    vectors: np.ndarray,
-    dimension: int,
-    rng: np.random.Generator,
-    tol: float,
-    budget: Budget,
+    apply: Apply, basis: np.ndarray, values: np.ndarray, vectors: np.ndarray, plan: Plan
 ) -> Found:
     """Look in the complement of accurate pairs, and trade the least of them for what was missed.
 
-    ``basis`` has the known eigenvector as its first column and room for the pairs and a search
-    space behind it; the other parameters are those of :func:`largest_eigenpairs`.
+    ``basis`` is as :func:`basis_for` returns it.
     """
-    count = values.size
+    count, tol, rows = values.size, plan.tol, basis.shape[0]
     # At the head of the loop the pairs are accurate, but may not be the largest.
     while True:
         last = float(values[-1])
         basis[:, 1 : 1 + count] = vectors
-        budget.noise = 0.0  # of products with what is outside, from here on
-        settled = partial(_settled, last=last, tol=tol)
-        shown = partial(
-            _shown, last=last, tol=tol, rows=basis.shape[0], budget=budget, began=budget.spent
-        )
-        ritz, space = search(apply, basis, 1 + count, 1, dimension, rng, shown, budget)
-        # Not settled means out of budget; what is in sight is then better than nothing.
-        converged = settled(ritz)
+        plan.noise = 0.0  # of products with what is outside, from here on
+        shown = partial(_shown, last=last, rows=rows, plan=plan, began=plan.spent)
+        ritz, space = search(apply, basis, 1 + count, 1, shown, plan)
+        # Not settled means that all is spent; what is in sight is then better than nothing.
+        converged = _settled(ritz, last, tol)
         missed = _missed(ritz, last, tol)
         # Only what is accurate is taken. The rest will be met again in the next round.
         if converged:
             missed &= ritz.residuals <= tol * ritz.values
         if not missed.any():
-            return Found(
-                values, vectors, converged, ritz.growth.top(sure_part(basis.shape[0], budget.noise))
-            )
+            top = ritz.growth.top(sure_part(rows, plan.noise))
+            return Found(values, vectors, converged, top)
         values = np.concatenate([values, ritz.values[missed]])
         vectors = np.column_stack([vectors, space @ ritz.coordinates[:, missed]])
         best = np.argsort(-values, kind="stable")[:count]
@@ -227,23 +195,24 @@ def _missed(ritz: Ritz, last: float, tol: float) -> np.ndarray:
     return np.asarray(ritz.values > last * (1.0 + CLEARLY * tol))
 
 
-def _shown(ritz: Ritz, *, last: float, tol: float, rows: int, budget: Budget, began: float) -> bool:
+def _shown(ritz: Ritz, *, last: float, rows: int, plan: Plan, began: float) -> bool:
     """Whether a search of the complement may end: it is settled, and what it found is proven.
 
     A proof that takes many products, and more than all that came before, is not waited for, nor one
     that comes no closer.
     """
-    if not _settled(ritz, last=last, tol=tol):
+    tol = plan.tol
+    if not _settled(ritz, last, tol):
         return False
-    late = budget.spent - began > max(began, WORTH_A_PROOF)
+    late = plan.spent - began > max(began, WORTH_A_PROOF)
     if late or ritz.growth.ended or _missed(ritz, last, tol).any():
         return True
     # A part that would have grown beyond 1 is in nothing.
-    part = sure_part(rows, budget.noise)
+    part = sure_part(rows, plan.noise)
     return part > 0.0 and ritz.growth.log(last * (1.0 + MARGIN * tol)) >= -math.log(part)
 
 
-def _settled(ritz: Ritz, *, last: float, tol: float) -> bool:
+def _settled(ritz: Ritz, last: float, tol: float) -> bool:
     """Whether a search of the complement has shown what it has to, one way or the other.
 
     Either pairs were missed, and about half of those in sight have converged; or the top of the

@@ -23,8 +23,8 @@ import scipy.sparse.linalg
 
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import OUT_OF_TIME, Eigenpairs
-from leastcut.spectral.eigensolvers.krylov import Budget
-from leastcut.spectral.eigensolvers.lanczos import completed, rayleigh_ritz
+from leastcut.spectral.eigensolvers.krylov import Plan
+from leastcut.spectral.eigensolvers.lanczos import basis_for, completed, rayleigh_ritz
 
 GUARDS = 4  # vectors beyond those wanted, which make the wanted ones converge sooner
 ROWS_PER_VECTOR = 6  # with fewer a block method has no room, and the matrix is solved in full
@@ -108,12 +108,11 @@ def _iterate(
         # 3. What the smallest, all but the guards, are worth is asked of the matrix.
         block = block[:, np.argsort(values)]
         values, vectors, residuals = rayleigh_ritz(matrix, block[:, :count])
-        converged = bool(residuals.max() <= SLACK * tol)
-        if converged:
+        if residuals.max() <= SLACK * tol:
             # In single products from here on, of which a block has as many as columns.
-            budget = Budget(max_iter * block.shape[1], deadline)
-            budget.spent = float(n_products * block.shape[1])
-            return _completed(name, matrix, null, vectors, rng, tol, budget)
+            limit, spent = (number * block.shape[1] for number in (max_iter, n_products))
+            plan = Plan(COMPLEMENT, tol, rng, limit, deadline, float(spent))
+            return _completed(name, matrix, null, vectors, plan)
         if n_products >= max_iter:
             return Eigenpairs(values, vectors, -np.inf, False, name)
         # 4. Go on with what there is. Before its end a run gives up where its block becomes
@@ -125,24 +124,13 @@ def _iterate(
 
 
 def _completed(
-    name: str,
-    matrix: sp.csr_array,
-    null: np.ndarray,
-    vectors: np.ndarray,
-    rng: np.random.Generator,
-    tol: float,
-    budget: Budget,
+    name: str, matrix: sp.csr_array, null: np.ndarray, vectors: np.ndarray, plan: Plan
 ) -> Eigenpairs:
-    """Look for pairs that the block has missed; where the budget ends first nothing is proven."""
-    count, dimension = vectors.shape[1], COMPLEMENT
-    basis = np.empty((null.size, 1 + count + dimension + 1), order="F")
-    basis[:, 0] = null
+    """Look for pairs that the block has missed; if all is spent before, nothing is proven."""
     # Of I − A the largest are wanted, and Lanczos takes pairs in that order.
     values, vectors, _ = rayleigh_ritz(matrix, vectors)
-    found = completed(
-        lambda vector: vector - matrix @ vector,
-        basis, 1.0 - values, vectors, dimension, rng, tol, budget,
-    )  # fmt: skip
+    basis = basis_for(null, values.size, plan)
+    found = completed(lambda v: v - matrix @ v, basis, 1.0 - values, vectors, plan)
     values, vectors, _ = rayleigh_ritz(matrix, found.vectors)
     beyond = 1.0 - found.top if found.converged else -np.inf
     return Eigenpairs(values, vectors, beyond, True, name)
