@@ -265,7 +265,7 @@ class Constraints:
 
     Links and balance are what the user asks for. Reductions contract the must-links, of shape
     (m, 2), and for a number of clusters add a coloring of the cannot-links and the limits that the
-    balance means (:func:`leastcut.feasibility.feasible`); from then on moves respect them.
+    balance means; from then on moves respect them.
     """
 
     must_link: np.ndarray | None = None

@@ -34,27 +34,21 @@ MOST_STEPS = 200_000  # choices of a color until the search is given up: about a
 CLIQUE_STARTS = 50  # nodes from which cliques are grown, those with most pairs first
 
 
-def feasible(
-    constraints: Constraints,
-    node_weights: np.ndarray,
-    n_clusters: int,
-    starts: Sequence[np.ndarray] = (),
+def colored(
+    constraints: Constraints, n_nodes: int, n_clusters: int, starts: Sequence[np.ndarray] = ()
 ) -> Constraints:
-    """Return the constraints with all that moves need: limits, and a coloring of the cannot-links.
+    """Return the constraints with a coloring of the cannot-links, that of an allowed start if any.
 
-    ``starts`` are partitions that are allowed: with one, no coloring has to be searched for. Raises
-    ValueError if no partition into so many clusters is allowed, or none is found.
+    Raises ValueError if no partition into so many clusters is allowed, or none is found.
     """
-    links, limits = constraints.cannot_link, constraints.limits
-    if links is not None and links.coloring is None:
-        if starts:
-            links = links.colored_by(starts[0])
-        else:
-            check_n_clusters(constraints, node_weights.size, n_clusters)
-            links = replace(links, coloring=color(links, n_clusters).colors)
-    if constraints.balance is not None and limits is None:
-        limits = limits_of(constraints.balance, node_weights, n_clusters)
-    return replace(constraints, cannot_link=links, limits=limits)
+    links = constraints.cannot_link
+    if links is None or links.coloring is not None:
+        return constraints
+    if starts:
+        return replace(constraints, cannot_link=links.colored_by(starts[0]))
+    check_n_clusters(constraints, n_nodes, n_clusters)
+    links = replace(links, coloring=color(links, n_clusters).colors)
+    return replace(constraints, cannot_link=links)
 
 
 def check_n_clusters(

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.feasibility import check_n_clusters, color, feasible
+from leastcut.feasibility import check_n_clusters, color, colored, limits_of
 from leastcut.graph import Graph, joined_pairs
 from leastcut.kernels.coarsen import contract, list_members, number_groups
 from leastcut.problem import Problem
@@ -455,9 +455,8 @@ def reduce(
                 problem = replace(problem, constraints=constraints)
     # 2. What a balance means, for all nodes, and the edge cut.
     if problem.constraints.balance is not None and problem.constraints.limits is None:
-        allowed = replace(problem.constraints, cannot_link=None)
-        limits = feasible(allowed, problem.node_weights, n_clusters).limits
-        problem = replace(problem, constraints=replace(problem.constraints, limits=limits))
+        balance = problem.constraints.balance
+        problem = problem.with_limits(limits_of(balance, problem.node_weights, n_clusters))
         for (name, _), start in zip(starts, labels, strict=True):
             _check_limits(problem, start, name)
     if problem.counts_edges:
@@ -475,7 +474,7 @@ def reduce(
         problem = step.problem
     # 4. Color the cannot-links.
     if problem.constraints.cannot_link is not None:
-        found = feasible(problem.constraints, problem.node_weights, n_clusters, labels)
+        found = colored(problem.constraints, problem.n_nodes, n_clusters, labels)
         problem = replace(problem, constraints=found)
         if n_clusters == 2:
             append(Contraction.of(problem, _forced_together(problem)))
@@ -515,9 +514,8 @@ def solve_reduced(
 
 def _check_limits(problem: Problem, labels: np.ndarray, name: str) -> None:
     """Raise if a start is not within the limits."""
-    limits, weights = problem.constraints.limits, problem.cluster_weights(labels)
-    assert limits is not None
-    if not limits.allow(weights):
+    limits, weights = problem.limits, problem.cluster_weights(labels)
+    if limits is not None and not limits.allow(weights):
         raise ValueError(
             f"{name} has clusters that weigh from {weights.min():g} to {weights.max():g}, and "
             f"balance allows {limits.lightest:g} to {limits.heaviest:g}. Balance it first, "

@@ -21,7 +21,7 @@ from leastcut.feasibility import (
     _search,
     check_n_clusters,
     color,
-    feasible,
+    colored,
 )
 from leastcut.problem import as_problem
 from leastcut.reductions import Contraction, reduce
@@ -588,12 +588,12 @@ def test_two_clusters_leave_exactly_the_sides_together(case):
 
 
 def test_a_partition_that_is_there_already_is_the_coloring():
-    pairs, weights = np.array([(0, 1), (1, 3)]), np.ones(5)
+    pairs = np.array([(0, 1), (1, 3)])
     constraints = Constraints.of(5, None, pairs)
     first, second = np.array([2, 0, 1, 1, 0]), np.array([0, 1, 0, 0, 0])
     for initial in ([first], [first, second]):
-        links = feasible(constraints, weights, 3, initial).cannot_link
+        links = colored(constraints, 5, 3, initial).cannot_link
         assert links.coloring.tolist() == [2, 0, -1, 1, -1]
-    found = feasible(constraints, weights, 3).cannot_link
+    found = colored(constraints, 5, 3).cannot_link
     assert found.violated(found.coloring).size == 0
     assert found.pairs.tolist() == pairs.tolist()

@@ -24,7 +24,7 @@ from leastcut.bounds.prices import PriceBound
 from leastcut.bounds.proof import EigenvalueBound, Proof
 from leastcut.budget import Budget
 from leastcut.constraints import Constraints
-from leastcut.feasibility import feasible
+from leastcut.feasibility import colored
 from leastcut.problem import as_problem
 
 CLOSE = 1 + 1e-12
@@ -132,7 +132,7 @@ def test_links_bound_the_partitions_that_keep_to_them(seed):
     assert found.cut_value == pytest.approx(min(kept), rel=1e-6)
     assert found.lower_bound <= min(kept) * CLOSE
     assert found.gap < 1e-6
-    constraints = feasible(Constraints.of(n, None, cannot), problem.node_weights, c)
+    constraints = colored(Constraints.of(n, None, cannot), n, c)
     proof = Proof(replace(problem, constraints=constraints), c, own)
     proof.run()
     free = [problem.value(labels) for labels in labellings(n, c) if linked(labels, [], cannot)]

@@ -19,7 +19,7 @@ import leastcut
 from leastcut import feasibility
 from leastcut.budget import Budget
 from leastcut.constraints import Constraints
-from leastcut.feasibility import feasible
+from leastcut.feasibility import colored
 from leastcut.kernels import containers, exchange, moves
 from leastcut.multilevel import refinement, search
 from leastcut.multilevel.coarsening import agglomerate, build
@@ -53,7 +53,7 @@ def some_links(data, n, c, most):
 def with_cannot_links(problem, pairs, c):
     """A problem whose partitions into c separate pairs of nodes, with a coloring of these."""
     constraints = Constraints.of(problem.n_nodes, cannot_link=pairs)
-    return replace(problem, constraints=feasible(constraints, problem.node_weights, c))
+    return replace(problem, constraints=colored(constraints, problem.n_nodes, c))
 
 
 def all_partitions(n, c):

@@ -156,7 +156,7 @@ def search(
     # At the head of the loop the first ``size`` columns of the space are orthonormal, ``projected``
     # is the operator on them, and column ``size`` is the direction to go on in.
     while True:
-        # Not before there are as many pairs as are wanted: if all is spent, what there is is returned.
+        # Not before there are as many pairs as are wanted: they are returned if all is spent.
         pause_at = min(dimension, max(size + pause, count))
         while size < pause_at:
             # 2. Expand by one product. Its coefficients are a row of the projected operator: after
