@@ -183,7 +183,7 @@ def _search(
     """
     inside = set(nodes)
     near = [[j for j in row if j in inside] if i in inside else [] for i, row in enumerate(near)]
-    # How many neighbours of a node have a color, and how many colors they have.
+    # How many neighbors of a node have a color, and how many colors they have.
     count = {i: [0] * n_colors for i in nodes}
     met = dict.fromkeys(nodes, 0)
     heap = [(0, -len(near[i]), i) for i in nodes]
@@ -206,7 +206,7 @@ def _search(
     path: list[tuple[int, int]] = []
     steps, used, trial, i = 0, 0, 0, -1
     while len(path) < len(nodes):
-        # 1. Take the node whose neighbours have most colors; entries of the heap may be stale.
+        # 1. Take the node whose neighbors have most colors; entries of the heap may be stale.
         if i < 0:
             while True:
                 key, _, i = heapq.heappop(heap)

@@ -53,7 +53,7 @@ ORDINARY = 1e280  # numbers between this and its inverse are far enough from the
 
 
 class AnyProblem(Protocol):
-    """What is minimised and over which partitions: what all kinds of problem share.
+    """What is minimized and over which partitions: what all kinds of problem share.
 
     Verbs that take any kind are dispatched on its type, and registered where it is defined.
     """
@@ -70,7 +70,7 @@ class AnyProblem(Protocol):
         """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
 
     def value(self, labels: np.ndarray) -> float:
-        """Return what is minimised, of labels 0..c-1."""
+        """Return what is minimized, of labels 0..c-1."""
 
 
 def not_offered(verb: str, problem: object) -> TypeError:
@@ -418,7 +418,7 @@ def cut_value(
     symmetrize: str | None = None,
     isolated: str = "error",
 ) -> float:
-    """Return Σ_k boundary(C_k) / b(C_k), the quantity that everything here minimises.
+    """Return Σ_k boundary(C_k) / b(C_k), the quantity that everything here minimizes.
 
     Or the edge cut, the weight of the edges between clusters.
 

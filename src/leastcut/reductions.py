@@ -200,7 +200,7 @@ class EdgeCounting:
 
 @dataclass(frozen=True, eq=False)
 class WithoutIsolated:
-    """Only the nodes that take part in the cut; the others are labelled afterwards.
+    """Only the nodes that take part in the cut; the others are labeled afterwards.
 
     Value and bound are those of the nodes with edges, which the others change neither of. The
     number of clusters of these is kept, so that a cluster of others is no way to a smaller value.
@@ -210,7 +210,7 @@ class WithoutIsolated:
     problem: Problem
     nodes: np.ndarray  # of the smaller problem
     n_clusters: int  # of all nodes
-    weighed: Problem  # by which the others are labelled
+    weighed: Problem  # by which the others are labeled
     # Labels to keep unless better ones are found; clusters of isolated nodes stay in any case.
     kept: np.ndarray | None = None
 

@@ -383,7 +383,7 @@ def _finite(name: str, value: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NeighborSearch:
-    """How neighbours were found: what the ``callback`` of a graph function receives.
+    """How neighbors were found: what the ``callback`` of a graph function receives.
 
     Attributes
     ----------
@@ -391,7 +391,7 @@ class NeighborSearch:
         A k-d tree, products of all with all, the approximate search, or products on a GPU; under
         other metrics a ball tree, or the distances of all pairs.
     recall : float
-        The fraction of the nearest neighbours that were found. Measured of "approximate" and "gpu",
+        The fraction of the nearest neighbors that were found. Measured of "approximate" and "gpu",
         on a sample of rows that were compared with all samples; 1.0 of the others, which miss none
         by construction.
     seconds : float

@@ -51,7 +51,7 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> str:
 def check_count(name: str, value: object, minimum: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``minimum``."""
     try:
-        # A bool is an int to Python, but True neighbours are a mistake.
+        # A bool is an int to Python, but True neighbors are a mistake.
         if isinstance(value, bool | np.bool_):
             raise TypeError
         # Takes NumPy's integers, and refuses 3.0, which int() would let through, and 3.7 with it.

@@ -1,4 +1,4 @@
-"""Cluster by pivoted QR (Damle, Minden & Ying 2019): one direct factorisation, no starts."""
+"""Cluster by pivoted QR (Damle, Minden & Ying 2019): one direct factorization, no starts."""
 
 from __future__ import annotations
 

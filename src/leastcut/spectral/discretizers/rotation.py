@@ -36,7 +36,7 @@ def rotation(
     n_init: int = 10,
     max_iter: int = 100,
 ) -> Discretization:
-    """Discretize by minimising ‖X R − Y‖² for the unit rows X of F, over rotations R and labels Y.
+    """Discretize by minimizing ‖X R − Y‖² for the unit rows X of F, over rotations R and labels Y.
 
     Each of ``n_init`` starting rotations is begun at a random row.
     """
@@ -54,7 +54,7 @@ def unscaled_rotation(
     n_init: int = 1,
     max_iter: int = 100,
 ) -> Discretization:
-    """Discretize by minimising ‖F R − Y‖² over rotations R and labels Y, from R = I.
+    """Discretize by minimizing ‖F R − Y‖² over rotations R and labels Y, from R = I.
 
     ``rotation`` is another one to start from. Of ``n_init`` starts all but the first change signs
     of its rows at random, which is what other signs of the eigenvectors would do.
@@ -76,7 +76,7 @@ def improved_rotation(
     n_init: int | None = None,
     max_iter: int = 100,
 ) -> Discretization:
-    """Discretize by minimising ‖F R − G(Y)‖² over rotations R and partitions Y in turn.
+    """Discretize by minimizing ‖F R − G(Y)‖² over rotations R and partitions Y in turn.
 
     The parameters are those of ``first_order``, which adds a gradient term.
     """

@@ -129,6 +129,6 @@ def check_rotation(rotation: np.ndarray, c: int) -> np.ndarray:
     if not error <= ORTHOGONAL:
         raise ValueError(
             f"rotation must be orthogonal, but RᵀR differs from the identity by {error:.3g}; "
-            "orthogonalise it with an SVD first."
+            "orthogonalize it with an SVD first."
         )
     return matrix

@@ -1,8 +1,8 @@
 """Which solver suits a graph: an estimate of what each would cost, from its size and shape.
 
-A graph that is thin, like the neighbours of points in the plane, has separators of few nodes: a
+A graph that is thin, like the neighbors of points in the plane, has separators of few nodes: a
 factorization stays sparse, and a handful of solves finds the eigenpairs that Lanczos would need
-thousands of products for. A graph that is wide, like the neighbours of points in twenty dimensions,
+thousands of products for. A graph that is wide, like the neighbors of points in twenty dimensions,
 fills the factor with n² entries; but then its spectrum is well separated, and Lanczos is quick. How
 wide it is shows in the levels of a breadth-first search, at the price of a few products.
 """
