@@ -30,15 +30,11 @@ Balance = tuple[float | None, float]  # largest fractions below and above the av
 
 @dataclass(frozen=True, eq=False)
 class CannotLinks:
-    """Pairs of nodes that must be in different clusters.
-
-    Node i is paired with ``indices[indptr[i]:indptr[i + 1]]``; every pair is stored twice.
-    ``coloring`` has clusters that violate no pair, -1 for nodes of no pair; None if none is known.
-    """
+    """Pairs of nodes that must be in different clusters."""
 
     indptr: np.ndarray
-    indices: np.ndarray
-    coloring: np.ndarray | None = None
+    indices: np.ndarray  # node i is paired with indices[indptr[i]:indptr[i + 1]]
+    coloring: np.ndarray | None = None  # clusters that violate no pair, -1 for nodes of no pair
 
     __repr__ = fields_in_one_line
 
@@ -164,16 +160,14 @@ class Limits:
     """The least and the most that a cluster may weigh, on every level of a hierarchy the same.
 
     Both are allowed, and multiples of the unit that all node weights are multiples of if sums of
-    them are exact. There is no lower limit if ``lightest`` is 0. ``slack`` is the rounding error
-    that sums of node weights may have: moves stay so far within the limits, and proofs cover
-    partitions that exceed them by as much. ``packing`` are clusters of the nodes, of the full
-    problem only, that satisfy the limits.
+    them are exact. ``slack`` is the rounding error that sums may have otherwise: moves stay so far
+    within the limits, and proofs cover partitions that exceed them by as much.
     """
 
-    lightest: float
+    lightest: float  # 0 is no limit
     heaviest: float
     slack: float = 0.0
-    packing: np.ndarray | None = None
+    packing: np.ndarray | None = None  # clusters of the full problem that satisfy the limits
 
     __repr__ = fields_in_one_line
 
@@ -251,12 +245,9 @@ class Limits:
 
     def scaled(self, exponent: int) -> Limits:
         """Return the limits of nodes whose weights are multiplied by a power of two."""
-        return replace(
-            self,
-            lightest=float(np.ldexp(self.lightest, exponent)),
-            heaviest=float(np.ldexp(self.heaviest, exponent)),
-            slack=float(np.ldexp(self.slack, exponent)),
-        )
+        numbers = np.array([self.lightest, self.heaviest, self.slack])
+        lightest, heaviest, slack = np.ldexp(numbers, exponent).tolist()
+        return Limits(lightest, heaviest, slack, self.packing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,14 +50,11 @@ class NoPlace(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """A reduction that makes every group of nodes one node.
-
-    ``groups`` has the group of every node of ``whole``, numbered by first appearance.
-    """
+    """A reduction that makes every group of nodes one node."""
 
     whole: Problem
     problem: Problem
-    groups: np.ndarray
+    groups: np.ndarray  # of every node, numbered by first appearance
 
     @classmethod
     def of(cls, problem: Problem, groups: np.ndarray) -> Contraction:

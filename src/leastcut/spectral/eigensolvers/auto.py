@@ -48,15 +48,12 @@ SOLVE_COST_PER_ENTRY = 4.0  # of an entry of the factor in one solve, forward an
 
 
 class Estimate(NamedTuple):
-    """Steps of Lanczos, how many such steps shift-invert is worth, and its factor's entries.
+    """What Lanczos and shift-invert would take."""
 
-    ``seconds`` is what making that factor takes, which cannot be cut short.
-    """
-
-    n_steps: float
-    worth: float
-    entries: float
-    seconds: float
+    n_steps: float  # of Lanczos
+    worth: float  # steps of Lanczos that take as long as shift-invert
+    entries: float  # of the factor
+    seconds: float  # to make the factor, which cannot be cut short
 
 
 def auto(

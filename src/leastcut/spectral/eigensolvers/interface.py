@@ -13,14 +13,11 @@ OUT_OF_TIME = "The eigenproblem cannot be solved in the time there is."  # what 
 
 
 class Eigenpairs(NamedTuple):
-    """Ascending values, orthonormal columns, whether all converged, and the solver that ran.
-
-    No eigenvalue that belongs to another vector is below ``beyond``, as far as the solver has seen;
-    it is ``-inf`` where a solver has not looked.
-    """
+    """Ascending values, orthonormal columns, whether all converged, and the solver that ran."""
 
     values: np.ndarray
     vectors: np.ndarray
+    # No eigenvalue of another vector is below, as far as the solver has seen; -inf: it has not.
     beyond: float
     converged: bool
     solver: str

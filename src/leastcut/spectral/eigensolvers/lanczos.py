@@ -36,15 +36,12 @@ SLACK = 10.0  # tolerances that such a residual may be off by, as the operator w
 
 
 class Found(NamedTuple):
-    """Values descending, orthonormal columns, and whether they are accurate and complete.
-
-    No eigenvalue of the complement lies above ``top``, see ``krylov``.
-    """
+    """Values descending, orthonormal columns, and whether they are accurate and complete."""
 
     values: np.ndarray
     vectors: np.ndarray
     converged: bool
-    top: float
+    top: float  # no eigenvalue of the complement lies above it, see ``krylov``
 
 
 def lanczos(
