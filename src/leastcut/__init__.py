@@ -1,12 +1,9 @@
 """leastcut: cluster data by the smallest graph cut that can be found, and know how small it is.
 
-One line runs through the package, a room for every step: points to graph (``affinity``), graph to
-eigenvectors (``relaxation``), eigenvectors to labels (``discretization``), graph to the smallest
-cut (``partitioning``), all of it behind scikit-learn's interface (``estimator``). Every answer
-comes with its cut value.
-
-Names are loaded when first used, so importing the package costs next to nothing. They are listed in
-``__init__.pyi``, once, for people, type checkers and the loader alike.
+Points become a graph in ``affinity``, eigenvectors and labels in ``spectral``, the smallest cut in
+``multilevel`` and a proof in ``bounds``; ``estimators`` have scikit-learn's interface. Every answer
+comes with its cut value. Names are listed in ``__init__.pyi`` and loaded when first used, so that
+importing the package costs next to nothing.
 """
 
 import builtins
