@@ -95,6 +95,7 @@ TESTS = {
     "multilevel/density_gap.py": "number_references number_of_clusters",
     "multilevel": "budgets multilevel problem search",
     "spectral": "relaxation eigensolvers theorems lower_bound",
+    "distance_check.py": "affinity_precomputed",
     "affinity/precomputed.py": "affinity_precomputed affinity",
     "affinity": "neighbors affinity predict",
     "problem.py": "cuts problem theorems",
