@@ -26,7 +26,7 @@ from leastcut.cli.options import InputOptions
 from leastcut.formatting import text_table
 from leastcut.io.source import written_whole
 from leastcut.optional_packages import needed_for
-from leastcut.plot.canvas import CLUSTER_COLORS
+from leastcut.plot.canvas import CLUSTER_COLORS, file_of
 
 STANDARD_OUTPUT = "-"
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
@@ -192,21 +192,9 @@ def write_labels(
 
 
 def write_plot(output: Output, axes: Any) -> None:
-    """Write the figure of matplotlib axes; the same figure is the same file."""
-    with needed_for("Pictures", "matplotlib", "plot"):
-        from matplotlib import rc_context
-    buffer = io.BytesIO()
-    # neither dates nor random names
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with rc_context({"svg.hashsalt": "leastcut"}):
-        axes.figure.savefig(
-            buffer,
-            format=output.suffix[1:],
-            dpi=DOTS_PER_INCH,
-            bbox_inches="tight",
-            metadata=dates.get(output.suffix),
-        )
-    output.write(buffer.getvalue())
+    """Write the figure of matplotlib axes."""
+    kind, options = output.suffix[1:], {"dpi": DOTS_PER_INCH, "bbox_inches": "tight"}
+    output.write(file_of(axes.figure, kind, **options))
 
 
 def write_image(output: Output, pixels: np.ndarray) -> None:

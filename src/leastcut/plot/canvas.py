@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,17 @@ def relative_area(ax: Any) -> float:
     """Return the area of the axes in units of those of a usual figure, at most 1."""
     width, height = ax.figure.get_size_inches() * ax.get_position().size
     return float(min(width * height / USUAL, 1.0))
+
+
+def file_of(figure: Any, kind: str, **options: Any) -> bytes:
+    """Return a figure as a file without dates and random names: the same figure, the same file."""
+    from matplotlib import rc_context
+
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    file = BytesIO()
+    with rc_context({"svg.hashsalt": "leastcut"}):
+        figure.savefig(file, format=kind, metadata=dates.get(kind), **options)
+    return file.getvalue()
 
 
 # -- colors

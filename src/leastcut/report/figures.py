@@ -16,7 +16,7 @@ import numpy as np
 
 from leastcut.optional_packages import needed_for
 from leastcut.plot import PICTURES
-from leastcut.plot.canvas import CLUSTER_COLORS, PALETTE
+from leastcut.plot.canvas import CLUSTER_COLORS, PALETTE, file_of
 from leastcut.plot.clusters import MOST_BARS, Clusters
 from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 
@@ -94,11 +94,7 @@ def _drawn(draw: Callable[[Any], Any], height: float, style: Any, kind: str) -> 
         title = " ".join((ax.get_title() or ax.get_title(loc="left")).split())
         for place in ("left", "center"):
             ax.set_title("", loc=place)
-        file = BytesIO()
-        # Without a date, the same figure is the same file.
-        options = {"metadata": {"Date": None}} if kind == "svg" else {"dpi": DOTS}
-        figure.savefig(file, format=kind, **options)
-    return file.getvalue(), title
+        return file_of(figure, kind, **({} if kind == "svg" else {"dpi": DOTS})), title
 
 
 def inline_svg(svg: str, name: str, title: str) -> str:
