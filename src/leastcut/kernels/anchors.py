@@ -19,9 +19,9 @@ from __future__ import annotations
 import numpy as np
 
 from leastcut.kernels import kernel
+from leastcut.kernels.containers import insert
 
-LANES = 16
-"""Sums that are carried side by side, so that adding up does not wait for itself."""
+LANES = 16  # sums that are carried side by side, so that adding up does not wait for itself
 
 
 # -- anchors of points, and their weights
@@ -45,13 +45,7 @@ def nearest_by_products(products, halves, listed, keys):
         for j in range(p):
             key = halves[j] - products[i, j]
             if key < worst:
-                q = k - 1
-                while q > 0 and keys[i, q - 1] > key:
-                    keys[i, q] = keys[i, q - 1]
-                    listed[i, q] = listed[i, q - 1]
-                    q -= 1
-                keys[i, q] = key
-                listed[i, q] = j
+                insert(keys[i], listed[i], 0, k - 1, key, j)
                 worst = keys[i, k - 1]
 
 
@@ -80,16 +74,7 @@ def settle_distances(points, anchors, listed, squared, sums):
             for lane in range(LANES):
                 distance += sums[lane]
             # Those before it are in order; it goes where it belongs among them.
-            r = q
-            while r > 0 and (
-                squared[i, r - 1] > distance
-                or (squared[i, r - 1] == distance and listed[i, r - 1] > j)
-            ):
-                squared[i, r] = squared[i, r - 1]
-                listed[i, r] = listed[i, r - 1]
-                r -= 1
-            squared[i, r] = distance
-            listed[i, r] = j
+            insert(squared[i], listed[i], 0, q, distance, j)
 
 
 @kernel
@@ -239,11 +224,9 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
 
     Every point that moves is taken to move with ``copies`` others like it, elsewhere: the tables
     that later points see foresee what other blocks do at the same time. With 1 they are exact.
-
-    In: anchors, weights (m, K); inverse (p,) of masses. Changed in place: labels (m,); sums, which
-    are table (p, c), boundary (c,), size (c,); and change (p, c), to which exactly what moved is
-    added. Scratch: ties (c,). Moves gain more than ``tolerance`` and empty no cluster.
-    O(m K), and O(K c) for points that might move.
+    Changed in place: labels (m,); sums, which are table (p, c), boundary (c,), size (c,); and
+    change (p, c), to which exactly what moved is added. Scratch: ties (c,). Moves gain more than
+    ``tolerance`` and empty no cluster. O(m K), and O(K c) for points that might move.
     """
     table, boundary, size = sums
     m, count = anchors.shape

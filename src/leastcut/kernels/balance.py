@@ -12,45 +12,37 @@ from __future__ import annotations
 
 from leastcut.kernels import kernel
 from leastcut.kernels.containers import pop, push
-from leastcut.kernels.moves import TOLERANCE, apply_move, move_over, ties
+from leastcut.kernels.moves import (
+    TOLERANCE,
+    add_links,
+    apply_move,
+    joining,
+    leaving,
+    move_over,
+    relabel,
+    set_sums,
+    sum_links,
+    ties,
+)
 
 MOST_TRIED = 12
 """Nodes that are asked to make room for one, at most: those that it costs least come first."""
 
-FAR = 2**30
-"""The distance to a cluster with room, where no edges lead there."""
+FAR = 2**30  # the distance to a cluster with room, where no edges lead there
 
 
 @kernel
 def list_moves(problem, state, scratch, nodes, change, target):
     """Fill in where each of ``nodes`` had best move, and what that is worth by its edges alone.
 
-    Another node is to move the other way, so that clusters keep about their weight: what a move
-    does to it is left out, and limits are not looked at. The target is -1 where there is none.
-    Changes ``change`` and ``target``. O(edges of the nodes).
+    What a move does to the weight of clusters is left out, as another node is to move the other
+    way. Fills ``change`` and ``target``, -1 where there is none. O(edges of the nodes).
     """
-    indptr, indices, weights, _ = problem
     labels, _, cluster_weights, _, _, _ = state
     link, touched = scratch
     for q in range(nodes.shape[0]):
         i = nodes[q]
-        a = labels[i]
-        total = 0.0
-        own = 0.0
-        n_touched = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            if j == i:
-                continue
-            k = labels[j]
-            total += weights[p]
-            if k == a:
-                own += weights[p]
-                continue
-            if link[k] == 0.0:
-                touched[n_touched] = k
-                n_touched += 1
-            link[k] += weights[p]
+        n_touched, total, own = sum_links(i, problem, labels, scratch)
         change[q] = 0.0
         target[q] = -1
         for r in range(n_touched):
@@ -60,7 +52,7 @@ def list_moves(problem, state, scratch, nodes, change, target):
                 change[q] = joined
                 target[q] = k
             link[k] = 0.0
-        change[q] += (2.0 * own - total) / cluster_weights[a]
+        change[q] += (2.0 * own - total) / cluster_weights[labels[i]]
 
 
 @kernel
@@ -93,8 +85,8 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
         is_free = count[a] > 1 and cluster_weights[a] - weight >= lightest[a]
         if is_free and cluster_weights[k] + weight <= heaviest[k]:
             before = ratio[a] + ratio[k]
-            old_a = boundary[a], cluster_weights[a], ratio[a]
-            old_k = boundary[k], cluster_weights[k], ratio[k]
+            old_a = boundary[a], cluster_weights[a]
+            old_k = boundary[k], cluster_weights[k]
             if not move_over(i, k, problem, state):
                 continue
             gain = before - ratio[a] - ratio[k]
@@ -103,11 +95,9 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
                 made += 1
                 target[q] = -1
             else:
-                labels[i] = a
-                boundary[a], cluster_weights[a], ratio[a] = old_a
-                boundary[k], cluster_weights[k], ratio[k] = old_k
-                count[a] += 1
-                count[k] -= 1
+                relabel(i, a, state)
+                set_sums(a, *old_a, state)
+                set_sums(k, *old_k, state)
             continue
         # 2. Ask the nodes of k that it costs least, as long as both together could gain.
         tried = 0
@@ -131,9 +121,9 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
             tried += 1
             edges += indptr[i + 1] - indptr[i] + indptr[j + 1] - indptr[j]
             before = ratio[a] + ratio[k] + (ratio[m] if m != a else 0.0)
-            old_a = boundary[a], cluster_weights[a], ratio[a]
-            old_k = boundary[k], cluster_weights[k], ratio[k]
-            old_m = boundary[m], cluster_weights[m], ratio[m]
+            old_a = boundary[a], cluster_weights[a]
+            old_k = boundary[k], cluster_weights[k]
+            old_m = boundary[m], cluster_weights[m]
             # 4. Make both moves, and take them back unless the value falls. The one that leaves a
             #    node behind goes first.
             n_moved = 0
@@ -153,17 +143,11 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
                 target[q] = -1
                 target[r] = -1
                 break
-            if labels[i] != a:
-                labels[i] = a
-                count[a] += 1
-                count[k] -= 1
-            if labels[j] != k:
-                labels[j] = k
-                count[k] += 1
-                count[m] -= 1
-            boundary[m], cluster_weights[m], ratio[m] = old_m
-            boundary[a], cluster_weights[a], ratio[a] = old_a
-            boundary[k], cluster_weights[k], ratio[k] = old_k
+            relabel(i, a, state)
+            relabel(j, k, state)
+            set_sums(m, *old_m, state)
+            set_sums(a, *old_a, state)
+            set_sums(k, *old_k, state)
     return decrease, made, edges
 
 
@@ -191,24 +175,18 @@ def cheapest_place(i, problem, state, link, distance, heaviest):
     """Return (cost, k): the cluster that node i of one that is too heavy had best be handed to.
 
     Of those it has an edge to and that are nearer to room, or else of all with room, the one that
-    the value grows least by; the cost is by the fraction of the limit that is handed over. k is -1
-    where there is none. ``link`` is c zeros and is left zero. O(deg(i) + c).
+    the value grows least by; the cost is per fraction of the limit. k is -1 where there is none.
+    ``link`` is c zeros, left zero. O(deg(i) + c).
     """
-    indptr, indices, weights, node_weights = problem
-    labels, _, cluster_weights, count, ratio, _ = state
+    indptr, indices, _, node_weights = problem
+    labels, _, cluster_weights, count, _, _ = state
     a = labels[i]
     weight = node_weights[i]
-    rest = cluster_weights[a] - weight
     best = -1
     best_join = 0.0
-    if count[a] == 1 or not rest > 0.0:
+    if count[a] == 1 or not cluster_weights[a] - weight > 0.0:
         return 0.0, best
-    total = 0.0
-    for p in range(indptr[i], indptr[i + 1]):
-        j = indices[p]
-        if j != i:
-            total += weights[p]
-            link[labels[j]] += weights[p]
+    total = add_links(i, problem, labels, link)
     for k in range(link.shape[0]):
         if k == a or (link[k] == 0.0 and distance[a] < FAR):
             continue
@@ -217,11 +195,11 @@ def cheapest_place(i, problem, state, link, distance, heaviest):
             distance[k] == 0 and cluster_weights[k] + weight > heaviest[k]
         ):
             continue
-        join = (total - 2.0 * link[k] - ratio[k] * weight) / (cluster_weights[k] + weight)
+        join = joining(k, link[k], total, weight, state)
         if best < 0 or join < best_join:
             best = k
             best_join = join
-    leave = (2.0 * link[a] - total + ratio[a] * weight) / rest
+    leave = leaving(a, link[a], total, weight, state)
     for p in range(indptr[i], indptr[i + 1]):
         link[labels[indices[p]]] = 0.0
     return (leave + best_join) / (weight / heaviest[a]), best
@@ -232,9 +210,8 @@ def shed(problem, state, limits, link, distance, members, first, status, heap):
     """Let clusters that are too heavy hand nodes on towards those with room; return how many moved.
 
     One round: ``members`` lists the nodes by cluster, those of k from ``first[k]`` on, and
-    ``distance`` says how far each cluster is from one with room. ``link`` is c zeros and ``status``
-    n, both left so, and ``heap`` two arrays of n. Changes the state. A cluster on the way may
-    become too heavy.
+    ``distance`` says how far each cluster is from one with room. Changes the state; clusters on
+    the way may become too heavy. Scratch: ``link`` c and ``status`` n zeros, left so, ``heap``.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state
@@ -288,7 +265,7 @@ def cost_of_taking(i, k, problem, state, distance, lightest):
     nearer to one that can spare nodes, or can spare i itself. O(deg(i)).
     """
     node_weights = problem[3]
-    labels, _, cluster_weights, count, ratio, _ = state
+    labels, _, cluster_weights, count, _, _ = state
     a = labels[i]
     weight = node_weights[i]
     rest = cluster_weights[a] - weight
@@ -297,8 +274,8 @@ def cost_of_taking(i, k, problem, state, distance, lightest):
     if distance[a] == 0 and rest < lightest[a]:
         return 0.0, False
     total, own, into = ties(i, k, problem, labels)
-    cost = (2.0 * own - total + ratio[a] * weight) / rest
-    cost += (total - 2.0 * into - ratio[k] * weight) / (cluster_weights[k] + weight)
+    cost = leaving(a, own, total, weight, state)
+    cost += joining(k, into, total, weight, state)
     return cost / (weight / lightest[k]), True
 
 
@@ -307,8 +284,8 @@ def fill(problem, state, limits, distance, status, heap):
     """Let clusters that are too light take nodes over; return how many moved.
 
     One round: ``distance`` says how far each cluster is from one that can spare nodes, and is FAR
-    where only nodes without an edge to it are to be had. ``status`` is n zeros, and is left so;
-    ``heap`` two arrays of n. Changes the state. A cluster on the way may become too light.
+    where only nodes without an edge to it are to be had. Changes the state; clusters on the way may
+    become too light. Scratch: ``status`` n zeros, left so, ``heap``.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state

@@ -12,10 +12,9 @@ from leastcut.kernels.moves import border, measure
 def grow_side(problem, order, wanted, labels, heap):
     """Let cluster 0 grow from a node, until it weighs about ``wanted``; cluster 1 is the rest.
 
-    Always by the node that the cut between both grows least by. It begins with the first node of
-    ``order``, and goes on with the next where no edges lead on. Fills ``labels``; ``heap`` is two
-    arrays of as many places as there are stored edges and nodes. Returns the edges visited.
-    O(edges log edges), times the edges of a node.
+    Always by the node that the cut grows least by, beginning with the first of ``order``, and the
+    next of it where no edges lead on. Fills ``labels``; ``heap`` is two arrays of as many places as
+    stored edges and nodes. Returns the edges visited. O(edges log edges), times those of a node.
     """
     indptr, indices, weights, node_weights = problem
     keys, nodes = heap
@@ -58,13 +57,12 @@ def grow_side(problem, order, wanted, labels, heap):
 def split(problem, orders, weight, fewest, limits, chains, state, scratch, best):
     """Try to split a problem once for each row of ``orders``; return (value, edges visited).
 
-    Side 0 begins to grow at the first node of the row, until it weighs about as wanted, which
-    ``weight`` has, and what each side weighs besides its nodes. Then chains of moves that keep to
-    ``limits`` improve it; ``chains`` is their patience and how many rounds of them there are. The
-    sides of the smallest value that have ``fewest`` nodes each, at least, are put into ``best``;
-    that value is infinite where there are none. ``state`` is that of two clusters, and changed.
-    ``scratch`` is what kernels need: two arrays of 2 for moves, the five of a chain, two for the
-    heap of :func:`grow_side`, and n bytes and n integers for the border and its nodes.
+    Side 0 begins to grow at the first node of the row, until it weighs about as wanted; ``weight``
+    is that and what each side weighs besides its nodes. FM search within ``limits`` improves it;
+    ``chains`` is its patience and most rounds. The best sides that have ``fewest`` nodes each are
+    put into ``best``; the value is infinite where there are none. Changes ``state``. ``scratch``:
+    two arrays of 2 for moves, the five of a chain, the heap of :func:`grow_side`, and n bytes and n
+    integers for the border.
     """
     indptr, indices, _, _ = problem
     labels, _, cluster_weights, count, _, _ = state

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from leastcut.kernels import kernel
 from leastcut.kernels.minimum_cut import minimum_cut
-from leastcut.kernels.moves import HEAVY, TOLERANCE
+from leastcut.kernels.moves import HEAVY, TOLERANCE, set_sums
 
 WIDEST, NARROWED = 4.0, 4
 """What strips may weigh to begin with beyond what there is room for, in times what the limits leave
@@ -27,8 +27,7 @@ MOST_NODES = 20_000
 """Nodes of a strip at most on either side, as nothing interrupts a flow: the strips of one border
 then take a second at most, about, on grids."""
 
-STRIP_VISITS = 6
-"""Times that the edges of a strip are visited besides by the flow."""
+STRIP_VISITS = 6  # times that the edges of a strip are visited besides by the flow
 
 
 @kernel
@@ -136,15 +135,14 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
 def better_border(problem, state, limits, sides, seeds, width, scratch):
     """Move the border of two clusters to the best place; return (decrease, edges, narrower).
 
-    ``sides`` are the clusters a and b, ``seeds`` the nodes that were on borders of a and of b, one
-    array each, ``width`` what the strips may weigh beyond what there is room for, and ``narrower``
-    says whether a smaller one could help. Changes the state where that lowers the value and keeps
-    to the limits. ``scratch``: ``nodes`` and ``local``, integers for every node; the ``strip`` and
-    the sums ``lean`` and ``third`` of :func:`strip_graph`, and prices; marks for every node, zeros
-    that are left zero, zeros for :func:`minimum_cut`, and what that finds; its own scratch.
+    ``seeds`` are the nodes that were on borders of a and of b, ``width`` what the strips may weigh
+    beyond what there is room for, and ``narrower`` says whether less could help. Changes the state
+    where that lowers the value and keeps to the limits. ``scratch``: ``nodes`` and ``local``; the
+    ``strip`` and the sums of :func:`strip_graph`, and prices; marks, zeros that are left zero,
+    zeros for :func:`minimum_cut`, and what that finds; its own scratch.
     """
     node_weights = problem[3]
-    labels, boundary, cluster_weights, count, ratio, bounds = state
+    labels, boundary, cluster_weights, count, ratio, _ = state
     lightest, heaviest = limits
     nodes, local, strip, (lean, third, prices), (status, fixed, inside), flow = scratch
     to, neighbors, capacity, reverse = strip
@@ -213,17 +211,10 @@ def better_border(problem, state, limits, sides, seeds, width, scratch):
         return 0.0, edges, True
     for q in range(m):
         labels[nodes[q]] = a if inside[q] == 1 else b
-    boundary[a] = boundary_a
-    boundary[b] = boundary_b
-    cluster_weights[a] = weight_a
-    cluster_weights[b] = weight_b
     count[a] += joined
     count[b] -= joined
-    ratio[a] = boundary_a / weight_a
-    ratio[b] = boundary_b / weight_b
-    bounds[0] = max(bounds[0], max(ratio[a], ratio[b]))
-    bounds[1] = max(bounds[1], max(weight_a, weight_b))
-    bounds[2] = min(bounds[2], min(weight_a, weight_b))
+    set_sums(a, boundary_a, weight_a, state)
+    set_sums(b, boundary_b, weight_b, state)
     return gain, edges, False
 
 
@@ -231,11 +222,10 @@ def better_border(problem, state, limits, sides, seeds, width, scratch):
 def better_borders(problem, state, limits, pairs, listed, marks, work, scratch):
     """Improve the borders of pairs of clusters; return (decrease, improved, edges, next pair).
 
-    ``pairs`` (m, 2) are clusters that touch. ``listed`` are the nodes on borders, by cluster, and
-    where those of each begin. ``marks`` are ``active``, where pairs of which neither is 1 are
-    passed over, and ``changed``, which gets 1 for clusters that change. ``work`` is the pair to
-    begin with, and the edges that may be visited: what is left is for another call. Changes the
-    state. ``scratch`` is that of :func:`better_border`.
+    ``pairs`` (m, 2) are clusters that touch; ``listed`` are the nodes on borders by cluster, and
+    where those of each begin. ``marks``: pairs of which neither is ``active`` are passed over, and
+    ``changed`` gets 1 for clusters that change. ``work`` is the pair to begin with, and the edges
+    that may be visited. Changes the state.
     """
     nodes, first = listed
     active, changed = marks

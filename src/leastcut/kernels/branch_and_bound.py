@@ -22,26 +22,15 @@ import numpy as np
 
 from leastcut.kernels import kernel
 
-DEPTH, DONE = 0, 1
-"""What the entries of ``cursor`` hold."""
+DEPTH, DONE = 0, 1  # what the entries of ``cursor`` hold
 
 
 @kernel
 def lower_bound(boundary, cluster_weights, rest, root, shut):
     """Return the minimum of Σ_k boundary_k / (b(C_k) + x_k) over x ≥ 0 with Σ_k x_k = rest.
 
-    Parameters
-    ----------
-    boundary, cluster_weights : ndarray of shape (k,)
-        Non-negative and positive numbers.
-    rest : float
-        What may be added to the cluster weights in all; positive.
-    root, shut : ndarray of shape (k,)
-        Scratch, overwritten: square roots, and which clusters keep x_k = 0.
-
-    Notes
-    -----
-    O(k) when nothing is shut, O(k²) at worst.
+    Scratch (k,): square roots ``root``, and ``shut``, which clusters keep x_k = 0. O(k) when
+    nothing is shut, O(k²) at worst.
     """
     k_open = boundary.shape[0]
     for k in range(k_open):
@@ -94,45 +83,19 @@ def branch(
 ):
     """Search on for the partition of smallest cut value, for at most ``max_visits`` steps.
 
-    Parameters
-    ----------
-    later : tuple of ndarray
-        ``indptr``, ``indices``, ``weights``: for every node its neighbours that come later in the
-        order, as CSR.
-    nodes : tuple of ndarray
-        ``degrees`` (n,), the weight of all edges of every node, self-loops left out;
-        ``node_weights`` (n,), positive; ``rest`` (n + 1,), the weight of the nodes from i on.
-    safety : float
-        Relative error that the bound may have.
-    max_visits : int
-        Steps to make before returning.
-    cursor : int64 ndarray of shape (2,)
-        In and out: the depth reached, and whether the search is over.
-    best_value : ndarray of shape (1,)
-        In and out: the smallest value known.
-    best_labels : int64 ndarray of shape (n,)
-        In and out: labels of that value.
-    path : tuple of int64 ndarray of shape (n,)
-        In and out: ``labels``, the cluster of each node taken (-1: none), ``trial``, the next one
-        to try, and ``opened``, how many clusters are open before it.
-    tables : tuple of ndarray
-        In and out: ``boundary`` and ``cluster_weights`` (n + 1, c), whose row i is what every
-        cluster has before node i is taken; ``affinity`` (n, c), s_uk of a node to come; ``saved``
-        (n_entries,), what ``affinity`` held before, to be put back.
-    scratch : tuple of ndarray of shape (c,)
-        ``grown``, ``root`` and ``shut``.
-    apart : tuple of ndarray or None
-        ``indptr`` and ``indices``: for every node those that must be in other clusters, as CSR.
-    limits : tuple of ndarray of shape (c,) or None
-        What every cluster must weigh at least, and may weigh at most.
-    offset : float
-        What every cluster weighs besides its nodes; limits count it in.
+    ``later`` is the graph with every edge at its earlier end only. ``nodes``: the weight of all
+    edges of every node without self-loops, the weights b, and the weight of the nodes from i on
+    (n + 1,). ``safety`` is the relative error that the bound may have.
 
-    Notes
-    -----
-    A step costs O(later neighbours + later nodes · c); most are deep, where few nodes are left.
-    The search starts from labels of -1, zeros everywhere else, and is over when ``cursor[DONE]``
-    is 1; then no partition into c non-empty clusters is below ``best_value``.
+    Changed: ``cursor`` (the depth, and whether the search is over), ``best_value`` and
+    ``best_labels``; ``path``: the cluster of each node taken or -1, the next to try, and how many
+    are open before it; ``tables``: boundary and cluster weights (n + 1, c) before node i is taken,
+    s_uk (n, c), and what it held before at every edge. The search starts from labels of -1 and
+    zeros elsewhere. ``scratch``: grown, root and shut (c,). ``apart`` and ``limits`` are as in
+    ``moves``, and every cluster weighs ``offset`` besides its nodes.
+
+    When ``cursor[DONE]`` is 1 no partition into c non-empty clusters is below ``best_value``. A
+    step costs O(later neighbours + later nodes · c); most are deep, where few nodes are left.
     """
     indptr, indices, weights = later
     degrees, node_weights, rest = nodes

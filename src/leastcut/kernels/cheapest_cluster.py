@@ -24,14 +24,11 @@ EPSILON = 2.0**-52
 FOUND, LEFT, TAKEN, HEIGHT = 0, 1, 2, 3
 """What stands where in the cursor: sets found, parts left, nodes taken, parts on the stack."""
 
-MOST_TANGENTS = 30
-"""Tangents that are tried on one part: two or three decide nearly always."""
+MOST_TANGENTS = 30  # tangents that are tried on one part: two or three decide nearly always
 
-CLOSE = 1e-4
-"""Part of the bound that another tangent must promise to add."""
+CLOSE = 1e-4  # part of the bound that another tangent must promise to add
 
-NARROW = 1e-9
-"""Part of w to which its range is halved at most."""
+NARROW = 1e-9  # part of w to which its range is halved at most
 
 
 @kernel

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from leastcut.kernels import kernel
 
-FEW_MOVES = 50
-"""A round of propagation that moves less than one in so many nodes is the last."""
+FEW_MOVES = 50  # a round of propagation that moves less than one in so many nodes is the last
 
 
 @kernel
@@ -109,13 +108,12 @@ def propagate(
 ):
     """Let every node, in the given order, join the group that it has the heaviest edges into.
 
-    Among the groups of its own part that stay within ``max_weight``; its own group counts too, and
-    wins a tie. ``stretch`` is start, stop: nodes start..stop-1, which are those that ``order`` has
-    at these places, are gathered as if there were no others, and arrays are changed at these places
-    only. Every node begins as a group. Ends after ``most_rounds`` rounds, when hardly any node
-    moves, or when ``fewest_groups`` are left. Fills ``leader``; ``sums`` are the weight of every
-    group, which must be that of its node to begin with, and the number of its nodes, and
-    ``scratch`` is n zeros, left zero, and n integers. O(edges) per round.
+    Among the groups of its own part that stay within ``max_weight``; its own wins a tie. Nodes
+    start..stop-1 of ``stretch``, which ``order`` has at these places, are gathered as if there were
+    no others. Ends after ``most_rounds`` rounds, when hardly any node moves, or when
+    ``fewest_groups`` are left. Fills ``leader``; ``sums`` are the weight of every group, at first
+    that of its node, and the number of its nodes; ``scratch`` is n zeros, left zero, and n
+    integers. O(edges) per round.
     """
     indptr, indices, weights, node_weights = problem
     group_weight, size = sums
@@ -261,9 +259,8 @@ def list_members(parent, first, node_weights, members, coarse_node_weights):
 def contract(graph, groups, start, stop, place, coarse):
     """Write the coarse rows start..stop-1 one after another from position 0; return their length.
 
-    ``graph`` and ``coarse`` are CSR arrays (indptr, indices, weights), and ``groups`` is what
-    :func:`number_groups` and :func:`list_members` filled: parent, first, members. ``place`` is
-    scratch of one entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]`` becomes the
+    ``groups``: parent, first, members of :func:`number_groups` and :func:`list_members`. ``place``
+    is one scratch entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]`` becomes the
     end of row r, counted from this block's beginning. Edges between the same two coarse nodes are
     summed, those inside one are dropped. O(edges of the block).
     """

@@ -27,33 +27,37 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
-from numba.core.sigutils import normalize_signature
 
 from leastcut.kernels.compile_time import CompileTime
 
-DIGEST_SIZE = 16
-"""Bytes of a digest: no two contents share one by chance."""
+DIGEST_SIZE = 16  # bytes: no two contents share a digest by chance
 
 _compile_time = CompileTime()
 
-_warned: set[str] = set()
-"""The kinds of warnings that this process has issued; each is issued once."""
+_warned: set[str] = set()  # the kinds of warnings issued: each is issued once
 
 
-class CodeCache(_Cache):
-    """The compiled code of one kernel, in one file per signature and CPU."""
+class CodeCache:
+    """The compiled code of one kernel, in one file per signature and CPU.
+
+    Numba's dispatcher calls ``load_overload`` before it compiles and ``save_overload`` after it.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._enabled = True
+        code = function.__code__
+        self._source = Path(code.co_filename).absolute()
+        name = re.sub(r"\W", "_", function.__qualname__)
+        self._base = (
+            f"{self._source.stem}.{name}-{code.co_firstlineno}.{sys.implementation.cache_tag}"
+        )
 
     @property
     def folders(self) -> list[Path]:
         """The folders that are tried in turn."""
-        source = Path(self._function.__code__.co_filename).absolute().parent
+        source = self._source.parent
         name = f"{source.name}_{_digest(str(source).encode()).hex()}"
         if chosen := os.environ.get("NUMBA_CACHE_DIR"):
             return [Path(chosen).absolute() / name]
@@ -64,34 +68,34 @@ class CodeCache(_Cache):
         """The folder that is tried first."""
         return str(self.folders[0])
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, or None if it must be compiled."""
         compiled = None
-        if self._enabled:
-            target_context.refresh()
-            # Whatever pickle and LLVM may raise: compiling is always possible.
-            try:
-                data = self._read(sig, target_context.codegen().magic_tuple())
-                if data is not None:
-                    compiled = CompileResult._rebuild(target_context, *pickle.loads(data))
-            except Exception as error:
-                _warn_once(
-                    "damaged",
-                    f"Compiled code of leastcut in {self._places} could not be read ({error!r}). "
-                    "It is compiled again, which takes seconds, and replaced. If this warning "
-                    "comes back, delete that folder or set NUMBA_CACHE_DIR to another one.",
-                )
+        target_context.refresh()
+        # Whatever pickle and LLVM may raise: compiling is always possible.
+        try:
+            data = self._read(signature, target_context.codegen().magic_tuple())
+            if data is not None:
+                compiled = CompileResult._rebuild(target_context, *pickle.loads(data))
+        except Exception as error:
+            _warn_once(
+                "damaged",
+                f"Compiled code of leastcut in {self._places} could not be read ({error!r}). "
+                "It is compiled again, which takes seconds, and replaced. If this warning "
+                "comes back, delete that folder or set NUMBA_CACHE_DIR to another one.",
+            )
         if compiled is None:
             _compile_time.begin()
         return compiled
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, signature: Any, compiled: Any) -> None:
         """Write the compiled code for a signature, if a folder allows it."""
         _compile_time.end()
-        if not self._enabled or data.lifted or data.library.has_dynamic_globals:
+        if compiled.library.has_dynamic_globals:  # addresses of this process
             return
         try:
-            self._write(sig, data.codegen.magic_tuple(), dumps(data._reduce()))
+            target = compiled.codegen.magic_tuple()
+            self._write(signature, target, dumps(compiled._reduce()))
         except OSError as error:
             # On Windows a file that another process is reading cannot be replaced, nor need it be.
             if not (os.name == "nt" and isinstance(error, PermissionError)):
@@ -103,55 +107,32 @@ class CodeCache(_Cache):
                     "can write to.",
                 )
 
-    def enable(self) -> None:
-        """Read and write files from now on."""
-        self._enabled = True
-
-    def disable(self) -> None:
-        """Read and write no files from now on."""
-        self._enabled = False
-
-    def flush(self) -> None:
-        """Delete the files, which Numba asks for before it recompiles everything."""
-        for folder in filter(is_private, self.folders):
-            for path in folder.glob(f"{self._base}.*.nbc"):
-                path.unlink(missing_ok=True)
-
     @property
     def _places(self) -> str:
         return " or ".join(map(str, self.folders))
 
-    @property
-    def _base(self) -> str:
-        code = self._function.__code__
-        name = re.sub(r"\W", "_", self._function.__qualname__)
-        module = Path(code.co_filename).stem
-        return f"{module}.{name}-{code.co_firstlineno}.{sys.implementation.cache_tag}"
-
-    def _name(self, sig: Any, target: Any) -> str:
+    def _name(self, signature: Any, target: Any) -> str:
         """Return the name of the file for a signature and a CPU."""
-        arguments, _ = normalize_signature(sig)
+        arguments = getattr(signature, "args", signature)  # a return type adds nothing
         made_for = _digest(repr(arguments).encode(), repr(target).encode()).hex()
         return f"{self._base}.{made_for}.nbc"
 
     def _origin(self) -> bytes:
         """Return a digest of all that takes part in compiling."""
         # All kernels beside this one: one is compiled into another that calls it.
-        sources = _sources(Path(self._function.__code__.co_filename).parent)
+        sources = _sources(self._source.parent)
         versions = sys.version, np.__version__, numba.__version__
         # The variables of a function defined inside another stand in no source.
         bound = [cell.cell_contents for cell in self._function.__closure__ or ()]
         return _digest(sources, repr((versions, self._function.__code__.co_code, bound)).encode())
 
-    def _read(self, sig: Any, target: Any) -> bytes | None:
+    def _read(self, signature: Any, target: Any) -> bytes | None:
         """Return what was written, or None if there is nothing or it has another origin.
 
         Raises ValueError if the file is damaged.
         """
-        name, origin = self._name(sig, target), self._origin()
-        for folder in self.folders:
-            if not is_private(folder):
-                continue
+        name, origin = self._name(signature, target), self._origin()
+        for folder in filter(is_private, self.folders):
             try:
                 with open(folder / name, "rb") as file:
                     # One that another user left there before the folder was private is theirs.
@@ -168,12 +149,9 @@ class CodeCache(_Cache):
                 return data
         return None
 
-    def _write(self, sig: Any, target: Any, data: bytes) -> None:
-        """Write a file atomically into the first folder that allows it.
-
-        Raises OSError if none does.
-        """
-        name, origin, errors = self._name(sig, target), self._origin(), []
+    def _write(self, signature: Any, target: Any, data: bytes) -> None:
+        """Write a file atomically into the first folder that allows it; OSError if none does."""
+        name, origin, errors = self._name(signature, target), self._origin(), []
         for folder in self.folders:
             unfinished = folder / f"{name}.{os.urandom(8).hex()}.tmp"
             try:
@@ -194,9 +172,9 @@ class CodeCache(_Cache):
 def is_private(folder: Path) -> bool:
     """Return whether nobody but the user and root can change what a folder holds.
 
-    It must belong to one of them and be writable by nobody else, and so must every folder above it
-    (in those with the sticky bit, such as /tmp, others cannot rename what is not theirs). Windows
-    has no such bits; there the user's own profile is private by default.
+    It and every folder above it must belong to one of them and be writable by nobody else (in those
+    above with the sticky bit, such as /tmp, others cannot rename what is not theirs). Windows has
+    no such bits; there the user's own profile is private by default.
     """
     if os.name == "nt":
         return True

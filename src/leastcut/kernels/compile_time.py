@@ -1,33 +1,28 @@
-"""Says, once, that compiling takes a while, to who would else wonder what is going on.
+"""One line that says, where somebody would wonder, that compiling takes a while.
 
-A first fit compiles some 25 kernels, one after the other. Nothing is said of one that a call of
-another kind needs, and nothing where the code is on disk. The line is no warning, as nothing is
-wrong, and a library has no business on anybody's standard output. So it goes
-
-- to the logger "leastcut", as INFO, where that is listened to;
-- else to the standard error, if a person looks at it (a terminal, a notebook) or has asked to be
-  told (``verbose``, a progress bar). Programs and logs get nothing.
+A first fit compiles some 25 kernels; nothing is said where the code is on disk. The line is no
+warning, as nothing is wrong. It goes to the logger "leastcut" as INFO where that is listened to,
+else to the standard error if a person looks at it (a terminal, a notebook) or has asked for
+progress (``verbose``, a progress bar). Programs and logs get nothing.
 """
 
 from __future__ import annotations
 
+import logging
 from time import monotonic
 
-MOMENT = 1.0
-"""Seconds of compiling after which it is said: what is sooner done is not worth a line."""
+from leastcut.progress import error_stream, is_watched, say_line, somebody_looks
 
-FIRST_CALL_SECONDS = 5
-"""What a first call compiles for, about: see "compiling" in ``benchmarks/results/startup.json``."""
-
+MOMENT = 1.0  # seconds of compiling after which it is said
+FIRST_CALL_SECONDS = 5  # about; see "compiling" in ``benchmarks/results/startup.json``
 LINE = (
     f"leastcut: compiling, once; the first call takes about {FIRST_CALL_SECONDS} s longer, and "
     "later ones find the code on disk."
 )
-"""What is said."""
 
 
 class CompileTime:
-    """Adds up the time that Numba compiles, and says so when it has become long.
+    """Adds up the time that Numba compiles, and reports it once when it has become long.
 
     Numba compiles one kernel at a time, and inside of one those that it calls.
     """
@@ -54,11 +49,7 @@ class CompileTime:
 
 
 def say_compiling() -> None:
-    """Say that compiling takes a while."""
-    import logging
-
-    from leastcut.progress import error_stream, is_watched, say_line, somebody_looks
-
+    """Report that compiling takes a while."""
     logger = logging.getLogger("leastcut")
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         logger.info(LINE)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from leastcut.kernels import inlined, kernel
 
-SHORT = 32
-"""Up to so many pairs are sorted by plain insertion."""
+SHORT = 32  # up to so many pairs are sorted by plain insertion
 
 
 @inlined

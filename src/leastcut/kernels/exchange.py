@@ -14,10 +14,16 @@ lead on from there, and both keep all pairs apart:
 from __future__ import annotations
 
 from leastcut.kernels import kernel
-from leastcut.kernels.moves import TOLERANCE, move_over
+from leastcut.kernels.moves import (
+    TOLERANCE,
+    add_links,
+    joining,
+    move_over,
+    relabel,
+    set_sums,
+)
 
-MOST_PUSHED = 3
-"""Nodes that make room for one, at most: more hardly ever gain what they cost."""
+MOST_PUSHED = 3  # nodes that make room for one, at most: more hardly ever gain what they cost
 
 
 @kernel
@@ -58,23 +64,15 @@ def best_place(i, problem, state, link, apart):
     -1 where each holds a node that i must be apart from. ``link`` is c zeros and is left zero.
     O(deg(i) + c).
     """
-    indptr, indices, weights, node_weights = problem
-    labels, _, cluster_weights, _, ratio, _ = state
-    a = labels[i]
-    total = 0.0
-    for p in range(indptr[i], indptr[i + 1]):
-        j = indices[p]
-        if j != i:
-            total += weights[p]
-            link[labels[j]] += weights[p]
+    labels = state[0]
+    total = add_links(i, problem, labels, link)
     for p in range(apart[0][i], apart[0][i + 1]):
         link[labels[apart[1][p]]] = -1.0
     best = -1
     best_join = 0.0
     for k in range(link.shape[0]):
-        if k != a and link[k] >= 0.0:
-            join = total - 2.0 * link[k] - ratio[k] * node_weights[i]
-            join /= cluster_weights[k] + node_weights[i]
+        if k != labels[i] and link[k] >= 0.0:
+            join = joining(k, link[k], total, problem[3][i], state)
             if best < 0 or join < best_join:
                 best = k
                 best_join = join
@@ -89,16 +87,15 @@ def make_room(i, k, problem, state, apart, scratch):
 
     Where that does not lower the value, or is not possible, everything stays as it was, and what is
     returned is positive. ``scratch`` is ``members`` and ``origin``, integers for who was moved from
-    where, ``link``, c zeros, and ``saved``, four rows of c numbers. O(edges of all that move + c).
+    where, ``link``, c zeros, and ``saved``, three rows of c numbers. O(edges of all that move + c).
     """
-    labels, boundary, cluster_weights, count, ratio, _ = state
+    labels, boundary, cluster_weights, _, ratio, _ = state
     members, origin, link, saved = scratch
     before = 0.0
     for q in range(ratio.shape[0]):
         saved[0, q] = boundary[q]
         saved[1, q] = cluster_weights[q]
         saved[2, q] = ratio[q]
-        saved[3, q] = count[q]
         before += ratio[q]
     # 1. Those that i must be apart from leave k, each for the best of the clusters it may join.
     #    None joins that of i, which is still there.
@@ -128,12 +125,11 @@ def make_room(i, k, problem, state, apart, scratch):
     if is_free and before - after > TOLERANCE * before:
         return after - before
     for q in range(n_moved):
-        labels[members[q]] = origin[q]
+        relabel(members[q], origin[q], state)
     for q in range(ratio.shape[0]):
         boundary[q] = saved[0, q]
         cluster_weights[q] = saved[1, q]
         ratio[q] = saved[2, q]
-        count[q] = int(saved[3, q])
     return 1.0
 
 
@@ -144,7 +140,7 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
     That is (decrease, exchanges, edges visited). Chains are found from their smallest nodes, so
     ``nodes`` should have those. ``scratch`` is ``members``, ``seen`` and ``origin``, integers of n,
     the second zero, ``tried``, integers of c, zero, ``link``, c zeros, which are left zero, and
-    ``saved``, four rows of c numbers. Changes the state; every exchange lowers the value, no
+    ``saved``, three rows of c numbers. Changes the state; every exchange lowers the value, no
     cluster is emptied, and pairs that are apart stay apart. Ends after ``max_edges``.
     """
     indptr = problem[0]
@@ -184,8 +180,8 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
                 continue
             # 4. Move its nodes over, and first those of the cluster that others stay behind in.
             before = ratio[a] + ratio[k]
-            old_a = boundary[a], cluster_weights[a], ratio[a], count[a]
-            old_k = boundary[k], cluster_weights[k], ratio[k], count[k]
+            old_a = boundary[a], cluster_weights[a]
+            old_k = boundary[k], cluster_weights[k]
             first, second = (k, a) if n_other < count[k] else (a, k)
             n_moved = 0
             for source, target in ((first, second), (second, first)):
@@ -208,7 +204,7 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
             for q in range(size):
                 j = members[q]
                 if seen[j] == -stamp:
-                    labels[j] = a if labels[j] == k else k
-            boundary[a], cluster_weights[a], ratio[a], count[a] = old_a
-            boundary[k], cluster_weights[k], ratio[k], count[k] = old_k
+                    relabel(j, a if labels[j] == k else k, state)
+            set_sums(a, *old_a, state)
+            set_sums(k, *old_k, state)
     return decrease, exchanges, edges

@@ -22,10 +22,10 @@ def fm_search(problem, state, scratch, seeds, patience, max_edges, chain, apart=
     """Run one chain from every node of ``seeds`` in turn; return (decrease, edges visited).
 
     A chain ends after ``patience`` moves without a new best, and the call after ``max_edges``.
-    The five arrays of n in ``chain`` are scratch: a heap of ``keys`` and ``nodes``, the ``status``
-    of every node, which must be zero (FREE) and is left as it falls, and the ``trail`` of moved
-    nodes with the ``origin`` of each. Changes the state; the value never rises and no cluster is
-    emptied. Each node is moved at most once per call.
+    Changes the state; the value never rises, no cluster is emptied and each node is moved once at
+    most. Scratch of n: ``chain``, a heap of ``keys`` and ``nodes``, the ``status`` of every node,
+    which must be zero (FREE) and is not left so, the ``trail`` of moved nodes, the ``origin`` of
+    each.
     """
     indptr, indices, _, node_weights = problem
     labels, _, _, _, ratio, _ = state

@@ -37,8 +37,7 @@ HEAVY = 1.0 - 2.0**-20
 """A node with more than this part of its cluster's weight is heavy: to take its weight away would
 cost 20 of 53 bits, and more would show in the ninth digit of a cut value."""
 
-LARGEST = 2.0**1000
-"""Products above this are not formed, as they could overflow."""
+LARGEST = 2.0**1000  # products above this are not formed, as they could overflow
 
 
 @kernel
@@ -108,6 +107,19 @@ def sum_links(i, problem, labels, scratch):
             n_touched += 1
         link[k] += weights[p]
     return n_touched, total, own
+
+
+@inlined
+def add_links(i, problem, labels, link):
+    """Add node i's edges to ``link`` by cluster, its own too, and return e. O(deg(i))."""
+    indptr, indices, weights, _ = problem
+    total = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        j = indices[p]
+        if j != i:
+            total += weights[p]
+            link[labels[j]] += weights[p]
+    return total
 
 
 @inlined

@@ -17,44 +17,22 @@ HALVINGS = 16
 FNV_OFFSET = np.uint64(14695981039346656037)
 """Where the hash of a row begins (the 64-bit hash of Fowler, Noll and Vo, a word at a time)."""
 
-FNV_PRIME = np.uint64(1099511628211)
-"""What the hash is multiplied by after each word."""
+FNV_PRIME = np.uint64(1099511628211)  # what the hash is multiplied by after each word
 
 
 @partial(kernel, _nrt=True)  # np.dot returns an array
 def probe(lists, near, n_probed, queries, own, nearness, pool, scratch):
-    """Offer to every query the points of the lists that are nearest to it.
+    """Offer to every query the points of the ``n_probed`` lists, or a few more, nearest to it.
 
     A point y is offered to a query x at |y|²/2 + w_y − xᵀy, half their squared distance but for
-    |x|²/2, which all offers to x have in common.
-
-    Parameters
-    ----------
-    lists : tuple
-        points (n, d), their halves |y|²/2 + w_y, and starts: list k is
-        ``points[starts[k]:starts[k + 1]]``.
-    near : ndarray of shape (n_near,)
-        The lists to choose from; they must not share points.
-    n_probed : int
-        How many of them a query probes, or a few more.
-    queries : ndarray of shape (n_queries, d)
-        The rows to find neighbours of.
-    own : ndarray of shape (n_queries,)
-        The point that a query is, which is not offered to it, or -1.
-    nearness : ndarray of shape (n_queries, n_near)
-        How far a list is from a query.
-    pool : tuple
-        values and found, both (n_queries, width): the best offers so far, best first, and the
-        points they are of (-1: none yet). Changed in place; of equal offers the earlier stays.
-    scratch : tuple
-        picked (n_queries, most), where ``most`` is at least ``n_probed``; counts (n_queries,);
-        ends (n_near + 1,); chosen (n_queries * most,); gathered (n_gathered, d); products, room
-        for n_gathered times the longest list. Overwritten.
-
-    Notes
-    -----
-    A list is compared with ``n_gathered`` queries in one product of matrices, so that the cost is
-    that of BLAS, 2d operations per pair, and nearly nothing for a pair that is not near.
+    |x|²/2. ``lists``: points (n, d), their halves |y|²/2 + w_y, and starts of the lists; ``near``
+    (n_near,) are those to choose from, which must not share points, and ``nearness`` (n_queries,
+    n_near) how far they are. ``own``: the point that a query is, or -1. Changes ``pool``: values
+    and found (n_queries, width), the best offers so far and their points; of equal offers the
+    earlier stays. ``scratch``: picked (n_queries, most ≥ n_probed), counts (n_queries,), ends
+    (n_near + 1,), chosen (n_queries * most,), gathered (n_gathered, d), and products, room for
+    n_gathered times the longest list. One product of matrices for ``n_gathered`` queries and a
+    list: 2d operations of BLAS per pair, and nearly nothing for a pair that is not near.
     """
     points, halves, starts = lists
     values, found = pool
@@ -120,7 +98,7 @@ def _pick(nearness, n_probed, picked):
     """Write which lists are nearest, and return how many there are.
 
     It is ``n_probed``, up to an eighth more where that ends the search for a limit sooner, and
-    more, up to the size of ``picked``, where lists are equally near.
+    more where lists are equally near.
     """
     n_near = nearness.size
     if n_probed >= n_near:
@@ -170,28 +148,12 @@ def _pick(nearness, n_probed, picked):
 
 
 @kernel
-def _before(distance, j, other_distance, other):
-    """Return whether a neighbour stands before another: nearer, or as near and of lower index."""
-    return distance < other_distance or (distance == other_distance and j < other)
-
-
-@kernel
 def settle(points, rows, candidates, indices, squared):
-    """Write the nearest candidates of some rows, nearest first, ties by index.
+    """Write the nearest candidates (n_rows, width) of some rows, nearest first, ties by index.
 
-    Distances are sums of squared coordinate differences in double precision, added in the order of
-    the features: the same for (i, j) and (j, i), and exactly 0 for equal points.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, n_features)
-        The samples, in single or double precision.
-    rows : ndarray of shape (n_rows,)
-        The samples to list neighbours of.
-    candidates : ndarray of shape (n_rows, width)
-        Different samples for each.
-    indices, squared : ndarray of shape (n_rows, count)
-        The lists, with count <= width. Overwritten.
+    Fills ``indices`` and ``squared`` (n_rows, count ≤ width). Squared differences are added in
+    double precision in the order of the features: the same for (i, j) and (j, i), and exactly 0
+    for equal points. By ``containers.insert`` it takes 1.07 to 1.13 times as long.
     """
     n_features = points.shape[1]
     width, count = candidates.shape[1], indices.shape[1]
@@ -220,13 +182,15 @@ def settle(points, rows, candidates, indices, squared):
                 j = candidates[r, q + more]
                 distance = s0 if more == 0 else s1 if more == 1 else s2 if more == 2 else s3
                 place = min(listed, count - 1)
-                if listed == count and not _before(
-                    distance, j, squared[r, place], indices[r, place]
+                if listed == count and not (
+                    distance < squared[r, place]
+                    or (distance == squared[r, place] and j < indices[r, place])
                 ):
                     continue
                 listed = place + 1
-                while place > 0 and _before(
-                    distance, j, squared[r, place - 1], indices[r, place - 1]
+                while place > 0 and (
+                    squared[r, place - 1] > distance
+                    or (squared[r, place - 1] == distance and indices[r, place - 1] > j)
                 ):
                     squared[r, place] = squared[r, place - 1]
                     indices[r, place] = indices[r, place - 1]
@@ -239,14 +203,7 @@ def settle(points, rows, candidates, indices, squared):
 def hash_rows(words, sign, hashes):
     """Write a hash of every row, the same for rows of equal numbers.
 
-    Parameters
-    ----------
-    words : unsigned ndarray of shape (n_rows, n_features)
-        The bits of the numbers.
-    sign : unsigned integer
-        The bits of -0.0, which is equal to 0.0.
-    hashes : uint64 ndarray of shape (n_rows,)
-        Overwritten.
+    ``words`` are the bits of the numbers, unsigned, and ``sign`` those of -0.0, equal to 0.0.
     """
     for i in range(words.shape[0]):
         value = FNV_OFFSET

@@ -21,20 +21,18 @@ import numpy as np
 
 from leastcut.kernels import kernel
 
-LEAVES = 4
-"""Leaves that a star may have."""
+LEAVES = 4  # leaves that a star may have
 
 
 @kernel
 def project_on_stars(lifted, root, mass, centres, leaves, multipliers, n_sweeps, weight):
     """Move W = max(lifted, 0) towards the nearest matrix that fulfils every star, by Hildreth.
 
-    ``lifted`` is symmetric, and W is its positive part but for the diagonal, where it is itself.
-    Every step makes one star's multiplier optimal with the others held: changes ``multipliers``
-    and ``lifted``, which stays what it was plus Σ multiplier · star. Entries of −inf stay so, and
-    are 0 in W. ``mass`` (n,) is how many entries of a larger matrix each diagonal entry is the sum
-    of: 1 where there is none. ``weight`` (LEAVES,) is scratch. Returns the largest step of the last
-    sweep; a sweep costs O(stars).
+    W has the diagonal of ``lifted``, which is symmetric. A step makes one star's multiplier optimal
+    with the others held: changes ``multipliers`` and ``lifted``, which stays what it was plus
+    Σ multiplier · star. Entries of −inf stay so, and are 0 in W. ``mass`` (n,): of how many entries
+    of a larger matrix each diagonal entry is the sum; ``weight`` (LEAVES,) is scratch. Returns the
+    largest step of the last sweep; a sweep costs O(stars).
     """
     largest = 0.0
     for _ in range(n_sweeps):
@@ -106,11 +104,10 @@ def find_stars(Z, root, first, last, tolerance, most_ratio, violations, leaves, 
     """Write the most violated stars of every centre from ``first`` to ``last`` but that.
 
     Row i of ``violations`` (n, q) and ``leaves`` (n, q, LEAVES) gets up to q stars with centre i
-    that are violated by more than ``tolerance``; a violation of 0 marks an empty place. Leaves are
-    nodes with Z_it > 0 that weigh between b_i / most_ratio and b_i · most_ratio. The q best pairs
-    of leaves are found by trying all, and more leaves by adding the best as long as one helps:
-    O(k² + q k) for a centre with k nodes of Z_it > tolerance. ``near`` (n,) and ``scaled`` (n,) are
-    scratch.
+    that are violated by more than ``tolerance``, and 0 where there is none. Leaves weigh between
+    b_i / most_ratio and b_i · most_ratio. The q best pairs are found by trying all, and more leaves
+    by adding the best as long as one helps: O(k² + q k) for k nodes of Z_it > tolerance. Scratch:
+    ``near`` and ``scaled`` (n,).
     """
     n, q = Z.shape[0], violations.shape[1]
     for i in range(first, last):

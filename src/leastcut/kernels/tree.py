@@ -21,14 +21,12 @@ smaller number, for which ``first`` prunes: a million equal points cost no more 
 
 from __future__ import annotations
 
-from leastcut.kernels import kernel
-from leastcut.kernels.containers import sort_pairs
+from leastcut.kernels import inlined, kernel
+from leastcut.kernels.containers import insert, sort_pairs
 
-LANES = 8
-"""Points in a block: a cache line of coordinates in double precision."""
+LANES = 8  # points in a block: a cache line of coordinates in double precision
 
-SAMPLED = 9
-"""Points that a pivot is the median of."""
+SAMPLED = 9  # points that a pivot is the median of
 
 
 @kernel
@@ -141,6 +139,30 @@ def _before(blocks, numbers, axis, p, q):
     return x < y or (x == y and numbers[p] < numbers[q])
 
 
+@inlined
+def _distance_to_box(query, boxes, v):
+    """Return the squared distance of a query to the box of node v."""
+    even, odd = 0.0, 0.0
+    for f in range(query.shape[0]):
+        outside = max(boxes[v, 0, f] - query[f], query[f] - boxes[v, 1, f], 0.0)
+        if f % 2 == 0:
+            even += outside * outside
+        else:
+            odd += outside * outside
+    return even + odd
+
+
+@inlined
+def _distances_to_block(query, blocks, b, sums):
+    """Fill ``sums`` with what adds up to the squared distances to the points of block b."""
+    sums[:] = 0.0
+    for f in range(query.shape[0]):
+        x = query[f]
+        for q in range(LANES):
+            difference = blocks[b, f, q] - x
+            sums[f % 2, q] += difference * difference
+
+
 @kernel
 def list_nearest(tree, queries, start, stop, indices, squared, scratch):
     """List the nearest points of the queries start..stop-1, nearest first, ties by number.
@@ -192,19 +214,8 @@ def list_nearest(tree, queries, start, stop, indices, squared, scratch):
             if v < n_leaves:
                 near = 2 * v
                 far = near + 1
-                near_even, near_odd, far_even, far_odd = 0.0, 0.0, 0.0, 0.0
-                for f in range(n_features):
-                    x = query[f]
-                    near_outside = max(boxes[near, 0, f] - x, x - boxes[near, 1, f], 0.0)
-                    far_outside = max(boxes[far, 0, f] - x, x - boxes[far, 1, f], 0.0)
-                    if f % 2 == 0:
-                        near_even += near_outside * near_outside
-                        far_even += far_outside * far_outside
-                    else:
-                        near_odd += near_outside * near_outside
-                        far_odd += far_outside * far_outside
-                near_distance = near_even + near_odd
-                far_distance = far_even + far_odd
+                near_distance = _distance_to_box(query, boxes, near)
+                far_distance = _distance_to_box(query, boxes, far)
                 if far_distance < near_distance or (
                     far_distance == near_distance and first[far] < first[near]
                 ):
@@ -222,12 +233,7 @@ def list_nearest(tree, queries, start, stop, indices, squared, scratch):
             # 3. A leaf: the distances of a block at once, then those that improve the list.
             j = v - n_leaves
             for b in range(n_blocks * j // n_leaves, n_blocks * (j + 1) // n_leaves):
-                sums[:] = 0.0
-                for f in range(n_features):
-                    x = query[f]
-                    for q in range(LANES):
-                        difference = blocks[b, f, q] - x
-                        sums[f % 2, q] += difference * difference
+                _distances_to_block(query, blocks, b, sums)
                 for lane in range(LANES):
                     distance = sums[0, lane] + sums[1, lane]
                     p = b * LANES + lane
@@ -236,17 +242,7 @@ def list_nearest(tree, queries, start, stop, indices, squared, scratch):
                     number = numbers[p]
                     if distance == worst and number >= listed[last]:
                         continue
-                    # What comes after it moves on by one place.
-                    q = last
-                    while q > 0 and (
-                        lengths[q - 1] > distance
-                        or (lengths[q - 1] == distance and listed[q - 1] > number)
-                    ):
-                        lengths[q] = lengths[q - 1]
-                        listed[q] = listed[q - 1]
-                        q -= 1
-                    lengths[q] = distance
-                    listed[q] = number
+                    insert(lengths, listed, 0, last, distance, number)
                     worst = lengths[last]
         for q in range(last + 1):
             indices[row, q] = listed[q]
@@ -278,14 +274,7 @@ def list_within(tree, start, stop, needed, indptr, indices, squared, scratch):
             # 1. A node; whatever is in it is at least as far as its box.
             waiting -= 1
             v = nodes[waiting]
-            even, odd = 0.0, 0.0
-            for f in range(n_features):
-                outside = max(boxes[v, 0, f] - query[f], query[f] - boxes[v, 1, f], 0.0)
-                if f % 2 == 0:
-                    even += outside * outside
-                else:
-                    odd += outside * outside
-            if even + odd >= needed[i]:
+            if _distance_to_box(query, boxes, v) >= needed[i]:
                 continue
             # 2. Its children.
             if v < n_leaves:
@@ -296,12 +285,7 @@ def list_within(tree, start, stop, needed, indptr, indices, squared, scratch):
             # 3. A leaf.
             j = v - n_leaves
             for b in range(n_blocks * j // n_leaves, n_blocks * (j + 1) // n_leaves):
-                sums[:] = 0.0
-                for f in range(n_features):
-                    x = query[f]
-                    for q in range(LANES):
-                        difference = blocks[b, f, q] - x
-                        sums[f % 2, q] += difference * difference
+                _distances_to_block(query, blocks, b, sums)
                 for lane in range(LANES):
                     distance = sums[0, lane] + sums[1, lane]
                     p = b * LANES + lane

@@ -15,16 +15,17 @@ every view. Arrays that belong together travel as tuples:
 
 A cluster without a node that weighs something in a view has no term in it. Crossing edges are
 counted besides their weights being summed, so that a view in which no edge is cut has the value 0
-exactly: near 0 a root makes of rounding in the sixteenth digit an error in the eighth. How nodes
-that hold nearly all of their cluster are left alone, and why nothing else cancels, stands in
-``moves``.
+exactly: near 0 a root makes of rounding in the sixteenth digit an error in the eighth. For what is
+not said here see ``moves``, whose local search is not this one of a single view: that took 2.2
+times as long (50,000 nodes, 20 clusters), as here all clusters are tried and all views summed.
 """
 
 from __future__ import annotations
 
 import math
 
-from leastcut.kernels import kernel
+from leastcut.kernels import inlined, kernel
+from leastcut.kernels.containers import enqueue
 from leastcut.kernels.moves import HEAVY, TOLERANCE
 
 
@@ -59,7 +60,7 @@ def measure_views(views, state):
                 cuts[v] += boundary[v, k] / cluster_weights[v, k]
 
 
-@kernel
+@inlined
 def gather_ties(i, views, labels, scratch):
     """Fill the scratch with node i's edges into every cluster of every view: weights and numbers.
 
@@ -78,7 +79,7 @@ def gather_ties(i, views, labels, scratch):
                 degree[v] += weights[p]
 
 
-@kernel
+@inlined
 def clear_ties(i, views, labels, scratch):
     """Make the scratch zero again where node i's edges lead. O(edges of i)."""
     indptr, indices, _, _ = views
@@ -89,7 +90,7 @@ def clear_ties(i, views, labels, scratch):
             met[v, labels[indices[p]]] = 0
 
 
-@kernel
+@inlined
 def best_view_move(i, node_weights, state, objective, scratch):
     """Return (change, rounding, k) for node i's best move to another cluster k, given its ties.
 
@@ -158,7 +159,7 @@ def best_view_move(i, node_weights, state, objective, scratch):
     return best_change, best_rounding, best
 
 
-@kernel
+@inlined
 def apply_view_move(i, k, node_weights, state, scratch):
     """Move node i to cluster k and update the state, given the ties of i. O(V)."""
     labels, members, boundary, cluster_weights, weighing, crossing, cuts = state
@@ -232,12 +233,6 @@ def settle_views(views, state, objective, scratch, queue, n_queued, queued, max_
             if not moved:
                 continue
             for p in range(indptr[v, i], indptr[v, i + 1]):
-                j = indices[p]
-                if queued[j] == 0 and j != i:
-                    queued[j] = 1
-                    tail = head + n_queued
-                    if tail >= n:
-                        tail -= n
-                    queue[tail] = j
-                    n_queued += 1
+                if indices[p] != i:
+                    n_queued = enqueue(indices[p], queue, head, n_queued, queued)
     return moves, edges

@@ -232,7 +232,7 @@ class State:
             return 0
         n, n_clusters = self.problem.n_nodes, self.count.size
         members, seen, origin = np.zeros((3, n), dtype=np.int32)
-        tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((4, n_clusters))
+        tried, saved = np.zeros(n_clusters, dtype=np.int32), np.empty((3, n_clusters))
         scratch = members, seen, origin, tried, self.scratch[0], saved
         nodes = self.problem.cannot_link.nodes
         return self._made(
