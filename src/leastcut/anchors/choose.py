@@ -6,7 +6,7 @@ anchors: k-means of p centers takes p² products, and √p times √p centers a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,10 @@ and blobs with and without outliers, where 0 and 0.1 left clusters of one point 
 """
 
 MANY_ANCHORS = 2048  # from so many on, with many features, they are chosen part by part
+
+Move = Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""``move(centres, least)`` returns the nearest center of every point, new centers, of which those
+with ``least`` points or more are the means of these, and the points of every center."""
 
 
 def sampled_rows(sizes: Sequence[int], n_anchors: int, seed: int) -> list[np.ndarray]:
@@ -54,40 +58,42 @@ def choose_anchors(sample: np.ndarray, n_anchors: int, seed: int, n_threads: int
     if n_anchors >= sample.shape[0]:
         return np.unique(sample, axis=0)
     many = n_anchors >= MANY_ANCHORS and sample.shape[1] > TREE_FEATURES
-    found = (_by_parts if many else lloyd)(sample, n_anchors, rng, n_threads)
+    found = (_by_parts if many else _centres)(sample, n_anchors, rng, n_threads)
     return np.unique(found, axis=0)
 
 
-def lloyd(
+def _centres(
     sample: np.ndarray, n_centres: int, rng: np.random.Generator, n_threads: int
 ) -> np.ndarray:
+    def move(centres: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        nearest = NearestAnchors(centres, 1, n_threads).nearest_one(sample)
+        return nearest[:, 0], *moved_centres(sample, nearest, centres, least)
+
+    return lloyd(sample, n_centres, rng, move)
+
+
+def lloyd(sample: np.ndarray, n_centres: int, rng: np.random.Generator, move: Move) -> np.ndarray:
     """Return centers after some rounds of k-means, without those that have hardly any points.
 
-    It begins with points that ``rng`` samples.
-    What few points have for themselves is no cluster: they have no weights on other anchors, and a
-    cut would separate them first. Such a center begins again where points are many, and after the
-    last round it is left out.
+    It begins with points that ``rng`` samples. What few points have for themselves is no cluster:
+    they have no weights on other anchors, and a cut would separate them first. Such a center begins
+    again where points are many, and after the last round it is left out.
     """
-    centres = sample[first_rows(sample.shape[0], n_centres, rng)]
-    least = fewest_points(sample.shape[0], n_centres)
-    rng = np.random.default_rng(sample.shape[0])
+    n = sample.shape[0]
+    least = max(1.0, LEAST_SHARE * n / n_centres)
+    centres = sample[np.sort(rng.choice(n, n_centres, replace=False))]
+    rng = np.random.default_rng(n)
     for left in reversed(range(ROUNDS)):
-        nearest = NearestAnchors(centres, 1, n_threads).nearest_one(sample)
-        centres, counts = moved_centres(sample, nearest, centres, least)
+        nearest, centres, counts = move(centres, least)
         stays = counts >= least
         if left:
             count = int(np.count_nonzero(~stays))
-            centres[~stays] = sample[crowded_rows(nearest[:, 0], counts, count, rng)]
+            centres[~stays] = sample[_crowded_rows(nearest, counts, count, rng)]
     found: np.ndarray = centres[stays]
     return found
 
 
-def fewest_points(n: int, n_centres: int) -> float:
-    """Return how many of n points a center must have to stay."""
-    return max(1.0, LEAST_SHARE * n / n_centres)
-
-
-def crowded_rows(
+def _crowded_rows(
     nearest: np.ndarray, counts: np.ndarray, count: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return points of the centers that have most, one sampled of each, for others to begin at."""
@@ -99,17 +105,12 @@ def crowded_rows(
     return np.concatenate([drawn[crowded], order[: count - crowded.size]])
 
 
-def first_rows(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the rows of a sample that k-means begins with, ascending."""
-    return np.asarray(np.sort(rng.choice(n, count, replace=False)))
-
-
 def _by_parts(
     sample: np.ndarray, n_anchors: int, rng: np.random.Generator, n_threads: int
 ) -> np.ndarray:
     """Return anchors of the parts of a sample, to each as many as its points are due."""
     # 1. Divide.
-    first = lloyd(sample, round(np.sqrt(n_anchors)), rng, n_threads)
+    first = _centres(sample, round(np.sqrt(n_anchors)), rng, n_threads)
     part = NearestAnchors(first, 1, n_threads).nearest_one(sample)[:, 0]
     sizes = np.bincount(part, minlength=first.shape[0])
     # 2. Shares by largest remainder.
@@ -122,5 +123,5 @@ def _by_parts(
     found = []
     for share, rows in zip(shares, np.split(order, np.cumsum(sizes)[:-1]), strict=True):
         if share:
-            found.append(lloyd(sample[rows], share, rng, n_threads))
+            found.append(_centres(sample[rows], share, rng, n_threads))
     return np.concatenate(found)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from leastcut.anchors.blocks import UNIT, Block
-from leastcut.anchors.choose import ROUNDS, crowded_rows, fewest_points, first_rows
+from leastcut.anchors.choose import lloyd
 from leastcut.anchors.nearest import FAR, SPARE, frame_of
 
 PRODUCTS = 2**27  # of points and anchors, held at once: 512 MiB
@@ -85,32 +85,31 @@ class NearestOnGpu:
         return near.gather(1, order), squared
 
 
-def choose_on_gpu(sample: Any, n_anchors: int, seed: int, device: str = "cuda") -> np.ndarray:
+def choose_on_gpu(
+    sample: np.ndarray, n_anchors: int, seed: int, device: str = "cuda"
+) -> np.ndarray:
     """Return anchors for the points of a sample; see :func:`leastcut.anchors.choose`."""
+    if n_anchors >= sample.shape[0]:
+        return np.unique(sample, axis=0)
     points = torch.as_tensor(sample).to(device)
-    if n_anchors >= points.shape[0]:
-        return np.unique(points.cpu().numpy(), axis=0)
-    first = first_rows(points.shape[0], n_anchors, np.random.default_rng(seed))
-    centres = points[torch.as_tensor(first, device=device)]
     wide = points.to(torch.float64)
-    rng = np.random.default_rng(points.shape[0])
-    for left in reversed(range(ROUNDS)):
-        nearest = NearestOnGpu(centres.cpu().numpy(), 1, device).nearest_one(points)
+    step = max(1, PRODUCTS // (2 * n_anchors))
+
+    def move(centres: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        nearest = NearestOnGpu(centres, 1, device).nearest_one(points)
         sums = torch.zeros(centres.shape, dtype=torch.float64, device=device)
-        counts = torch.bincount(nearest, minlength=n_anchors)
-        step = max(1, PRODUCTS // (2 * n_anchors))
         for start in range(0, points.shape[0], step):
             part = slice(start, start + step)
             ones = torch.nn.functional.one_hot(nearest[part], n_anchors).to(torch.float64)
             sums += ones.T @ wide[part]
-        stays = counts >= fewest_points(points.shape[0], n_anchors)
-        means = (sums / counts.clamp(min=1)[:, None]).to(points.dtype)
-        centres = torch.where(stays[:, None], means, centres)
-        if left:
-            where = nearest.cpu().numpy(), counts.cpu().numpy()
-            rows = crowded_rows(*where, int(torch.count_nonzero(~stays)), rng)
-            centres[~stays] = points[torch.as_tensor(rows, device=device)]
-    return np.unique(centres[stays].cpu().numpy(), axis=0)
+        counts = torch.bincount(nearest, minlength=n_anchors).cpu().numpy()
+        stays = counts >= least
+        centres = centres.copy()
+        centres[stays] = sums.cpu().numpy()[stays] / counts[stays, None]
+        return nearest.cpu().numpy(), centres, counts
+
+    found = lloyd(sample, n_anchors, np.random.default_rng(seed), move)
+    return np.unique(found, axis=0)
 
 
 def _weights(squared: Any) -> Any:
