@@ -286,9 +286,8 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
 def join_clusters(anchors, weights, inverse, clusters, labels, ties):
     """Give new points the cluster where the value grows least, ties to the smaller number.
 
-    In: anchors, weights (m, K); inverse (p,) of masses; clusters, which are the table (p, c)
-    divided by masses, the ratios of boundary and size (c,), and the sizes (c,). Overwritten:
-    labels (m,). Scratch: ties (c,). O(m K c).
+    ``clusters``: the table (p, c) divided by masses, the ratios of boundary and size, and the sizes
+    (c,). Overwritten: labels (m,). Scratch: ties (c,). O(m K c).
     """
     shares, ratio, size = clusters
     m, count = anchors.shape

@@ -285,7 +285,8 @@ def fill(problem, state, limits, distance, status, heap):
 
     One round: ``distance`` says how far each cluster is from one that can spare nodes, and is FAR
     where only nodes without an edge to it are to be had. Changes the state; clusters on the way may
-    become too light. Scratch: ``status`` n zeros, left so, ``heap``.
+    become too light. Scratch: ``status`` n zeros, left so, ``heap``. One loop for :func:`shed` and
+    this took 1.4 and 1.1 times as long, for ten lines less.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state

@@ -1,4 +1,4 @@
-"""Is any cluster cheaper than what its nodes are priced at? A search through all sets of nodes.
+"""Dual prices of nodes: the search for clusters cheaper than their prices, and better prices.
 
 Let every node have a price λ_i, and C cost boundary(C) / b(C) − λ(C). No set costs less than μ if
 
@@ -35,14 +35,13 @@ NARROW = 1e-9  # part of w to which its range is halved at most
 def search_clusters(graph, priced, order, margin, progress, work):
     """Search all sets for cheap ones, as far as the number of parts that is allowed.
 
-    ``graph`` is as in ``minimum_cut``. ``priced``: the weights b, the prices λ and t. ``order`` are
-    the nodes in the order in which they are taken. ``progress``: ``level`` (1,), the least cost of
-    a set so far: every set is proven to cost ``level[0] − margin`` at least, and one that costs
-    less lowers it; ``found`` (most, n), where such sets are put; and ``cursor`` (4,): how many they
-    are, the parts that may still be looked at, and where the search stands, 0 and 0 at first. A
-    further call goes on from there. Returns whether the proof is complete. ``work``: the scratch of
-    ``minimum_cut`` as a tuple, then w, z, linear (n,), inside, lower, upper (n,), and the stack:
-    fixed (most, n), ranges (most, 3), which is given up where it is full.
+    ``graph`` is as in ``minimum_cut``; ``priced``: the weights b, prices λ and t; ``order``: the
+    nodes as they are taken. ``progress``: ``level`` (1,), the least cost of a set so far, as every
+    set is to be proven to cost ``level[0] − margin``; ``found`` (most, n), sets that cost less and
+    lower it; and ``cursor`` (4,), zeros at first but for the parts that may be looked at. A further
+    call goes on from there. Returns whether the proof is complete. ``work``: the scratch of
+    ``minimum_cut``, then w, z, linear, inside, lower, upper (n,), and the stack: fixed (most, n),
+    ranges (most, 3), which is given up where it is full.
     """
     nodes, prices, t = priced
     level, cursor = progress[0], progress[2]

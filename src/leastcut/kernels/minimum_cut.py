@@ -19,9 +19,9 @@ EPSILON = 2.0**-52
 
 @kernel
 def minimum_cut(graph, prices, fixed, inside, scratch):
-    """Return a lower bound of the smallest boundary(C) + Σ prices, rounding counted, and the edges
-    visited to find it.
+    """Return a lower bound of the smallest boundary(C) + Σ prices, and the edges visited.
 
+    Rounding is counted in.
     ``graph`` is indptr, indices, weights, reverse: the edges in CSR form without self-loops, and
     where each stands in the other direction. ``fixed`` (n,) is 1 for nodes that C must hold, −1 for
     those it must not, else 0. Fills ``inside`` (n,) with 1 for the nodes of the set that was found.

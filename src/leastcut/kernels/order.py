@@ -9,9 +9,9 @@ from leastcut.kernels import kernel
 def number_nearby(indptr, indices, block, order, place, is_read):
     """Number nodes block by block, each grown along the edges from a node next to those before.
 
-    Fills ``order``, the nodes by their new numbers; ``place`` must be -1, and becomes the new
-    number of every node. ``is_read`` is n zeros: by new numbers, whether all neighbours have one
-    too. Every row is read at most twice, however long it is: O(nodes + edges).
+    Fills ``order``, the nodes by their new numbers; ``place``, -1 before, becomes the new number of
+    every node. ``is_read`` is n zeros: by new numbers, whether all neighbours have one too. Every
+    row is read at most twice: O(nodes + edges).
     """
     n = order.shape[0]
     size = 0

@@ -21,11 +21,9 @@ from leastcut.kernels import kernel
 def project_rows(start, stop, indptr, points, spreads, least, weights):
     """Project the rows start..stop-1 onto the simplex.
 
-    In: points (n_listed,) and spreads (n_listed,), the entries of row i at indptr[i]:indptr[i + 1];
-    a point may be -inf, but not all of a row. Weights up to ``least`` are 0, and the others of the
-    row still add up to 1.
-    Overwritten: weights (n_listed,) at these rows. A row without entries stays without. O(m²) for m
-    entries at worst, and O(m) as a rule.
+    The entries of row i are at indptr[i]:indptr[i + 1]; a point may be -inf, but not all of a row.
+    Weights up to ``least`` are 0, and the others of the row still add up to 1. Overwritten: weights
+    at these rows. O(m²) for m entries at worst, and O(m) as a rule.
     """
     for i in range(start, stop):
         begin, end = indptr[i], indptr[i + 1]
@@ -62,8 +60,7 @@ def project_rows(start, stop, indptr, points, spreads, least, weights):
 def pair_distances(start, stop, indptr, indices, vectors, squared):
     """Compute ‖f_i − f_j‖² for the pairs listed in the rows start..stop-1.
 
-    In: indices (n_listed,), the partners of row i at indptr[i]:indptr[i + 1], and vectors (n, c).
-    Overwritten: squared (n_listed,) at these rows. O(c) for each pair.
+    Overwritten: squared, at these rows. O(c) for each pair.
     """
     n_columns = vectors.shape[1]
     for i in range(start, stop):

@@ -13,11 +13,7 @@ from leastcut.kernels import kernel
 
 @kernel
 def cluster_sums(rows, node_weights, labels, sums, cluster_weights, count):
-    """Sum rows and node weights by cluster.
-
-    In: rows (n, p), node_weights (n,), labels (n,). Overwritten: sums (c, p), cluster_weights (c,),
-    count (c,). O(n p).
-    """
+    """Sum rows and node weights by cluster, and count. Overwritten: the last three. O(n p)."""
     sums[:] = 0.0
     cluster_weights[:] = 0.0
     count[:] = 0
@@ -33,10 +29,9 @@ def cluster_sums(rows, node_weights, labels, sums, cluster_weights, count):
 def sweep(scores, node_weights, labels, score_sums, cluster_weights, count, share, gain):
     """Visit the rows in order, move each to the cluster of largest gain; return moves, objective.
 
-    In: scores (n, c), node_weights (n,). Changed in place: labels (n,). Scratch, (c,) each:
-    score_sums, cluster_weights, count (integers), share, gain; the sums are taken afresh here, so
-    rounding cannot drift from one sweep to the next. Guaranteed: the objective never falls (ties go
-    to the first cluster), the only member of a cluster stays, so no cluster is emptied. O(n c).
+    Changed in place: labels (n,). Scratch (c,): score_sums, cluster_weights, count, share, gain;
+    sums are taken afresh, so rounding cannot drift from one sweep to the next. Guaranteed: the
+    objective never falls (ties go to the first cluster), and no cluster is emptied. O(n c).
     """
     n, c = scores.shape
     # 1. The sums of the partition as it is.

@@ -167,12 +167,11 @@ def _distances_to_block(query, blocks, b, sums):
 def list_nearest(tree, queries, start, stop, indices, squared, scratch):
     """List the nearest points of the queries start..stop-1, nearest first, ties by number.
 
-    Where there are no ``queries``, the points at the positions start..stop-1 are asked for, and
-    none lists itself. Fills the rows of ``indices`` and ``squared``, that of a point under its
-    number; there must be as many points to list as a row is long. ``scratch``: a query
-    (n_features,), the distances of a block (2, LANES), a stack of nodes and one of their distances,
-    of two entries more than there are levels, and a row of ``indices`` and one of ``squared``.
-    Returns how many nodes were visited.
+    Without ``queries`` the points at the positions start..stop-1 are asked for, and none lists
+    itself. Fills the rows of ``indices`` and ``squared``, that of a point under its number; there
+    must be as many points as a row is long. ``scratch``: a query, the distances of a block
+    (2, LANES), a stack of nodes and one of their distances, of two entries more than there are
+    levels, and a row of each list. Returns how many nodes were visited.
     """
     blocks, numbers, boxes, first = tree
     query, sums, nodes, distances, listed, lengths = scratch
