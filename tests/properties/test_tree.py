@@ -127,7 +127,8 @@ def test_compiled_equals_interpreted(X, data):
     with pytest.MonkeyPatch.context() as patch:
         for name in ("grow", "list_nearest", "list_within"):
             patch.setattr(tree_search, name, getattr(kernels, name).py_func)
-        for name in ("_select", "_before", "sort_pairs"):
+        helpers = ("_select", "_before", "_distance_to_box", "_distances_to_block")
+        for name in (*helpers, "insert", "sort_pairs"):
             patch.setattr(kernels, name, getattr(kernels, name).py_func)
         interpreted = lists()
     for ours, theirs in zip(compiled, interpreted, strict=True):

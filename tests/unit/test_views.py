@@ -197,6 +197,7 @@ def test_compiled_equals_interpreted(views, c, rooted, seed):
     )
     start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
     names = ["measure_views", "gather_ties", "clear_ties", "best_view_move", "apply_view_move"]
+    names.append("enqueue")
     compiled = refine_labels(own, start)
     with pytest.MonkeyPatch.context() as patch:
         for name in [*names, "settle_views"]:
