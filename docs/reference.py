@@ -7,9 +7,7 @@ an error of the build, so that nothing public goes undocumented. The pages are w
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,7 +23,12 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "exact_partition",
         "direct_cut",
     ),
-    "From points to labels": ("SpectralClustering", "cut_path"),
+    "From points to labels": (
+        "SpectralClustering",
+        "AnchorSpectralClustering",
+        "MultiViewSpectralClustering",
+        "cut_path",
+    ),
     "From points or pictures to a graph": (
         "adaptive_neighbors_graph",
         "nearest_neighbors_graph",
@@ -70,11 +73,6 @@ def public_names() -> dict[str, Any]:
     return {name: getattr(leastcut, name) for name in public}
 
 
-def is_module(name: str) -> bool:
-    """Whether a name is that of a module, which may be offered without being in ``__all__``."""
-    return name in SECTIONS["Modules"] and find_spec(f"leastcut.{name}") is not None
-
-
 def functions_of(module: ModuleType) -> list[str]:
     """Return the functions and classes that a module offers."""
     names = getattr(module, "__all__", None) or [
@@ -104,17 +102,17 @@ def page() -> str:
     public = public_names()
     lines = ["Reference", "=========", "", "Every public name, from the docstrings.", ""]
     for heading, names in SECTIONS.items():
-        there = [name for name in names if name in public or is_module(name)]
+        there = [name for name in names if name in public]
         if not there:
             continue
         lines += [heading, "-" * len(heading), ""]
         plain = []
         for name in there:
-            part = importlib.import_module(f"leastcut.{name}") if is_module(name) else public[name]
+            part = public[name]
             if inspect.ismodule(part):
                 lines += [f"``leastcut.{name}``", "~" * (len(name) + 13), ""]
                 lines += [(inspect.getdoc(part) or "").splitlines()[0], ""]
-                lines += table(f"leastcut.{name}", functions_of(part))
+                lines += table(part.__name__, functions_of(part))
             elif isinstance(part, dict):
                 lines += registry(name, part)
             else:
