@@ -107,6 +107,10 @@ def test_points_go_through_the_affinity_that_is_named(here, capsys):
         "accuracy": leastcut.clustering_accuracy(SPECIES, found.labels),
         "nmi": leastcut.normalized_mutual_info(SPECIES, found.labels),
     }
+    learned = json.loads(told(capsys, [*FLOWERS, "--affinity", "learned", "--json"]).out)
+    S = leastcut.learned_graph(IRIS.data, 3, random_state=0).graph
+    found = leastcut.partition(S, 3, effort="fast", random_state=0)
+    assert learned["labels"] == found.labels.tolist()
     cosine = json.loads(told(capsys, [*FLOWERS, "--metric", "cosine", "--json"]).out)
     S = leastcut.adaptive_neighbors_graph(IRIS.data, metric="cosine")
     assert cosine["cut_value"] == leastcut.partition(S, 3, effort="fast", random_state=0).cut_value
@@ -440,6 +444,7 @@ WRONG = [
     "cluster iris.csv -k 3 --drop species --cut round",
     "cluster iris.csv -k 3 --drop species --affinity nothing",
     "cluster iris.csv -k 3 --drop species --affinity precomputed",
+    "cluster iris.csv -k auto --drop species --affinity learned",
     "cluster iris.csv -k 3 --drop species --affinity rbf --neighbors 3",
     "cluster iris.csv -k 3 --drop species --affinity rbf --metric cosine",
     "cluster iris.csv -k 3 --drop species --metric nothing",

@@ -108,6 +108,7 @@ def check_input(options: InputOptions, needs_edges: bool = True) -> None:
             raise ValueError(
                 f"{named[0]} is of --affinity {ANCHORS}; say that, too, or leave it out."
             )
+        _check_number(options)
     elif options.metric is not None:
         raise ValueError(f"--affinity {ANCHORS} has no --metric; leave it out.")
     elif needs_edges:
@@ -115,6 +116,24 @@ def check_input(options: InputOptions, needs_edges: bool = True) -> None:
             f"--affinity {ANCHORS} is of cluster alone: its graph stores no edges, which this "
             "command needs. Leave it out, or name another."
         )
+
+
+def _check_number(options: InputOptions) -> None:
+    """Raise if the graph is made for a number of clusters, and none is asked for."""
+    name = options.affinity or DEFAULT_AFFINITY
+    if "n_clusters" not in leastcut.AFFINITIES[name].parameters:
+        return
+    if _clusters_of(options) in (None, "auto"):
+        raise ValueError(
+            f"--affinity {name} makes a graph with a component for every cluster; say how many "
+            f"with -k (cluster, compare and certify have it), or name {DEFAULT_AFFINITY}, which it "
+            "begins with."
+        )
+
+
+def _clusters_of(options: InputOptions) -> str | None:
+    """Return what -k is; None without it."""
+    return getattr(options, "clusters", None)
 
 
 def load_input(options: InputOptions) -> Input:
@@ -224,6 +243,8 @@ def _graph_of_points(
                 raise ValueError(f"--affinity {name} has no {option}; leave it out.")
             parameters[parameter] = value
             words.append(f"{option} {value}")
+    if "n_clusters" in affinity.parameters:
+        parameters["n_clusters"] = int(_clusters_of(options) or 0)  # a number, as was checked
     if "n_neighbors" in affinity.parameters:
         parameters = affinity.limited(data.shape[0], parameters)
     if affinity.searches:

@@ -173,7 +173,7 @@ class InputOptions:
     affinity: str | None = _graph(
         "--affinity NAME",
         "How points become a graph: adaptive_neighbors (default), nearest_neighbors, self_tuning, "
-        "a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
+        "learned, a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
         complete=lambda: [*leastcut.AFFINITIES, ANCHORS],
     )
     n_neighbors: int | None = _graph(
