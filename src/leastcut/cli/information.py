@@ -23,7 +23,10 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "plot": ("pictures", ("matplotlib",)),
     "report": ("reports", ("matplotlib", "jinja2")),
     "image": ("superpixels", ("scikit-image",)),
+    "scanpy": ("single cells", ("scanpy",)),
+    "progress": ("progress bars", ("tqdm",)),
     "amg": ("a further eigensolver", ("pyamg",)),
+    "dask": ("samples on many machines", ("dask", "distributed")),
     "gpu": ("neighbors on a GPU", ("torch",)),
 }
 
