@@ -95,10 +95,12 @@ def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Load
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
         weight = str(columns[2][int(bad[0])].as_py())[:SHOWN]
+        remedy = "Clip or shift such weights, or leave their lines out."
+        if not is_number(weight):
+            remedy = "Names of nodes must not have spaces in them."
         raise ValueError(
             f"{name}, line {rows.numbers[bad[0]]}: the weight {weight!r} is not a finite number of "
-            f"at least 0, as {bad.size} of {weights.size} weights are not; names of nodes must not "
-            "have spaces in them."
+            f"at least 0, as {bad.size} of {weights.size} weights are not. {remedy}"
         )
     # 3. the matrix
     shape = (len(names), len(names))
