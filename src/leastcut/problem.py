@@ -55,7 +55,8 @@ ORDINARY = 1e280  # numbers between this and its inverse are far enough from the
 class AnyProblem(Protocol):
     """What is minimized and over which partitions: what all kinds of problem share.
 
-    Verbs that take any kind are dispatched on its type, and registered where it is defined.
+    Verbs that take any kind are dispatched on its type, and registered where it is defined. A kind
+    whose number of clusters can be chosen also has ``core``, a :class:`Problem` to choose it by.
     """
 
     @property

@@ -167,7 +167,6 @@ class AnchorProblem:
     checkpoint: Callable[[int, str, int], Any] | None = None
 
     names: ClassVar[None] = None
-    counts_edges: ClassVar[bool] = False
 
     @property
     def n_nodes(self) -> int:

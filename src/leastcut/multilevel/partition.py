@@ -12,7 +12,7 @@ from leastcut.budget import Budget
 from leastcut.multilevel.efforts import EFFORTS, TIGHT, Progress, SearchOptions
 from leastcut.multilevel.number_of_clusters import auto_number
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
+from leastcut.problem import EDGES, AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.progress import SEARCH_STAGES, TimeEstimate
 from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
@@ -153,7 +153,7 @@ def partition(
         symmetrize=symmetrize,
         isolated=isolated,
     )
-    _check_balance(balance, options, problem)
+    _check_balance(balance, options, cut)
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
         n_clusters = auto_number(problem, random_state, budget.deadline)
@@ -218,9 +218,9 @@ def _as_stage(proof: Any) -> Progress:
     return Progress(TIGHT, done, proof.cut_value, proof.seconds)
 
 
-def _check_balance(balance: object, options: SearchOptions, problem: Any) -> None:
+def _check_balance(balance: object, options: SearchOptions, cut: CutLike) -> None:
     """Raise if the balance is needed, or contradicts the bound."""
-    if balance is None and problem.counts_edges:
+    if balance is None and isinstance(cut, str) and cut == EDGES:
         raise ValueError(
             "cut='edges' needs balance=, such as 0.03: without limits the smallest edge cut is "
             "that of single nodes. Pass balance, or a cut that weighs clusters, as 'normalized'."
