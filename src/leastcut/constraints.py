@@ -1,7 +1,9 @@
 """What restricts the partitions of a problem: links between nodes, and limits on cluster weights.
 
 :class:`Constraints` is made and checked once, from what a user passed. It says whether a partition
-is allowed, and what contraction, restriction and rescaling of a problem make of it.
+is allowed, and what contraction, restriction and rescaling of a problem make of it. Whether any
+partition is allowed is decided in ``feasibility``, and moves respect it in ``multilevel``
+(``refinement`` and ``repair``).
 """
 
 from __future__ import annotations

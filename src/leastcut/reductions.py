@@ -9,8 +9,8 @@ starts of that, and labels back. :func:`reduce` composes those that a problem ca
 3. drop the isolated nodes, which take no part in the cut, and label them afterwards;
 4. color the cannot-links; for two clusters, contract what they force together.
 
-Search, refinement, proofs and the estimators all use it: :func:`solve_reduced` is "reduce, solve,
-expand" with everything that can go wrong on the way back.
+Search, proofs and the estimators all use it: :func:`solve_reduced` is "reduce, solve, expand" with
+everything that can go wrong on the way back.
 """
 
 from __future__ import annotations
