@@ -1,1 +1,1 @@
-"""The scikit-learn estimator and what it alone needs: affinities, prediction, many c at once."""
+"""Estimators of scikit-learn: one for graphs, for anchors and for several views, on one base."""
