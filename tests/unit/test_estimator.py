@@ -112,6 +112,9 @@ def test_embedding_and_eigenvalues_come_when_asked_for(blobs):
     assert model.embedding_ is model.embedding_
     wide = SpectralClustering(3, n_components=5, random_state=0).fit(X)
     assert wide.embedding_.shape == (90, 5)
+    narrow = SpectralClustering(3, n_components=2, random_state=0).fit(X)
+    assert narrow.embedding_.shape == (90, 2)
+    assert narrow.eigenvalues_.shape == (3,)  # the bound needs them
 
 
 @pytest.mark.parametrize("eigen_solver", ["arpack", "lobpcg", "amg"])

@@ -87,7 +87,7 @@ class FittedAnchors(Fitted):
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The smallest eigenvalues."""
+        """The smallest eigenvalues, as many as clusters and columns of the embedding need."""
         return self.relaxation.eigenvalues
 
     @property
@@ -340,6 +340,7 @@ class AnchorSpectralClustering(BaseClustering):
         parameters = self.get_params(deep=False)
         check_max_clusters(parameters)
         self._begin()
+        self.node_names_ = None  # samples have none
         X = self._checked(X, reset=True)
         n_samples, _ = as_source(X).shape
         check_counts(parameters, n_samples)

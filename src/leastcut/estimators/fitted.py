@@ -47,7 +47,7 @@ class Fitted(ABC):
     @property
     @abstractmethod
     def eigenvalues(self) -> np.ndarray:
-        """The eigenvalues of the columns of the embedding."""
+        """The smallest eigenvalues, as many as clusters and columns of the embedding need."""
 
     @property
     @abstractmethod
@@ -201,10 +201,10 @@ class FittedGraph(Fitted):
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The eigenvalues of the columns of the embedding; 0 if there are no edges."""
-        if not self.coordinates.any():
+        """The eigenvalues of the nodes with edges, all that were computed; 0 if there are none."""
+        if not self.problem.graph.connected.size:
             return np.zeros(self.n_components)
-        return self.relaxation.eigenvalues[: self.n_components]
+        return self.relaxation.eigenvalues
 
     @cached_property
     def lower_bound(self) -> float:
@@ -271,7 +271,8 @@ class FittedGraph(Fitted):
         found: np.ndarray = self.coordinates[np.maximum(number, 0)]
         new = np.flatnonzero(number < 0)
         # 2. The others are where they solve the equation.
-        is_lost, eigenvalues = np.zeros((new.size, self.n_components), dtype=bool), self.eigenvalues
+        is_lost = np.zeros((new.size, self.n_components), dtype=bool)
+        eigenvalues = self.eigenvalues[: self.n_components]
         for block, affinities in self.samples.affinities(X[new]):
             # As sparse ones, row by row: no row depends on those beside it.
             rows = sp.csr_array(affinities)
