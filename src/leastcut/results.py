@@ -424,4 +424,4 @@ class NeighborSearch:
             "pairs": "distances of all pairs, exact",
             "gpu": f"products on the GPU, sampled recall {self.recall:.3f}",
         }
-        return f"Neighbours by {names[self.method]}, {self.seconds:.2f} s"
+        return f"Neighbors by {names[self.method]}, {self.seconds:.2f} s"

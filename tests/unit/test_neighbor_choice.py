@@ -129,7 +129,7 @@ def test_the_estimator_tells_what_part_was_found(neighbors, capsys):
     model = leastcut.SpectralClustering(10, neighbors=neighbors, random_state=0, verbose=True)
     model.fit(DIGITS)
     said = capsys.readouterr().out
-    assert "Neighbours by" in said
+    assert "Neighbors by" in said
     assert re.search(r"graph \d+\.\d+ s", said)
     if neighbors == "approximate":
         assert 0.9 < model.neighbors_recall_ <= 1.0
