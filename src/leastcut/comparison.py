@@ -22,7 +22,7 @@ from leastcut.multilevel.partition import partition
 from leastcut.problem import CutLike, as_cut, as_problem
 from leastcut.results import Discretization, Partition
 from leastcut.seeds import RandomState, as_seed
-from leastcut.spectral.discretizers import DISCRETIZERS
+from leastcut.spectral.discretizers import DISCRETIZERS, discretizer_of
 from leastcut.spectral.discretizers.discretize import discretize
 from leastcut.spectral.relax import relax
 from leastcut.validation import check_choice, check_n_clusters
@@ -234,23 +234,23 @@ def compare(
 def _check_methods(methods: Iterable[Method] | None) -> tuple[Method, ...]:
     """Return the methods, each once, in the order in which they were passed."""
     known = (*DISCRETIZERS, *WITHOUT_EIGENVECTORS)
-    if methods is None:
-        return known
+    methods = known if methods is None else methods
     if isinstance(methods, str) or callable(methods):
         raise TypeError(f"methods={methods!r} must be a list; for one method pass [{methods!r}].")
     if not isinstance(methods, Iterable):
         raise TypeError(
             f"methods={methods!r} must be a list of names, of {', '.join(known)}, or functions."
         )
-    checked = tuple(
-        dict.fromkeys(
-            method if callable(method) else check_choice("methods", method, known)
-            for method in methods
-        )
-    )
+    checked: list[Method] = []
+    for method in methods:
+        one = method if callable(method) else check_choice("methods", method, known)
+        if one not in WITHOUT_EIGENVECTORS:
+            discretizer_of(one)
+        if one not in checked:
+            checked.append(one)
     if not checked:
         raise ValueError("methods is empty; name at least one method, or leave it out for all.")
-    return checked
+    return tuple(checked)
 
 
 def _is_compiled(method: Method) -> bool:

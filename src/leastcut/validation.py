@@ -87,6 +87,22 @@ def is_true(answer: object) -> bool:
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
+def check_function(name: str, function: object, usage: str, n_arguments: int) -> None:
+    """Raise unless ``function`` can be called with so many arguments; ``usage`` says how."""
+    if not callable(function):
+        raise TypeError(f"{name}={function!r} cannot be called; it must be a function {usage}.")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # some functions written in C do not say what they take
+    try:
+        signature.bind_partial(*[None] * n_arguments)
+    except TypeError:
+        raise TypeError(
+            f"{name}={function!r} takes the arguments {signature}; it must be a function {usage}."
+        ) from None
+
+
 def check_callback(callback: object) -> None:
     """Raise where ``callback`` is neither None nor to be called."""
     if callback is not None and not callable(callback):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import sys
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import leastcut
 from leastcut import (
+    AFFINITIES,
     DISCRETIZERS,
     EIGENSOLVERS,
     AnchorSpectralClustering,
@@ -440,6 +443,98 @@ def test_functions_are_eigensolvers(blobs, monkeypatch):
     ):
         with pytest.raises(ValueError, match=words):
             leastcut.relax(S, 3, solver=wrong)
+
+
+def similarity(x, y):
+    """An affinity of two samples."""
+    return float(np.exp(-np.abs(x - y).sum()))
+
+
+def test_functions_are_affinities(blobs, monkeypatch):
+    X, _ = blobs
+    monkeypatch.setitem(AFFINITIES, "similarity", similarity)
+    options = {"n_clusters": 3, "random_state": 0}
+    expected = SpectralClustering(affinity=similarity, **options).fit(X)
+    named = SpectralClustering(affinity="similarity", **options).fit(X)
+    assert np.array_equal(named.labels_, expected.labels_)
+    assert np.array_equal(named.affinity_matrix_, expected.affinity_matrix_)
+    assert np.array_equal(named.predict(X[:5]), expected.predict(X[:5]))
+    # An affinity of this package may be passed instead of its name, with its parameters.
+    options |= {"n_neighbors": 5}
+    one = SpectralClustering(affinity=AFFINITIES["self_tuning"], **options).fit(X)
+    same = SpectralClustering(affinity="self_tuning", **options).fit(X)
+    assert np.array_equal(one.labels_, same.labels_)
+    # Lists of affinities in warnings pass over functions.
+    with pytest.warns(UserWarning, match=r"Affinities with coef0: 'poly', 'polynomial', 'sigmoid'"):
+        SpectralClustering(coef0=2, **options).fit(X)
+
+
+NO_FUNCTIONS = {"None": None, "a name": "kmeans", "a number": 3, "no arguments": lambda: None}
+
+
+@pytest.mark.parametrize("value", NO_FUNCTIONS.values(), ids=NO_FUNCTIONS)
+def test_what_is_no_function_is_refused_before_any_work(blobs, monkeypatch, value):
+    X, _ = blobs
+    S = leastcut.nearest_neighbors_graph(X)
+    relaxation = leastcut.relax(S, 2)
+    for registry in (DISCRETIZERS, EIGENSOLVERS, AFFINITIES):
+        monkeypatch.setitem(registry, "mine", value)
+    views = MultiViewSpectralClustering(2, affinity="mine")
+    for name, call in (
+        ("DISCRETIZERS", lambda: leastcut.discretize(relaxation, "mine")),
+        ("DISCRETIZERS", lambda: leastcut.compare(S, 2, methods=["partition", "mine"])),
+        ("DISCRETIZERS", lambda: SpectralClustering(2, assign_labels="mine").fit(X)),
+        ("EIGENSOLVERS", lambda: leastcut.relax(S, 2, solver="mine")),
+        ("EIGENSOLVERS", lambda: SpectralClustering(2, eigen_solver="mine").fit(X)),
+        ("AFFINITIES", lambda: SpectralClustering(2, affinity="mine").fit(X)),
+        ("AFFINITIES", lambda: views.fit([X, X])),
+        ("AFFINITIES", lambda: leastcut.cut_path(X, affinity="mine")),
+    ):
+        words = re.escape(f"leastcut.{name}['mine']={value!r}") + ".* it must be a function "
+        with pytest.raises(TypeError, match=words):
+            call()
+
+
+@pytest.mark.parametrize("parameter", ["assign_labels", "eigen_solver", "affinity"])
+def test_functions_of_other_arguments_are_refused(blobs, parameter):
+    words = rf"{parameter}=<function .* takes the arguments \(\); it must be a function "
+    with pytest.raises(TypeError, match=words):
+        SpectralClustering(2, **{parameter: lambda: None}).fit(blobs[0])
+
+
+def test_wrong_results_of_functions_are_refused(blobs):
+    X, _ = blobs
+    S = leastcut.nearest_neighbors_graph(X, 40)
+    relaxation = leastcut.relax(S, 2)
+    with pytest.raises(TypeError, match=r"'<lambda>' returned None; it must be a function"):
+        leastcut.discretize(relaxation, lambda relaxation: None)
+    with pytest.raises(TypeError, match="eigensolver <lambda> returned NoneType; it must be"):
+        leastcut.relax(S, 3, solver=lambda matrix, null, count: None)
+    for value in (None, "near", X[0]):
+        with pytest.raises(TypeError, match=r"returned .* of two samples; it must return a number"):
+            SpectralClustering(2, affinity=lambda x, y, value=value: value).fit(X)
+
+
+def test_functions_need_no_hash(blobs):
+    @dataclass
+    class Thirds:  # a dataclass that can be compared has no hash
+        def __call__(self, relaxation):
+            return thirds(relaxation)
+
+    S = leastcut.nearest_neighbors_graph(blobs[0])
+    found = leastcut.discretize(leastcut.relax(S, 3), Thirds(), graph=S)
+    (row,) = leastcut.compare(S, 3, methods=[Thirds(), Thirds()]).compared
+    assert found.cut_value == row.cut_value
+
+
+def test_a_failed_fit_leaves_no_model(blobs):
+    X, _ = blobs
+    model = SpectralClustering(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, sample_weight=[1.0])
+    for ask in (model.predict, model.transform, model.score):
+        with pytest.raises(NotFittedError):
+            ask(X)
 
 
 def test_amg_without_pyamg_says_what_to_install(blobs, monkeypatch):

@@ -12,7 +12,7 @@ from leastcut.affinity.nearest_neighbors import NEAREST_NEIGHBORS
 from leastcut.affinity.pairwise_kernels import pairwise_kernel
 from leastcut.affinity.precomputed import PRECOMPUTED, PRECOMPUTED_NEIGHBORS
 from leastcut.affinity.self_tuning import SELF_TUNING
-from leastcut.validation import check_choice
+from leastcut.validation import check_choice, check_function
 
 AFFINITIES: dict[str, Affinity] = {
     "adaptive_neighbors": ADAPTIVE_NEIGHBORS,
@@ -37,6 +37,8 @@ AFFINITIES: dict[str, Affinity] = {
 def affinity_of(affinity: str | Callable[..., Any]) -> Affinity:
     """Return the affinity of a name in :data:`AFFINITIES`, or that of a function of two samples.
 
+    What users add to the dict may be a function of two samples as well.
+
     Examples
     --------
     >>> from leastcut.affinity import affinity_of
@@ -46,6 +48,27 @@ def affinity_of(affinity: str | Callable[..., Any]) -> Affinity:
     array([[1., 1.],
            [1., 2.]])
     """
-    if callable(affinity):
-        return pairwise_kernel(affinity)
-    return AFFINITIES[check_choice("affinity", affinity, AFFINITIES)]
+    found: Any = affinity
+    name = "affinity"
+    if not callable(affinity):
+        found = AFFINITIES[check_choice(name, affinity, AFFINITIES)]
+        name = f"leastcut.AFFINITIES[{affinity!r}]"
+    if isinstance(found, Affinity):
+        return found
+    check_function(name, found, "of two samples that returns a number", 2)
+    return pairwise_kernel(found)
+
+
+def is_function(affinity: str | Callable[..., Any]) -> bool:
+    """Whether an affinity, or what its name stands for, is a user's function of two samples."""
+    found: Any = affinity if callable(affinity) else AFFINITIES[affinity]
+    return not isinstance(found, Affinity)
+
+
+def affinities_with(parameter: str) -> str:
+    """Return the names of all affinities that have a parameter, as an error lists them."""
+    return ", ".join(
+        repr(name)
+        for name, affinity in AFFINITIES.items()
+        if isinstance(affinity, Affinity) and parameter in affinity.all_parameters
+    )

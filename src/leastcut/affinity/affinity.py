@@ -86,6 +86,11 @@ class Affinity:
     takes: Literal["samples", "affinities", "distances"] = "samples"
     searches: bool = False
 
+    @property
+    def all_parameters(self) -> set[str]:
+        """The names of the parameters of ``graph``, those of the search included."""
+        return {*self.parameters, *(SEARCH_PARAMETERS if self.searches else ())}
+
     def __repr__(self) -> str:
         return one_line(self, takes=self.takes, parameters=some(self.parameters))
 

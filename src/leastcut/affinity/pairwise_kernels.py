@@ -83,7 +83,20 @@ def _kernel(metric: Any, parameters: dict[str, Any], X: Any, new: Any) -> np.nda
     if metric == "cosine":
         # The same array twice spares scikit-learn one of two norms, and makes the matrix symmetric.
         X, new = (_scaled_rows(X),) * 2 if new is X else (_scaled_rows(X), _scaled_rows(new))
+    if callable(metric):
+        metric = partial(_number, metric)
     return np.asarray(pairwise_kernels(new, X, metric=metric, **parameters))
+
+
+def _number(function: Callable[..., Any], x: Any, y: Any, **parameters: Any) -> float:
+    """Return the affinity of two samples by a user's function, or raise if it is no number."""
+    value = function(x, y, **parameters)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"affinity={function!r} returned {value!r} of two samples; it must return a number."
+        ) from None
 
 
 def _check_range(metric: Any, X: Any, what: Literal["vanish", "overflow"]) -> None:

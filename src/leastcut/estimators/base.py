@@ -99,7 +99,7 @@ class BaseClustering(
         -------
         labels : ndarray of shape (n_new,)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         return self._fitted.predict(self._checked(X, reset=False))
 
     def transform(self, X: Any) -> np.ndarray:
@@ -122,7 +122,7 @@ class BaseClustering(
         -------
         embedding : ndarray of shape (n_samples, n_components)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         return self._fitted.transform(self._checked(X, reset=False))
 
     @property
@@ -144,7 +144,7 @@ class BaseClustering(
         -------
         score : float
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         if X is None:
             return -self.cut_value_
         return self._fitted.score(self._checked(X, reset=False))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.affinity import AFFINITIES, affinity_of
+from leastcut.affinity import affinities_with, affinity_of
 from leastcut.affinity.precomputed import warn_of_graph
 from leastcut.budget import Budget
 from leastcut.estimators.inputs import read_input
@@ -114,10 +114,9 @@ def cut_path(
     if "metric" in chosen.parameters:
         options["metric"] = metric
     elif not isinstance(metric, str) or metric != "euclidean":
-        have = [name for name, other in AFFINITIES.items() if "metric" in other.parameters]
         raise ValueError(
             f"metric={metric!r} has no place: affinity={affinity!r} compares samples in its own "
-            f"way. Affinities with a metric: {', '.join(map(repr, have))}."
+            f"way. Affinities with a metric: {affinities_with('metric')}."
         )
     if "n_neighbors" in chosen.parameters:
         # A few samples do not have as many neighbors as the default asks for.

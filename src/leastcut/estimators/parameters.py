@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from leastcut.affinity import AFFINITIES, affinity_of
+from leastcut.affinity import AFFINITIES, affinities_with, affinity_of, is_function
 from leastcut.affinity.adaptive_neighbors import DEFAULTS as NEIGHBOR_DEFAULTS
-from leastcut.affinity.affinity import SEARCH_PARAMETERS, Affinity
+from leastcut.affinity.affinity import Affinity
 from leastcut.affinity.neighbors.metrics import METRICS
 from leastcut.affinity.neighbors.searching import DEVICES, NEIGHBORS
 from leastcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
@@ -25,7 +25,7 @@ from leastcut.constraints import check_balance
 from leastcut.estimators.solvers import SOLVERS, Settings
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.problem import CUTS
-from leastcut.spectral.discretizers import DISCRETIZERS, options_of
+from leastcut.spectral.discretizers import DISCRETIZERS, discretizer_of, options_of
 from leastcut.spectral.discretizers.first_order import ETA_NAMES
 from leastcut.spectral.eigensolvers import EIGENSOLVERS, check_solver
 from leastcut.validation import warn_caller
@@ -146,19 +146,17 @@ def resolve_affinities(
     It warns of a parameter that none of them has.
     """
     affinities = [affinity_of(name) for name in names]
-    known = {option for one in affinities for option in one.parameters}
-    if any(one.searches for one in affinities):
-        known.update(SEARCH_PARAMETERS)
-    _warn_of_unused(parameters, known)
-    return [(affinity_of(name), _options_of(parameters, name)) for name in names]
+    _warn_of_unused(parameters, {option for one in affinities for option in one.all_parameters})
+    pairs = zip(affinities, names, strict=True)
+    return [(affinity, _options_of(parameters, affinity, name)) for affinity, name in pairs]
 
 
-def _options_of(parameters: Mapping[str, Any], name: Any) -> dict[str, Any]:
+def _options_of(parameters: Mapping[str, Any], affinity: Affinity, name: Any) -> dict[str, Any]:
     """Return the parameters of an affinity, or raise a contradiction."""
-    known = affinity_of(name).parameters
+    known = affinity.parameters
     # Copied: the caller's dict is not ours to change.
     further = dict(parameters["kernel_params"] or {})
-    if callable(name):
+    if is_function(name):
         return further  # a user's function gets what the user passes, nothing else
     own = [option for option in AFFINITY_PARAMETERS if option in known]
     _check_further(further, name, own, [option for option in known if option not in own])
@@ -186,15 +184,9 @@ def _warn_of_unused(parameters: Mapping[str, Any], known: Container[str]) -> Non
     ]
     if not unused:
         return
-    searched = unused[0] in SEARCH_PARAMETERS
-    have = [
-        repr(other)
-        for other, affinity in AFFINITIES.items()
-        if unused[0] in affinity.parameters or (searched and affinity.searches)
-    ]
     warn_caller(
         f"{_listed(parameters, unused)} has no effect: affinity={parameters['affinity']!r} does "
-        f"not have it. Affinities with {unused[0]}: {', '.join(have)}."
+        f"not have it. Affinities with {unused[0]}: {affinities_with(unused[0])}."
     )
 
 
@@ -252,6 +244,7 @@ def _method(parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     asked, eta, n_init = (parameters[name] for name in ("assign_labels", "eta", "n_init"))
     asked = "first_order" if asked is None else asked
     method = asked if callable(asked) else METHOD_ALIASES.get(asked, asked)
+    discretizer_of(method, "assign_labels")
     known = options_of(method)
     if eta is not None and "eta" not in known:
         raise ValueError(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from leastcut.spectral.discretizers.rotation import (
 )
 from leastcut.spectral.discretizers.shared import Score
 from leastcut.threads import single_threaded
-from leastcut.validation import accepted, check_choice, check_init
+from leastcut.validation import accepted, check_choice, check_function, check_init
+
+USAGE = "f(relaxation, *, random_state, score, **options) that returns labels"
 
 Discretizer = Callable[..., Any]
 """The signature ``method(relaxation, *, random_state, score, **options)``; a user's function may
@@ -47,7 +49,12 @@ DISCRETIZERS: dict[str, Discretizer] = {
 
 def discretizer_of(method: str | Discretizer, name: str = "method") -> Discretizer:
     """Return the discretizer of a name, or a function as it is."""
-    return method if callable(method) else DISCRETIZERS[check_choice(name, method, DISCRETIZERS)]
+    function: Any = method
+    if not callable(method):
+        function = DISCRETIZERS[check_choice(name, method, DISCRETIZERS)]
+        name = f"leastcut.DISCRETIZERS[{method!r}]"
+    check_function(name, function, USAGE, 1)
+    return cast("Discretizer", function)
 
 
 def options_of(method: str | Discretizer) -> dict[str, Any]:
@@ -76,11 +83,14 @@ def run_discretizer(
     with single_threaded():
         result = discretizer(relaxation, **shared, **options)
     known = result if isinstance(result, Discretization) else None
-    if known is not None and discretizer in _TRUSTED:
+    if known is not None and any(discretizer is one for one in _TRUSTED):
         return known
     # A user's function may return anything.
+    name = method if isinstance(method, str) else getattr(method, "__name__", method)
+    if result is None:
+        raise TypeError(f"The discretizer {name!r} returned None; it must be a function {USAGE}.")
     n_clusters = options.get("n_clusters") or relaxation.n_clusters
-    name = f"The labels of {getattr(discretizer, '__name__', discretizer)!r}"
+    name = f"The result of {name!r}"
     labels = result if known is None else known.labels
     labels = check_init(labels, relaxation.n_nodes, n_clusters, name)
     value = None if score is None else score(labels)
@@ -90,4 +100,4 @@ def run_discretizer(
     return Discretization(labels, 1, True, loss, np.array([loss]), value)
 
 
-_TRUSTED = frozenset(DISCRETIZERS.values())
+_TRUSTED = tuple(DISCRETIZERS.values())

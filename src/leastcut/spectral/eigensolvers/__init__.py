@@ -20,7 +20,7 @@ from leastcut.spectral.eigensolvers.interface import TOLERANCE, Eigenpairs, Solv
 from leastcut.spectral.eigensolvers.inverse import cg_invert, shift_invert
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 from leastcut.spectral.eigensolvers.lobpcg import amg, lobpcg
-from leastcut.validation import accepted, as_floats, check_choice
+from leastcut.validation import accepted, as_floats, check_choice, check_function
 
 EIGENSOLVERS: dict[str, Solver] = {
     "dense": dense,
@@ -34,7 +34,8 @@ EIGENSOLVERS: dict[str, Solver] = {
 
 PACKAGES = {"amg": "pyamg"}  # packages that a solver needs beyond the dependencies of leastcut
 ORTHONORMAL = 1e-6  # largest error of an inner product of vectors from a user's solver
-_TRUSTED = frozenset(EIGENSOLVERS.values())
+USAGE = "f(matrix, null, count, *, rng, tol, max_iter, deadline) that returns values and vectors"
+_TRUSTED = tuple(EIGENSOLVERS.values())
 
 
 def check_solver(solver: Any, name: str = "solver") -> Any:
@@ -43,8 +44,11 @@ def check_solver(solver: Any, name: str = "solver") -> Any:
     ``name`` is that of the user's parameter, for the error.
     """
     if callable(solver):
+        check_function(name, solver, USAGE, 3)
         return solver
     known = check_choice(name, solver, ("auto", *EIGENSOLVERS))
+    if known != "auto":
+        check_function(f"leastcut.EIGENSOLVERS[{known!r}]", EIGENSOLVERS[known], USAGE, 3)
     package = PACKAGES.get(known)
     if package is not None and find_spec(package) is None:
         raise ValueError(
@@ -60,7 +64,10 @@ def solver_of(solver: str | Solver) -> Solver:
     if solver == "auto":
         return auto
     chosen = EIGENSOLVERS[solver] if isinstance(solver, str) else solver
-    return chosen if chosen in _TRUSTED else partial(_checked, chosen, str(solver))
+    if any(chosen is one for one in _TRUSTED):
+        return chosen
+    name = solver if isinstance(solver, str) else getattr(solver, "__name__", str(solver))
+    return partial(_checked, chosen, name)
 
 
 def _checked(
@@ -78,8 +85,12 @@ def _checked(
     It returns values and vectors, or :class:`Eigenpairs`. Whether they have converged is computed
     from their residuals; nothing is proven of eigenvalues beyond them unless it says so itself.
     """
-    name = getattr(solver, "__name__", name)
     result = solver(matrix, null, count, **accepted(solver, {"tol": tol, **options}))
+    if not isinstance(result, tuple | list) or len(result) < 2:
+        raise TypeError(
+            f"The eigensolver {name} returned {type(result).__name__}; it must be a function "
+            f"{USAGE}."
+        )
     values, vectors = as_floats("eigenvalues", result[0]), as_floats("eigenvectors", result[1])
     if values.shape != (count,) or vectors.shape != (null.size, count):
         raise ValueError(
