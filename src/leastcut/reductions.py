@@ -503,9 +503,13 @@ def solve_reduced(
         # one no place.
         found = solved(reduce(problem, n_clusters, starts, **options, weigh_all=True))
     for _, start in starts:
-        value = problem.value(start)
-        if value < found.cut_value:
-            found = replace(found, labels=number_by_appearance(start), cut_value=value)
+        if problem.value(start) < found.cut_value:
+            labels = number_by_appearance(start)
+            # The same partition under other numbers differs from it by rounding only.
+            if not np.array_equal(labels, number_by_appearance(found.labels)):
+                value, bound = problem.value(labels), found.lower_bound
+                bound = None if bound is None else min(bound, value)
+                found = replace(found, labels=labels, cut_value=value, lower_bound=bound)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +142,26 @@ def test_constraints_are_obeyed_and_the_others_still_join_their_neighbors(S, see
             saw("linked", 1)
     found = leastcut.partition(S, 2, must_link=pairs, **options).labels
     assert all(found[u] == found[v] for u, v in pairs)
+
+
+@pytest.mark.parametrize("must_link", [None, [(3, 4)]])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_start_under_other_numbers_keeps_the_value_and_the_proof(seed, must_link):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 14))
+    upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1)
+    upper[:2] = 0.0
+    S, options = upper + upper.T, {"isolated": "ignore", "random_state": 0}
+    links = {"must_link": must_link}
+    best = leastcut.partition(S, 3, **options, **links)
+    for order in permutations(range(3)):
+        labels = np.array(order)[best.labels]
+        for found in (
+            leastcut.partition(S, 3, init=labels, **options, **links),
+            leastcut.certify(S, labels, **options, **links),
+        ):
+            assert found.cut_value == leastcut.cut_value(S, found.labels, isolated="ignore")
+            assert found.lower_bound is None or found.lower_bound <= found.cut_value
 
 
 def test_libraries_and_tables_with_edges_of_weight_zero():
