@@ -111,7 +111,8 @@ class Problem:
     @property
     def core(self) -> Problem:
         """The nodes with edges, without constraints: what a number of clusters is chosen by."""
-        return self.unconstrained().restrict(self.graph.connected)
+        free = replace(self, constraints=FREE, counts_edges=False)
+        return free.restrict(self.graph.connected)
 
     def check_n_clusters(self, n_clusters: object) -> int:
         """Return ``n_clusters`` as an int if the nodes can form that many clusters."""

@@ -282,6 +282,25 @@ def test_a_bridge_between_grids_is_a_gap_and_a_grid_has_none():
     assert not has_depth(as_problem(np.ones((20, 20))), np.repeat([0, 1], 10))
 
 
+@pytest.mark.parametrize("seed", [5, 9, 11])
+def test_counted_edges_have_the_evidence_of_the_ratio_cut(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(40, 140)), int(rng.integers(2, 6))
+    z = rng.integers(k, size=n)
+    same = z[:, None] == z
+    chance = np.where(same, rng.uniform(0.15, 0.5), rng.uniform(0.005, 0.08))
+    upper = np.triu(rng.random((n, n)) < chance, 1) * rng.random((n, n))
+    S = upper + upper.T
+    edges = as_problem(S, "edges", balance=0.5, allow_edges=True).core
+    ratio = as_problem(S, "ratio").core
+    relaxation = relax_problem(ratio, pairs_needed(20, ratio.n_nodes), random_state=0)
+    found, expected = (
+        choose_number(problem, relaxation, range(1, 21), random_state=0)
+        for problem in (edges, ratio)
+    )
+    np.testing.assert_array_equal(found.evidence, expected.evidence)
+
+
 def test_the_page_shows_what_was_measured():
     page = (ROOT / "docs" / "number_of_clusters.md").read_text(encoding="utf-8")
     stored = ROOT / "benchmarks" / "results" / "number_of_clusters.json"
