@@ -46,9 +46,11 @@ def colored(
         return constraints
     if starts:
         return replace(constraints, cannot_link=links.colored_by(starts[0]))
-    check_n_clusters(constraints, n_nodes, n_clusters)
-    links = replace(links, coloring=color(links, n_clusters).colors)
-    return replace(constraints, cannot_link=links)
+    colors = color(links, n_clusters).colors
+    if colors is None:
+        check_n_clusters(constraints, n_nodes, n_clusters)
+    assert colors is not None  # or that has raised
+    return replace(constraints, cannot_link=replace(links, coloring=colors))
 
 
 def check_n_clusters(
