@@ -154,7 +154,7 @@ class Progress(NamedTuple):
         the bound, as a part of the value.
     cut_value : float
         The smallest value so far; infinite before there is any, as in the first pass over a huge
-        graph, or while pairs that are to be apart are left out first.
+        graph, or while cannot-links and limits are left out first.
     seconds : float
         Since the call began.
 
