@@ -23,6 +23,7 @@ from test_eigensolvers import EVERY_SOLVER, INSTALLED, ITERATIVE, SAME_BAR
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
+from leastcut.budget import Budget
 from leastcut.problem import as_problem
 from leastcut.spectral.relax import relax_problem
 
@@ -172,7 +173,7 @@ def test_an_eigenproblem_without_time_is_not_begun(solver):
     problem = as_problem(cloud_graph(2500, 3))
     began = time.monotonic()
     with pytest.raises(TimeoutError, match="in the time there is"):
-        relax_problem(problem, 400, random_state=0, solver=solver, deadline=began + 0.05)
+        relax_problem(problem, 400, random_state=0, solver=solver, budget=Budget(0.05))
     assert time.monotonic() - began < 5.0  # whole, the eigenproblem takes many times as long
 
 
@@ -181,12 +182,12 @@ def test_an_eigenproblem_under_way_stops_at_its_deadline(solver):
     problem = as_problem(path_graph(20_000))
     began = time.monotonic()
     with pytest.raises(TimeoutError):
-        relax_problem(problem, 30, random_state=0, solver=solver, tol=0, deadline=began + 0.02)
+        relax_problem(problem, 30, random_state=0, solver=solver, tol=0, budget=Budget(0.02))
     assert time.monotonic() - began < 10.0
 
 
 def test_a_deadline_far_off_changes_nothing():
     problem = as_problem(cloud_graph(1500, 3))
     free = relax_problem(problem, 10, random_state=0)
-    bound = relax_problem(problem, 10, random_state=0, deadline=time.monotonic() + 1e6)
+    bound = relax_problem(problem, 10, random_state=0, budget=Budget(1e6))
     np.testing.assert_array_equal(free.eigenvectors, bound.eigenvectors)

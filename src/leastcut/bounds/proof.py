@@ -233,11 +233,8 @@ class EigenvalueBound:
 
     def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
         """Solve the eigenproblem; without time for it the bound stays 0."""
-        deadline = np.inf if budget is None else budget.deadline
         try:
-            relaxed = relax_problem(
-                self._problem, self._n_clusters, random_state=0, deadline=deadline
-            )
+            relaxed = relax_problem(self._problem, self._n_clusters, random_state=0, budget=budget)
         except TimeoutError:  # then nothing is proven
             return False
         self.bound = relaxed.lower_bound

@@ -29,13 +29,13 @@ The evidence for k clusters is step / leak, plus that of density gaps.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from leastcut.budget import Budget
 from leastcut.formatting import one_line, some
 from leastcut.multilevel.coarsening import BY_LABELS, smallest_level
 from leastcut.multilevel.density_gap import gap_evidence, has_depth
@@ -121,10 +121,10 @@ def pairs_needed(most: int, n_nodes: int) -> int:
     return min(n_nodes, most + 1 + TAIL)
 
 
-def auto_number(problem: Any, random_state: RandomState, deadline: float = math.inf) -> int:
+def auto_number(problem: Any, random_state: RandomState, budget: Budget | None = None) -> int:
     """Return a number of clusters, from 1 to 20, and warn if the evidence is weak.
 
-    Raise TimeoutError if the eigenpairs cannot be computed by ``deadline``.
+    Raise TimeoutError if the eigenpairs cannot be computed within the budget.
     """
     core: Problem = problem.core
     most, seed = min(MAX_CLUSTERS, core.n_nodes), as_seed(random_state, 2**32)
@@ -132,7 +132,7 @@ def auto_number(problem: Any, random_state: RandomState, deadline: float = math.
         return 1
     try:
         relaxation = relax_problem(
-            core, pairs_needed(most, core.n_nodes), random_state=seed, tol=ROUGH, deadline=deadline
+            core, pairs_needed(most, core.n_nodes), random_state=seed, tol=ROUGH, budget=budget
         )
     except TimeoutError:
         raise TimeoutError(

@@ -156,7 +156,7 @@ def partition(
     _check_balance(balance, options, cut)
     _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
-        n_clusters = auto_number(problem, random_state, budget.deadline)
+        n_clusters = auto_number(problem, random_state, budget)
     number: int = problem.check_n_clusters(n_clusters)
     starts = check_starts(init, problem.n_nodes, number)
     stages = (*EFFORTS[options.effort].stages, *((TIGHT,) if options.is_tight else ()))

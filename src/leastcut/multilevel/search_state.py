@@ -232,9 +232,9 @@ class Search:
         """Return the relaxed solution after so many products, or None if it takes too long."""
         if self.estimated(self._eigenproblem_work) > self.budget.seconds_left:
             return None
-        c, end = self.n_clusters, self.budget.deadline
+        c, budget = self.n_clusters, self.budget
         try:
-            return relax_problem(self.problem, c, random_state=0, max_iter=most, deadline=end)
+            return relax_problem(self.problem, c, random_state=0, max_iter=most, budget=budget)
         except TimeoutError:  # which is what None says
             return None
 

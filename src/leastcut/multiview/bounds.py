@@ -9,12 +9,12 @@ that they do in any, which makes no cut larger; or β is Σ_v α_v l_v, if that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from leastcut.budget import Budget
 from leastcut.multiview.problem import MultiViewProblem
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
@@ -36,7 +36,7 @@ def lower_bounds(
     cuts: np.ndarray,
     n_clusters: int,
     known: Mapping[int, float | None] | None = None,
-    deadline: float = math.inf,
+    budget: Budget | None = None,
 ) -> Bounds:
     """Return the bounds that a partition with these cuts allows to prove.
 
@@ -52,7 +52,7 @@ def lower_bounds(
         bounds = np.empty(views.n_views)
         for v, problem in enumerate(views.problems):
             bound = known.get(v)
-            bounds[v] = bound_of(problem, n_clusters, deadline) if bound is None else bound
+            bounds[v] = bound_of(problem, n_clusters, budget) if bound is None else bound
         counts = (weights > 0) | (views.view_weights is None)
         if np.all(cuts[counts] <= bounds[counts]):
             # Every view that counts is cut as well as it can be: this is proven, whatever rounding.
@@ -61,7 +61,7 @@ def lower_bounds(
         weighted = float(np.sum(finite * bounds))
         if finite.any():
             combined = views.combined(finite, is_bound=True)
-            bound = bound_of(combined.problem, n_clusters, deadline) / combined.scale
+            bound = bound_of(combined.problem, n_clusters, budget) / combined.scale
             weighted = max(weighted, bound)
     except TimeoutError:  # there was not enough time
         return Bounds()
@@ -78,15 +78,15 @@ def lower_bounds(
     return Bounds(float(min(corners, default=roots.sum())) * less, weighted, bounds)
 
 
-def bound_of(problem: Problem, n_clusters: int, deadline: float) -> float:
+def bound_of(problem: Problem, n_clusters: int, budget: Budget | None = None) -> float:
     """Return a lower bound on the cut value of every partition of all nodes.
 
     Nodes that weigh nothing may be clusters by themselves, which have no term: of the others there
-    are as many clusters less at least. Raises TimeoutError at the deadline.
+    are as many clusters less at least. Raises TimeoutError if the budget is not enough.
     """
     nodes = np.flatnonzero(problem.node_weights > 0)
     least = n_clusters - (problem.n_nodes - nodes.size)
     if least < 2:
         return 0.0
     core = problem.restrict(nodes)
-    return relax_problem(core, least, random_state=0, deadline=deadline).lower_bound
+    return relax_problem(core, least, random_state=0, budget=budget).lower_bound

@@ -94,7 +94,7 @@ def solve_views(
     proven = Bounds()
     if wants_bound and not budget.is_stopped:
         known = dict(zip(used.tolist(), bounds, strict=True))
-        proven = lower_bounds(problem, cuts, n_clusters, known, budget.deadline)
+        proven = lower_bounds(problem, cuts, n_clusters, known, budget)
     return PartitionOfViews(
         labels,
         problem.objective(cuts),

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from leastcut.budget import Budget
 from leastcut.problem import (
     AnyProblem,
     CutLike,
@@ -169,14 +170,15 @@ def relax_graph(
     solver: str | Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
-    deadline: float = np.inf,
+    budget: Budget | None = None,
 ) -> Relaxation:
     """Solve the relaxed cut of a graph.
 
-    Raises TimeoutError if it cannot be solved by ``deadline``, on the monotonic clock.
+    Raises TimeoutError if it cannot be solved within the budget.
     """
     matrix = problem.operator()
-    options: dict[str, Any] = {"rng": as_generator(random_state), "deadline": deadline}
+    budget = budget or Budget()
+    options: dict[str, Any] = {"rng": as_generator(random_state), "deadline": budget.deadline}
     # What is not given stays out of the options, so that each solver has its own default.
     if tol is not None:
         options["tol"] = max(tol, SMALLEST_TOLERANCE)
