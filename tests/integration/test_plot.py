@@ -429,6 +429,12 @@ def test_a_graph_too_large_to_draw_names_the_pictures_that_are_not():
     assert plot.graph(labels, S, np.random.default_rng(0).random((n, 2))).get_title()
 
 
+def test_positions_in_a_dict_are_refused_with_the_array_they_should_be(karate):
+    graph, found = karate
+    with pytest.raises(TypeError, match=r"shape \(34, 2\).*\[positions\[node\]"):
+        plot.graph(found, graph, dict.fromkeys(range(34), (0.0, 1.0)))
+
+
 def test_an_estimator_without_a_path_says_how_to_have_one():
     X, _ = make_blobs(30, centers=2, random_state=0)
     model = leastcut.SpectralClustering(2, random_state=0).fit(X)

@@ -11,6 +11,7 @@ strongest paths.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -274,6 +275,11 @@ def _positions(clusters: Clusters, positions: Any) -> np.ndarray:
                 f"out. Use {others}, or pass positions=, such as coordinates of the nodes."
             )
         return layout(clusters.graph)
+    if isinstance(positions, Mapping):  # as networkx lays out graphs
+        raise TypeError(
+            f"positions is a {type(positions).__name__}, and must be an array of shape ({n}, 2) in "
+            "the order of the nodes: pass [positions[node] for node in graph]."
+        )
     places = np.asarray(positions, dtype=np.float64)
     wrong = "" if np.isfinite(places).all() else "hold NaN or infinity"
     if places.shape != (n, 2):
