@@ -384,8 +384,10 @@ def test_what_are_no_samples_is_named(data, words):
 
 
 def test_a_proof_needs_edges(model):
-    with pytest.raises(TypeError, match="A proof needs the edges"):
+    with pytest.raises(TypeError, match=r"A proof needs the edges.*affinity_matrix_\.to_sparse"):
         model.certify()
+    found = leastcut.certify(model.affinity_matrix_.to_sparse(), model.labels_, time_limit=0)
+    assert found.cut_value == pytest.approx(model.cut_value_)
     with pytest.raises(ValueError, match="no names of nodes"):
         model.by_node()
     with pytest.raises(TypeError, match="A proof needs the edges"):

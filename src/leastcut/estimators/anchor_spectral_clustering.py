@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +33,6 @@ from leastcut.anchors.problem import AnchorProblem, Table, inverse_of, table_of_
 from leastcut.anchors.run_folder import RunFolder
 from leastcut.anchors.search import search_anchors
 from leastcut.anchors.sources import as_source
-from leastcut.bounds.certify import certify_labels
 from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import Fitted
@@ -175,10 +174,13 @@ class FittedAnchors(Fitted):
 
     # -- proofs and paths
 
-    def certify(self, gap: float, budget: Budget) -> FittedAnchors:
+    def certify(self, gap: float, budget: Budget) -> NoReturn:
         """Raise: a proof needs the edges."""
-        certify_labels(self.problem, self.labels, gap=gap, budget=budget)
-        return self
+        raise TypeError(
+            "A proof needs the edges, and an anchor graph stores no edges; lower_bound_ and gap_ "
+            "are proven by eigenvalues. If there are few samples, pass "
+            "affinity_matrix_.to_sparse() and labels_ to leastcut.certify."
+        )
 
     def path_partitions(self, numbers: range) -> list[Partition]:
         """Return partitions of all samples into other numbers of clusters.
