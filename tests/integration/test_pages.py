@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from docs import from_the_source
+from docs import from_the_source, reference
 from sklearn.datasets import load_iris
 
 import leastcut
@@ -158,6 +158,12 @@ def measured(head: str, families: dict[str, dict[str, dict[str, float]]]) -> lis
         seconds = "" if not row or row["seconds"] is None else f", {row['seconds']:.2f} s"
         cells.append(f"{100 * (row['over_best'] - 1):.1f}%{seconds}" if row else "–")
     return cells
+
+
+def test_the_reference_has_every_public_name_under_a_heading():
+    page = reference.page()  # which raises if one is under none
+    for name in (name for name in dir(leastcut) if not name.startswith("__")):
+        assert re.search(rf"^ +{name}$|^``leastcut\.{name}``$", page, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/measured.md", "docs/choosing.md"])
