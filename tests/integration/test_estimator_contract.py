@@ -464,6 +464,8 @@ def test_functions_are_affinities(blobs, monkeypatch):
     one = SpectralClustering(affinity=AFFINITIES["self_tuning"], **options).fit(X)
     same = SpectralClustering(affinity="self_tuning", **options).fit(X)
     assert np.array_equal(one.labels_, same.labels_)
+    one = SpectralClustering(affinity=AFFINITIES["precomputed"])
+    assert get_tags(one).input_tags.pairwise
     # Lists of affinities in warnings pass over functions.
     with pytest.warns(UserWarning, match=r"Affinities with coef0: 'poly', 'polynomial', 'sigmoid'"):
         SpectralClustering(coef0=2, **options).fit(X)
@@ -513,6 +515,17 @@ def test_wrong_results_of_functions_are_refused(blobs):
     for value in (None, "near", X[0]):
         with pytest.raises(TypeError, match=r"returned .* of two samples; it must return a number"):
             SpectralClustering(2, affinity=lambda x, y, value=value: value).fit(X)
+
+
+def test_functions_may_change_what_they_get(blobs):
+    def sorting(relaxation):
+        relaxation.eigenvectors.sort(axis=0)
+        return thirds(relaxation)
+
+    S = leastcut.nearest_neighbors_graph(blobs[0])
+    alone = leastcut.compare(S, 3, methods=["kmeans"], random_state=0).best
+    first, second = leastcut.compare(S, 3, methods=[sorting, "kmeans"], random_state=0).compared
+    assert (first.method, second.cut_value) == ("sorting", alone.cut_value)
 
 
 def test_functions_need_no_hash(blobs):

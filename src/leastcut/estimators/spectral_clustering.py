@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_n_features
 
 from leastcut.affinity import AFFINITIES, affinity_of
+from leastcut.affinity.affinity import Affinity
 from leastcut.affinity.neighbors.devices import check_gpu_samples, on_host
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import FittedGraph
@@ -351,8 +352,9 @@ class SpectralClustering(BaseClustering):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        is_known = isinstance(self.affinity, str) and self.affinity in AFFINITIES
-        pairwise = is_known and affinity_of(self.affinity).takes != "samples"
+        found: Any = self.affinity
+        found = AFFINITIES.get(found) if isinstance(found, str) else found
+        pairwise = isinstance(found, Affinity) and found.takes != "samples"
         tags.input_tags.pairwise = pairwise
         tags.input_tags.positive_only = pairwise
         return tags

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -80,12 +81,14 @@ def run_discretizer(
     """
     discretizer = discretizer_of(method)
     shared = accepted(discretizer, {"random_state": rng, "score": score})
+    is_trusted = any(discretizer is one for one in _TRUSTED)
+    # A user's function may change what it gets, and return anything.
+    seen = relaxation if is_trusted else deepcopy(relaxation)
     with single_threaded():
-        result = discretizer(relaxation, **shared, **options)
+        result = discretizer(seen, **shared, **options)
     known = result if isinstance(result, Discretization) else None
-    if known is not None and any(discretizer is one for one in _TRUSTED):
+    if known is not None and is_trusted:
         return known
-    # A user's function may return anything.
     name = method if isinstance(method, str) else getattr(method, "__name__", method)
     if result is None:
         raise TypeError(f"The discretizer {name!r} returned None; it must be a function {USAGE}.")
