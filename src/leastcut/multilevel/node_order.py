@@ -8,7 +8,6 @@ saves, and levels inherit them.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from leastcut.graph import Graph
 from leastcut.kernels.order import number_nearby, renumber_rows
 from leastcut.problem import Problem
+from leastcut.threads import Threads
 
 # Nodes that are visited in a row on large levels: memory is read faster, the order less random.
 ROW_NODES = 32
@@ -101,8 +101,8 @@ def numbered_anew(problem: Problem, n_threads: int = 1) -> Numbering:
         old = graph.indptr, graph.indices, graph.weights
         renumber_rows(old, order, place, start, stop, arrays)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(rows, ends[:-1], ends[1:]))
+    with Threads(n_threads) as each:
+        each(rows, ends[:-1], ends[1:])
     numbered = replace(
         problem,
         graph=Graph(*arrays),
