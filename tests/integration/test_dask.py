@@ -375,6 +375,14 @@ def test_bounds_and_the_number_of_clusters_are_those_of_one_machine(points):
     assert model.gap_ == pytest.approx(1.0 - model.lower_bound_ / model.cut_value_)
 
 
+def test_weak_evidence_for_a_number_names_what_a_fit_on_dask_has():
+    X = da.from_array(np.random.default_rng(0).random((600, 2)), chunks=(300, 2))
+    model = AnchorSpectralClustering("auto", n_anchors=60, max_clusters=6, random_state=0)
+    with pytest.warns(UserWarning, match="look at leastcut.cut_path of some of the samples"):
+        model.fit(X)
+    assert not hasattr(model, "cut_path_")
+
+
 def test_values_are_checked_where_they_lie(points):
     bad = points.copy()
     bad[705, 1] = np.nan

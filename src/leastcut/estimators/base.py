@@ -19,7 +19,7 @@ from leastcut.bounds.certify import check_gap
 from leastcut.bounds.proof import ProofProgress
 from leastcut.budget import Budget
 from leastcut.estimators.fitted import Fitted, FittedPath
-from leastcut.estimators.solvers import ChosenNumber, Settings, choose_number
+from leastcut.estimators.solvers import ChosenNumber, Settings, choose_and_report
 from leastcut.multilevel.cut_path import CutPath
 from leastcut.multilevel.number_of_clusters import pairs_needed
 from leastcut.progress import watch
@@ -59,7 +59,7 @@ class BaseClustering(
         """Return the number of clusters, and how it was chosen if it was left open."""
         if self.n_clusters != "auto":
             return int(self.n_clusters), None
-        chosen = choose_number(problem.core, max_clusters, settings, self._say)
+        chosen = choose_and_report(problem.core, max_clusters, settings, self._say)
         # With no two nodes to choose by, there is one cluster.
         return (1 if chosen is None else chosen.choice.n_clusters), chosen
 

@@ -224,12 +224,17 @@ class ChosenNumber(NamedTuple):
     relaxation: Relaxation | None
 
 
-def choose_number(
-    core: Problem, max_clusters: int | None, settings: Settings, say: Say
+def choose_and_report(
+    core: Problem,
+    max_clusters: int | None,
+    settings: Settings,
+    say: Say,
+    path: str = "cut_path_",
 ) -> ChosenNumber | None:
     """Choose a number of clusters, report why, and warn if the evidence is weak.
 
-    None if there are no two nodes with edges to choose one by.
+    ``path`` is where all evidence is found. None if there are no two nodes with edges to choose a
+    number by.
     """
     most = min(max_clusters or MAX_CLUSTERS, core.n_nodes)
     if most < 2:
@@ -244,7 +249,7 @@ def choose_number(
         relaxation = relax_with_warning(core, count, settings, tol=ROUGH)
     choice = choice_of(core, range(1, most + 1), relaxation, settings.seed)
     say(f"Of 1 to {most} clusters {choice.n_clusters}: {choice.reason}")
-    warn_if_weak(choice, "cut_path_")
+    warn_if_weak(choice, path)
     return ChosenNumber(choice, most, relaxation if is_spectral else None)
 
 

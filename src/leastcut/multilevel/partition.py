@@ -143,6 +143,8 @@ def partition(
     # The limit counts from here: to check a large graph takes time as well.
     budget = Budget(time_limit, callback, on_interrupt)
     options = SearchOptions.checked(effort, lower_bound, random_state, n_jobs)
+    _check_balance(balance, options, cut)
+    _check_auto(n_clusters, init)
     problem = as_any_problem(
         graph,
         cut,
@@ -153,8 +155,6 @@ def partition(
         symmetrize=symmetrize,
         isolated=isolated,
     )
-    _check_balance(balance, options, cut)
-    _check_auto(n_clusters, init)
     if isinstance(n_clusters, str):
         n_clusters = auto_number(problem, random_state, budget)
     number: int = problem.check_n_clusters(n_clusters)

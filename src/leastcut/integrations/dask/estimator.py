@@ -23,7 +23,7 @@ from leastcut.budget import Budget
 from leastcut.estimators.anchor_spectral_clustering import ANCHOR_CONSTRAINTS
 from leastcut.estimators.base import say
 from leastcut.estimators.parameters import check_max_clusters
-from leastcut.estimators.solvers import Settings, choose_number
+from leastcut.estimators.solvers import Settings, choose_and_report
 from leastcut.integrations.dask.inputs import (
     Place,
     chunks_of,
@@ -184,7 +184,8 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         # 3. Cut.
         if n_clusters == "auto":
             settings = Settings(effort=self.effort, seed=seed)
-            chosen = choose_number(problem.core, self.max_clusters, settings, report)
+            path = "leastcut.cut_path of some of the samples"
+            chosen = choose_and_report(problem.core, self.max_clusters, settings, report, path)
             n_clusters = 1 if chosen is None else chosen.choice.n_clusters
         n_clusters = problem.check_n_clusters(n_clusters)
         found = search_anchors(
