@@ -376,7 +376,9 @@ def test_bounds_and_the_number_of_clusters_are_those_of_one_machine(points):
 
 
 def test_weak_evidence_for_a_number_names_what_a_fit_on_dask_has():
-    X = da.from_array(np.random.default_rng(0).random((600, 2)), chunks=(300, 2))
+    rng = np.random.default_rng(0)
+    samples = 1.5 * rng.normal(size=(600, 2)) + rng.integers(0, 4, size=(600, 1)) * [3.0, 1.0]
+    X = da.from_array(samples, chunks=(300, 2))
     model = AnchorSpectralClustering("auto", n_anchors=60, max_clusters=6, random_state=0)
     with pytest.warns(UserWarning, match="look at leastcut.cut_path of some of the samples"):
         model.fit(X)
