@@ -104,9 +104,10 @@ def _are_listed(X: sp.csr_array) -> bool:
     lists = X[_spread(X.shape[0], MOST_LISTS)]
     owner = np.repeat(np.arange(lists.shape[0]), np.diff(lists.indptr))
     work = np.bincount(owner, degree[lists.indices], minlength=lists.shape[0])
-    lists = lists[work <= MOST_WORK]
-    owner = np.repeat(np.arange(lists.shape[0]), np.diff(lists.indptr))
-    if np.unique(np.stack([owner, lists.data]), axis=1).shape[1] < max(DISTINCT * owner.size, 1):
+    if work.max(initial=0) > MOST_WORK:
+        lists = lists[work <= MOST_WORK]
+        owner = np.repeat(np.arange(lists.shape[0]), np.diff(lists.indptr))
+    if np.unique(owner + 1j * lists.data).size < max(DISTINCT * owner.size, 1):
         return False
     near, column = np.unique(lists.indices, return_inverse=True)
     ones, shape = np.ones(column.size), (lists.shape[0], near.size)

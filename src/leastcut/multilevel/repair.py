@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from leastcut.kernels.balance import FAR, fill, shed, spread_distances
 from leastcut.multilevel.coarsening import Step
@@ -241,6 +240,8 @@ def _colored(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarra
         (colors[has_label], labels[linked[has_label]]),
         weights[has_label] / weights.max(),
     )
+    from scipy.optimize import linear_sum_assignment  # slow to import, and few searches repair
+
     _, name = linear_sum_assignment(agreed, maximize=True)
     found = labels.astype(np.int32)
     found[linked] = name[colors]
