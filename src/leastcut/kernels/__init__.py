@@ -14,14 +14,12 @@ takes 2.9 µs. Numba compiles a kernel once per machine: ``code_cache`` keeps wh
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from numba import njit
 
-from leastcut.kernels.code_cache import CodeCache
+from leastcut.kernels.code_cache import CodeCache, without_collections
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -40,7 +38,7 @@ def kernel(function: Callable[..., Any], **options: Any) -> Any:
     compiled: Any = njit(**{**OPTIONS, **options})(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT returns the function itself
         compiled._cache = CodeCache(function)
-        compiled._compiler.compile = _without_collections()(compiled._compiler.compile)
+        compiled._compiler.compile = without_collections()(compiled._compiler.compile)
     return compiled
 
 
@@ -51,18 +49,3 @@ def inlined(function: Callable[..., Any]) -> Any:
     counted, moves within limits take three times as long.
     """
     return kernel(function, forceinline=True)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Pause Python's garbage collector, which takes up to a fifth of the time of compiling.
-
-    It would go through everything that is imported, again and again.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
