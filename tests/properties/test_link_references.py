@@ -246,7 +246,7 @@ def test_what_is_peeled_off_is_outside_the_core(case, n_colors):
     assert sorted(itertools.chain(*found)) == nodes
 
 
-@settings(max_examples=draws(200))
+@settings(max_examples=draws(500))
 @given(conflict_graphs(least=3), st.integers(1, 5))
 def test_colors_suffice_or_there_is_a_reason(case, n_colors):
     n, pairs = case

@@ -370,7 +370,7 @@ def test_interrupt_during_the_bound_returns_what_was_found():
         S, c = points_graph(400), 60
 
         def interrupt(frame, event, _):
-            if event == "call" and frame.f_code.co_name == "relax_problem":
+            if event == "call" and frame.f_code.co_name == "relax_graph":
                 sys.setprofile(None)
                 signal.raise_signal(signal.SIGINT)
 
