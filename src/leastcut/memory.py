@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-# Where a container's limit and use are told below :data:`CGROUP_ROOT`, new and old.
+# Files below :data:`CGROUP_ROOT` with the limit and use of a container, new and old.
 CGROUPS = (
     ("memory.max", "memory.current", "memory.stat"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),

@@ -385,7 +385,7 @@ def as_problem(
     counts_edges = allow_edges and isinstance(cut, str) and cut == EDGES
     resolved = as_cut("ratio" if counts_edges else cut, graph.n_nodes)
     constraints = Constraints.of(graph.n_nodes, must_link, cannot_link, allowed)
-    # Degrees that overflow are told below, by the affinities that do.
+    # Degrees that overflow are reported below, with the affinities that do.
     with np.errstate(over="ignore"):
         weights = resolved.node_weights(graph)
     if isolated == "error" and not weights.min() > 0:

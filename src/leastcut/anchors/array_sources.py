@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import threading
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from leastcut.validation import CHECKED, check_sample_table
 COPIED_BYTES = 2**20  # of a mapped file, copied before their pages are released
 
 
-class Source:
+class Source(ABC):
     """Samples that are read some rows at a time, by several threads if need be.
 
     ``dtype`` is what rows are read as, float32 or float64. A source is a stream if it is much
@@ -30,13 +31,13 @@ class Source:
     dtype: np.dtype[Any]
     is_stream = False
 
+    @abstractmethod
     def read(self, start: int, stop: int) -> np.ndarray:
         """Return rows, finite and in C order, which are not to be changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reading_bytes(self, rows: int) -> int:
         """Return the memory that a read of so many rows takes, the result included."""
-        raise NotImplementedError
 
     def take(self, start: int, rows: np.ndarray) -> np.ndarray:
         """Return single rows, ascending and counted from ``start``; by default all between them."""
@@ -57,7 +58,7 @@ class Source:
             self.read(start, stop)  # which names the row
         return rows
 
-    def done(self) -> None:
+    def done(self) -> None:  # noqa: B027  (most keep nothing)
         """Release what is kept for the next read."""
 
 

@@ -11,6 +11,7 @@ anchors, and so all labels, do not depend on who adds up what first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -55,7 +56,7 @@ class Block(NamedTuple):
         return sp.csr_array(entries, shape=(n, n_anchors))
 
 
-class Workers:
+class Workers(ABC):
     """Blocks of points, and whoever works on them.
 
     ``sizes`` has the points of every block, in order, and ``n_threads`` the threads that a worker
@@ -65,6 +66,7 @@ class Workers:
     sizes: tuple[int, ...]
     n_threads: int
 
+    @abstractmethod
     def run(
         self, name: str, task: Task, kept: Sequence[Any] | None, *shared: Any
     ) -> tuple[list[Any], list[Any]]:
@@ -73,8 +75,8 @@ class Workers:
         ``kept`` is what earlier tasks left with every block, or a tuple of such things for every
         block; the caller never looks into it. Every block gets the tables ``shared``.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def total(
         self,
         name: str,
@@ -88,7 +90,6 @@ class Workers:
 
         Terms may be added in any order if ``is_exact``, that is, if sums are not rounded.
         """
-        raise NotImplementedError
 
     def once(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return ``function(*arguments)``, computed by one worker: work of the size of anchors."""

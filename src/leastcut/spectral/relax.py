@@ -6,7 +6,7 @@ lower bound on every c-way cut value, and its eigenvectors are where discretizer
 
 A is block diagonal, one block per connected component, and √b on a component spans the null space
 of its block. So nothing is left to chance where the eigenvalue 0 repeats: components are found by
-graph search, and a solver only ever sees one connected block, and is told its null vector.
+graph search, and a solver only ever sees one connected block, with its null vector.
 """
 
 from __future__ import annotations

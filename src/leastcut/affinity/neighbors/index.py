@@ -5,6 +5,7 @@ Samples are scaled here so that squares neither overflow nor vanish.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
@@ -276,7 +277,7 @@ class NeighborIndex:
         return self.exact if seconds <= allowed else listed
 
 
-class _FixedLists:
+class _FixedLists(ABC):
     """A search by lists of one length; new samples are searched exactly."""
 
     method: str
@@ -286,9 +287,9 @@ class _FixedLists:
         self._index = index
         self._seed = index._options.seed
 
+    @abstractmethod
     def _lists(self, width: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Set ``recall``; return indices and squared distances, or None to search exactly."""
-        raise NotImplementedError
 
     def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
         width = count
