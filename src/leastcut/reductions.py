@@ -508,7 +508,9 @@ def solve_reduced(
             # The same partition under other numbers differs from it by rounding only.
             if not np.array_equal(labels, number_by_appearance(found.labels)):
                 value, bound = problem.value(labels), found.lower_bound
-                bound = None if bound is None else min(bound, value)
+                rounding = ROUNDING * (problem.graph.n_stored + problem.n_nodes)
+                if bound == found.cut_value and value >= (1.0 - rounding) * bound:
+                    bound = value  # another partition of the proven value, summed differently
                 found = replace(found, labels=labels, cut_value=value, lower_bound=bound)
     return found
 

@@ -17,7 +17,8 @@ from scipy.sparse.csgraph import connected_components
 import leastcut
 from leastcut.graph import as_graph
 from leastcut.problem import as_problem
-from leastcut.reductions import label_isolated
+from leastcut.reductions import label_isolated, solve_reduced
+from leastcut.results import Partition
 
 POWER = Path(os.environ.get("LEASTCUT_DATA", "")).parent / "graphs" / "power.npz"
 
@@ -162,6 +163,27 @@ def test_a_start_under_other_numbers_keeps_the_value_and_the_proof(seed, must_li
         ):
             assert found.cut_value == leastcut.cut_value(S, found.labels, isolated="ignore")
             assert found.lower_bound is None or found.lower_bound <= found.cut_value
+
+
+@pytest.mark.parametrize("bound", [0.8, 1.0])
+def test_a_better_start_does_not_hide_a_wrong_bound(bound):
+    """A bound holds for all partitions: one above the value of a start must show."""
+    S = np.array([[0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 1], [0, 0, 1, 0]])
+    problem, start = as_problem(S, "ratio"), np.array([0, 0, 1, 1])
+    wrong = Partition(np.array([0, 1, 0, 1]), 1.0, bound)
+    found = solve_reduced(problem, 2, lambda _: wrong, [("init", start)])
+    assert found.labels.tolist() == start.tolist()
+    assert (found.cut_value, found.lower_bound) == (0.5, bound)
+
+
+def test_a_start_of_the_proven_value_is_proven_too():
+    S = np.array([[0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 1], [0, 0, 1, 0]])
+    problem, start = as_problem(S, "ratio"), np.array([0, 0, 1, 1])
+    value = problem.value(start)
+    rounded = np.nextafter(value, np.inf)  # of another partition, whose terms add up differently
+    proven = Partition(np.array([0, 1, 0, 1]), rounded, rounded)
+    found = solve_reduced(problem, 2, lambda _: proven, [("init", start)])
+    assert found.cut_value == found.lower_bound == value
 
 
 def test_libraries_and_tables_with_edges_of_weight_zero():

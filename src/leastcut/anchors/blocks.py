@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 class Workers(ABC):
-    """Blocks of points, and whoever works on them.
+    """The workers that hold the blocks of points.
 
     ``sizes`` has the points of every block, in order, and ``n_threads`` the threads that a worker
     may use; no result depends on the latter. The ``name`` of work is what people see while it runs.

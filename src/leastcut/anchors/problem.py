@@ -241,7 +241,7 @@ def check_enough_anchors(n_clusters: int, n_anchors: int) -> None:
 def graph_of_anchors(workers: Workers, masses: np.ndarray) -> Problem:
     """Return the anchors' own graph, with masses as node weights, without anchors that have none.
 
-    Sums are rounded, in the same way whoever adds.
+    Sums are rounded, in the same way on any workers.
     """
     total = workers.total("leastcut-start", anchor_products, None, sum_of_matrices, masses.size)
     used = np.flatnonzero(masses > 0)

@@ -1,4 +1,4 @@
-"""The search for the smallest cut of an anchor graph, whoever holds its points.
+"""The search for the smallest cut of an anchor graph, on any workers.
 
 1. A start: the anchors' own graph is cut, and points follow their anchors; or points are cut in
    groups, those of one nearest anchor, and follow their group.

@@ -223,7 +223,7 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
     """Visit points in order, move each to the cluster where the value falls most; count the moves.
 
     Every point that moves is taken to move with ``copies`` others like it, elsewhere: the tables
-    that later points see foresee what other blocks do at the same time. With 1 they are exact.
+    that later points see anticipate what other blocks do at the same time. With 1 they are exact.
     Changed in place: labels (m,); sums, which are table (p, c), boundary (c,), size (c,); and
     change (p, c), to which exactly what moved is added. Scratch: ties (c,). Moves gain more than
     ``tolerance`` and empty no cluster. O(m K), and O(K c) for points that might move.

@@ -53,8 +53,8 @@ MAX_CLUSTERS = 20  # the largest number of clusters that is considered by defaul
 # Tolerance of eigenpairs that only a choice is made by: a third of the time of the usual one.
 ROUGH = 1e-3
 
-# The law is told by so many eigenvalues beyond the largest number of clusters, and at least by so
-# many beyond each: fewer leave its slope to chance, more cost time.
+# Eigenvalues beyond the largest number of clusters, and at least beyond each, that the slope of
+# their growth is fitted to: fewer leave it to chance, more cost time.
 TAIL, FEWEST = 10, 3
 FLATTEST = 5e-3  # slope at least: eigenvalues that repeat have none, and steps would be infinite
 EQUAL = 1e-6  # relative difference up to which eigenvalues may be equal
