@@ -37,7 +37,7 @@ test-gpu:  ## run the tests that need a GPU with the PYTHON=python3 that has PyT
 	PYTHONPATH=src $(PYTHON) -m tests.gpu_record
 
 MINUTES ?= 10
-fuzz: .venv/.test  ## set up, then try random cases for MINUTES=10 and add the counts to docs/laws.md
+fuzz: .venv/.test  ## set up, then try random cases for MINUTES=10 and add the counts to docs/invariants.md
 	cd tests && ../$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 lint: .venv/.test  ## set up, then check style and types

@@ -31,17 +31,17 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path("src/leastcut")
 RECORD = ROOT / "benchmarks" / "results" / "faults.json"
-PAGE = ROOT / "docs" / "laws.md"
+PAGE = ROOT / "docs" / "invariants.md"
 TABLE = re.compile(r"(<!-- faults -->\n).*?(?=<!-- end of faults -->)", re.DOTALL)
 SECONDS_PER_TEST = 120
 """A test that takes longer has noticed: an endless loop is no answer. Kernels compile in 20 s."""
 
 CORE = {name: (name,) for name in ("kernels", "multilevel", "spectral", "affinity", "problem.py")}
 NEWER = {
-    "certification": ("bounds", "kernels/stars.py", "kernels/cheapest_cluster.py"),
+    "certification": ("bounds", "kernels/star_inequalities.py", "kernels/cheapest_cluster.py"),
     "limits": ("constraints.py",),
     "balance": ("kernels/balance.py", "kernels/exchange.py", "multilevel/repair.py"),
-    "flows": ("kernels/border_flow.py", "kernels/minimum_cut.py", "multilevel/refinement.py"),
+    "flows": ("kernels/flow_refinement.py", "kernels/minimum_cut.py", "multilevel/refinement.py"),
     "links": ("feasibility.py", "reductions.py"),
     "anchors": ("anchors", "kernels/anchors.py"),
     "views": ("multiview", "kernels/view_moves.py"),
@@ -60,7 +60,7 @@ SPEED = re.compile(
 
 TESTS = {
     "bounds": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
-    "kernels/stars.py": "proof_steps recorded_values semidefinite certify",
+    "kernels/star_inequalities.py": "proof_steps recorded_values semidefinite certify",
     "kernels/cheapest_cluster.py": "proof_steps recorded_values prices certify",
     "constraints.py": "limits link_references recorded_values balance links certify",
     "feasibility.py": "limits link_references recorded_values balance links",
@@ -68,7 +68,7 @@ TESTS = {
     "kernels/balance.py": "limited_kernels recorded_values balance borders",
     "kernels/exchange.py": "limited_kernels recorded_values links balance borders",
     "multilevel/repair.py": "limited_kernels recorded_values balance borders links",
-    "kernels/border_flow.py": "limited_kernels recorded_values borders balance",
+    "kernels/flow_refinement.py": "limited_kernels recorded_values borders balance",
     "kernels/minimum_cut.py": "limited_kernels recorded_values borders prices balance",
     "anchors": "anchors recorded_values anchor_storage anchor_folders anchor_estimator anchor_gpu",
     "kernels/anchors.py": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",

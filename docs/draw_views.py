@@ -1,4 +1,4 @@
-"""Renew the table of ``views.md`` from the record ``views.json`` of ``benchmarks/results``.
+"""Renew the table of ``multiview.md`` from the record ``views.json`` of ``benchmarks/results``.
 
 What it comes to is said below it, counted from the record.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "views.json"
-PAGE = ROOT / "docs" / "views.md"
+PAGE = ROOT / "docs" / "multiview.md"
 TABLE = re.compile(r"(<!-- views -->\n)(?:.*\n)*?(<!-- end -->\n)")
 WAYS = {
     "best view": "best view",

@@ -123,31 +123,31 @@ class CannotLinks:
         is_kept = np.array_equal(coarse[parent[self.nodes]], fine)
         return replace(found, coloring=coarse) if is_kept else found
 
-    def one_per_group(self, leader: np.ndarray) -> np.ndarray:
+    def one_per_group(self, aggregate_of: np.ndarray) -> np.ndarray:
         """Return leaders of groups, changed so that no group has two nodes of any pairs.
 
         The groups then have the same pairs as the nodes, and a coloring stays one.
         """
         nodes = self.nodes
         # Leaders first, as what they lead stays with them; then in the order of the nodes.
-        order = nodes[np.argsort(leader[nodes] != nodes, kind="stable")]
-        _, first = np.unique(leader[order], return_index=True)
+        order = nodes[np.argsort(aggregate_of[nodes] != nodes, kind="stable")]
+        _, first = np.unique(aggregate_of[order], return_index=True)
         ejected = np.ones(order.size, dtype=bool)
         ejected[first] = False
-        found = leader.copy()
+        found = aggregate_of.copy()
         found[order[ejected]] = order[ejected]
         return found
 
-    def separated(self, leader: np.ndarray) -> np.ndarray:
+    def separated(self, aggregate_of: np.ndarray) -> np.ndarray:
         """Return leaders of groups, changed so that no group holds a pair.
 
         Of a pair in one group the second leaves it, or the one that is not its leader. At least
         one node stays with every leader that was joined by one that it is not paired with.
         """
-        broken = self.violated(leader)
+        broken = self.violated(aggregate_of)
         if broken.size == 0:
-            return leader
-        found = leader.copy()
+            return aggregate_of
+        found = aggregate_of.copy()
         # Those with a leader first: the nodes that are left may all stay with it.
         leads = found[broken] == broken
         for i, j in broken[np.argsort(~leads.any(axis=1), kind="stable")].tolist():
@@ -359,17 +359,19 @@ class Constraints:
         """
         if self.cannot_link is None and self.limits is None and self.must_link is None:
             return self
-        apart = None if self.cannot_link is None else self.cannot_link.contracted(parent, size)
+        cannot_link = (
+            None if self.cannot_link is None else self.cannot_link.contracted(parent, size)
+        )
         limits = None if self.limits is None else self.limits.of_level()
-        return replace(self, must_link=None, cannot_link=apart, limits=limits)
+        return replace(self, must_link=None, cannot_link=cannot_link, limits=limits)
 
     def restricted(self, nodes: np.ndarray) -> Constraints:
         """Return the constraints between some of the nodes, in the order given."""
         if self.cannot_link is None and self.limits is None:
             return self
-        apart = None if self.cannot_link is None else self.cannot_link.restricted(nodes)
+        cannot_link = None if self.cannot_link is None else self.cannot_link.restricted(nodes)
         limits = None if self.limits is None else self.limits.restricted(nodes)
-        return replace(self, cannot_link=apart, limits=limits)
+        return replace(self, cannot_link=cannot_link, limits=limits)
 
     def scaled(self, exponent: int) -> Constraints:
         """Return the constraints of nodes whose weights are multiplied by a power of two."""

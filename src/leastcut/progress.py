@@ -60,7 +60,7 @@ def error_stream() -> TextIO | None:
     return None if stream is None or getattr(stream, "closed", False) else stream
 
 
-def somebody_looks(stream: TextIO | None) -> bool:
+def is_interactive(stream: TextIO | None) -> bool:
     """Return whether a person sees at once what is written: in a terminal or a session."""
     # A notebook's streams are no terminals, but like every session it has prompts.
     return stream is not None and (_is_terminal(stream) or hasattr(sys, "ps1"))
@@ -87,7 +87,7 @@ def _count_watching(change: int) -> None:
         _watching += change
 
 
-def say_line(line: str) -> None:
+def write_line(line: str) -> None:
     """Write a line to the standard error, above the bars that are open there."""
     stream = error_stream()
     if stream is None:
@@ -190,7 +190,7 @@ class ProgressBar:
             self._note = f"tqdm is not installed; {install_command('progress')} brings it."
         else:
             stream = error_stream()
-            if somebody_looks(stream):
+            if is_interactive(stream):
                 size = get_terminal_size()
                 self._bar = tqdm(
                     total=1.0,
@@ -224,8 +224,8 @@ class ProgressBar:
     def _write_line(self) -> None:
         if self._note and self._note not in _said:
             _said.add(self._note)
-            say_line(self._note)
-        say_line(self._line)
+            write_line(self._note)
+        write_line(self._line)
         self._line = ""
 
     def close(self) -> None:

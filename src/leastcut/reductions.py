@@ -90,16 +90,16 @@ def _lifted(whole: Problem, found: Partition, labels: np.ndarray, rounding: floa
 
 
 def contracted(
-    problem: Problem, leader: np.ndarray, n_threads: int = 1
+    problem: Problem, aggregate_of: np.ndarray, n_threads: int = 1
 ) -> tuple[Problem, np.ndarray]:
     """Return the problem in which all nodes with one leader are one node, and each node's number.
 
-    ``leader[i]`` is a node that leads itself; coarse nodes come in the order of the leaders.
+    ``aggregate_of[i]`` is a node that leads itself; coarse nodes come in the order of the leaders.
     """
     n = problem.n_nodes
     parent = np.empty(n, dtype=np.int32)
     first = np.empty(n + 1, dtype=np.int32)
-    size = int(number_groups(leader, parent, first))
+    size = int(number_groups(aggregate_of, parent, first))
     return _contracted(problem, parent, first[: size + 1], n_threads), parent
 
 
@@ -186,9 +186,11 @@ class EdgeCounting:
         if bound == found.cut_value:
             # What is smaller by less than the search could tell is not ruled out. Whole numbers
             # differ by more, and with one partition there is no other.
-            is_whole = value < NEARLY and np.array_equal(weights.weights, np.floor(weights.weights))
+            is_integer = value < NEARLY and np.array_equal(
+                weights.weights, np.floor(weights.weights)
+            )
             is_only = int(found.labels.max()) + 1 in (1, found.labels.size)
-            bound = value if is_whole or is_only else value * (1.0 - 1.0 / NEARLY)
+            bound = value if is_integer or is_only else value * (1.0 - 1.0 / NEARLY)
         return replace(found, cut_value=value, lower_bound=bound)
 
 

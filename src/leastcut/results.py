@@ -301,7 +301,7 @@ class Partition:
         graph : graph
             The graph that was cut.
         kind : {"embedding", "affinity", "sizes", "graph"}, default="sizes"
-            A picture of clusters in :data:`leastcut.plot.PICTURES`.
+            A picture of clusters in :data:`leastcut.plot.PLOTS`.
         cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
             The cut.
         **options

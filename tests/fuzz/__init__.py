@@ -2,6 +2,6 @@
 
 ``make fuzz MINUTES=10`` runs it. A case is a pure function of two integers (``cases``), the laws
 stand in one dict (``laws``), what they are compared with is exact arithmetic (``exact``), and what
-a run has counted is added to ``benchmarks/results/fuzz.json`` and shown in ``docs/laws.md``
+a run has counted is added to ``benchmarks/results/fuzz.json`` and shown in ``docs/invariants.md``
 (``counts``).
 """

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import count
 
 from fuzz import counts, regressions
-from fuzz.laws import ENDS
-from fuzz.trial import BROKEN, REFUSED, try_case
+from fuzz.checking import BROKEN, REFUSED, try_case
+from fuzz.invariants import ENDS
 from fuzz.workers import Job, Report, tried
 from fuzz.writing import as_code
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import leastcut
-from fuzz.laws import texts
+from fuzz.invariants import texts
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "benchmarks" / "results" / "fuzz.json"
-PAGE = ROOT / "docs" / "laws.md"
+PAGE = ROOT / "docs" / "invariants.md"
 KINDS = ("tried", "refused", "violations")
 TABLE = re.compile(r"(<!-- counts -->\n).*?(?=<!-- end of counts -->)", re.DOTALL)
 

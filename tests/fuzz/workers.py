@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from fuzz.cases import Case, case_of
-from fuzz.trial import BROKEN, Verdict, shrunk, try_case
+from fuzz.checking import BROKEN, Verdict, shrunk, try_case
 from fuzz.writing import from_json
 
 PATIENCE = 60.0

@@ -232,7 +232,7 @@ def test_a_picture_is_drawn(here, capsys, suffix):
 def test_pictures_of_every_kind_that_an_answer_has(here, capsys):
     plot = pytest.importorskip("leastcut.plot")
     pytest.importorskip("matplotlib")
-    kinds = [name for name, kind in plot.PICTURES.items() if kind.shows in ("path", "clusters")]
+    kinds = [name for name, kind in plot.PLOTS.items() if kind.shows in ("path", "clusters")]
     for kind in kinds:
         told(capsys, [*CLUB, "--plot", f"{kind}.png", "--picture", kind])
         assert (here / f"{kind}.png").stat().st_size > 1000

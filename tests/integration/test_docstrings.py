@@ -50,7 +50,7 @@ def test_there_is_nothing_public_that_this_does_not_look_at():
     assert modules | registries == OTHERS
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *(f"plot.{name}" for name in leastcut.plot.PICTURES)])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *(f"plot.{name}" for name in leastcut.plot.PLOTS)])
 def test_functions_document_parameters_and_returns(name):
     assert mistakes(name) == []
 

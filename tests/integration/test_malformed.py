@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from fuzz.malformed_laws import FORMATS, TRIALS, changed, malformed_is_refused
-from fuzz.malformed_laws import read as entries_of
+from fuzz.malformed_invariants import FORMATS, TRIALS, changed, malformed_is_refused
+from fuzz.malformed_invariants import read as entries_of
 
 import leastcut
 from leastcut.io import read

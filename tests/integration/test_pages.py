@@ -1,31 +1,26 @@
-"""The code on the pages runs as it stands, says what the page says, and links lead somewhere.
+"""The code on the pages runs as pasted, prints what the page shows, and links lead somewhere.
 
-On a page all blocks of Python share their names, in the order in which they stand, and begin with
-those of ``names``. What a block prints is compared with the block of text that follows it, if one
-does; ``...`` there stands for anything. Lines of a console that begin with ``$ leastcut`` are run
-in the same folder, in which ``points.csv`` lies, and compared with the lines below them, if any.
+The Python blocks of a page, in order, make one script, which a new process runs in an empty folder;
+nothing is defined or imported for it. If a ``text`` block follows a Python block, it is compared
+with what the Python block prints; ``...`` there matches anything. Console lines that begin with
+``$ leastcut`` run between the blocks, in the same folder, and the lines below them are compared.
 """
 
 from __future__ import annotations
 
 import doctest
-import io
 import json
+import os
 import re
-import shlex
-import warnings
-from contextlib import redirect_stdout
+import subprocess
+import sys
 from itertools import zip_longest
 from pathlib import Path
-from unittest.mock import patch
 
-import numpy as np
 import pytest
 from docs import from_the_source, reference
-from sklearn.datasets import load_iris
 
 import leastcut
-from leastcut.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -44,11 +39,11 @@ LIBRARIES = {
     "on_dask.md": ("dask", "distributed"),
     "large_data.md": ("dask",),
     "metis.md": ("pymetis",),
-    "pictures.md": ("matplotlib",),
+    "plots.md": ("matplotlib",),
     "command_line.md": ("networkx", "pandas"),
     "start.md": ("matplotlib",),
 }
-"""What the code of a page needs beyond the package itself."""
+"""Packages that the code of a page needs besides leastcut and its dependencies."""
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ leastcut ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", re.MULTILINE)
@@ -59,60 +54,60 @@ PLACE = re.compile(rf"\b(?:{FOLDERS})/[\w./*-]*[\w*]/?")
 """A file or a folder of the repository, as a page or a command names it."""
 
 
-def blocks_of(text: str) -> list[tuple[str, str, str | None, int]]:
-    """Return kind and code of what is to be run, what each is to print, and where it begins."""
+BREAK = "---- end of block ----"
+
+
+def blocks_of(text: str) -> list[tuple[str, str | None, int]]:
+    """Return the code of each block or command, the output expected of it, and its line number."""
     fences = list(FENCE.finditer(text))
-    found: list[tuple[str, str, str | None, int]] = []
+    blocks: list[tuple[str, str | None, int]] = []
     for fence, following in zip_longest(fences, fences[1:]):
         line = text[: fence.start()].count("\n") + 1
         if fence[1] == "python":
             adjoins = following is not None and not text[fence.end() : following.start()].strip()
-            is_told = following is not None and following[1] == "text" and adjoins
-            found.append(("python", fence[2], following[2] if is_told else None, line))
+            has_output = following is not None and following[1] == "text" and adjoins
+            blocks.append((fence[2], following[2] if has_output else None, line))
         elif fence[1] == "console":
             for command in COMMAND.finditer(fence[2]):
-                found.append(("console", command[1], command[2] or None, line))
-    return found
+                call = f"{sys.executable} -m leastcut {command[1]}"
+                code = f'__import__("subprocess").run({call!r}, shell=True, check=True)\n'
+                blocks.append((code, command[2] or None, line))
+    return blocks
 
 
-def run(kind: str, code: str, shared: dict[str, object], page: Path, line: int) -> None:
-    """Run a block of Python, or a command."""
-    if kind == "python":
-        exec(compile("\n" * line + code, str(page), "exec"), shared)
-    else:
-        assert main(shlex.split(code)) == 0, code
-
-
-def names() -> dict[str, object]:
-    """Return what pages may speak of without having made it: irises, their graph and classes."""
-    X, y = load_iris(return_X_y=True)
-    S = leastcut.nearest_neighbors_graph(X)
-    return {"leastcut": leastcut, "np": np, "X": X, "y": y, "S": S, "labels": y}
+def script_of(blocks: list[tuple[str, str | None, int]]) -> str:
+    """Return the blocks as a script that prints a line after each of them."""
+    # Workers that import the script, as those of Dask do, print nothing of this.
+    end = f'if __name__ == "__main__":\n    print({BREAK!r}, flush=True)\n'
+    return "".join(code + end for code, _, _ in blocks)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-@patch.dict(leastcut.DISCRETIZERS)  # what a page registers is forgotten after it
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+def test_the_code_of_a_page_can_be_pasted(page, tmp_path):
     # Sources of the package are shown, not run.
     blocks = blocks_of(from_the_source.BLOCK.sub("", page.read_text(encoding="utf-8")))
     if not blocks:
         pytest.skip("no code")
     for library in LIBRARIES.get(page.name, ()):
         pytest.importorskip(library)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    shared = names()
-    np.savetxt("points.csv", shared["X"], delimiter=",")
-    for kind, code, told, line in blocks:
-        if kind == "console":
-            pytest.importorskip("typer")
-        printed = io.StringIO()
-        with warnings.catch_warnings(), redirect_stdout(printed):
-            warnings.simplefilter("ignore")
-            run(kind, code, shared, page, line)
-        if told is not None:
-            same = doctest.OutputChecker().check_output(told, printed.getvalue(), doctest.ELLIPSIS)
-            assert same, f"line {line} prints\n{printed.getvalue()}instead of\n{told}"
+    if any("-m leastcut" in code for code, _, _ in blocks):
+        pytest.importorskip("typer")
+    script = tmp_path / "page.py"
+    script.write_text(script_of(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script.name],
+        cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "Agg", "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    outputs = done.stdout.split(BREAK + "\n")
+    for (_, expected, line), printed in zip(blocks, outputs, strict=False):
+        if expected is not None:
+            same = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
+            assert same, f"line {line} prints\n{printed}instead of\n{expected}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

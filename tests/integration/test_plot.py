@@ -75,9 +75,9 @@ def tick_labels(axis):
 
 
 @pytest.mark.parametrize("background", BACKGROUNDS)
-@pytest.mark.parametrize("name", plot.PICTURES)
+@pytest.mark.parametrize("name", plot.PLOTS)
 def test_a_picture_is_legible_and_changes_no_setting(name, background, things):
-    picture = plot.PICTURES[name]
+    picture = plot.PLOTS[name]
     with style.context(background):
         before = dict(matplotlib.rcParams)
         ax = picture.draw(things[picture.shows])
@@ -100,18 +100,18 @@ def test_a_picture_is_legible_and_changes_no_setting(name, background, things):
     for box in boxes:
         assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= -1
     for (i, one), (j, other) in combinations(enumerate(boxes), 2):
-        apart = (
+        cannot_link = (
             one.x1 <= other.x0 + 1
             or other.x1 <= one.x0 + 1
             or one.y1 <= other.y0 + 1
             or other.y1 <= one.y0 + 1
         )
-        assert apart, (shown[i], shown[j])
+        assert cannot_link, (shown[i], shown[j])
 
 
-@pytest.mark.parametrize("name", plot.PICTURES)
+@pytest.mark.parametrize("name", plot.PLOTS)
 def test_a_picture_is_drawn_where_it_is_told_to(name, things):
-    picture = plot.PICTURES[name]
+    picture = plot.PLOTS[name]
     figure = Figure()
     left, right = figure.subplots(1, 2)
     assert picture.draw(things[picture.shows], ax=right) is right
@@ -121,8 +121,8 @@ def test_a_picture_is_drawn_where_it_is_told_to(name, things):
 
 
 def test_every_public_picture_is_in_the_list():
-    assert {*plot.__all__} == {"PICTURES", *plot.PICTURES}
-    for name, picture in plot.PICTURES.items():
+    assert {*plot.__all__} == {"PICTURES", *plot.PLOTS}
+    for name, picture in plot.PLOTS.items():
         assert getattr(plot, name) is picture.draw
         assert picture.draw.__name__ == name
 
@@ -337,7 +337,7 @@ def test_methods_draw_the_pictures_of_their_kind(things, karate):
     def title(draw, *arguments):
         return draw(*arguments, ax=Figure().add_subplot()).get_title()
 
-    for kind, picture in plot.PICTURES.items():
+    for kind, picture in plot.PLOTS.items():
         if picture.shows == "clusters":
             assert title(found.plot, graph, kind) == title(picture.draw, found, graph)
             assert title(model.plot, kind) == title(picture.draw, model)

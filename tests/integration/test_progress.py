@@ -376,10 +376,10 @@ def test_a_process_without_streams_can_work(is_closed, monkeypatch):
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed if is_closed else None)
-    compile_time.say_compiling()
+    compile_time.report_compiling()
     found = leastcut.partition(S, 5, effort="fast", random_state=0, callback="tqdm")
     assert np.unique(found.labels).size == 5
-    progress.say_line("nobody hears this")
+    progress.write_line("nobody hears this")
 
 
 def test_bars_of_several_threads(monkeypatch):
@@ -453,7 +453,7 @@ def clock(monkeypatch):
 
 def test_it_is_said_once_and_only_after_a_moment(clock, monkeypatch):
     said = []
-    monkeypatch.setattr(compile_time, "say_compiling", lambda: said.append(clock.now))
+    monkeypatch.setattr(compile_time, "report_compiling", lambda: said.append(clock.now))
     watch = compile_time.CompileTime()
     # Kernels that take long, with others inside; what is between them does not count.
     for _ in range(5):
@@ -482,12 +482,12 @@ def test_it_is_said_where_somebody_looks(monkeypatch, caplog):
     ):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(progress, "_watching", int(is_watched))
-        compile_time.say_compiling()
+        compile_time.report_compiling()
         assert stream.getvalue() == (compile_time.LINE + "\n" if heard else "")
     # Who listens to the logger has it there.
     with caplog.at_level(logging.INFO, logger="leastcut"):
         monkeypatch.setattr(sys, "stderr", Terminal())
-        compile_time.say_compiling()
+        compile_time.report_compiling()
         assert sys.stderr.getvalue() == ""
     assert compile_time.LINE in caplog.messages
 

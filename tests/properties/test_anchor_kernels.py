@@ -248,7 +248,7 @@ def test_nearest_anchors_by_products_then_by_differences(m, p, k, d, seed, coars
     assert np.array_equal(listed, expected)
     shuffled = rng.permuted(listed, axis=1)
     done = both(
-        kernels.settle_distances, points, anchors, shuffled, np.empty((m, k)),
+        kernels.sort_by_distance, points, anchors, shuffled, np.empty((m, k)),
         np.full(kernels.LANES, 9.0),
     )  # fmt: skip
     exact = ((points[:, None] - anchors) ** 2).sum(axis=2)
@@ -271,9 +271,9 @@ def test_weights_are_shares_of_the_distance_beyond(m, count, seed, kind):
     elif kind == 3:
         squared[:, : count + 1] = squared[:, :1]
         squared[:, 0] *= 0.5
-    weights = both(kernels.weigh_ties, squared, UNIT, np.empty((m, count), dtype=np.float32))[
-        2
-    ].astype(float)
+    weights = both(
+        kernels.compute_anchor_weights, squared, UNIT, np.empty((m, count), dtype=np.float32)
+    )[2].astype(float)
     assert np.all(weights.sum(axis=1) == 1.0)
     assert np.all(weights >= 0)
     assert np.array_equal(weights / UNIT, np.round(weights / UNIT))

@@ -178,8 +178,8 @@ def test_cells_find_nearly_all_of_the_nearest(monkeypatch):
     ]
     assert sum(map(len, found)) / expected.size > 0.95
     # Who asks with whom makes no difference.
-    apart = [NearestAnchors(anchors, 5, 2).block(points[i::3]) for i in range(3)]
-    for i, part in enumerate(apart):
+    cannot_link = [NearestAnchors(anchors, 5, 2).block(points[i::3]) for i in range(3)]
+    for i, part in enumerate(cannot_link):
         assert np.array_equal(part.anchors, block.anchors[i::3])
         assert np.array_equal(part.weights, block.weights[i::3])
 

@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from conftest import HERE
 from fuzz import counts, regressions
 from fuzz.cases import GraphCase, PointsCase, case_of
+from fuzz.checking import BROKEN, try_law
 from fuzz.exact import Exact, partitions
-from fuzz.laws import texts
-from fuzz.trial import BROKEN, try_law
+from fuzz.invariants import texts
 from fuzz.writing import MOST_WRITTEN, as_code, as_json, from_json, size
 
 import leastcut

@@ -19,7 +19,7 @@ from test_limits import interpret
 from leastcut.constraints import Constraints, Limits
 from leastcut.graph import Graph
 from leastcut.kernels import balance as balancing
-from leastcut.kernels import border_flow, minimum_cut
+from leastcut.kernels import flow_refinement, minimum_cut
 from leastcut.multilevel import refinement, repair
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
@@ -37,7 +37,7 @@ SEEDS = st.integers(0, 10**6)
 def interpreted():
     with pytest.MonkeyPatch.context() as patch:
         interpret(patch)
-        for module in (border_flow, minimum_cut, refinement):
+        for module in (flow_refinement, minimum_cut, refinement):
             for name, found in list(vars(module).items()):
                 if hasattr(found, "py_func"):
                     patch.setattr(module, name, found.py_func)
@@ -362,7 +362,9 @@ def test_a_strip_is_gathered_breadth_first_up_to_its_weight(seed):
             if labels[j] == 0:
                 take(j)
     nodes, status = np.empty(n + 2, dtype=np.int32), np.zeros(n, dtype=np.uint8)
-    end = border_flow.gather_strip(problem.arrays, labels, (0, 1), seeds, most, 2, nodes, status)
+    end = flow_refinement.collect_strip(
+        problem.arrays, labels, (0, 1), seeds, most, 2, nodes, status
+    )
     assert nodes[2:end].tolist() == expected
     assert np.flatnonzero(status).tolist() == sorted(expected)
 
@@ -382,17 +384,17 @@ def test_a_better_border_is_the_best_of_all_sides_of_its_strip(seed):
     width = float(seed % 5)
     _, heaviest = state.limits
     before, loads = state.value, state.cluster_weights.copy()
-    gain, _, narrower = border_flow.better_border(
+    gain, _, narrower = flow_refinement.refine_border(
         state.arrays, state.sums, state.limits, (0, 1), listed, width, scratch
     )
     # 1. The strip, and the model of the value in which the weights of clusters stay.
     status, nodes = np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int32)
     most = heaviest[1] - loads[1] + width, int((labels == 0).sum()) - 1
-    middle = border_flow.gather_strip(
+    middle = flow_refinement.collect_strip(
         problem.arrays, labels, (0, 1), listed[0], most, 0, nodes, status
     )
     most = heaviest[0] - loads[0] + width, int((labels == 1).sum()) - 1
-    end = border_flow.gather_strip(
+    end = flow_refinement.collect_strip(
         problem.arrays, labels, (1, 0), listed[1], most, middle, nodes, status
     )
     ratio, models = problem.boundaries(labels) / loads, {}

@@ -328,9 +328,9 @@ def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_whole):
+def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_integer):
     rng = np.random.default_rng(seed)
-    S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_whole else 0.25)
+    S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_integer else 0.25)
     S = np.triu(S, 1)
     problem = as_problem(S + S.T, "edges", allow_edges=True)
     labels, other = rng.permutation([0, 0, 0, 1, 1, 1]), rng.permutation([0, 0, 0, 1, 1, 1])
@@ -344,7 +344,7 @@ def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_whole):
     step = EdgeCounting(problem, problem.counting_edges())
     proven = step.expand(Partition(labels, below, below))
     assert proven.cut_value == value
-    if is_whole:
+    if is_integer:
         assert proven.lower_bound == value
     else:
         assert value * (1 - 2.0**-21) < proven.lower_bound < value * (1 - 2.0**-23)

@@ -147,35 +147,35 @@ def some_leaders(rng, n):
 @given(conflict_graphs(), st.integers(0, 2**32 - 1))
 def test_groups_with_at_most_one_constrained_node(case, seed):
     n, pairs = case
-    leader = some_leaders(np.random.default_rng(seed), n)
-    links, before = CannotLinks.of(pairs, n), leader.copy()
-    paired, expected = set(links.nodes.tolist()), leader.tolist()
-    for lead in set(leader.tolist()):
-        members = [i for i in range(n) if leader[i] == lead and i in paired]
+    aggregate_of = some_leaders(np.random.default_rng(seed), n)
+    links, before = CannotLinks.of(pairs, n), aggregate_of.copy()
+    paired, expected = set(links.nodes.tolist()), aggregate_of.tolist()
+    for lead in set(aggregate_of.tolist()):
+        members = [i for i in range(n) if aggregate_of[i] == lead and i in paired]
         stays = lead if lead in paired else min(members, default=lead)
         for i in members:
             expected[i] = lead if i == stays else i
-    assert links.one_per_group(leader).tolist() == expected
-    assert np.array_equal(leader, before)
+    assert links.one_per_group(aggregate_of).tolist() == expected
+    assert np.array_equal(aggregate_of, before)
 
 
 @given(conflict_graphs(), st.integers(0, 2**32 - 1))
 def test_groups_lose_nodes_until_they_hold_no_pair(case, seed):
     n, pairs = case
-    leader = some_leaders(np.random.default_rng(seed), n)
-    links, before = CannotLinks.of(pairs, n), leader.copy()
-    expected = leader.tolist()
+    aggregate_of = some_leaders(np.random.default_rng(seed), n)
+    links, before = CannotLinks.of(pairs, n), aggregate_of.copy()
+    expected = aggregate_of.tolist()
     # Nodes that their leader cannot be with leave first; then the larger of every pair.
     for i in range(n):
-        if leader[i] != i and as_set([(i, leader[i])]) <= as_set(pairs):
+        if aggregate_of[i] != i and as_set([(i, aggregate_of[i])]) <= as_set(pairs):
             expected[i] = i
     for i, j in sorted(as_set(pairs)):
         if expected[i] == expected[j]:
             expected[j] = j
-    found = links.separated(leader)
+    found = links.separated(aggregate_of)
     assert found.tolist() == expected
     assert links.violated(found).size == 0
-    assert np.array_equal(leader, before)
+    assert np.array_equal(aggregate_of, before)
 
 
 # -- coloring

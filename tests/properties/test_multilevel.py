@@ -77,17 +77,17 @@ def test_coarse_value_is_fine_value_on_any_graph(S, seed):
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
 @given(graphs(min_nodes=4, max_nodes=14), st.integers(0, 99), st.booleans())
-def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, apart):
+def test_every_rule_names_leaders_that_lead_themselves(rule, S, seed, cannot_link):
     problem = as_problem(S, np.linspace(1.0, 2.0, len(S)))
-    parts = (np.arange(len(S)) % 2).astype(np.int32) if apart else None
-    leader = rule(problem, np.random.default_rng(seed), 1.75, parts)
-    assert leader.dtype == np.int32
-    np.testing.assert_array_equal(leader[leader], leader)
-    assert np.bincount(leader, problem.node_weights).max() <= MOST_TARGETS * 1.75
+    parts = (np.arange(len(S)) % 2).astype(np.int32) if cannot_link else None
+    aggregate_of = rule(problem, np.random.default_rng(seed), 1.75, parts)
+    assert aggregate_of.dtype == np.int32
+    np.testing.assert_array_equal(aggregate_of[aggregate_of], aggregate_of)
+    assert np.bincount(aggregate_of, problem.node_weights).max() <= MOST_TARGETS * 1.75
     if parts is not None:
-        np.testing.assert_array_equal(parts[leader], parts)
+        np.testing.assert_array_equal(parts[aggregate_of], parts)
     again = rule(problem, np.random.default_rng(seed), 1.75, parts)
-    np.testing.assert_array_equal(leader, again)
+    np.testing.assert_array_equal(aggregate_of, again)
 
 
 @pytest.mark.parametrize("rule", COARSENING_RULES.values(), ids=COARSENING_RULES)
@@ -139,7 +139,7 @@ def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     grown = coarsening.agglomerate(problem, 2)
     by_label = COARSENING_RULES["label_propagation"]
     _, propagated = levels_of(S, "normalized", smallest=5, rule=by_label)
-    for name in ("gather", "gather_leaves", "gather_listed", "propagate", "number_groups",
+    for name in ("aggregate", "aggregate_leaves", "aggregate_pairs", "propagate", "number_groups",
                  "list_members", "contract"):  # fmt: skip
         for home in (coarsening, reductions):
             if hasattr(home, name):

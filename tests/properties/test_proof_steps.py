@@ -18,16 +18,16 @@ from leastcut.bounds.branch_and_bound import (
     proven_must_links,
 )
 from leastcut.bounds.decisions import Decisions
+from leastcut.bounds.dual_prices import DualPriceBound
 from leastcut.bounds.incumbent import Incumbent, best_of_all
 from leastcut.bounds.multipliers import Multipliers, no_multipliers
-from leastcut.bounds.prices import PriceBound
 from leastcut.bounds.proof import Enumeration
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.spaces import GroupedSpace, halved_groups
 from leastcut.budget import Budget
 from leastcut.constraints import CannotLinks
-from leastcut.kernels import stars
-from leastcut.kernels.cheapest_cluster import settle_prices
+from leastcut.kernels import star_inequalities
+from leastcut.kernels.cheapest_cluster import update_prices
 from leastcut.problem import as_problem
 
 SEEDS = st.integers(0, 10**6)
@@ -175,10 +175,10 @@ def random_multipliers(rng, n: int, scale: float = 1.0) -> Multipliers:
     """Return arbitrary multipliers y ≥ 0, as no method would find them."""
     pairs = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1) * scale
     count = int(rng.integers(0, 6))
-    leaves = np.full((count, stars.LEAVES), -1, dtype=np.int64)
+    leaves = np.full((count, star_inequalities.LEAVES), -1, dtype=np.int64)
     centres = np.zeros(count, dtype=np.int64)
     for m in range(count):
-        nodes = rng.permutation(n)[: int(rng.integers(2, min(stars.LEAVES + 1, n) + 1))]
+        nodes = rng.permutation(n)[: int(rng.integers(2, min(star_inequalities.LEAVES + 1, n) + 1))]
         centres[m] = nodes[0]
         leaves[m, : nodes.size - 1] = np.sort(nodes[1:])
     return Multipliers(pairs + pairs.T, centres, leaves, rng.random(count) * scale)
@@ -263,15 +263,17 @@ def test_the_most_violated_stars_are_found_with_what_they_are_violated_by(seed, 
     root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
     Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
     q, tolerance = 200, 1e-3
-    violations, leaves = np.zeros((n, q)), np.full((n, q, stars.LEAVES), -1)
+    violations, leaves = np.zeros((n, q)), np.full((n, q, star_inequalities.LEAVES), -1)
     scratch = np.empty(n, dtype=np.int64), np.empty(n)
-    stars.find_stars(Z, root, 0, n, tolerance, 1e4, violations, leaves, *scratch)
+    star_inequalities.find_star_inequalities(
+        Z, root, 0, n, tolerance, 1e4, violations, leaves, *scratch
+    )
 
     def violated(i, T):
         star = np.zeros((n, n))
-        row = np.full((1, stars.LEAVES), -1)
+        row = np.full((1, star_inequalities.LEAVES), -1)
         row[0, : len(T)] = T
-        stars.add_stars(star, root, np.array([i]), row, np.ones(1))
+        star_inequalities.add_star_multipliers(star, root, np.array([i]), row, np.ones(1))
         return -float((star * Z).sum())
 
     for i in range(n):
@@ -288,11 +290,13 @@ def test_the_most_violated_stars_are_found_with_what_they_are_violated_by(seed, 
             assert violations[i, p] > tolerance
             assert violations[i, p] == pytest.approx(violated(i, T), abs=1e-12)
         # In slices and with a limit on the ratio of weights nothing else comes out.
-    again, rows = np.zeros((n, q)), np.full((n, q, stars.LEAVES), -1)
+    again, rows = np.zeros((n, q)), np.full((n, q, star_inequalities.LEAVES), -1)
     for i in range(n):
-        stars.find_stars(Z, root, i, i + 1, tolerance, 1e4, again, rows, *scratch)
+        star_inequalities.find_star_inequalities(
+            Z, root, i, i + 1, tolerance, 1e4, again, rows, *scratch
+        )
     np.testing.assert_array_equal(again, violations)
-    stars.find_stars(Z, root, 0, n, tolerance, 1.0, again, rows, *scratch)
+    star_inequalities.find_star_inequalities(Z, root, 0, n, tolerance, 1.0, again, rows, *scratch)
     assert not again.any()
 
 
@@ -326,9 +330,9 @@ def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(see
 def test_a_bound_from_wrong_multipliers_of_a_parent_is_still_below(seed, n, wide):
     problem, _, rng = sampled(seed, n, wide)
     c = int(rng.integers(2, n))
-    apart = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
-    apart = apart.reshape(-1, 2)
-    parent = SemidefiniteBound(problem, c, apart)
+    cannot_link = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
+    cannot_link = cannot_link.reshape(-1, 2)
+    parent = SemidefiniteBound(problem, c, cannot_link)
     # Multipliers of entries that must be 0 may be negative there; here they need not be.
     wrong = random_multipliers(rng, n, 10.0 ** rng.uniform(-2, 2))
     parent._multipliers = wrong._replace(pairs=wrong.pairs - 2.0 * symmetric(rng, n) ** 2)
@@ -542,7 +546,7 @@ def test_wrong_prices_prove_nothing_false(seed, n):
     c = int(rng.integers(2, n))
     everything = list(labellings(n, c))
     labels = everything[int(rng.integers(len(everything)))]
-    bound = PriceBound(problem, c, labels)
+    bound = DualPriceBound(problem, c, labels)
     bound._prices = rng.normal(0.0, 1.0, size=n) * 10.0 ** rng.uniform(-2, 1)
     found = bound._search(Budget())
     least = min(problem.value(labels) for labels in everything)
@@ -592,10 +596,10 @@ def prices_settle(seed: int, slices: int) -> bool:
         return prices, level, multipliers, worst
 
     start = rng.normal(size=n)
-    prices, level, multipliers, worst = settled(settle_prices, 1)
-    again = settled(settle_prices, slices)
+    prices, level, multipliers, worst = settled(update_prices, 1)
+    again = settled(update_prices, slices)
     np.testing.assert_allclose(again[0], prices, atol=1e-8)
-    np.testing.assert_allclose(settled(settle_prices.py_func, 1)[0], prices, atol=1e-8)
+    np.testing.assert_allclose(settled(update_prices.py_func, 1)[0], prices, atol=1e-8)
     if worst >= 1e-11:
         return False
     np.testing.assert_allclose(np.bincount(labels, prices) + level[0], costs, atol=1e-8)

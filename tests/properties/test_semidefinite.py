@@ -21,7 +21,7 @@ from leastcut.bounds.proven_floor import proven_floor
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.spaces import GroupedSpace, nearest_spectral
 from leastcut.budget import Budget
-from leastcut.kernels import stars
+from leastcut.kernels import star_inequalities
 from leastcut.problem import as_problem
 
 ROUNDS = 6
@@ -77,16 +77,16 @@ def test_pairs_apart_bound_the_partitions_that_keep_them_so(S, data):
     cut = some_cut(data, n)
     problem = as_problem(S, cut)
     every = list(combinations(range(n), 2))
-    apart = np.array(data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=3)))
+    cannot_link = np.array(data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=3)))
     free = improved(SemidefiniteBound(problem, c))
     values = [
         problem.value(labels)
         for labels in labellings(n, c)
-        if not (labels[apart[:, 0]] == labels[apart[:, 1]]).any()
+        if not (labels[cannot_link[:, 0]] == labels[cannot_link[:, 1]]).any()
     ]
     best = min(values, default=np.inf)
-    fresh = SemidefiniteBound(problem, c, apart, value=best)
-    later = SemidefiniteBound(problem, c, apart, value=best, parent=free)
+    fresh = SemidefiniteBound(problem, c, cannot_link, value=best)
+    later = SemidefiniteBound(problem, c, cannot_link, value=best, parent=free)
     assert later.bound >= free.bound
     for bound in (fresh, later):
         assert improved(bound).bound <= best
@@ -139,10 +139,10 @@ def test_pairs_are_only_decided_if_no_better_partition_has_them_otherwise(S, dat
     values = {tuple(labels): problem.value(labels) for labels in labellings(n, c)}
     value = data.draw(st.sampled_from(sorted(values.values())))
     bound = improved(SemidefiniteBound(problem, c))
-    apart, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
+    cannot_link, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
     for labels, at in values.items():
         if at < value:
-            assert not any(labels[i] == labels[j] for i, j in apart)
+            assert not any(labels[i] == labels[j] for i, j in cannot_link)
             assert all(labels[i] == labels[j] for i, j in together)
 
 
@@ -153,12 +153,14 @@ def test_every_partition_fulfils_every_star(S, data):
     weights = rng.uniform(0.1, 5.0, size=n)
     labels = np.unique(rng.integers(0, 3, size=n), return_inverse=True)[1]
     Z = matrix_of(labels, weights)
-    for size in range(1, min(stars.LEAVES, n - 1) + 1):
+    for size in range(1, min(star_inequalities.LEAVES, n - 1) + 1):
         nodes = rng.permutation(n)
-        leaves = np.full((1, stars.LEAVES), -1)
+        leaves = np.full((1, star_inequalities.LEAVES), -1)
         leaves[0, :size] = nodes[1 : size + 1]
         star = np.zeros((n, n))
-        stars.add_stars(star, np.sqrt(weights), nodes[:1], leaves, np.ones(1))
+        star_inequalities.add_star_multipliers(
+            star, np.sqrt(weights), nodes[:1], leaves, np.ones(1)
+        )
         assert (star * Z).sum() >= -1e-12
 
 
@@ -251,18 +253,20 @@ def test_kernels_are_what_they_say_uncompiled():
         def pick(f):
             return f if compiled else f.py_func
 
-        violations, leaves = np.zeros((n, 4)), np.full((n, 4, stars.LEAVES), -1)
+        violations, leaves = np.zeros((n, 4)), np.full((n, 4, star_inequalities.LEAVES), -1)
         scratch = np.empty(n, dtype=np.int64), np.empty(n)
-        pick(stars.find_stars)(Z, root, 0, n, 1e-3, 1e4, violations, leaves, *scratch)
+        pick(star_inequalities.find_star_inequalities)(
+            Z, root, 0, n, 1e-3, 1e4, violations, leaves, *scratch
+        )
         i, place = np.nonzero(violations)
         found, lifted, multipliers = leaves[i, place], Z.copy(), np.zeros(i.size)
-        last = pick(stars.project_on_stars)(
-            lifted, root, np.ones(n), i, found, multipliers, 300, np.empty(stars.LEAVES)
+        last = pick(star_inequalities.project_on_star_inequalities)(
+            lifted, root, np.ones(n), i, found, multipliers, 300, np.empty(star_inequalities.LEAVES)
         )
         W, pairs = np.eye(n), np.zeros((n, n))
-        residuals = pick(stars.settle_pairs)(lifted, Z, W, pairs, 2.0)
+        residuals = pick(star_inequalities.update_pairs)(lifted, Z, W, pairs, 2.0)
         N = np.zeros((n, n))
-        size = pick(stars.add_stars)(N, root, i, found, multipliers)
+        size = pick(star_inequalities.add_star_multipliers)(N, root, i, found, multipliers)
         return violations, found, lifted, multipliers, last, W, pairs, residuals, N, size
 
     one, other = outcome(True), outcome(False)
@@ -275,7 +279,7 @@ def test_kernels_are_what_they_say_uncompiled():
     centres = np.nonzero(violations)[0]
     for i, leaves, multiplier in zip(centres, found, multipliers, strict=True):
         star = np.zeros((n, n))
-        stars.add_stars(star, root, np.array([i]), leaves[None], np.ones(1))
+        star_inequalities.add_star_multipliers(star, root, np.array([i]), leaves[None], np.ones(1))
         slack = (star * W).sum()
         assert slack > -1e-7
         assert multiplier * slack < 1e-7
@@ -329,8 +333,8 @@ def test_groups_become_nodes_in_the_end(grouped, monkeypatch):
     assert bound.bound == pytest.approx(found.cut_value, rel=1e-3)
     assert bound.bound <= found.cut_value
     value = found.cut_value * (1 + 1e-6)
-    apart, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
-    assert (found.labels[apart[:, 0]] != found.labels[apart[:, 1]]).all()
+    cannot_link, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
+    assert (found.labels[cannot_link[:, 0]] != found.labels[cannot_link[:, 1]]).all()
     assert (found.labels[together[:, 0]] == found.labels[together[:, 1]]).all()
 
 

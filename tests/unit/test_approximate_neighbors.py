@@ -20,7 +20,7 @@ from leastcut.affinity.neighbors import (
 )
 from leastcut.affinity.neighbors.approximate_coordinates import PrecisionLost, sampled_recall
 from leastcut.affinity.neighbors.approximate_search import approximate_neighbors
-from leastcut.kernels import probe as kernels
+from leastcut.kernels import inverted_lists as kernels
 
 DIGITS = load_digits().data
 
@@ -233,7 +233,7 @@ def test_compiled_and_interpreted_lists_are_the_same(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 5))
     monkeypatch.setattr(approximate_search, "LONGEST_LEAF", 40)
     compiled = approximate_neighbors(X, 4, 1, 0)
-    for name in ("probe", "settle"):
+    for name in ("search_inverted_lists", "rank_candidates"):
         plain = getattr(kernels, name).py_func
         monkeypatch.setattr(approximate_coordinates, name, plain)
     monkeypatch.setattr(kernels, "_pick", kernels._pick.py_func)

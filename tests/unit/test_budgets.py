@@ -314,11 +314,11 @@ def test_coarse_nodes_weigh_no_more_than_the_shares_of_their_rule(rule, fewest, 
 
 @pytest.mark.parametrize(("n", "largest"), [(2000, 2), (2001, 4)])
 def test_groups_are_pairs_on_small_levels_and_fours_on_large_ones(n, largest):
-    leader = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, None)
-    assert np.bincount(leader).max() == largest
+    aggregate_of = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, None)
+    assert np.bincount(aggregate_of).max() == largest
     parts = np.zeros(n, dtype=np.int32)
-    leader = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, parts)
-    assert np.bincount(leader).max() == 2
+    aggregate_of = heavy_edges(as_problem(points_graph(n)), np.random.default_rng(0), 1e9, parts)
+    assert np.bincount(aggregate_of).max() == 2
 
 
 @pytest.mark.parametrize(("n_leaves", "are_gathered"), [(700, True), (200, False)])
@@ -330,8 +330,8 @@ def test_leaves_of_hubs_are_gathered_where_three_in_four_nodes_are_left(n_leaves
     j = np.concatenate([np.arange(1, n_leaves + 1), path[1:]])
     half = sp.coo_array((np.ones(i.size), (i, j)), shape=(n, n))
     problem = as_problem(sp.csr_array(half + half.T), "ratio")
-    leader = heavy_edges(problem, np.random.default_rng(0), 1e9, None)
-    leaves = np.unique(leader[1 : n_leaves + 1]).size
+    aggregate_of = heavy_edges(problem, np.random.default_rng(0), 1e9, None)
+    leaves = np.unique(aggregate_of[1 : n_leaves + 1]).size
     assert (leaves <= 0.6 * n_leaves) is are_gathered
 
 

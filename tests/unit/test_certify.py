@@ -19,8 +19,8 @@ import leastcut
 from leastcut.bounds import incumbent
 from leastcut.bounds import proof as proofs
 from leastcut.bounds.decisions import Decisions
+from leastcut.bounds.dual_prices import DualPriceBound
 from leastcut.bounds.incumbent import Incumbent
-from leastcut.bounds.prices import PriceBound
 from leastcut.bounds.proof import EigenvalueBound, Proof
 from leastcut.budget import Budget
 from leastcut.constraints import Constraints
@@ -64,9 +64,9 @@ def labellings(n: int, c: int):
             yield np.array(labels)
 
 
-def linked(labels, together, apart) -> bool:
+def linked(labels, together, cannot_link) -> bool:
     return all(labels[i] == labels[j] for i, j in together) and all(
-        labels[i] != labels[j] for i, j in apart
+        labels[i] != labels[j] for i, j in cannot_link
     )
 
 
@@ -145,10 +145,10 @@ def test_deductions_leave_out_no_partition(data, n, seed):
     rng = np.random.default_rng(seed)
     c = data.draw(st.integers(2, n - 1))
     together = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.1]
-    apart = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.4]
-    kept = [labels for labels in labellings(n, c) if linked(labels, together, apart)]
+    cannot_link = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.4]
+    kept = [labels for labels in labellings(n, c) if linked(labels, together, cannot_link)]
     either(kept, "some partitions", "none")
-    decisions = Decisions.of_pairs(n, np.array(apart, dtype=np.int64).reshape(-1, 2))
+    decisions = Decisions.of_pairs(n, np.array(cannot_link, dtype=np.int64).reshape(-1, 2))
     for i, j in together:
         groups = decisions.groups
         if groups[i] != groups[j]:
@@ -496,4 +496,4 @@ def test_large_problems_take_no_memory_of_every_pair(monkeypatch):
     assert leastcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
     makers = proofs.root_bounds(Incumbent(as_problem(S), 3, found.labels), 0.0)
     made = [maker.make([], Budget()) for maker in makers]
-    assert [type(bound) for bound in made] == [EigenvalueBound, PriceBound]
+    assert [type(bound) for bound in made] == [EigenvalueBound, DualPriceBound]

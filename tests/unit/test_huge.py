@@ -120,12 +120,12 @@ def test_no_group_reaches_from_one_stretch_into_another(parts):
         rng = np.random.default_rng(1)
         leaders.append(rule(problem, rng, 20.0, parts, n_threads))
         np.testing.assert_array_equal(leaders[0], leaders[-1])
-    leader, node = leaders[0], np.arange(950)
-    np.testing.assert_array_equal(leader[leader], leader)
-    np.testing.assert_array_equal(leader // 100, node // 100)
+    aggregate_of, node = leaders[0], np.arange(950)
+    np.testing.assert_array_equal(aggregate_of[aggregate_of], aggregate_of)
+    np.testing.assert_array_equal(aggregate_of // 100, node // 100)
     if parts is not None:
-        np.testing.assert_array_equal(parts[leader], parts)
-    assert np.unique(leader).size < 475
+        np.testing.assert_array_equal(parts[aggregate_of], parts)
+    assert np.unique(aggregate_of).size < 475
 
 
 @pytest.mark.usefixtures("short_stretches")

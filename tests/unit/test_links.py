@@ -66,8 +66,8 @@ def all_partitions(n, c):
 
 def is_kept(labels, must, cannot):
     together = labels[must[:, 0]] == labels[must[:, 1]]
-    apart = labels[cannot[:, 0]] != labels[cannot[:, 1]]
-    return bool(together.all() and apart.all())
+    cannot_link = labels[cannot[:, 0]] != labels[cannot[:, 1]]
+    return bool(together.all() and cannot_link.all())
 
 
 def smallest(problem, c, must, cannot):

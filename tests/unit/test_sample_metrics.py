@@ -330,17 +330,17 @@ def test_signed_embeddings_under_cosine():
 def test_a_function_of_two_samples():
     X = np.random.default_rng(0).normal(size=(60, 3))
 
-    def apart(x, y, power=1.0):
+    def cannot_link(x, y, power=1.0):
         return float(np.abs(x - y).sum() ** power)
 
-    graph = leastcut.adaptive_neighbors_graph(X, metric=apart)
+    graph = leastcut.adaptive_neighbors_graph(X, metric=cannot_link)
     named = leastcut.adaptive_neighbors_graph(X, metric="manhattan")
     np.testing.assert_allclose(graph.toarray(), named.toarray(), atol=1e-12)
-    model = SpectralClustering(2, metric=apart, random_state=0).fit(X)
+    model = SpectralClustering(2, metric=cannot_link, random_state=0).fit(X)
     plain = SpectralClustering(2, metric="manhattan", random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict(X + 0.1), plain.predict(X + 0.1))
     wider = {"metric_params": {"power": 2.0}}
-    other = SpectralClustering(2, metric=apart, kernel_params=wider, random_state=0).fit(X)
+    other = SpectralClustering(2, metric=cannot_link, kernel_params=wider, random_state=0).fit(X)
     assert abs(other.affinity_matrix_ - model.affinity_matrix_).max() > 0.01
 
 

@@ -169,7 +169,7 @@ def test_a_move_changes_the_objective_by_what_the_kernel_says(views, c, rooted, 
     state = ViewsState(own, labels, c)
     measure, gather, best, clear = (
         getattr(kernels, name).py_func  # which are the same: see below
-        for name in ("measure_views", "gather_ties", "best_view_move", "clear_ties")
+        for name in ("measure_views", "sum_view_links", "best_view_move", "clear_view_links")
     )
     measure(state._arrays, state._sums)
     cuts = state._sums[-1]
@@ -196,14 +196,20 @@ def test_compiled_equals_interpreted(views, c, rooted, seed):
         tuple(as_problem(one) for one in views), None if rooted else np.ones(len(views))
     )
     start = np.random.default_rng(seed).permutation(np.arange(own.n_nodes) % c)
-    names = ["measure_views", "gather_ties", "clear_ties", "best_view_move", "apply_view_move"]
+    names = [
+        "measure_views",
+        "sum_view_links",
+        "clear_view_links",
+        "best_view_move",
+        "apply_view_move",
+    ]
     names.append("enqueue")
     compiled = refine_labels(own, start)
     with pytest.MonkeyPatch.context() as patch:
-        for name in [*names, "settle_views"]:
+        for name in [*names, "local_search_views"]:
             plain = getattr(kernels, name).py_func
             patch.setattr(kernels, name, plain)
-            if name in ("measure_views", "settle_views"):
+            if name in ("measure_views", "local_search_views"):
                 patch.setattr(f"leastcut.multiview.search.{name}", plain)
         assert np.array_equal(refine_labels(own, start), compiled)
 
@@ -679,23 +685,23 @@ def test_given_node_weights_make_the_sum_one_graph(graph, c):
 # -- views of pictures, which the benchmark is made of
 
 
-PICTURES = load_digits().images[:20]
+PLOTS = load_digits().images[:20]
 
 
 def test_views_of_pictures_keep_what_they_say():
     np.testing.assert_allclose(
-        image_views.fourier(np.roll(PICTURES, (2, 3), axis=(1, 2))), image_views.fourier(PICTURES)
+        image_views.fourier(np.roll(PLOTS, (2, 3), axis=(1, 2))), image_views.fourier(PLOTS)
     )
-    turned = image_views.zernike(np.rot90(PICTURES, axes=(1, 2)))
-    np.testing.assert_allclose(turned, image_views.zernike(PICTURES), atol=1e-9)
-    sums = (image_views.gradients(PICTURES) ** 2).reshape(-1, image_views.N_ANGLES).sum(axis=1)
+    turned = image_views.zernike(np.rot90(PLOTS, axes=(1, 2)))
+    np.testing.assert_allclose(turned, image_views.zernike(PLOTS), atol=1e-9)
+    sums = (image_views.gradients(PLOTS) ** 2).reshape(-1, image_views.N_ANGLES).sum(axis=1)
     assert np.all(np.isclose(sums, 1.0) | (sums == 0.0))
 
 
 def test_binary_patterns_do_not_change_with_the_light():
     pytest.importorskip("skimage")
-    plain = image_views.binary_patterns(PICTURES)
-    np.testing.assert_allclose(image_views.binary_patterns(3.0 * PICTURES + 1.0), plain)
+    plain = image_views.binary_patterns(PLOTS)
+    np.testing.assert_allclose(image_views.binary_patterns(3.0 * PLOTS + 1.0), plain)
     assert np.all(np.isclose((plain**2).reshape(-1, 10).sum(axis=1), 1.0))
 
 

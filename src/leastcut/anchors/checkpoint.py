@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.anchors.run_folder import read_into, remove_unfinished, sum_of, write_whole
+from leastcut.anchors.run_folder import read_into, remove_unfinished, sum_of, write_atomically
 from leastcut.validation import warn_caller
 
 SHARE = 0.1  # fraction of the time that may go into saving
@@ -73,7 +73,7 @@ class FolderCheckpoint:
         try:
             self.path.parent.mkdir(exist_ok=True)
             remove_unfinished(self.path.parent, self.path.name)
-            write_whole(self.path, [header, text, *(part.data for part in labels)])
+            write_atomically(self.path, [header, text, *(part.data for part in labels)])
         except OSError as error:
             warn_caller(
                 f"The search cannot be saved and goes on without: {error}. If it is killed, it "

@@ -21,9 +21,9 @@ from leastcut.anchors.blocks import UNIT, Block
 from leastcut.kernels.anchors import (
     LANES,
     add_to_centres,
+    compute_anchor_weights,
     nearest_by_products,
-    settle_distances,
-    weigh_ties,
+    sort_by_distance,
 )
 from leastcut.threads import in_blocks, single_threaded
 
@@ -84,7 +84,7 @@ class NearestAnchors:
         def weigh(start: int, stop: int) -> None:
             found, squared = search.nearest(self._scaled(points[start:stop]))
             listed[start:stop] = found[:, : self.n_neighbors]
-            weigh_ties(squared, UNIT, weights[start:stop])
+            compute_anchor_weights(squared, UNIT, weights[start:stop])
 
         with single_threaded():
             in_blocks(weigh, n, search.most_rows, self.n_threads)
@@ -212,7 +212,7 @@ class _Products:
     def _settle(self, points: np.ndarray, listed: np.ndarray) -> np.ndarray:
         """Return squared distances to listed anchors, and sort these by them."""
         squared = np.empty(listed.shape)
-        settle_distances(points, self._anchors, listed, squared, np.empty(LANES))
+        sort_by_distance(points, self._anchors, listed, squared, np.empty(LANES))
         return squared
 
 

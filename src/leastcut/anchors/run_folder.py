@@ -44,7 +44,7 @@ and that of its anchors and weights."""
 # -- whole files
 
 
-def write_whole(path: Path, parts: Iterable[Any]) -> None:
+def write_atomically(path: Path, parts: Iterable[Any]) -> None:
     """Write bytes-like parts to a file in one step: readers see the file before, or all of it."""
     unfinished = path.with_name(f"{path.name}-{os.getpid()}-{threading.get_ident()}{UNFINISHED}")
     try:
@@ -160,7 +160,7 @@ class RunFolder:
         self.check(facts)
         if self._facts is None:
             (self.path / "blocks").mkdir(parents=True, exist_ok=True)
-            write_whole(self._manifest, [sealed({"format": FORMAT, **facts})])
+            write_atomically(self._manifest, [sealed({"format": FORMAT, **facts})])
             self._facts = dict(facts)
         for folder in (self.path, self.path / "blocks"):
             remove_unfinished(folder)
@@ -192,7 +192,7 @@ class RunFolder:
         np.save(content, array, allow_pickle=False)
         written = content.getbuffer()
         checked = zlib.crc32(written).to_bytes(4, "little")
-        write_whole(self.path / f"{name}.npy", [written, checked])
+        write_atomically(self.path / f"{name}.npy", [written, checked])
 
     def check_space(self, sizes: tuple[int, ...], n_neighbors: int) -> None:
         """Raise if the disk has no room for the anchor weights that are not in the folder yet."""
@@ -289,7 +289,7 @@ class BlocksInFolder:
         )
         n_points, n_neighbors = stored.anchors.shape
         header = HEADER.pack(MARK, n_points, n_neighbors, samples, sum_of(stored))
-        write_whole(self.path(number), [header, *(array.data for array in stored)])
+        write_atomically(self.path(number), [header, *(array.data for array in stored)])
         self._keep(number, stored)
 
     def load(self, number: int) -> Block:

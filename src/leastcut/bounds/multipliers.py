@@ -1,4 +1,4 @@
-"""The multipliers y ≥ 0 of the relaxation: of pairs, Z_ij ≥ 0, and of stars (``kernels.stars``).
+"""The multipliers y ≥ 0 of the relaxation: of Z_ij ≥ 0 and of star inequalities.
 
 They make N = Σ_t y_t T_t. Nodes may become parts of one, and groups of nodes may be split: then the
 same N, or what is left of it, is written with the inequalities of the new ones.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leastcut.budget import Budget
-from leastcut.kernels.stars import LEAVES, add_stars, find_stars
+from leastcut.kernels.star_inequalities import LEAVES, add_star_multipliers, find_star_inequalities
 
 STARS_PER_CENTER = 20  # violated stars that one center may bring into a round
 STARS_PER_NODE = 6  # violated stars that a round adds at most, in rows
@@ -34,7 +34,7 @@ class Multipliers(NamedTuple):
     def combined(self, root: np.ndarray) -> tuple[np.ndarray, float]:
         """Return N, and the sum of the absolute values of what it was added up from."""
         N = self.pairs.copy()
-        size = float(add_stars(N, root, self.centers, self.leaves, self.stars))
+        size = float(add_star_multipliers(N, root, self.centers, self.leaves, self.stars))
         return N, size + float(np.linalg.norm(self.pairs))
 
     def exchanged(
@@ -50,7 +50,9 @@ class Multipliers(NamedTuple):
         for start in range(0, n, rows):
             budget.require()
             end = min(start + rows, n)
-            find_stars(Z, root, start, end, tolerance, MOST_RATIO, violations, found, *scratch)
+            find_star_inequalities(
+                Z, root, start, end, tolerance, MOST_RATIO, violations, found, *scratch
+            )
         i, place = np.nonzero(violations)
         order = np.argsort(-violations[i, place], kind="stable")[: STARS_PER_NODE * n]
         new = np.column_stack([i[order], found[i[order], place[order]]])

@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from leastcut.bounds.branch_and_bound import LARGEST_SPLIT, BranchAndBound
+from leastcut.bounds.dual_prices import DualPriceBound
 from leastcut.bounds.incumbent import Incumbent, are_few
-from leastcut.bounds.prices import PriceBound
 from leastcut.bounds.semidefinite import SemidefiniteBound, recent_gain
 from leastcut.budget import Budget
 from leastcut.formatting import PROVEN, one_line
@@ -218,7 +218,7 @@ def root_bounds(incumbent: Incumbent, gap: float) -> list[Maker]:
     if problem.n_nodes > LARGEST_QUICK:
         eigenvalues = Maker(lambda *_: EigenvalueBound(problem, c))
         # Dual prices are quick if they prove anything, and take seconds if they do not.
-        prices = Maker(lambda *_: PriceBound(problem, c, incumbent.labels), PRICE_FRACTION)
+        prices = Maker(lambda *_: DualPriceBound(problem, c, incumbent.labels), PRICE_FRACTION)
         makers = [eigenvalues, prices, *makers]
     if problem.n_nodes <= LARGEST_SPLIT:
         makers.append(Maker(branch_and_bound))

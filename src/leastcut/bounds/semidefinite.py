@@ -1,7 +1,7 @@
 """A lower bound of every partition's cut value, by a semidefinite relaxation with inequalities.
 
 The matrix Z = GGᵀ of a partition has Zu = u for u = √b / ‖√b‖, tr Z = c, 0 ⪯ Z ⪯ I and Z ≥ 0, its
-cut value is ⟨A, Z⟩, and it fulfils every star inequality (see ``kernels.stars``). Let N = Σ_t y_t
+cut value is ⟨A, Z⟩, and it satisfies all of ``kernels.star_inequalities``. Let N = Σ_t y_t
 T_t with y ≥ 0 collect inequalities ⟨T_t, Z⟩ ≥ 0. Then the value is at least ⟨A − N, Z⟩, hence
 
     value ≥ bound(y) = uᵀ(A − N)u + the c − 1 smallest eigenvalues of A − N outside u
@@ -29,7 +29,7 @@ from leastcut.bounds.multipliers import Multipliers, indicator_of, no_multiplier
 from leastcut.bounds.proven_floor import Floor
 from leastcut.bounds.spaces import DenseSpace, GroupedSpace, groups_within
 from leastcut.budget import Budget
-from leastcut.kernels.stars import LEAVES, project_on_stars, settle_pairs
+from leastcut.kernels.star_inequalities import LEAVES, project_on_star_inequalities, update_pairs
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
@@ -237,9 +237,9 @@ class SemidefiniteBound:
         if ours.stars.size:
             scaled, scratch = ours.stars / self._penalty, np.empty(LEAVES)
             stars = ours.centers, ours.leaves, scaled
-            project_on_stars(lifted, space.root, space.mass, *stars, SWEEPS, scratch)
+            project_on_star_inequalities(lifted, space.root, space.mass, *stars, SWEEPS, scratch)
             ours = self._multipliers = ours._replace(stars=scaled * self._penalty)
-        distance, moved = settle_pairs(lifted, Z, self._W, ours.pairs, self._penalty)
+        distance, moved = update_pairs(lifted, Z, self._W, ours.pairs, self._penalty)
         self.similarity = Z
         self._N, self._size = ours.combined(space.root)
         length = max(float(np.linalg.norm(self._N)), TINY)

@@ -27,7 +27,7 @@ from leastcut.cli.outputs import (
     write_record,
 )
 from leastcut.formatting import counted, gap_in_words, seconds_text
-from leastcut.plot import PICTURES
+from leastcut.plot import PLOTS
 from leastcut.plot.clusters import clusters_of as sums_of
 from leastcut.report.page import Answer, report_html
 from leastcut.validation import check_choice, check_count, check_number
@@ -137,7 +137,7 @@ def _check(options: ClusterOptions) -> None:
     if options.picture is not None:
         if options.plot is None:
             raise ValueError("--picture says what --plot draws: name a file with --plot too.")
-        of_answers = [n for n, plot in PICTURES.items() if plot.shows in ("path", "clusters")]
+        of_answers = [n for n, plot in PLOTS.items() if plot.shows in ("path", "clusters")]
         check_choice("--picture", options.picture, [*of_answers, SEGMENTS])
     if not options.is_anchored:
         return
@@ -214,7 +214,7 @@ def _has_isolated(task: Input) -> bool:
 
 def _shows_path(picture: str | None) -> bool:
     """Return whether a plot shows many numbers of clusters."""
-    return picture in PICTURES and PICTURES[picture].shows == "path"
+    return picture in PLOTS and PLOTS[picture].shows == "path"
 
 
 # -- plot and report
@@ -234,9 +234,9 @@ def _write_plot(options: ClusterOptions, output: Output, answer: Clustered) -> N
             )
         write_image(output, colored(task.loaded.data, answer.segments))
     elif _shows_path(picture):
-        write_plot(output, PICTURES[picture].draw(answer.path))
+        write_plot(output, PLOTS[picture].draw(answer.path))
     else:
-        write_plot(output, PICTURES[picture].draw(answer.found, task.graph, cut=options.cut))
+        write_plot(output, PLOTS[picture].draw(answer.found, task.graph, cut=options.cut))
 
 
 def _write_report(options: ClusterOptions, output: Output, answer: Clustered) -> None:

@@ -255,7 +255,7 @@ class ClusterOptions(InputOptions):
     report: str | None = _output("--report FILE", "Write a page that explains it: .html.")
 
 
-@_command("compare", "verbs", hidden=(*OF_ANCHORS, "isolated"))
+@_command("compare", "commands", hidden=(*OF_ANCHORS, "isolated"))
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(InputOptions):
     """Compare every method on one graph.
@@ -273,7 +273,7 @@ class CompareOptions(InputOptions):
     plot: str | None = _output(*PLOT)
 
 
-@_command("cut", "verbs", hidden=OF_ANCHORS)
+@_command("cut", "commands", hidden=OF_ANCHORS)
 @dataclass(frozen=True, kw_only=True)
 class CutOptions(InputOptions):
     """Evaluate labels from anywhere, and refine them.
@@ -289,7 +289,7 @@ class CutOptions(InputOptions):
     output: str | None = _output("--output -o FILE", "Write the refined labels.")
 
 
-@_command("certify", "verbs", hidden=OF_ANCHORS)
+@_command("certify", "commands", hidden=OF_ANCHORS)
 @dataclass(frozen=True, kw_only=True)
 class CertifyOptions(InputOptions):
     """Prove how small the cut could be.

@@ -24,7 +24,7 @@ from leastcut import __version__
 from leastcut.cli.inputs import Input
 from leastcut.cli.options import InputOptions
 from leastcut.formatting import text_table
-from leastcut.io.source import written_whole
+from leastcut.io.source import written_atomically
 from leastcut.optional_packages import needed_for
 from leastcut.plot.canvas import CLUSTER_COLORS, file_of
 
@@ -102,7 +102,7 @@ class Output(NamedTuple):
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
             return
-        with written_whole(Path(self.name)) as part:
+        with written_atomically(Path(self.name)) as part:
             part.write_bytes(content)
 
 

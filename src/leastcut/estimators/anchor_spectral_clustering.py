@@ -37,7 +37,7 @@ from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import Fitted
 from leastcut.estimators.inputs import check_counts, read_input, validated
-from leastcut.estimators.parameters import COUNT, check_max_clusters, same_as_there
+from leastcut.estimators.parameters import COUNT, check_max_clusters, inherited
 from leastcut.estimators.solvers import Settings, search_bar, warn_of_convergence
 from leastcut.memory import check_memory
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
@@ -50,7 +50,7 @@ NUMBERS = 2**23  # coordinates of new samples that are read at once: 64 MiB
 APPEARING = 2**16  # labels among which every cluster is first looked for
 
 ANCHOR_CONSTRAINTS: dict[str, Any] = {
-    **same_as_there("n_clusters", "max_clusters", "random_state", "verbose"),
+    **inherited("n_clusters", "max_clusters", "random_state", "verbose"),
     "n_anchors": [COUNT],
     "n_neighbors": [COUNT],
     "effort": [StrOptions(set(EFFORTS))],
@@ -288,7 +288,7 @@ class AnchorSpectralClustering(BaseClustering):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ANCHOR_CONSTRAINTS,
-        **same_as_there("n_components", "device", "n_jobs"),
+        **inherited("n_components", "device", "n_jobs"),
         "max_memory": [COUNT, str, None],
         "folder": [str, os.PathLike, None],
     }
@@ -368,13 +368,13 @@ class AnchorSpectralClustering(BaseClustering):
             callback=BAR if self.verbose else None,
         )
         made = time.perf_counter()
-        self._say(f"{n_samples} samples joined by {graph.n_anchors} anchors, {made - began:.2f} s")
+        self._log(f"{n_samples} samples joined by {graph.n_anchors} anchors, {made - began:.2f} s")
         # 3. From weights to labels.
         problem = graph.problem
         n_clusters, chosen = self._number(problem, self.max_clusters, settings)
         n_clusters = problem.check_n_clusters(n_clusters)
         options = SearchOptions(self.effort, False, seed)
-        with search_bar(type(self).__name__, settings, self._say) as bar:
+        with search_bar(type(self).__name__, settings, self._log) as bar:
             found = search_anchors(problem, n_clusters, [], options, bar)
         # 4. Keep what later questions need.
         labels = numbered(np.concatenate(found.kept), n_clusters)
@@ -386,7 +386,7 @@ class AnchorSpectralClustering(BaseClustering):
         self._keep(fitted, found.n_rounds)
         if chosen is not None:
             self._keep_path(problem.core, chosen)
-        self._say(
+        self._log(
             f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: "
             f"anchors {made - began:.2f} s, cut {time.perf_counter() - made:.2f} s"
         )

@@ -59,7 +59,7 @@ class BaseClustering(
         """Return the number of clusters, and how it was chosen if it was left open."""
         if self.n_clusters != "auto":
             return int(self.n_clusters), None
-        chosen = choose_and_report(problem.core, max_clusters, settings, self._say)
+        chosen = choose_and_report(problem.core, max_clusters, settings, self._log)
         # With no two nodes to choose by, there is one cluster.
         return (1 if chosen is None else chosen.choice.n_clusters), chosen
 
@@ -200,7 +200,7 @@ class BaseClustering(
         ----------
         kind : {"embedding", "affinity", "sizes", "graph", "evidence", "cut_values"}, \
                 default="embedding"
-            A plot of clusters or paths in :data:`leastcut.plot.PICTURES`; those of paths need
+            A plot of clusters or paths in :data:`leastcut.plot.PLOTS`; those of paths need
             ``n_clusters="auto"``.
         **options
             Further arguments of the plot, such as ``ax``.
@@ -243,7 +243,7 @@ class BaseClustering(
         names = getattr(self, "node_names_", None)
         return Partition(self.labels_, self.cut_value_, lower_bound, names)
 
-    def _say(self, line: object) -> None:
+    def _log(self, line: object) -> None:
         say(self, line)
 
 

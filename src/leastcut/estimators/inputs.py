@@ -84,7 +84,7 @@ def make_graph(
 
     def report(search: NeighborSearch) -> None:
         model.neighbors_recall_ = search.recall
-        model._say(search)
+        model._log(search)
 
     how = {"neighbors": model.neighbors, "device": model.device, "random_state": seed}
     matrix = affinity.graph(X, **options, **how, callback=report)

@@ -28,7 +28,7 @@ from leastcut.estimators.inputs import (
     warn_of_isolated,
 )
 from leastcut.estimators.new_samples import Links, TrainingSamples
-from leastcut.estimators.parameters import COUNT, Registered, resolve_affinities, same_as_there
+from leastcut.estimators.parameters import COUNT, Registered, inherited, resolve_affinities
 from leastcut.estimators.solvers import Settings
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
 from leastcut.multiview.bounds import lower_bounds
@@ -193,9 +193,9 @@ class MultiViewSpectralClustering(BaseClustering):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **same_as_there("n_components", "random_state", "n_jobs", "verbose", "cut"),
-        **same_as_there("gamma", "n_neighbors", "degree", "coef0", "kernel_params"),
-        **same_as_there("neighbors", "metric", "device"),
+        **inherited("n_components", "random_state", "n_jobs", "verbose", "cut"),
+        **inherited("gamma", "n_neighbors", "degree", "coef0", "kernel_params"),
+        **inherited("neighbors", "metric", "device"),
         "n_clusters": [COUNT],
         "views": [list, tuple, None],
         "view_weights": [StrOptions({"auto", "equal"}), "array-like"],
@@ -277,7 +277,7 @@ class MultiViewSpectralClustering(BaseClustering):
         for v, (samples, (affinity, wanted)) in enumerate(zip(views, affinities, strict=True)):
             began, options = time.perf_counter(), affinity.limited(n_samples, wanted)
             matrix, graph = make_graph(self, affinity, samples, options, seed)
-            self._say(
+            self._log(
                 f"View {v}: {graph.n_nodes} nodes and {graph.n_stored} stored weights, "
                 f"{time.perf_counter() - began:.2f} s"
             )
@@ -291,7 +291,7 @@ class MultiViewSpectralClustering(BaseClustering):
         search = SearchOptions(self.effort, False, seed, self.n_jobs)
         n_clusters = int(self.n_clusters)
         found = solve_views(problem, n_clusters, [], search, Budget())
-        self._say(f"{n_clusters} clusters, objective {found.objective:.6g}, {found.n_iter} rounds")
+        self._log(f"{n_clusters} clusters, objective {found.objective:.6g}, {found.n_iter} rounds")
         # 4. Keep what later questions need, view by view.
         settings = Settings(
             n_components=self.n_components, effort=self.effort, n_jobs=self.n_jobs, seed=seed

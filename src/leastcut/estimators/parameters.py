@@ -96,7 +96,7 @@ CONSTRAINTS: dict[str, Any] = {
 """The values that the parameters of :class:`leastcut.SpectralClustering` may have."""
 
 
-def same_as_there(*names: str) -> dict[str, Any]:
+def inherited(*names: str) -> dict[str, Any]:
     """Return the constraints of parameters that other estimators share with it."""
     return {name: CONSTRAINTS[name] for name in names}
 

@@ -301,7 +301,7 @@ class SpectralClustering(BaseClustering):
         matrix, graph = make_graph(self, affinity, X, options, settings.seed)
         made = perf_counter()
         problem = Problem(graph, cut.node_weights(graph), constraints)
-        self._say(
+        self._log(
             f"Graph of {graph.connected.size} nodes and {graph.n_stored} stored weights, "
             f"{made - began:.2f} s"
         )
@@ -315,7 +315,7 @@ class SpectralClustering(BaseClustering):
         # 3. From the problem to labels.
         n_clusters, chosen = self._number(problem, self.max_clusters, settings)
         known = None if chosen is None else chosen.relaxation
-        found = cut_problem(problem, n_clusters, settings, known, self._say)
+        found = cut_problem(problem, n_clusters, settings, known, self._log)
         # 4. Keep what later questions need.
         labels = number_by_appearance(found.labels)
         samples = TrainingSamples(affinity, options, X, matrix)
@@ -326,7 +326,7 @@ class SpectralClustering(BaseClustering):
             if names is not None:
                 names = tuple(names[node] for node in graph.connected)
             self._keep_path(problem.core, chosen, names)
-        self._say(
+        self._log(
             f"{n_clusters} clusters, cut value {fitted.cut_value:.6g}: graph {made - began:.2f} s, "
             f"cut {perf_counter() - made:.2f} s"
         )

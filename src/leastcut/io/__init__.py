@@ -23,7 +23,7 @@ from leastcut.io.graphs import (
     read_metis,
 )
 from leastcut.io.loaded import Loaded, Wanted
-from leastcut.io.rows import is_number, is_whole, long_fields_named, split
+from leastcut.io.rows import is_integer, is_number, long_fields_named, split
 from leastcut.io.source import Source
 from leastcut.io.tables import DELIMITERS, SEEN_LINES, read_csv, read_parquet, read_tsv
 from leastcut.validation import check_choice
@@ -137,7 +137,9 @@ def _sniffed(source: Source) -> str:
 
 def _is_edge(row: list[str]) -> bool:
     """Return whether fields are two nodes, numbers from 0 or names, and perhaps a weight."""
-    nodes = all(not is_number(field) or (is_whole(field) and int(field) >= 0) for field in row[:2])
+    nodes = all(
+        not is_number(field) or (is_integer(field) and int(field) >= 0) for field in row[:2]
+    )
     return len(row) in (2, 3) and nodes and all(map(is_number, row[2:]))
 
 
@@ -145,6 +147,6 @@ def _is_metis(source: Source) -> bool:
     """Return whether the first line announces as many nodes as there are lines after it."""
     lines = [line for line in source.lines if not line.startswith("%")]
     head = lines[0].split() if lines else []
-    if not 2 <= len(head) <= 4 or not all(map(is_whole, head)) or len(lines) - 1 != int(head[0]):
+    if not 2 <= len(head) <= 4 or not all(map(is_integer, head)) or len(lines) - 1 != int(head[0]):
         return False
     return len(head) > 2 or sum(len(line.split()) for line in lines[1:]) == 2 * int(head[1])

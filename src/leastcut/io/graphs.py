@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from leastcut.integrations.graphs import as_matrix
 from leastcut.io.loaded import Loaded, Wanted, loaded_matrix
-from leastcut.io.rows import SHOWN, Rows, floats, is_number, is_whole, numbers, split
+from leastcut.io.rows import SHOWN, Rows, floats, is_integer, is_number, numbers, split
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
@@ -81,8 +81,8 @@ def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Load
             "an edge has two nodes and a weight. Write u v, or u v weight, in every line."
         )
     # 1. the nodes, at once where all are whole numbers; PyArrow takes 0x1f for one
-    are_whole = all(map(is_whole, first[:2])) and "x" not in text and "X" not in text
-    kinds = ["int64" if are_whole else "string"] * 2 + ["double"] * (width > 2)
+    are_integers = all(map(is_integer, first[:2])) and "x" not in text and "X" not in text
+    kinds = ["int64" if are_integers else "string"] * 2 + ["double"] * (width > 2)
     columns = rows.columns([*kinds, *[None] * (width - 3)])
     if str(columns[0].type) == "int64":
         ends = np.concatenate([numbers(columns[0]), numbers(columns[1])])
@@ -134,11 +134,11 @@ def _with_weight(line: str, delimiter: str | None) -> str:
 def _numbered(texts: list[str]) -> tuple[list[Any], np.ndarray]:
     """Return the names of nodes, sorted if all are whole numbers, and the node of each text."""
     names: list[Any] = list(dict.fromkeys(texts))
-    are_whole = all(map(is_whole, names))
-    if are_whole:
+    are_integers = all(map(is_integer, names))
+    if are_integers:
         names.sort(key=int)
     position = {name: i for i, name in enumerate(names)}
-    return [int(name) for name in names] if are_whole else names, np.array(
+    return [int(name) for name in names] if are_integers else names, np.array(
         [position[text] for text in texts]
     )
 
@@ -196,7 +196,7 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
     lines = list(dropwhile(lambda pair: not pair[1].strip(), numbered))
     number, first = lines[0] if lines else (1, "")
     head = first.split()
-    are_counts = all(is_whole(word) and int(word) >= 0 for word in head)
+    are_counts = all(is_integer(word) and int(word) >= 0 for word in head)
     if not 2 <= len(head) <= 4 or not are_counts or int(head[0]) < 1:
         raise ValueError(
             f"{name}, line {number}: {' '.join(head)[:SHOWN]!r} is not how a METIS graph begins, "
@@ -252,7 +252,7 @@ def _listed(
             if k % step:
                 is_good = is_number(field) and float(field) >= 0
             else:
-                is_good = is_whole(field) and 1 <= int(field) <= n and k + step <= len(fields)
+                is_good = is_integer(field) and 1 <= int(field) <= n and k + step <= len(fields)
             if not is_good:
                 each = ", each followed by the weight of its edge, at least 0" if step > 1 else ""
                 raise ValueError(
@@ -283,7 +283,7 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
     rows = Rows.of(source, COMMENT)
     # 1. the size
     number, line = (rows.numbers[0], rows.lines[0]) if rows.lines else (len(source.lines), "")
-    sizes = [int(size) if is_whole(size) else -1 for size in line.split()]
+    sizes = [int(size) if is_integer(size) else -1 for size in line.split()]
     if (
         len(sizes) != (3 if is_sparse else 2)
         or min(sizes) < 0

@@ -42,8 +42,8 @@ def read_labels(path: str, names: Sequence[Any]) -> np.ndarray:
     for i, field in enumerate(fields):
         if is_missing(field):
             raise ValueError(f"{source.name}, {table.place(i)}: {field!r} is not a label.")
-    are_whole = all(is_number(field) and float(field).is_integer() for field in fields)
-    labels = np.array([int(float(field)) for field in fields] if are_whole else fields)
+    are_integers = all(is_number(field) and float(field).is_integer() for field in fields)
+    labels = np.array([int(float(field)) for field in fields] if are_integers else fields)
     if at == 0:
         return _counted(source, labels, len(names))
     return labels[_order(table, [str(name) for name in names])]

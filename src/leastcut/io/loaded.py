@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from leastcut.io.rows import is_whole
+from leastcut.io.rows import is_integer
 from leastcut.io.source import Source
 from leastcut.sparse_check import check_sparse
 
@@ -92,7 +92,7 @@ def column_index(name: str, columns: tuple[str, ...], source: str) -> int:
     lowered = [column.lower() for column in columns]
     if lowered.count(name.lower()) == 1:
         return lowered.index(name.lower())
-    if is_whole(name) and 1 <= abs(int(name)) <= len(columns):
+    if is_integer(name) and 1 <= abs(int(name)) <= len(columns):
         return int(name) - 1 if int(name) > 0 else len(columns) + int(name)
     listed = ", ".join(map(repr, columns[:LISTED])) + (", ..." if len(columns) > LISTED else "")
     raise ValueError(

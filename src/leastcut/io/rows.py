@@ -42,7 +42,7 @@ def is_missing(field: str) -> bool:
     return field.strip().lower() in MISSING
 
 
-def is_whole(field: str) -> bool:
+def is_integer(field: str) -> bool:
     """Return whether a field is an integer, of no more digits than Python converts."""
     digits = field.strip().removeprefix("-")
     return digits.isdecimal() and len(digits) <= MOST_DIGITS

@@ -140,7 +140,7 @@ class Source:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def written_atomically(path: Path) -> Iterator[Path]:
     """Open a context that gives a file to write, and moves it to ``path`` when all is written.
 
     What is at ``path`` stays until then, and for good if the writing fails. Where ``path`` is no

@@ -19,7 +19,7 @@ import numpy as np
 
 from leastcut.io.graphs import EDGE_HEADERS, graph_of_edges
 from leastcut.io.loaded import Loaded, Roles, Wanted, graph_of_matrix
-from leastcut.io.rows import SHOWN, Rows, floats, is_missing, is_number, is_whole, split
+from leastcut.io.rows import SHOWN, Rows, floats, is_integer, is_missing, is_number, split
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
@@ -240,7 +240,7 @@ class Table:
 
 def _count(texts: list[str]) -> bool:
     """Return whether texts are consecutive whole numbers."""
-    return all(map(is_whole, texts)) and set(np.diff([int(text) for text in texts])) <= {1}
+    return all(map(is_integer, texts)) and set(np.diff([int(text) for text in texts])) <= {1}
 
 
 # -- the layout of text

@@ -50,7 +50,7 @@ def nearest_by_products(products, halves, listed, keys):
 
 
 @kernel
-def settle_distances(points, anchors, listed, squared, sums):
+def sort_by_distance(points, anchors, listed, squared, sums):
     """Compute squared distances to listed anchors by differences, and sort by them, ties by number.
 
     In: points (m, d), anchors (p, d). Changed in place: listed (m, k). Overwritten: squared (m, k).
@@ -78,7 +78,7 @@ def settle_distances(points, anchors, listed, squared, sums):
 
 
 @kernel
-def weigh_ties(squared, unit, weights):
+def compute_anchor_weights(squared, unit, weights):
     """Turn squared distances, nearest first, into weights that are multiples of ``unit``.
 
     In: squared (m, K + 1) or more columns, ascending. Overwritten: weights (m, K), adding up to

@@ -77,7 +77,7 @@ def branch(
     path,
     tables,
     scratch,
-    apart=None,
+    cannot_link=None,
     limits=None,
     offset=0.0,
 ):
@@ -91,8 +91,8 @@ def branch(
     ``best_labels``; ``path``: the cluster of each node taken or -1, the next to try, and how many
     are open before it; ``tables``: boundary and cluster weights (n + 1, c) before node i is taken,
     s_uk (n, c), and what it held before at every edge. The search starts from labels of -1 and
-    zeros elsewhere. ``scratch``: grown, root and shut (c,). ``apart`` and ``limits`` are as in
-    ``moves``, and every cluster weighs ``offset`` besides its nodes.
+    zeros elsewhere. ``scratch``: grown, root and shut (c,). ``cannot_link`` and ``limits`` are
+    as in ``moves``, and every cluster weighs ``offset`` besides its nodes.
 
     When ``cursor[DONE]`` is 1 no partition into c non-empty clusters is below ``best_value``. A
     step costs O(later neighbours + later nodes · c); most are deep, where few nodes are left.
@@ -127,9 +127,9 @@ def branch(
             continue
         # Nor join one of those that it must be apart from. Nodes to come are in none, -1.
         is_barred = False
-        if apart is not None:
-            for p in range(apart[0][i], apart[0][i + 1]):
-                if labels[apart[1][p]] == k:
+        if cannot_link is not None:
+            for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
+                if labels[cannot_link[1][p]] == k:
                     is_barred = True
         if limits is not None:
             before = cluster_weights[i, k] if k < opened[i] else offset

@@ -203,7 +203,7 @@ def bound_part(graph, priced, margin, progress, work, height):
 
 
 @kernel
-def settle_prices(rows, clusters, costs, spread, softness, prices, level, multipliers, limits):
+def update_prices(rows, clusters, costs, spread, softness, prices, level, multipliers, limits):
     """Move prices λ and the level μ to where no listed set is cheaper, by Hildreth's steps.
 
     Minimises Σ (λ_i − λ'_i)² / spread_i + (μ − μ')² + δ² / softness from the values that come in,

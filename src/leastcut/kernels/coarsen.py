@@ -2,8 +2,8 @@
 
 Only what crosses between coarse nodes is kept: an edge inside a coarse node can never be cut, and
 the cut value is made of crossing edges and node weights alone, so both levels give every coarse
-partition the same value. ``leader[i]`` names the group of node i by one of its nodes, which leads
-itself.
+partition the same value. ``aggregate_of[i]`` is the aggregate of node i, named after one of its
+nodes, its root: ``aggregate_of[root] == root``.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ FEW_MOVES = 50  # a round of propagation that moves less than one in so many nod
 
 
 @kernel
-def gather(problem, inverse, parts, order, most_nodes, max_weight, groups):
+def aggregate(problem, inverse, parts, order, most_nodes, max_weight, groups):
     """Let every node, in the given order, join the neighbour of its heaviest edge.
 
     Heaviest by S_ij (1/b_i + 1/b_j), where ``inverse`` is 1/b, among the neighbours of the same
     part whose group stays within ``most_nodes`` nodes and ``max_weight``. Fills ``groups``:
-    ``leader``, and for the leaders the ``size`` and ``group_weight`` of their groups. O(edges).
+    ``aggregate_of``, and for the roots the ``size`` and ``group_weight`` of their groups. O(edges).
     """
     indptr, indices, weights, node_weights = problem
-    leader, size, group_weight = groups
+    aggregate_of, size, group_weight = groups
     # ``size`` and ``group_weight`` are read for leaders only, which write them first.
-    leader[:] = -1
+    aggregate_of[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
         # An earlier node has paired with i.
-        if leader[i] >= 0:
+        if aggregate_of[i] >= 0:
             continue
         # What a group may weigh before i joins it.
         room = max_weight - node_weights[i]
@@ -42,7 +42,7 @@ def gather(problem, inverse, parts, order, most_nodes, max_weight, groups):
             if score <= best_score or j == i or parts[j] != parts[i]:
                 continue
             # A node without a group makes a pair with i; one that has a group takes i in.
-            r = leader[j]
+            r = aggregate_of[j]
             if (r < 0 and node_weights[j] <= room) or (
                 r >= 0 and size[r] < most_nodes and group_weight[r] <= room
             ):
@@ -50,34 +50,34 @@ def gather(problem, inverse, parts, order, most_nodes, max_weight, groups):
                 best_score = score
         # No neighbour to join: i stays alone, and a later node may still join it.
         if best < 0:
-            leader[i] = i
+            aggregate_of[i] = i
             size[i] = 1
             group_weight[i] = node_weights[i]
-        elif leader[best] < 0:
+        elif aggregate_of[best] < 0:
             # Both were free: a pair, led by i.
-            leader[i] = i
-            leader[best] = i
+            aggregate_of[i] = i
+            aggregate_of[best] = i
             size[i] = 2
             group_weight[i] = node_weights[i] + node_weights[best]
         else:
-            r = leader[best]
-            leader[i] = r
+            r = aggregate_of[best]
+            aggregate_of[i] = r
             size[r] += 1
             group_weight[r] += node_weights[i]
 
 
 @kernel
-def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
-    """Pair nodes that :func:`gather` left alone and that hang on the same neighbour, as at a hub.
+def aggregate_leaves(problem, parts, order, max_weight, aggregate_of, size, waiting):
+    """Pair nodes that :func:`aggregate` left alone and that share a neighbor, as at a hub.
 
-    ``waiting`` is scratch of n. Changes ``leader`` and ``size``. O(edges).
+    ``waiting`` is scratch of n. Changes ``aggregate_of`` and ``size``. O(edges).
     """
     indptr, indices, weights, node_weights = problem
     waiting[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
         # Alone, and not joined by anyone.
-        if leader[i] != i or size[i] != 1:
+        if aggregate_of[i] != i or size[i] != 1:
             continue
         hub = -1
         best_score = 0.0
@@ -97,22 +97,31 @@ def gather_leaves(problem, parts, order, max_weight, leader, size, waiting):
             waiting[hub] = i
         # Where both are too heavy together the first goes on waiting, and i stays alone.
         elif node_weights[other] + node_weights[i] <= max_weight:
-            leader[i] = other
+            aggregate_of[i] = other
             size[other] = 2
             waiting[hub] = -1
 
 
 @kernel
 def propagate(
-    problem, parts, order, stretch, max_weight, most_rounds, fewest_groups, leader, sums, scratch
+    problem,
+    parts,
+    order,
+    stretch,
+    max_weight,
+    most_rounds,
+    fewest_groups,
+    aggregate_of,
+    sums,
+    scratch,
 ):
     """Let every node, in the given order, join the group that it has the heaviest edges into.
 
     Among the groups of its own part that stay within ``max_weight``; its own wins a tie. Nodes
     start..stop-1 of ``stretch``, which ``order`` has at these places, are gathered as if there were
     no others. Ends after ``most_rounds`` rounds, when hardly any node moves, or when
-    ``fewest_groups`` are left. Fills ``leader``; ``sums`` are the weight of every group, at first
-    that of its node, and the number of its nodes; ``scratch`` is n zeros, left zero, and n
+    ``fewest_groups`` are left. Fills ``aggregate_of``; ``sums`` are the weight of every group, at
+    first that of its node, and the number of its nodes; ``scratch`` is n zeros, left zero, and n
     integers. O(edges) per round.
     """
     indptr, indices, weights, node_weights = problem
@@ -120,9 +129,9 @@ def propagate(
     link, touched = scratch
     start, stop = stretch
     n = stop - start
-    # Until the end ``leader`` is the number of a group: that of the node it began with.
+    # Until the end ``aggregate_of`` is the number of a group: that of the node it began with.
     for i in range(start, stop):
-        leader[i] = i
+        aggregate_of[i] = i
         size[i] = 1
     groups = n
     for _ in range(most_rounds):
@@ -135,13 +144,13 @@ def propagate(
                 j = indices[p]
                 if j == i or j < start or j >= stop or parts[j] != parts[i]:
                     continue
-                k = leader[j]
+                k = aggregate_of[j]
                 if link[k] == 0.0:
                     touched[n_touched] = k
                     n_touched += 1
                 link[k] += weights[p]
             # 2. Take the heaviest that has room, the first of equal ones.
-            a = leader[i]
+            a = aggregate_of[i]
             best = a
             room = max_weight - node_weights[i]
             for q_touched in range(start, n_touched):
@@ -153,7 +162,7 @@ def propagate(
             if best == a:
                 continue
             # 3. Move there.
-            leader[i] = best
+            aggregate_of[i] = best
             group_weight[a] -= node_weights[i]
             group_weight[best] += node_weights[i]
             size[a] -= 1
@@ -168,22 +177,22 @@ def propagate(
     # Name every group by its first node: the one it began with may be elsewhere by now.
     touched[start:stop] = -1
     for i in range(start, stop):
-        if touched[leader[i]] < 0:
-            touched[leader[i]] = i
+        if touched[aggregate_of[i]] < 0:
+            touched[aggregate_of[i]] = i
     for i in range(start, stop):
-        leader[i] = touched[leader[i]]
+        aggregate_of[i] = touched[aggregate_of[i]]
 
 
 @kernel
-def gather_listed(source, target, most_merges, leader, size):
+def aggregate_pairs(source, target, most_merges, aggregate_of, size):
     """Merge the ends of the listed edges, first come first served, up to ``most_merges`` times.
 
     A node takes part in one merge only, unless that leaves less than half as many merges, as where
-    all nodes hang on few hubs: then further nodes join the groups that there are. Fills ``leader``
-    and, for the leaders, ``size``. O(nodes + edges).
+    all nodes hang on few hubs: then further nodes join the groups that there are. Fills
+    ``aggregate_of`` and, for the roots, ``size``. O(nodes + edges).
     """
-    for i in range(leader.shape[0]):
-        leader[i] = i
+    for i in range(aggregate_of.shape[0]):
+        aggregate_of[i] = i
         size[i] = 1
     merges = 0
     for p in range(source.shape[0]):
@@ -192,8 +201,14 @@ def gather_listed(source, target, most_merges, leader, size):
         i = source[p]
         j = target[p]
         # Both ends untouched: a node that leads a pair has size 2, one that was led another leader.
-        if i != j and leader[i] == i and leader[j] == j and size[i] == 1 and size[j] == 1:
-            leader[j] = i
+        if (
+            i != j
+            and aggregate_of[i] == i
+            and aggregate_of[j] == j
+            and size[i] == 1
+            and size[j] == 1
+        ):
+            aggregate_of[j] = i
             size[i] = 2
             merges += 1
     for p in range(source.shape[0]):
@@ -202,34 +217,34 @@ def gather_listed(source, target, most_merges, leader, size):
         i = source[p]
         j = target[p]
         # Only one end is untouched: of two that are, the edge would have made a pair.
-        if leader[j] == j and size[j] == 1:
+        if aggregate_of[j] == j and size[j] == 1:
             i, j = j, i
-        if i != j and leader[i] == i and size[i] == 1:
-            r = leader[j]
-            leader[i] = r
+        if i != j and aggregate_of[i] == i and size[i] == 1:
+            r = aggregate_of[j]
+            aggregate_of[i] = r
             size[r] += 1
             merges += 1
 
 
 @kernel
-def number_groups(leader, parent, first):
+def number_groups(aggregate_of, parent, first):
     """Number the groups in the order of their leaders; a leader leads itself. Return how many.
 
     Fills ``parent``, the number of every node's group, and ``first``, where a group's nodes will
     begin in a list of all nodes by group (one more entry than groups). O(n).
     """
-    n = leader.shape[0]
+    n = aggregate_of.shape[0]
     groups = 0
     # 1. Number the leaders.
     for i in range(n):
-        if leader[i] == i:
+        if aggregate_of[i] == i:
             parent[i] = groups
             groups += 1
     # 2. Every node takes the number of its leader (a leader its own again), and is counted one
     #    place further on, so that the running sums are where groups begin.
     first[: groups + 1] = 0
     for i in range(n):
-        parent[i] = parent[leader[i]]
+        parent[i] = parent[aggregate_of[i]]
         first[parent[i] + 1] += 1
     for r in range(groups):
         first[r + 1] += first[r]

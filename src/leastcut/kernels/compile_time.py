@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from time import monotonic
 
-from leastcut.progress import error_stream, is_watched, say_line, somebody_looks
+from leastcut.progress import error_stream, is_interactive, is_watched, write_line
 
 MOMENT = 1.0  # seconds of compiling after which it is said
 FIRST_CALL_SECONDS = 5  # about; see "compiling" in ``benchmarks/results/startup.json``
@@ -39,7 +39,7 @@ class CompileTime:
         self._depth += 1
         if not self._is_said and self._spent + now - self._began > MOMENT:
             self._is_said = True
-            say_compiling()
+            report_compiling()
 
     def end(self) -> None:
         """Note that a kernel was compiled."""
@@ -48,10 +48,10 @@ class CompileTime:
             self._spent += monotonic() - self._began
 
 
-def say_compiling() -> None:
+def report_compiling() -> None:
     """Report that compiling takes a while."""
     logger = logging.getLogger("leastcut")
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         logger.info(LINE)
-    elif somebody_looks(error_stream()) or is_watched():
-        say_line(LINE)
+    elif is_interactive(error_stream()) or is_watched():
+        write_line(LINE)

@@ -27,13 +27,13 @@ MOST_PUSHED = 3  # nodes that make room for one, at most: more hardly ever gain 
 
 
 @kernel
-def find_chain(i, k, labels, apart, stamp, members, seen):
+def find_chain(i, k, labels, cannot_link, stamp, members, seen):
     """List the chain of node i with cluster k; return how many it has in i's cluster and in k.
 
     Both are 0 where the chain has a node smaller than i, from which it is found as well. ``seen``
     marks by ``stamp`` what is listed in ``members``. O(pairs of the chain).
     """
-    indptr, indices = apart
+    indptr, indices = cannot_link
     a = labels[i]
     members[0] = i
     seen[i] = stamp
@@ -58,7 +58,7 @@ def find_chain(i, k, labels, apart, stamp, members, seen):
 
 
 @kernel
-def best_place(i, problem, state, link, apart):
+def best_place(i, problem, state, link, cannot_link):
     """Return the cluster, other than its own, that it costs least to put node i into.
 
     -1 where each holds a node that i must be apart from. ``link`` is c zeros and is left zero.
@@ -66,8 +66,8 @@ def best_place(i, problem, state, link, apart):
     """
     labels = state[0]
     total = add_links(i, problem, labels, link)
-    for p in range(apart[0][i], apart[0][i + 1]):
-        link[labels[apart[1][p]]] = -1.0
+    for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
+        link[labels[cannot_link[1][p]]] = -1.0
     best = -1
     best_join = 0.0
     for k in range(link.shape[0]):
@@ -82,7 +82,7 @@ def best_place(i, problem, state, link, apart):
 
 
 @kernel
-def make_room(i, k, problem, state, apart, scratch):
+def make_room(i, k, problem, state, cannot_link, scratch):
     """Move node i to cluster k, and what it must be apart from there elsewhere; return the change.
 
     Where that does not lower the value, or is not possible, everything stays as it was, and what is
@@ -101,11 +101,11 @@ def make_room(i, k, problem, state, apart, scratch):
     #    None joins that of i, which is still there.
     n_moved = 0
     is_free = True
-    for p in range(apart[0][i], apart[0][i + 1]):
-        j = apart[1][p]
+    for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
+        j = cannot_link[1][p]
         if labels[j] != k:
             continue
-        target = best_place(j, problem, state, link, apart) if n_moved < MOST_PUSHED else -1
+        target = best_place(j, problem, state, link, cannot_link) if n_moved < MOST_PUSHED else -1
         if target < 0 or not move_over(j, target, problem, state):
             is_free = False
             break
@@ -134,7 +134,7 @@ def make_room(i, k, problem, state, apart, scratch):
 
 
 @kernel
-def exchange(problem, state, apart, nodes, max_edges, scratch):
+def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
     """Make the exchanges from ``nodes`` that lower the value; return what came of it.
 
     That is (decrease, exchanges, edges visited). Chains are found from their smallest nodes, so
@@ -145,7 +145,7 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
     """
     indptr = problem[0]
     labels, boundary, cluster_weights, count, ratio, _ = state
-    apart_indptr, apart_indices = apart
+    apart_indptr, apart_indices = cannot_link
     members, seen, origin, tried, link, saved = scratch
     n_clusters = link.shape[0]
     decrease = 0.0
@@ -166,14 +166,16 @@ def exchange(problem, state, apart, nodes, max_edges, scratch):
             # 2. Let those in k make room, where there is a third cluster for them.
             if n_clusters > 2:
                 edges += indptr[i + 1] - indptr[i] + n_clusters
-                change = make_room(i, k, problem, state, apart, (members, origin, link, saved))
+                change = make_room(
+                    i, k, problem, state, cannot_link, (members, origin, link, saved)
+                )
                 if change < 0.0:
                     decrease -= change
                     exchanges += 1
                     break
             # 3. Follow the chain. Where it is all of both clusters, they would only swap names.
             stamp += 1
-            n_own, n_other = find_chain(i, k, labels, apart, stamp, members, seen)
+            n_own, n_other = find_chain(i, k, labels, cannot_link, stamp, members, seen)
             size = n_own + n_other
             edges += apart_indptr[i + 1] - apart_indptr[i] + size
             if size == 0 or (n_own == count[a] and n_other == count[k]):

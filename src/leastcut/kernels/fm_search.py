@@ -18,7 +18,9 @@ FREE, WAITING, USED = 0, 1, 2
 
 
 @kernel
-def fm_search(problem, state, scratch, seeds, patience, max_edges, chain, apart=None, limits=None):
+def fm_search(
+    problem, state, scratch, seeds, patience, max_edges, chain, cannot_link=None, limits=None
+):
     """Run one chain from every node of ``seeds`` in turn; return (decrease, edges visited).
 
     A chain ends after ``patience`` moves without a new best, and the call after ``max_edges``.
@@ -40,7 +42,7 @@ def fm_search(problem, state, scratch, seeds, patience, max_edges, chain, apart=
         if status[i] != FREE:
             continue
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
+        change, k, total, own, into = best_move(i, problem, state, scratch, cannot_link, limits)
         if k < 0:
             continue
         size = push(keys, nodes, 0, change, i)
@@ -57,7 +59,7 @@ def fm_search(problem, state, scratch, seeds, patience, max_edges, chain, apart=
             i = nodes[0]
             size = pop(keys, nodes, size)
             edges += indptr[i + 1] - indptr[i]
-            change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
+            change, k, total, own, into = best_move(i, problem, state, scratch, cannot_link, limits)
             if k < 0:
                 # Out of the heap, but a later move beside it may bring it back.
                 status[i] = FREE
@@ -84,7 +86,9 @@ def fm_search(problem, state, scratch, seeds, patience, max_edges, chain, apart=
                 if status[j] != FREE:
                     continue
                 edges += indptr[j + 1] - indptr[j]
-                change, k, total, own, into = best_move(j, problem, state, scratch, apart, limits)
+                change, k, total, own, into = best_move(
+                    j, problem, state, scratch, cannot_link, limits
+                )
                 if k >= 0:
                     status[j] = WAITING
                     size = push(keys, nodes, size, change, j)

@@ -12,8 +12,8 @@ largest and smallest cluster weight, which tell in O(1) whether a cluster that i
 could be worth looking at. In ``scratch``, ``link`` is c zeros and is left zero, and ``touched``
 holds c integers.
 
-``apart`` is None, or a graph in CSR form without weights, whose edges join nodes that must be in
-different clusters. They are in the state given, and so they stay. ``limits`` is None, or what
+``cannot_link`` is None, or a graph in CSR form without weights, whose edges join nodes that must be
+in different clusters. They are in the state given, and so they stay. ``limits`` is None, or what
 every cluster must weigh at least and may weigh at most, which holds in the state given and so goes
 on to hold. A kernel that is compiled for None has no trace of either.
 
@@ -146,11 +146,11 @@ def is_held(i, node_weights, state):
 
 
 @inlined
-def best_move(i, problem, state, scratch, apart=None, limits=None):
+def best_move(i, problem, state, scratch, cannot_link=None, limits=None):
     """Return (change, k, e, s_a, s_k) for node i's best move to another cluster k.
 
     ``change`` is what the move adds to the cut value; k is -1 where there is no move to make: i is
-    held, or all its edges stay inside and no other cluster can gain from it, or ``apart`` and
+    held, or all its edges stay inside and no other cluster can gain from it, or ``cannot_link`` and
     ``limits`` allow none. Clusters that i has no edge to are looked at only where a move there
     could lower the value. Changes nothing; O(deg(i)), with its pairs, and O(deg(i) + c) when
     ``bounds`` cannot rule them out.
@@ -164,9 +164,9 @@ def best_move(i, problem, state, scratch, apart=None, limits=None):
     if limits is not None and cluster_weights[a] - weight < limits[0][a]:
         return 0.0, -1, 0.0, 0.0, 0.0
     # Where i may not go, ``link`` says that k has been met, and so k is never listed nor tried.
-    if apart is not None:
-        for p in range(apart[0][i], apart[0][i + 1]):
-            link[labels[apart[1][p]]] = float("inf")
+    if cannot_link is not None:
+        for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
+            link[labels[cannot_link[1][p]]] = float("inf")
     n_touched, total, own = sum_links(i, problem, labels, scratch)
     best = -1
     best_join = 0.0
@@ -202,9 +202,9 @@ def best_move(i, problem, state, scratch, apart=None, limits=None):
                     best_link = 0.0
     for q in range(n_touched):
         link[touched[q]] = 0.0
-    if apart is not None:
-        for p in range(apart[0][i], apart[0][i + 1]):
-            link[labels[apart[1][p]]] = 0.0
+    if cannot_link is not None:
+        for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
+            link[labels[cannot_link[1][p]]] = 0.0
     return leave + best_join, best, total, own, best_link
 
 
@@ -279,7 +279,9 @@ def move_over(i, k, problem, state):
 
 
 @kernel
-def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=None, limits=None):
+def local_search(
+    problem, state, scratch, queue, n_queued, queued, max_visits, cannot_link=None, limits=None
+):
     """Make improving moves until the queue is empty; return (decrease, moves, edges visited).
 
     ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
@@ -307,7 +309,7 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=N
             continue
         visits += 1
         edges += indptr[i + 1] - indptr[i]
-        change, k, total, own, into = best_move(i, problem, state, scratch, apart, limits)
+        change, k, total, own, into = best_move(i, problem, state, scratch, cannot_link, limits)
         # In this form it also refuses a change that is not a number.
         if k < 0 or not -change > TOLERANCE * (ratio[labels[i]] + ratio[k]):
             continue
@@ -320,9 +322,9 @@ def settle(problem, state, scratch, queue, n_queued, queued, max_visits, apart=N
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] != i:
                 n_queued = enqueue(indices[p], queue, head, n_queued, queued)
-        if apart is not None:
-            for p in range(apart[0][i], apart[0][i + 1]):
-                n_queued = enqueue(apart[1][p], queue, head, n_queued, queued)
+        if cannot_link is not None:
+            for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
+                n_queued = enqueue(cannot_link[1][p], queue, head, n_queued, queued)
     return decrease, moves, edges
 
 

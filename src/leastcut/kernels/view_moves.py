@@ -61,10 +61,10 @@ def measure_views(views, state):
 
 
 @inlined
-def gather_ties(i, views, labels, scratch):
+def sum_view_links(i, views, labels, scratch):
     """Fill the scratch with node i's edges into every cluster of every view: weights and numbers.
 
-    ``degree`` gets the weight of those into all clusters. :func:`clear_ties` undoes the rest.
+    ``degree`` gets the weight of those into all clusters. :func:`clear_view_links` undoes the rest.
     O(edges of i).
     """
     indptr, indices, weights, _ = views
@@ -80,7 +80,7 @@ def gather_ties(i, views, labels, scratch):
 
 
 @inlined
-def clear_ties(i, views, labels, scratch):
+def clear_view_links(i, views, labels, scratch):
     """Make the scratch zero again where node i's edges lead. O(edges of i)."""
     indptr, indices, _, _ = views
     link, met, _, _, _ = scratch
@@ -194,7 +194,7 @@ def apply_view_move(i, k, node_weights, state, scratch):
 
 
 @kernel
-def settle_views(views, state, objective, scratch, queue, n_queued, queued, max_visits):
+def local_search_views(views, state, objective, scratch, queue, n_queued, queued, max_visits):
     """Make improving moves until the queue is empty; return (moves, edges visited).
 
     ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
@@ -220,14 +220,14 @@ def settle_views(views, state, objective, scratch, queue, n_queued, queued, max_
         if visits >= max_visits:
             continue
         visits += 1
-        gather_ties(i, views, labels, scratch)
+        sum_view_links(i, views, labels, scratch)
         change, rounding, k = best_view_move(i, node_weights, state, objective, scratch)
         # In this form it also refuses a change that is not a number.
         moved = k >= 0 and -change > TOLERANCE * rounding and change < 0.0
         if moved:
             apply_view_move(i, k, node_weights, state, scratch)
             moves += 1
-        clear_ties(i, views, labels, scratch)
+        clear_view_links(i, views, labels, scratch)
         for v in range(n_views):
             edges += indptr[v, i + 1] - indptr[v, i]
             if not moved:

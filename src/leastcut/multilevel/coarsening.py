@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastcut.graph import Graph
-from leastcut.kernels.coarsen import gather, gather_leaves, gather_listed, propagate
+from leastcut.kernels.coarsen import aggregate, aggregate_leaves, aggregate_pairs, propagate
 from leastcut.multilevel.node_order import nearby_at_random, sampled_edges
 from leastcut.problem import Problem
 from leastcut.reductions import contracted
@@ -86,10 +86,10 @@ def heavy_edges(
     # One division per node here, instead of two per edge in the kernel.
     inverse = 1.0 / np.maximum(problem.node_weights, np.finfo(np.float64).tiny)
     scratch = aggregates, size, np.empty(n)
-    gather(problem.arrays, inverse, parts, order, most_nodes, max_weight, scratch)
+    aggregate(problem.arrays, inverse, parts, order, most_nodes, max_weight, scratch)
     if np.count_nonzero(aggregates == np.arange(n, dtype=np.int32)) > STALLED * n:
         waiting = np.empty(n, dtype=np.int32)
-        gather_leaves(problem.arrays, parts, order, max_weight, aggregates, size, waiting)
+        aggregate_leaves(problem.arrays, parts, order, max_weight, aggregates, size, waiting)
     return aggregates
 
 
@@ -141,7 +141,7 @@ def label_propagation(
             each(aggregate_stretch, starts)
     size = np.bincount(aggregates, minlength=n).astype(np.int32)
     if np.count_nonzero(size) > STALLED * n:
-        gather_leaves(problem.arrays, parts, order, max_weight, aggregates, size, touched)
+        aggregate_leaves(problem.arrays, parts, order, max_weight, aggregates, size, touched)
     return aggregates
 
 
@@ -303,7 +303,7 @@ def agglomerate(
         most_merges = min(n - n_clusters, max(1, n // MERGED_RATIO))
         best = _largest(gain, LISTED_EDGES * most_merges)
         aggregates, size = np.empty((2, n), dtype=np.int32)
-        gather_listed(source[best], target[best], most_merges, aggregates, size)
+        aggregate_pairs(source[best], target[best], most_merges, aggregates, size)
         if problem.cannot_link is not None:
             aggregates = problem.cannot_link.separated(aggregates)
         steps.append(Step(*contracted(problem, aggregates, coarsening.n_threads)))

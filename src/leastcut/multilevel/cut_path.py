@@ -185,7 +185,7 @@ class CutPath:
         Parameters
         ----------
         kind : {"evidence", "cut_values"}, default="evidence"
-            A picture of paths in :data:`leastcut.plot.PICTURES`.
+            A picture of paths in :data:`leastcut.plot.PLOTS`.
         **options
             Further arguments of the picture, such as ``ax``.
 

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from leastcut.kernels.balance import exchange_within, list_moves
-from leastcut.kernels.border_flow import better_borders
 from leastcut.kernels.exchange import exchange
+from leastcut.kernels.flow_refinement import refine_borders
 from leastcut.kernels.fm_search import fm_search
-from leastcut.kernels.moves import HEAVY, LARGEST, border, measure, settle
+from leastcut.kernels.moves import HEAVY, LARGEST, border, local_search, measure
 from leastcut.multilevel.coarsening import never
 from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
 from leastcut.reductions import join_neighbors
@@ -201,7 +201,7 @@ class State:
         first = np.arange(n, dtype=np.int32) if nodes is None else nodes
         queue[: first.size] = first
         queued[first] = 1
-        decrease, moves, edges = settle(
+        decrease, moves, edges = local_search(
             self.arrays, self.sums, self.scratch, queue, first.size, queued, VISITS_PER_NODE * n,
             self.cannot_link, self.limits,
         )  # fmt: skip
@@ -292,7 +292,7 @@ class State:
             while at < len(pairs) and left > 0:
                 if is_late():
                     return total
-                decrease, improved, edges, at = better_borders(
+                decrease, improved, edges, at = refine_borders(
                     self.arrays, self.sums, self.limits, pairs, borders, (active, changed),
                     (at, n_stored), scratch,
                 )  # fmt: skip
@@ -395,7 +395,7 @@ class State:
 
 
 def flow_scratch(n: int, n_stored: int) -> tuple[object, ...]:
-    """Return the arrays that ``better_borders`` works in."""
+    """Return the arrays that ``refine_borders`` works in."""
     nodes, local, level, queue = np.empty((4, n), dtype=np.int32)
     lean, third, prices, excess = np.empty((4, n))
     starts, path = np.empty((2, n + 1), dtype=np.int64)

@@ -25,7 +25,7 @@ import numpy as np
 
 from leastcut.budget import Budget
 from leastcut.kernels.moves import HEAVY
-from leastcut.kernels.view_moves import measure_views, settle_views
+from leastcut.kernels.view_moves import local_search_views, measure_views
 from leastcut.multilevel.efforts import EFFORTS, Progress, SearchOptions
 from leastcut.multilevel.partition import solve
 from leastcut.multilevel.search import partition_problem
@@ -326,7 +326,7 @@ class ViewsState:
         factors = 1.0 / np.sqrt(scales) if weights is None else weights / scales
         self._objective = np.ascontiguousarray(factors), weights is None
 
-    def settle(self, nodes: np.ndarray | None = None) -> int:
+    def local_search(self, nodes: np.ndarray | None = None) -> int:
         """Make improving moves, on fresh sums, until no queued node has one; return how many.
 
         The queue begins with ``nodes`` (default: all), and a move adds neighbors to it.
@@ -338,7 +338,7 @@ class ViewsState:
         queue, queued = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         queue[: first.size], queued[first] = first, 1
         work = queue, first.size, queued, VISITS_PER_NODE * n
-        moves, _ = settle_views(*state, self._objective, self._scratch, *work)
+        moves, _ = local_search_views(*state, self._objective, self._scratch, *work)
         return int(moves)
 
     def finish(self) -> np.ndarray:
@@ -348,7 +348,7 @@ class ViewsState:
         """
         views = self.views
         best, value = self.labels.astype(np.int64), views.value(self.labels)
-        while self.settle() > 0 or self._move_heavy(value):
+        while self.local_search() > 0 or self._move_heavy(value):
             found = views.value(self.labels)
             if not found < value:
                 break
@@ -387,7 +387,7 @@ def refine_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) 
         graph = problem.graph
         near[graph.indices[np.repeat(near, np.diff(graph.indptr))]] = True
     state = ViewsState(views, labels, int(labels.max()) + 1)
-    state.settle(np.flatnonzero(near))
+    state.local_search(np.flatnonzero(near))
     return state.labels.astype(np.int64)
 
 

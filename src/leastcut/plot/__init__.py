@@ -27,7 +27,7 @@ from leastcut.plot.values import closing_in, comparison, cut_values, evidence
 from leastcut.validation import check_choice
 
 __all__ = [
-    "PICTURES",
+    "PLOTS",
     "affinity",
     "closing_in",
     "comparison",
@@ -39,27 +39,27 @@ __all__ = [
 ]
 
 
-class Picture(NamedTuple):
+class Plot(NamedTuple):
     """A plot, and what it shows: "path", "clusters", "comparison" or "proof"."""
 
     draw: Callable[..., Any]
     shows: str
 
 
-PICTURES: dict[str, Picture] = {
-    "evidence": Picture(evidence, "path"),
-    "cut_values": Picture(cut_values, "path"),
-    "embedding": Picture(embedding, "clusters"),
-    "affinity": Picture(affinity, "clusters"),
-    "sizes": Picture(sizes, "clusters"),
-    "graph": Picture(graph, "clusters"),
-    "comparison": Picture(comparison, "comparison"),
-    "closing_in": Picture(closing_in, "proof"),
+PLOTS: dict[str, Plot] = {
+    "evidence": Plot(evidence, "path"),
+    "cut_values": Plot(cut_values, "path"),
+    "embedding": Plot(embedding, "clusters"),
+    "affinity": Plot(affinity, "clusters"),
+    "sizes": Plot(sizes, "clusters"),
+    "graph": Plot(graph, "clusters"),
+    "comparison": Plot(comparison, "comparison"),
+    "closing_in": Plot(closing_in, "proof"),
 }
 """The plots by name; methods such as ``Partition.plot`` draw them."""
 
 
 def draw(kind: str, shows: tuple[str, ...], found: Any, **options: Any) -> Any:
     """Draw the plot of that name, if it shows one of ``shows``."""
-    known = {name: picture for name, picture in PICTURES.items() if picture.shows in shows}
+    known = {name: picture for name, picture in PLOTS.items() if picture.shows in shows}
     return known[check_choice("kind", kind, known)].draw(found, **options)

@@ -340,8 +340,8 @@ def _layout_connected(graph: Graph) -> np.ndarray:
     np.fill_diagonal(weight, 0.0)
     inverse = np.linalg.pinv(np.diag(weight.sum(axis=1)) - weight)
     for _ in range(STEPS):
-        apart = np.linalg.norm(places[:, np.newaxis] - places, axis=-1)
-        pull = weight * distance / np.maximum(apart, 1e-9)
+        cannot_link = np.linalg.norm(places[:, np.newaxis] - places, axis=-1)
+        pull = weight * distance / np.maximum(cannot_link, 1e-9)
         np.fill_diagonal(pull, 0.0)
         places = inverse @ (np.diag(pull.sum(axis=1)) - pull) @ places
     # 4. The longer side is horizontal.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastcut.optional_packages import needed_for
-from leastcut.plot import PICTURES
+from leastcut.plot import PLOTS
 from leastcut.plot.canvas import CLUSTER_COLORS, PALETTE, file_of
 from leastcut.plot.clusters import MOST_BARS, Clusters
 from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
@@ -140,8 +140,8 @@ def of_clusters(clusters: Clusters, points: Any = None) -> list[Drawing]:
 
 
 def plotted(name: str, found: Any, height: float = 2.9, *, is_image: bool = False) -> Drawing:
-    """Return the plot of that name in :data:`leastcut.plot.PICTURES`."""
-    return drawing(name, lambda ax: PICTURES[name].draw(found, ax=ax), height, is_image=is_image)
+    """Return the plot of that name in :data:`leastcut.plot.PLOTS`."""
+    return drawing(name, lambda ax: PLOTS[name].draw(found, ax=ax), height, is_image=is_image)
 
 
 def of_segments(picture: np.ndarray) -> str:

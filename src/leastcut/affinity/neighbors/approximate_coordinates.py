@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastcut.kernels.probe import probe, settle
+from leastcut.kernels.inverted_lists import rank_candidates, search_inverted_lists
 from leastcut.threads import Threads, single_threaded
 
 Each = Callable[..., list[Any]]  # calls a function for every task, in several threads, in order
@@ -106,8 +106,8 @@ def search_lists(
     """Return the best candidates of every query in the ``n_searched`` nearest of some lists.
 
     ``distances`` are those of the queries from the lists ``near``, none of which is longer than
-    ``longest``; see ``kernels.probe`` for what else it takes. Values come with the points they are
-    of, best first; -1 is none.
+    ``longest``; ``kernels.inverted_lists`` describes the rest. Values come with the points they
+    are of, best first; -1 is none.
     """
     n_rows, n_near = distances.shape
     dtype = distances.dtype
@@ -121,7 +121,7 @@ def search_lists(
         np.empty((n_gathered, queries.shape[1]), dtype),
         np.empty(n_gathered * longest, dtype),
     )
-    probe(lists, near, n_searched, queries, own, distances, pool, scratch)
+    search_inverted_lists(lists, near, n_searched, queries, own, distances, pool, scratch)
     return pool
 
 
@@ -130,7 +130,7 @@ def nearest_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest candidates of some rows, and their distances from differences."""
     indices, squared = np.empty((rows.size, count), dtype), np.empty((rows.size, count))
-    settle(points, rows, candidates, indices, squared)
+    rank_candidates(points, rows, candidates, indices, squared)
     return indices, squared
 
 

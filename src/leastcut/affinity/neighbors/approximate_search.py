@@ -59,7 +59,7 @@ def approximate_neighbors(
         among = _without_late_copies(points, count, indices, squared, each)
         # 2.
         coordinates = coordinates_of(points, among, count, rng, each)
-        lists = lists_of(coordinates.points, rng, each)
+        lists = build_inverted_lists(coordinates.points, rng, each)
         # 3. and 4.
         search = _Search(points, among, coordinates, lists, indices, squared)
         each(search.block, lists.blocks())
@@ -179,7 +179,7 @@ def nearness(means: np.ndarray, points: np.ndarray) -> np.ndarray:
     return np.asarray(np.subtract(halves, products, out=products))
 
 
-def lists_of(points: np.ndarray, rng: np.random.Generator, each: Each) -> InvertedLists:
+def build_inverted_lists(points: np.ndarray, rng: np.random.Generator, each: Each) -> InvertedLists:
     """Return lists of near points, every point in one of them."""
     lists = _sorted(points, *_tree(points, rng, each))
     if lists.means.shape[0] == 1:

@@ -258,8 +258,8 @@ def _standard(X: sp.csr_array, metric: str) -> _Standard:
     if metric == "correlation":
         mean = np.bincount(row, data, minlength=n) / n_features
     # Of what is not stored every coordinate is 0, and −mean when centered.
-    apart = np.bincount(row, np.square(data - mean[row]), minlength=n)
-    length = np.sqrt(apart + (n_features - stored) * np.square(mean))
+    cannot_link = np.bincount(row, np.square(data - mean[row]), minlength=n)
+    length = np.sqrt(cannot_link + (n_features - stored) * np.square(mean))
     # A constant row is recognized by its extremes: its mean may be off by rounding.
     lost = low == high if metric == "correlation" else (low == 0) & (high == 0)
     length[lost] = np.inf

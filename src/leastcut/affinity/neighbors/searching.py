@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from leastcut.kernels.probe import hash_rows
+from leastcut.kernels.inverted_lists import hash_rows
 from leastcut.results import NeighborSearch
 
 NEIGHBORS = ("auto", "exact", "approximate")  # "auto" is exact unless that takes long

@@ -6,7 +6,7 @@ import leastcut
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
 from fuzz.outcome import at_most, only_if, require, shown
-from leastcut.bounds.prices import PriceBound
+from leastcut.bounds.dual_prices import DualPriceBound
 from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.problem import as_problem
 
@@ -42,7 +42,7 @@ def bounds_are_below_optimum(case: GraphCase) -> None:
     problem, c, optimum = as_problem(case.matrix, case.cut), case.n_clusters, case.exact.optimum
     bounds = {
         "SemidefiniteBound": SemidefiniteBound(problem, c),
-        "PriceBound": PriceBound(problem, c, case.labels),
+        "PriceBound": DualPriceBound(problem, c, case.labels),
     }
     for name, rising in bounds.items():
         before = 0.0

@@ -21,7 +21,7 @@ FNV_PRIME = np.uint64(1099511628211)  # what the hash is multiplied by after eac
 
 
 @partial(kernel, _nrt=True)  # np.dot returns an array
-def probe(lists, near, n_probed, queries, own, nearness, pool, scratch):
+def search_inverted_lists(lists, near, n_probed, queries, own, nearness, pool, scratch):
     """Offer to every query the points of the ``n_probed`` lists, or a few more, nearest to it.
 
     A point y is offered to a query x at |y|²/2 + w_y − xᵀy, half their squared distance but for
@@ -148,7 +148,7 @@ def _pick(nearness, n_probed, picked):
 
 
 @kernel
-def settle(points, rows, candidates, indices, squared):
+def rank_candidates(points, rows, candidates, indices, squared):
     """Write the nearest candidates (n_rows, width) of some rows, nearest first, ties by index.
 
     Fills ``indices`` and ``squared`` (n_rows, count ≤ width). Squared differences are added in

@@ -31,7 +31,7 @@ STRIP_VISITS = 6  # times that the edges of a strip are visited besides by the f
 
 
 @kernel
-def gather_strip(problem, labels, sides, seeds, most, start, nodes, status):
+def collect_strip(problem, labels, sides, seeds, most, start, nodes, status):
     """List nodes of a cluster from its border with another inwards; return where they end.
 
     ``sides`` are the two clusters. The nodes are put into ``nodes`` from ``start`` on, and marked
@@ -132,7 +132,7 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
 
 
 @kernel
-def better_border(problem, state, limits, sides, seeds, width, scratch):
+def refine_border(problem, state, limits, sides, seeds, width, scratch):
     """Move the border of two clusters to the best place; return (decrease, edges, narrower).
 
     ``seeds`` are the nodes that were on borders of a and of b, ``width`` what the strips may weigh
@@ -149,9 +149,9 @@ def better_border(problem, state, limits, sides, seeds, width, scratch):
     a, b = sides
     # 1. What may change sides.
     most = heaviest[b] - cluster_weights[b] + width, min(MOST_NODES, count[a] - 1)
-    middle = gather_strip(problem, labels, (a, b), seeds[0], most, 0, nodes, status)
+    middle = collect_strip(problem, labels, (a, b), seeds[0], most, 0, nodes, status)
     most = heaviest[a] - cluster_weights[a] + width, min(MOST_NODES, count[b] - 1)
-    m = gather_strip(problem, labels, (b, a), seeds[1], most, middle, nodes, status)
+    m = collect_strip(problem, labels, (b, a), seeds[1], most, middle, nodes, status)
     stored = strip_graph(
         problem, labels, sides, nodes[:m], status, local, strip, (lean, third), flow[3]
     )
@@ -219,7 +219,7 @@ def better_border(problem, state, limits, sides, seeds, width, scratch):
 
 
 @kernel
-def better_borders(problem, state, limits, pairs, listed, marks, work, scratch):
+def refine_borders(problem, state, limits, pairs, listed, marks, work, scratch):
     """Improve the borders of pairs of clusters; return (decrease, improved, edges, next pair).
 
     ``pairs`` (m, 2) are clusters that touch; ``listed`` are the nodes on borders by cluster, and
@@ -243,7 +243,7 @@ def better_borders(problem, state, limits, pairs, listed, marks, work, scratch):
         seeds = nodes[first[a] : first[a + 1]], nodes[first[b] : first[b + 1]]
         width = WIDEST * (limits[1][a] - average)
         for step in range(NARROWED + 1):
-            gain, visited, narrower = better_border(
+            gain, visited, narrower = refine_border(
                 problem, state, limits, (a, b), seeds, width, scratch
             )
             edges += visited

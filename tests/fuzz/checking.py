@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fuzz.cases import Case, GraphCase, PointsCase
-from fuzz.laws import ERRORS, laws_of
+from fuzz.invariants import ERRORS, laws_of
 from fuzz.outcome import Broken, Inapplicable, is_refusal
 
 SHRINKING = 8.0

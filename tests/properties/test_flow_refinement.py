@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import leastcut
 from leastcut.feasibility import limits_of
-from leastcut.kernels.border_flow import gather_strip, strip_graph
+from leastcut.kernels.flow_refinement import collect_strip, strip_graph
 from leastcut.multilevel.coarsening import Coarsening
 from leastcut.multilevel.passes import Passes
 from leastcut.multilevel.refinement import State
@@ -90,8 +90,8 @@ def test_a_strip_is_the_graph_of_its_nodes(seed, c, most):
     arrays = State(problem, labels, c).arrays
     nodes, status = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
     every, local = np.arange(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    middle = gather_strip(arrays, labels, (0, 1), every, (most, n), 0, nodes, status)
-    m = gather_strip(arrays, labels, (1, 0), every, (most, n), middle, nodes, status)
+    middle = collect_strip(arrays, labels, (0, 1), every, (most, n), 0, nodes, status)
+    m = collect_strip(arrays, labels, (1, 0), every, (most, n), middle, nodes, status)
     listed = nodes[:m]
     # 1. The nodes: of their side, each once, of no more weight than they may have.
     assert set(labels[listed[:middle]]) <= {0}

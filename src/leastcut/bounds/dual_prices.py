@@ -28,7 +28,7 @@ from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.spaces import groups_within
 from leastcut.budget import Budget
 from leastcut.graph import Graph
-from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters, settle_prices
+from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters, update_prices
 from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import contracted_by_labels
 
@@ -50,7 +50,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 Row = tuple[np.ndarray, np.ndarray, float, float]  # of a constraint on prices, see ``_row``
 
 
-class PriceBound:
+class DualPriceBound:
     """A lower bound of the cut value that rises from round to round.
 
     ``labels`` 0..c-1 with c ≥ 2 are the best known, of a value above 0.
@@ -184,7 +184,7 @@ class PriceBound:
         multipliers = np.zeros(len(extra))
         fixed = packed, clusters, self._costs, self._nodes, SOFTNESS
         for _ in range(SLICES):
-            worst = settle_prices(*fixed, prices, level, multipliers, np.array([SWEEPS, MARGIN]))
+            worst = update_prices(*fixed, prices, level, multipliers, np.array([SWEEPS, MARGIN]))
             if worst < MARGIN or budget.is_exhausted:
                 break
         self._level = float(level[0])

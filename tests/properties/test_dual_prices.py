@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
 import leastcut
-from leastcut.bounds.prices import MARGIN, PriceBound, _scratch, _with_reverse
+from leastcut.bounds.dual_prices import MARGIN, DualPriceBound, _scratch, _with_reverse
 from leastcut.budget import Budget
 from leastcut.kernels import cheapest_cluster
 from leastcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
@@ -121,7 +121,7 @@ def test_no_bound_is_above_the_optimum(seed, n, c, power):
     best = leastcut.exact_partition(S, c, cut)
     problem = as_problem(S, cut)
     for labels in (best.labels, rng.permutation(np.arange(n) % c)):
-        bound, before = PriceBound(problem, c, labels), 0.0
+        bound, before = DualPriceBound(problem, c, labels), 0.0
         for _ in range(5):
             going = bound.improve()
             assert before <= bound.bound <= best.cut_value * (1.0 + 1e-13)
@@ -138,7 +138,7 @@ def test_well_separated_clusters_are_proven_best(cut, power):
     data = load_wine().data
     S = leastcut.adaptive_neighbors_graph(data / data.max(), n_neighbors=10) * 10.0**power
     found = leastcut.partition(S, 3, cut, random_state=0)
-    bound = PriceBound(as_problem(S, cut), 3, found.labels)
+    bound = DualPriceBound(as_problem(S, cut), 3, found.labels)
     while bound.improve(target=found.cut_value * (1.0 - 1e-7)):
         pass
     assert 0.0 <= found.cut_value - bound.bound <= 1e-6 * found.cut_value
@@ -150,7 +150,7 @@ def test_bounds_of_real_data_never_fall_nor_pass_the_value(load):
     data = load()
     S = leastcut.adaptive_neighbors_graph(data.data / data.data.max(axis=0), n_neighbors=10)
     found = leastcut.partition(S, 3, random_state=0)
-    bound, before = PriceBound(as_problem(S), 3, found.labels), 0.0
+    bound, before = DualPriceBound(as_problem(S), 3, found.labels), 0.0
     while bound.improve():
         assert before <= bound.bound <= found.cut_value * (1.0 + MARGIN)
         before = bound.bound
@@ -159,6 +159,6 @@ def test_bounds_of_real_data_never_fall_nor_pass_the_value(load):
 def test_a_time_that_is_over_ends_the_search():
     S, _ = drawn(0, 30)
     labels = np.arange(30) % 3
-    bound = PriceBound(as_problem(S), 3, labels)
+    bound = DualPriceBound(as_problem(S), 3, labels)
     assert not bound.improve(Budget(0))
     assert bound.bound == 0.0

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 import leastcut
-from fuzz.bound_laws import FOUND, VALUE_SLACK
+from fuzz.bound_invariants import FOUND, VALUE_SLACK
 from fuzz.cases import MOST_NODES, GraphCase
 from fuzz.exact import MOST_ENUMERATED
 from fuzz.outcome import RELATIVE, close, only_if, require, shown

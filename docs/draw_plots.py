@@ -1,4 +1,4 @@
-"""Draw every picture of ``leastcut.plot`` once, on small data, into ``docs/pictures.png``."""
+"""Draw every picture of ``leastcut.plot`` once, on small data, into ``docs/plots.png``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main() -> None:
     leastcut.plot.graph(found, club, ax=second[1])
     leastcut.plot.comparison(leastcut.compare(graph, 3, random_state=0), ax=second[2])
     leastcut.plot.closing_in(told, ax=second[3])
-    figure.savefig(DOCS / "pictures.png", dpi=80, metadata={"Software": None})
+    figure.savefig(DOCS / "plots.png", dpi=80, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import leastcut
-from fuzz.bound_laws import VALUE_SLACK
+from fuzz.bound_invariants import VALUE_SLACK
 from fuzz.cases import GraphCase
 from fuzz.exact import MOST_ENUMERATED
 from fuzz.outcome import close, is_refusal, only_if, require, shown

@@ -25,7 +25,9 @@ LEAVES = 4  # leaves that a star may have
 
 
 @kernel
-def project_on_stars(lifted, root, mass, centres, leaves, multipliers, n_sweeps, weight):
+def project_on_star_inequalities(
+    lifted, root, mass, centres, leaves, multipliers, n_sweeps, weight
+):
     """Move W = max(lifted, 0) towards the nearest matrix that fulfils every star, by Hildreth.
 
     W has the diagonal of ``lifted``, which is symmetric. A step makes one star's multiplier optimal
@@ -72,7 +74,7 @@ def project_on_stars(lifted, root, mass, centres, leaves, multipliers, n_sweeps,
 
 
 @kernel
-def add_stars(matrix, root, centres, leaves, multipliers):
+def add_star_multipliers(matrix, root, centres, leaves, multipliers):
     """Add Σ multiplier · star to a symmetric matrix in place, and return Σ multiplier · |star|.
 
     |star| is the sum of the absolute values of all its coefficients: what rounding goes by.
@@ -100,7 +102,9 @@ def add_stars(matrix, root, centres, leaves, multipliers):
 
 
 @kernel
-def find_stars(Z, root, first, last, tolerance, most_ratio, violations, leaves, near, scaled):
+def find_star_inequalities(
+    Z, root, first, last, tolerance, most_ratio, violations, leaves, near, scaled
+):
     """Write the most violated stars of every centre from ``first`` to ``last`` but that.
 
     Row i of ``violations`` (n, q) and ``leaves`` (n, q, LEAVES) gets up to q stars with centre i
@@ -177,14 +181,14 @@ def find_stars(Z, root, first, last, tolerance, most_ratio, violations, leaves, 
 
 
 @kernel
-def settle_pairs(lifted, Z, W, pair_multipliers, penalty):
+def update_pairs(lifted, Z, W, pair_multipliers, penalty):
     """Take W = max(lifted, 0) and what multiplies it, and return ‖W − Z‖² and ‖W − last W‖².
 
     Changes ``W`` and ``pair_multipliers``. The diagonal has no multipliers. Entries of −inf are
     those that must be 0: W is, and their multipliers may have any sign.
     """
     n = Z.shape[0]
-    apart, moved = 0.0, 0.0
+    cannot_link, moved = 0.0, 0.0
     for i in range(n):
         for j in range(n):
             entry, before = lifted[i, j], W[i, j]
@@ -199,6 +203,6 @@ def settle_pairs(lifted, Z, W, pair_multipliers, penalty):
             else:
                 W[i, j] = 0.0
                 pair_multipliers[i, j] = -penalty * entry
-            apart += (W[i, j] - Z[i, j]) ** 2
+            cannot_link += (W[i, j] - Z[i, j]) ** 2
             moved += (W[i, j] - before) ** 2
-    return apart, moved
+    return cannot_link, moved
