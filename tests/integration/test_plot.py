@@ -121,7 +121,7 @@ def test_a_picture_is_drawn_where_it_is_told_to(name, things):
 
 
 def test_every_public_picture_is_in_the_list():
-    assert {*plot.__all__} == {"PICTURES", *plot.PLOTS}
+    assert {*plot.__all__} == {"PLOTS", *plot.PLOTS}
     for name, picture in plot.PLOTS.items():
         assert getattr(plot, name) is picture.draw
         assert picture.draw.__name__ == name
