@@ -97,7 +97,7 @@ class Graph:
         # Labels 0..count-1, as int32; self-loops make no difference.
         return int(count), component
 
-    def symmetrised(self) -> Graph:
+    def symmetrized(self) -> Graph:
         """Return the graph with sorted columns and S_ij equal to S_ji to the last bit.
 
         Contraction adds the same weights up in different orders, and rounds them differently.

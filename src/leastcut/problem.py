@@ -74,7 +74,7 @@ class AnyProblem(Protocol):
         """Return what is minimized, of labels 0..c-1."""
 
 
-def not_offered(verb: str, problem: object) -> TypeError:
+def unsupported_problem(verb: str, problem: object) -> TypeError:
     """Return the error of a verb that is not registered for a kind of problem."""
     return TypeError(f"{verb} is not offered for a {type(problem).__name__}.")
 
@@ -201,9 +201,9 @@ class Problem:
         constraints = self.constraints.restricted(nodes)
         return replace(self, graph=graph, node_weights=weights, constraints=constraints)
 
-    def symmetrised(self) -> Problem:
+    def symmetrized(self) -> Problem:
         """Return the problem with the rounding of a contraction averaged away."""
-        return replace(self, graph=self.graph.symmetrised())
+        return replace(self, graph=self.graph.symmetrized())
 
     def uncut_labels(self, n_clusters: int) -> np.ndarray | None:
         """Return labels that cut no edge, or None where there are fewer components than clusters.
@@ -352,7 +352,7 @@ def as_cut(cut: CutLike, n_nodes: int) -> Cut:
     return Cut("given", constant=weights, per_degree=0.0)
 
 
-def given_graph(graph: Any, symmetrize: str | None = None) -> Graph:
+def as_affinity_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     """Return a graph as :func:`as_graph` does, with a warning if it holds distances."""
     found = as_graph(graph, symmetrize)
     if found is not graph:
@@ -381,7 +381,7 @@ def as_problem(
     """
     isolated = check_choice("isolated", isolated, ISOLATED)
     allowed = None if balance is None else check_balance(balance)
-    graph = given_graph(graph, symmetrize)
+    graph = as_affinity_graph(graph, symmetrize)
     counts_edges = allow_edges and isinstance(cut, str) and cut == EDGES
     resolved = as_cut("ratio" if counts_edges else cut, graph.n_nodes)
     constraints = Constraints.of(graph.n_nodes, must_link, cannot_link, allowed)

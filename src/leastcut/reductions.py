@@ -59,7 +59,7 @@ class Contraction:
     @classmethod
     def of(cls, problem: Problem, groups: np.ndarray) -> Contraction:
         """Contract groups, none of which holds a cannot-link."""
-        coarse = contracted_by_labels(problem, groups).symmetrised()
+        coarse = contracted_by_labels(problem, groups).symmetrized()
         if problem.graph.idle is not None:
             rows, columns = (groups[ends] for ends in problem.graph.idle.tocoo().coords)
             idle = joined_pairs(rows, columns, coarse.n_nodes)

@@ -226,7 +226,7 @@ def test_contracted_levels_can_be_made_symmetric_to_the_last_bit():
     problem = as_problem(points_graph(3500))
     steps = build(problem, np.random.default_rng(0), 200)
     level = steps[-1].problem
-    exact = level.symmetrised()
+    exact = level.symmetrized()
     matrix = exact.graph.matrix
     assert matrix.has_sorted_indices
     assert (matrix != matrix.T).nnz == 0

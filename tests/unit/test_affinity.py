@@ -152,7 +152,7 @@ def test_graphs_are_valid_whatever_the_samples(affinity, X):
 
 @given(X=samples(min_samples=7), include_self=st.booleans())
 def test_rows_sum_to_one_before_symmetrising(X, include_self):
-    # The symmetrised graph keeps the total: n.
+    # The symmetrized graph keeps the total: n.
     S = leastcut.adaptive_neighbors_graph(X, 5, include_self)
     assert S.sum() == pytest.approx(len(X))
 

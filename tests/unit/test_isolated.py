@@ -195,8 +195,8 @@ def test_libraries_and_tables_with_edges_of_weight_zero():
     graph.add_weighted_edges_from(edges)
     table = pandas.DataFrame(edges, columns=["source", "target", "weight"])
     options = {"isolated": "ignore", "random_state": 0}
-    for given_graph in (graph, table):
-        found = leastcut.partition(given_graph, 2, **options).by_node()
+    for named_graph in (graph, table):
+        found = leastcut.partition(named_graph, 2, **options).by_node()
         assert found[5] == found[6] == found[7] != found[0]
     dense = networkx.to_numpy_array(graph)
     # An array stores no zeros: all isolated nodes join the heaviest cluster.

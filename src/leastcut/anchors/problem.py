@@ -247,7 +247,7 @@ def graph_of_anchors(workers: Workers, masses: np.ndarray) -> Problem:
     used = np.flatnonzero(masses > 0)
     matrix = sp.csr_array(total)[used][:, used]
     matrix.sort_indices()
-    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrised()
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrized()
     return Problem(graph, masses[used])
 
 
@@ -339,7 +339,7 @@ def sum_of_groups(parts: Sequence[Groups]) -> Groups:
 def contracted(groups: Groups, masses: np.ndarray) -> Problem:
     """Return the graph of points with every group as one node."""
     matrix = edges_of(groups.weights, masses)
-    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrised()
+    graph = Graph(matrix.indptr, matrix.indices, matrix.data).symmetrized()
     # Every point weighs 1, which its weights add up to without rounding.
     return Problem(graph, np.asarray(groups.weights.sum(axis=1)).reshape(-1))
 

@@ -148,7 +148,7 @@ class BranchAndBound:
             self._close(part.bound)
             return
         c, decisions = self._incumbent.n_clusters, part.decisions
-        problem = contracted_by_labels(self._problem, decisions.groups).symmetrised()
+        problem = contracted_by_labels(self._problem, decisions.groups).symmetrized()
         # Without edges between the groups any partition will do.
         if are_few(problem.n_nodes, c) or not problem.graph.outward.any():
             self._enumerate(problem, decisions)

@@ -14,7 +14,7 @@ from leastcut.bounds.proof import Proof, ProofProgress
 from leastcut.budget import Budget
 from leastcut.multilevel.efforts import Progress
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
+from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, unsupported_problem
 from leastcut.progress import ProofReading
 from leastcut.reductions import Reduced, solve_reduced
 from leastcut.results import Partition
@@ -134,7 +134,7 @@ def check_gap(gap: object) -> float:
 @singledispatch
 def certify_labels(problem: AnyProblem, labels: np.ndarray, **options: Any) -> Partition:
     """Look for better labels of a problem than those given, 0..c-1, and certify the best."""
-    raise not_offered("certify", problem)
+    raise unsupported_problem("certify", problem)
 
 
 @certify_labels.register(Problem)

@@ -15,7 +15,7 @@ import leastcut.io
 from leastcut.cli.messages import logged
 from leastcut.cli.options import ANCHORS, InputOptions
 from leastcut.io.loaded import Loaded, Wanted
-from leastcut.problem import CUTS, ISOLATED, given_graph
+from leastcut.problem import CUTS, ISOLATED, as_affinity_graph
 from leastcut.seeds import as_generator
 from leastcut.validation import SYMMETRIZE, check_choice, check_count
 
@@ -167,9 +167,9 @@ def load_input(options: InputOptions) -> Input:
             image_graph = _graph_of_image(options, loaded, note)
             is_by_pixel = image_graph.shape[0] == loaded.n_items
             how = "graph of its pixels" if is_by_pixel else "superpixel graph"
-            graph: Any = given_graph(image_graph)
+            graph: Any = as_affinity_graph(image_graph)
         elif loaded.kind == "graph":
-            graph = given_graph(loaded.data, options.symmetrize)
+            graph = as_affinity_graph(loaded.data, options.symmetrize)
         else:
             loaded = loaded if path else _scaled(options, loaded, note)
             graph, how = _graph_of_points(options, loaded, path, note)
@@ -250,7 +250,7 @@ def _graph_of_points(
     if affinity.searches:
         parameters["random_state"] = options.seed
     details = f" ({' '.join(words)})" if words else ""
-    return given_graph(affinity(data, **parameters)), f"{name} graph{details}"
+    return as_affinity_graph(affinity(data, **parameters)), f"{name} graph{details}"
 
 
 def _looks_like_a_graph(data: Any) -> bool:

@@ -16,7 +16,7 @@ from leastcut.graph import as_graph
 from leastcut.multilevel.cut_path import CutPath, check_numbers, cut_path_problem
 from leastcut.multilevel.efforts import EFFORTS
 from leastcut.multilevel.path_search import PathProgress
-from leastcut.problem import CutLike, as_problem, given_graph
+from leastcut.problem import CutLike, as_affinity_graph, as_problem
 from leastcut.seeds import RandomState
 from leastcut.validation import (
     as_plain,
@@ -125,7 +125,7 @@ def cut_path(
     if symmetrize is None:
         graph = as_graph(chosen.graph(samples, **options))
     else:
-        graph = given_graph(samples, symmetrize)
+        graph = as_affinity_graph(samples, symmetrize)
     if chosen.takes == "samples" and samples.shape[0] == samples.shape[1]:
         warn_of_graph(samples)
     problem = as_problem(replace(graph, names=names), cut)

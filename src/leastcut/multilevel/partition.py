@@ -12,7 +12,14 @@ from leastcut.budget import Budget
 from leastcut.multilevel.efforts import EFFORTS, TIGHT, Progress, SearchOptions
 from leastcut.multilevel.number_of_clusters import auto_number
 from leastcut.multilevel.search import partition_problem
-from leastcut.problem import EDGES, AnyProblem, CutLike, Problem, as_any_problem, not_offered
+from leastcut.problem import (
+    EDGES,
+    AnyProblem,
+    CutLike,
+    Problem,
+    as_any_problem,
+    unsupported_problem,
+)
 from leastcut.progress import SEARCH_STAGES, TimeEstimate
 from leastcut.reductions import Reduced, Start, solve_reduced
 from leastcut.results import Partition
@@ -177,7 +184,7 @@ def solve(
 
     The result, a Partition or the like, has the labels of all nodes.
     """
-    raise not_offered("partition", problem)
+    raise unsupported_problem("partition", problem)
 
 
 @solve.register(Problem)

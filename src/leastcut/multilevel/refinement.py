@@ -23,7 +23,7 @@ from leastcut.kernels.flow_refinement import refine_borders
 from leastcut.kernels.fm_search import fm_search
 from leastcut.kernels.moves import HEAVY, LARGEST, border, local_search, measure
 from leastcut.multilevel.coarsening import never
-from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, not_offered
+from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, unsupported_problem
 from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
@@ -94,7 +94,7 @@ def refine(
 @singledispatch
 def refine_problem(problem: AnyProblem, labels: np.ndarray) -> Partition:
     """Move single nodes of a partition, labels 0..k-1, until no such move lowers its value."""
-    raise not_offered("refine", problem)
+    raise unsupported_problem("refine", problem)
 
 
 @refine_problem.register(Problem)

@@ -224,6 +224,6 @@ def merge_clusters(
     """Return labels in which entire clusters are merged until ``n_clusters`` are left."""
     # Contraction keeps values: a cut of the graph of clusters has the same value on the full
     # graph, and tears no cluster apart.
-    clusters = contracted_by_labels(problem, labels).symmetrised()
+    clusters = contracted_by_labels(problem, labels).symmetrized()
     merged = partition_problem(clusters, n_clusters, random_state=random_state)
     return np.asarray(merged.labels[labels])

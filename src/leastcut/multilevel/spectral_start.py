@@ -60,7 +60,7 @@ def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: 
     # 1. Solve the smallest level, which is symmetric up to the rounding of its contractions.
     low = levels[-1]
     width = min(low.n_nodes, count + _spare(count))
-    dense = low.symmetrised().operator().toarray()
+    dense = low.symmetrized().operator().toarray()
     values, vectors = eigenpairs(dense, 0, width - 1)
     # 2. Carry the vectors up. As rows of B^-½ F they are the same for all nodes of a group.
     for fine, step in zip(levels[-2::-1], steps[::-1], strict=True):

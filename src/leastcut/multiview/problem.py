@@ -149,7 +149,7 @@ class MultiViewProblem:
 
     def contracted(self, groups: np.ndarray) -> MultiViewProblem:
         """Return the views in which every group of nodes is one, which changes no cut's value."""
-        problems = (contracted_by_labels(one, groups).symmetrised() for one in self.problems)
+        problems = (contracted_by_labels(one, groups).symmetrized() for one in self.problems)
         return MultiViewProblem(tuple(problems), self.view_weights)
 
 

@@ -25,7 +25,7 @@ from leastcut.problem import (
     Problem,
     as_any_problem,
     indicator,
-    not_offered,
+    unsupported_problem,
 )
 from leastcut.results import Relaxation
 from leastcut.seeds import RandomState, as_generator
@@ -158,7 +158,7 @@ def relax_problem(
     problem: AnyProblem, n_clusters: int, *, random_state: RandomState, **options: Any
 ) -> Relaxation:
     """Solve the relaxed cut of a problem, with options that :func:`relax` would accept."""
-    raise not_offered("relax", problem)
+    raise unsupported_problem("relax", problem)
 
 
 @relax_problem.register(Problem)

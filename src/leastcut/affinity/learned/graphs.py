@@ -23,7 +23,7 @@ from leastcut.affinity.neighbors.index import (
     find_neighborhoods,
 )
 from leastcut.graph import Graph
-from leastcut.problem import given_graph
+from leastcut.problem import as_affinity_graph
 from leastcut.results import NeighborSearch
 from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
@@ -252,7 +252,7 @@ def constrained_rank_graph(
     max_iter = check_count("max_iter", max_iter)
     seed = int(as_generator(random_state).integers(2**31))
     n_threads = count_threads(n_jobs)
-    given = given_graph(graph, symmetrize)
+    given = as_affinity_graph(graph, symmetrize)
     n_clusters = check_n_clusters(n_clusters, given.n_nodes)
     # 2. Learn the weights of its edges.
     rows = _rows_of_graph(given, norm, n_threads)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leastcut.problem import CutLike, as_problem, given_graph
+from leastcut.problem import CutLike, as_affinity_graph, as_problem
 from leastcut.results import Discretization, Relaxation
 from leastcut.seeds import RandomState, as_generator
 from leastcut.spectral.discretizers import (
@@ -112,7 +112,7 @@ def _score(
         if cut is not None:
             raise ValueError("cut says by what to judge, which needs the graph: pass graph=S too.")
         return None
-    graph = given_graph(graph, symmetrize)
+    graph = as_affinity_graph(graph, symmetrize)
     if graph.n_nodes != relaxation.n_nodes:
         raise ValueError(
             f"The graph has {graph.n_nodes} nodes and the relaxation {relaxation.n_nodes}; pass "
