@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from leastcut.feasibility import check_n_clusters, color, colored, limits_of
 from leastcut.graph import Graph, joined_pairs
-from leastcut.kernels.coarsen import contract, list_members, number_groups
+from leastcut.kernels.coarsen import contract, list_members, number_aggregates
 from leastcut.problem import Problem
 from leastcut.results import Partition
 from leastcut.threads import Threads
@@ -99,7 +99,7 @@ def contracted(
     n = problem.n_nodes
     parent = np.empty(n, dtype=np.int32)
     first = np.empty(n + 1, dtype=np.int32)
-    size = int(number_groups(aggregate_of, parent, first))
+    size = int(number_aggregates(aggregate_of, parent, first))
     return _contracted(problem, parent, first[: size + 1], n_threads), parent
 
 

@@ -92,7 +92,7 @@ def test_points_follow_the_cluster_that_most_of_their_weight_lies_in(case):
     anchors, weights, labels, p, c, rng = case
     label_of_anchor = rng.integers(c, size=p).astype(np.int32)
     scratch = np.full(c, 7.0)
-    found = both(kernels.follow_anchors, anchors, weights, label_of_anchor, labels, scratch)[3]
+    found = both(kernels.assign_by_anchors, anchors, weights, label_of_anchor, labels, scratch)[3]
     for i, row in enumerate(anchors):
         ties = np.zeros(c)
         np.add.at(ties, label_of_anchor[row], weights[i])
@@ -186,7 +186,7 @@ def test_new_points_join_where_the_value_grows_least(case):
     shares = (Z.T @ np.eye(c)[labels]) * inverse[:, None]
     order = rng.permutation(len(labels))
     found = both(
-        kernels.join_clusters, anchors[order], weights[order], inverse,
+        kernels.assign_new_points, anchors[order], weights[order], inverse,
         (shares, ratio, size), np.empty(len(labels), dtype=np.int32), np.full(c, 3.0),
     )[4]  # fmt: skip
     for i, k in zip(order, found, strict=True):
@@ -219,10 +219,10 @@ def test_sums_of_groups_and_products(case):
     # Compressed: first the counts of rows, then the entries.
     indptr = np.full(there.size + 1, -3)
     empty = np.empty(0, dtype=np.int64), np.empty(0)
-    indptr = both(kernels.compress, sums, indptr, *empty)[1]
+    indptr = both(kernels.compress_rows, sums, indptr, *empty)[1]
     assert indptr.tolist() == [0, *np.cumsum(np.count_nonzero(sums, axis=1)).tolist()]
     room = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
-    done = both(kernels.compress, sums, indptr, *room)
+    done = both(kernels.compress_rows, sums, indptr, *room)
     rows, columns = np.nonzero(sums)
     assert np.array_equal(done[1], indptr)
     assert np.array_equal(done[2], columns)
@@ -290,7 +290,7 @@ def test_weights_are_shares_of_the_distance_beyond(m, count, seed, kind):
 def test_points_are_added_to_their_nearest_centre(m, p, d, seed):
     rng = np.random.default_rng(seed)
     points, nearest = rng.normal(size=(m, d)), rng.integers(p, size=(m, 1))
-    done = both(kernels.add_to_centres, points, nearest, np.ones((p, d)), np.arange(p))
+    done = both(kernels.add_to_centers, points, nearest, np.ones((p, d)), np.arange(p))
     assert np.array_equal(done[3], np.arange(p) + np.bincount(nearest[:, 0], minlength=p))
     for j in range(p):
         assert np.allclose(done[2][j], 1 + points[nearest[:, 0] == j].sum(axis=0))

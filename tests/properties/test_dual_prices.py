@@ -106,7 +106,9 @@ def test_the_compiled_search_is_the_interpreted_one(seed, n):
     arguments = _with_reverse(as_problem(S, "ratio").graph, 1.0), priced, rng.permutation(n)
     compiled = searched(search_clusters, *arguments, slice_size=10**6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cheapest_cluster, "bound_part", cheapest_cluster.bound_part.py_func)
+        patch.setattr(
+            cheapest_cluster, "bound_subproblem", cheapest_cluster.bound_subproblem.py_func
+        )
         interpreted = searched(search_clusters.py_func, *arguments, slice_size=10**6)
     np.testing.assert_allclose(interpreted[0], compiled[0], rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(interpreted[1], compiled[1])

@@ -103,7 +103,7 @@ def test_distances_are_the_shortest_paths_between_clusters(seed, c):
     problem, labels = sampled(seed, c, 12)
     begin = np.random.default_rng(seed).choice([0, 2, balancing.FAR], c).astype(np.int32)
     distance = begin.copy()
-    balancing.spread_distances(problem.arrays, labels, distance)
+    balancing.propagate_distances(problem.arrays, labels, distance)
     coo = problem.graph.matrix.tocoo()
     touch = np.zeros((c, c))
     touch[labels[coo.coords[0]], labels[coo.coords[1]]] = 1
@@ -136,7 +136,7 @@ def test_the_cheapest_place_is_that_of_the_smallest_growth(seed):
             and distance[k] < distance[a]
             and (distance[k] > 0 or state.cluster_weights[k] + weight <= heaviest[k])
         }
-        cost, k = balancing.cheapest_place(
+        cost, k = balancing.best_receiver(
             i, state.arrays, state.sums, state.scratch[0], distance, heaviest
         )
         assert (k >= 0) == bool(places)
@@ -145,7 +145,7 @@ def test_the_cheapest_place_is_that_of_the_smallest_growth(seed):
             assert places[k] == pytest.approx(cost, abs=1e-9)
         # 2. Taken over by a cluster that is too light.
         for k in range(3):
-            cost, is_free = balancing.cost_of_taking(
+            cost, is_free = balancing.filling_cost(
                 i, k, state.arrays, state.sums, distance, lightest
             )
             spared = distance[a] > 0 or state.cluster_weights[a] - weight >= lightest[a]
@@ -237,28 +237,30 @@ def test_a_round_of_repair_ends_where_no_node_can_be_handed_on(seed, is_heavy):
     own, room = state.cluster_weights, float(rng.choice(weights))
     can_help = own + room <= heaviest if is_heavy else own - room >= lightest
     distance = np.where(can_help, 0, balancing.FAR).astype(np.int32)
-    balancing.spread_distances(state.arrays, labels, distance)
+    balancing.propagate_distances(state.arrays, labels, distance)
     heap, status = (np.empty(n), np.empty(n, dtype=np.int32)), np.zeros(n, dtype=np.uint8)
     link, beyond = state.scratch[0], np.flatnonzero((own > heaviest) | (own < lightest))
     if is_heavy:
         members = np.argsort(labels, kind="stable").astype(np.int32)
         first = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=c))))
-        moved = balancing.shed(
+        moved = balancing.lighten_clusters(
             state.arrays, state.sums, state.limits, link, distance, members, first, status, heap
         )
         for a in beyond[own[beyond] > heaviest[beyond]]:
             for i in np.flatnonzero(labels == a):
-                place = balancing.cheapest_place(
+                place = balancing.best_receiver(
                     i, state.arrays, state.sums, link, distance, heaviest
                 )
                 assert place[1] < 0
     else:
-        moved = balancing.fill(state.arrays, state.sums, state.limits, distance, status, heap)
+        moved = balancing.fill_clusters(
+            state.arrays, state.sums, state.limits, distance, status, heap
+        )
         for k in beyond[own[beyond] < lightest[beyond]]:
             for i in np.flatnonzero(labels != k):
                 if distance[k] < balancing.FAR and not both_ways[i, labels == k].any():
                     continue
-                _, is_free = balancing.cost_of_taking(
+                _, is_free = balancing.filling_cost(
                     i, k, state.arrays, state.sums, distance, lightest
                 )
                 assert not is_free or own[k] + weights[i] > heaviest[k]

@@ -139,8 +139,8 @@ def test_kernels_compiled_and_interpreted_agree(monkeypatch):
     grown = coarsening.agglomerate(problem, 2)
     by_label = COARSENING_RULES["label_propagation"]
     _, propagated = levels_of(S, "normalized", smallest=5, rule=by_label)
-    for name in ("aggregate", "aggregate_leaves", "aggregate_pairs", "propagate", "number_groups",
-                 "list_members", "contract"):  # fmt: skip
+    for name in ("aggregate", "aggregate_leaves", "aggregate_pairs", "propagate",
+                 "number_aggregates", "list_members", "contract"):  # fmt: skip
         for home in (coarsening, reductions):
             if hasattr(home, name):
                 monkeypatch.setattr(home, name, getattr(kernels, name).py_func)

@@ -14,7 +14,7 @@ from leastcut.affinity.neighbors import tree as tree_search
 from leastcut.affinity.neighbors.index import NeighborIndex
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.kernels import tree as kernels
-from leastcut.kernels.tree import LANES, SAMPLED, grow, list_nearest
+from leastcut.kernels.tree import LANES, SAMPLED, build_subtree, list_nearest
 
 KINDS = ["normal", "lattice", "one point", "half one point", "line", "far apart", "sawtooth"]
 
@@ -125,7 +125,7 @@ def test_compiled_equals_interpreted(X, data):
 
     compiled = lists()
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("grow", "list_nearest", "list_within"):
+        for name in ("build_subtree", "list_nearest", "list_within_radius"):
             patch.setattr(tree_search, name, getattr(kernels, name).py_func)
         helpers = ("_select", "_before", "_distance_to_box", "_distances_to_block")
         for name in (*helpers, "insert", "sort_pairs"):
@@ -272,7 +272,7 @@ def test_growing_twice_gives_the_same_tree():
     X = points_of("normal", 1000, 2)
     search = TreeSearch(X, 1)
     before = [array.copy() for array in search._tree]
-    grow(search._tree, 0, search._depth + 1, 1, len(X), np.empty(SAMPLED, dtype=np.int64))
+    build_subtree(search._tree, 0, search._depth + 1, 1, len(X), np.empty(SAMPLED, dtype=np.int64))
     for name, ours, theirs in zip("bnxf", search._tree, before, strict=True):
         if name in "xf":  # boxes and first numbers; points may stand elsewhere in their leaf
             np.testing.assert_array_equal(ours[1:], theirs[1:])

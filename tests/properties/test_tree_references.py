@@ -11,7 +11,7 @@ from test_tree import KINDS, assert_lists, by_definition, cases, points_of, squa
 
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.kernels.containers import sort_pairs
-from leastcut.kernels.tree import LANES, list_nearest, list_within
+from leastcut.kernels.tree import LANES, list_nearest, list_within_radius
 
 
 def box_distance(box, query):
@@ -125,14 +125,14 @@ def test_points_within_a_radius_of_their_own(X, data):
     counts = np.zeros(n + 1, dtype=np.int64)
     none, scratch = (np.empty(0, dtype=np.int32), np.empty(0)), search._scratch(1)
     half = n // 2
-    list_within(search._tree, 0, half, needed, counts, *none, scratch)
+    list_within_radius(search._tree, 0, half, needed, counts, *none, scratch)
     done = search._tree[1][:half]
     assert counts.sum() == sum(len(expected[i]) for i in done)
-    list_within(search._tree, half, n, needed, counts, *none, scratch)
+    list_within_radius(search._tree, half, n, needed, counts, *none, scratch)
     assert counts.tolist() == [0, *map(len, expected)]
     indptr = np.cumsum(counts)
     indices, squared = np.full(indptr[-1] + 1, -7, dtype=np.int32), np.full(indptr[-1] + 1, -7.0)
-    list_within(search._tree, 0, n, needed, indptr, indices, squared, scratch)
+    list_within_radius(search._tree, 0, n, needed, indptr, indices, squared, scratch)
     for i in range(n):
         listed = slice(indptr[i], indptr[i + 1])
         assert list(zip(squared[listed], indices[listed], strict=True)) == expected[i]

@@ -66,7 +66,7 @@ def test_a_new_numbering_is_the_same_problem(S, block, n_threads):
 def test_numbering_compiled_and_interpreted_agree(S, block):
     graph = as_problem(S).graph
     found = []
-    for number in (kernels.number_nearby, kernels.number_nearby.py_func):
+    for number in (kernels.number_by_locality, kernels.number_by_locality.py_func):
         order, place = np.empty(len(S), dtype=np.int32), np.full(len(S), -1, dtype=np.int32)
         is_read = np.zeros(len(S), dtype=np.uint8)
         number(graph.indptr, graph.indices, block, order, place, is_read)
@@ -332,7 +332,7 @@ def test_a_row_is_not_read_again_for_every_block():
 
     graph = as_problem(stars(n, 1), "ratio").graph
     order, place = np.empty(n, dtype=np.int32), np.full(n, -1, dtype=np.int32)
-    number = partial(kernels.number_nearby.py_func, graph.indptr)
+    number = partial(kernels.number_by_locality.py_func, graph.indptr)
     number(graph.indices.view(Counted), 16, order, place, np.zeros(n, dtype=np.uint8))
     assert sorted(order.tolist()) == list(range(n))
     assert read <= 4 * graph.n_stored

@@ -20,7 +20,7 @@ from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.anchors.blocks import UNIT, Block
 from leastcut.kernels.anchors import (
     LANES,
-    add_to_centres,
+    add_to_centers,
     compute_anchor_weights,
     nearest_by_products,
     sort_by_distance,
@@ -272,7 +272,7 @@ def moved_centres(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return centers, those with ``least`` points or more at the mean of these, and the counts."""
     sums, counts = np.zeros(centres.shape), np.zeros(centres.shape[0], dtype=np.int64)
-    add_to_centres(points, nearest, sums, counts)
+    add_to_centers(points, nearest, sums, counts)
     stays = counts >= least
     centres = centres.copy()
     centres[stays] = sums[stays] / counts[stays, None]

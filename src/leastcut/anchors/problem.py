@@ -34,9 +34,9 @@ from leastcut.kernels.anchors import (
     add_to_groups,
     add_to_masses,
     add_to_table,
-    compress,
-    follow_anchors,
-    join_clusters,
+    assign_by_anchors,
+    assign_new_points,
+    compress_rows,
     number_keys,
 )
 from leastcut.problem import Problem, value_of_sums
@@ -106,7 +106,7 @@ class Table:
         sizes, inverse = self.sizes, inverse_of(self.masses)
         clusters = self.weights * inverse[:, None], self.boundaries / sizes, sizes
         scratch = np.empty(sizes.size)
-        join_clusters(block.anchors, block.weights, inverse, clusters, labels, scratch)
+        assign_new_points(block.anchors, block.weights, inverse, clusters, labels, scratch)
         return labels
 
 
@@ -271,7 +271,7 @@ def follow(
 ) -> tuple[np.ndarray, None]:
     """Keep the clusters of their anchors as labels of the points of a block."""
     labels = np.empty(block.n_points, dtype=np.int32)
-    follow_anchors(block.anchors, block.weights, label_of_anchor, labels, np.empty(n_clusters))
+    assign_by_anchors(block.anchors, block.weights, label_of_anchor, labels, np.empty(n_clusters))
     return labels, None
 
 
@@ -369,10 +369,10 @@ def _keys(block: Block, kept: tuple[np.ndarray, ...] | None, n_clusters: int) ->
 def _compressed(sums: np.ndarray) -> sp.csr_array:
     """Return an array as a sparse one, without the interpreter lock."""
     indptr, nothing = np.empty(sums.shape[0] + 1, dtype=np.int32), np.empty(0, dtype=np.int32)
-    compress(sums, indptr, nothing, np.empty(0))
+    compress_rows(sums, indptr, nothing, np.empty(0))
     indices, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
     if indptr[-1]:
-        compress(sums, indptr, indices, values)
+        compress_rows(sums, indptr, indices, values)
     return sp.csr_array((values, indices, indptr), shape=sums.shape)
 
 

@@ -104,7 +104,7 @@ def compute_anchor_weights(squared, unit, weights):
 
 
 @kernel
-def add_to_centres(points, nearest, sums, counts):
+def add_to_centers(points, nearest, sums, counts):
     """Add every point to the sums of its nearest centre. O(m d).
 
     In: points (m, d), nearest (m, 1). Changed in place: sums (p, d), counts (p,).
@@ -159,7 +159,7 @@ def add_to_groups(anchors, weights, keys, places, sums):
 
 
 @kernel
-def compress(sums, indptr, indices, values):
+def compress_rows(sums, indptr, indices, values):
     """Put the entries that are not 0 in CSR form; without room for them, count them row by row.
 
     In: sums (n, p). Overwritten: indptr (n + 1,) if ``indices`` is empty, else indices and values.
@@ -200,7 +200,7 @@ def add_to_masses(anchors, weights, masses):
 
 
 @kernel
-def follow_anchors(anchors, weights, label_of_anchor, labels, ties):
+def assign_by_anchors(anchors, weights, label_of_anchor, labels, ties):
     """Give points the cluster that most of their weight lies in, ties to the smaller number.
 
     In: label_of_anchor (p,). Overwritten: labels (m,). Scratch: ties (c,). O(m K).
@@ -283,7 +283,7 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
 
 
 @kernel
-def join_clusters(anchors, weights, inverse, clusters, labels, ties):
+def assign_new_points(anchors, weights, inverse, clusters, labels, ties):
     """Give new points the cluster where the value grows least, ties to the smaller number.
 
     ``clusters``: the table (p, c) divided by masses, the ratios of boundary and size, and the sizes

@@ -16,13 +16,13 @@ from leastcut.kernels.moves import (
     TOLERANCE,
     add_links,
     apply_move,
-    joining,
-    leaving,
-    move_over,
+    insertion_change,
+    node_links,
     relabel,
+    removal_change,
     set_sums,
     sum_links,
-    ties,
+    try_move,
 )
 
 MOST_TRIED = 12
@@ -56,7 +56,7 @@ def list_moves(problem, state, scratch, nodes, change, target):
 
 
 @kernel
-def exchange_within(problem, state, limits, listed, first, max_edges):
+def exchange_within_limits(problem, state, limits, listed, first, max_edges):
     """Make the moves and exchanges that lower the value; return (decrease, made, edges visited).
 
     ``listed`` is ``nodes``, ``change`` and ``target`` of moves as :func:`list_moves` found them, by
@@ -87,7 +87,7 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
             before = ratio[a] + ratio[k]
             old_a = boundary[a], cluster_weights[a]
             old_k = boundary[k], cluster_weights[k]
-            if not move_over(i, k, problem, state):
+            if not try_move(i, k, problem, state):
                 continue
             gain = before - ratio[a] - ratio[k]
             if gain > TOLERANCE * before:
@@ -128,13 +128,13 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
             #    node behind goes first.
             n_moved = 0
             if count[a] > 1:
-                if move_over(i, k, problem, state):
+                if try_move(i, k, problem, state):
                     n_moved += 1
-                    if move_over(j, m, problem, state):
+                    if try_move(j, m, problem, state):
                         n_moved += 1
-            elif m == a and count[k] > 1 and move_over(j, m, problem, state):
+            elif m == a and count[k] > 1 and try_move(j, m, problem, state):
                 n_moved += 1
-                if move_over(i, k, problem, state):
+                if try_move(i, k, problem, state):
                     n_moved += 1
             after = ratio[a] + ratio[k] + (ratio[m] if m != a else 0.0)
             if n_moved == 2 and before - after > TOLERANCE * before:
@@ -152,7 +152,7 @@ def exchange_within(problem, state, limits, listed, first, max_edges):
 
 
 @kernel
-def spread_distances(problem, labels, distance):
+def propagate_distances(problem, labels, distance):
     """Lower ``distance`` of clusters, until it grows by 1 at most along every edge between two.
 
     O(edges) a round; as many rounds as the longest way is long.
@@ -171,7 +171,7 @@ def spread_distances(problem, labels, distance):
 
 
 @kernel
-def cheapest_place(i, problem, state, link, distance, heaviest):
+def best_receiver(i, problem, state, link, distance, heaviest):
     """Return (cost, k): the cluster that node i of one that is too heavy had best be handed to.
 
     Of those it has an edge to and that are nearer to room, or else of all with room, the one that
@@ -195,18 +195,18 @@ def cheapest_place(i, problem, state, link, distance, heaviest):
             distance[k] == 0 and cluster_weights[k] + weight > heaviest[k]
         ):
             continue
-        join = joining(k, link[k], total, weight, state)
+        join = insertion_change(k, link[k], total, weight, state)
         if best < 0 or join < best_join:
             best = k
             best_join = join
-    leave = leaving(a, link[a], total, weight, state)
+    leave = removal_change(a, link[a], total, weight, state)
     for p in range(indptr[i], indptr[i + 1]):
         link[labels[indices[p]]] = 0.0
     return (leave + best_join) / (weight / heaviest[a]), best
 
 
 @kernel
-def shed(problem, state, limits, link, distance, members, first, status, heap):
+def lighten_clusters(problem, state, limits, link, distance, members, first, status, heap):
     """Let clusters that are too heavy hand nodes on towards those with room; return how many moved.
 
     One round: ``members`` lists the nodes by cluster, those of k from ``first[k]`` on, and
@@ -225,7 +225,7 @@ def shed(problem, state, limits, link, distance, members, first, status, heap):
             i = members[q]
             if labels[i] != a:
                 continue
-            cost, k = cheapest_place(i, problem, state, link, distance, limits[1])
+            cost, k = best_receiver(i, problem, state, link, distance, limits[1])
             if k >= 0:
                 status[i] = 1
                 size = push(keys, nodes, size, cost, i)
@@ -233,14 +233,14 @@ def shed(problem, state, limits, link, distance, members, first, status, heap):
             i = nodes[0]
             size = pop(keys, nodes, size)
             # Moves since it was put there may have changed what it costs.
-            cost, k = cheapest_place(i, problem, state, link, distance, limits[1])
+            cost, k = best_receiver(i, problem, state, link, distance, limits[1])
             if k < 0:
                 status[i] = 0
                 continue
             if size > 0 and cost > keys[0]:
                 size = push(keys, nodes, size, cost, i)
                 continue
-            total, own, into = ties(i, k, problem, labels)
+            total, own, into = node_links(i, k, problem, labels)
             apply_move(i, k, total, own, into, node_weights, state)
             status[i] = 0
             moved += 1
@@ -248,7 +248,7 @@ def shed(problem, state, limits, link, distance, members, first, status, heap):
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
                 if status[j] == 0 and labels[j] == a:
-                    cost, k = cheapest_place(j, problem, state, link, distance, limits[1])
+                    cost, k = best_receiver(j, problem, state, link, distance, limits[1])
                     if k >= 0:
                         status[j] = 1
                         size = push(keys, nodes, size, cost, j)
@@ -258,7 +258,7 @@ def shed(problem, state, limits, link, distance, members, first, status, heap):
 
 
 @kernel
-def cost_of_taking(i, k, problem, state, distance, lightest):
+def filling_cost(i, k, problem, state, distance, lightest):
     """Return (cost, whether): what node i costs where cluster k, which is too light, takes it over.
 
     The cost is by the fraction of the limit that is taken over. It may where i's own cluster is
@@ -273,20 +273,20 @@ def cost_of_taking(i, k, problem, state, distance, lightest):
         return 0.0, False
     if distance[a] == 0 and rest < lightest[a]:
         return 0.0, False
-    total, own, into = ties(i, k, problem, labels)
-    cost = leaving(a, own, total, weight, state)
-    cost += joining(k, into, total, weight, state)
+    total, own, into = node_links(i, k, problem, labels)
+    cost = removal_change(a, own, total, weight, state)
+    cost += insertion_change(k, into, total, weight, state)
     return cost / (weight / lightest[k]), True
 
 
 @kernel
-def fill(problem, state, limits, distance, status, heap):
+def fill_clusters(problem, state, limits, distance, status, heap):
     """Let clusters that are too light take nodes over; return how many moved.
 
     One round: ``distance`` says how far each cluster is from one that can spare nodes, and is FAR
     where only nodes without an edge to it are to be had. Changes the state; clusters on the way may
-    become too light. Scratch: ``status`` n zeros, left so, ``heap``. One loop for :func:`shed` and
-    this took 1.4 and 1.1 times as long, for ten lines less.
+    become too light. Scratch: ``status`` n zeros, left so, ``heap``. One loop for
+    :func:`lighten_clusters` and this one took 1.4 and 1.1 times as long, for ten lines less.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state
@@ -303,21 +303,21 @@ def fill(problem, state, limits, distance, status, heap):
                     near = True
                     break
             if near:
-                cost, is_free = cost_of_taking(i, k, problem, state, distance, limits[0])
+                cost, is_free = filling_cost(i, k, problem, state, distance, limits[0])
                 if is_free:
                     status[i] = 1
                     size = push(keys, nodes, size, cost, i)
         while size > 0 and cluster_weights[k] < limits[0][k]:
             i = nodes[0]
             size = pop(keys, nodes, size)
-            cost, is_free = cost_of_taking(i, k, problem, state, distance, limits[0])
+            cost, is_free = filling_cost(i, k, problem, state, distance, limits[0])
             if not is_free or cluster_weights[k] + node_weights[i] > limits[1][k]:
                 status[i] = 0
                 continue
             if size > 0 and cost > keys[0]:
                 size = push(keys, nodes, size, cost, i)
                 continue
-            total, own, into = ties(i, k, problem, labels)
+            total, own, into = node_links(i, k, problem, labels)
             apply_move(i, k, total, own, into, node_weights, state)
             status[i] = 0
             moved += 1
@@ -325,7 +325,7 @@ def fill(problem, state, limits, distance, status, heap):
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
                 if status[j] == 0:
-                    cost, is_free = cost_of_taking(j, k, problem, state, distance, limits[0])
+                    cost, is_free = filling_cost(j, k, problem, state, distance, limits[0])
                     if is_free:
                         status[j] = 1
                         size = push(keys, nodes, size, cost, j)

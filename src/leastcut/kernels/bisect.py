@@ -5,7 +5,7 @@ from __future__ import annotations
 from leastcut.kernels import kernel
 from leastcut.kernels.containers import pop, push
 from leastcut.kernels.fm_search import fm_search
-from leastcut.kernels.moves import border, measure
+from leastcut.kernels.moves import mark_border, measure
 
 
 @kernel
@@ -85,7 +85,7 @@ def split(problem, orders, weight, fewest, limits, chains, state, scratch, best)
             continue
         # 2. Chains from all of the border, in the order of the row, as often as that helps.
         for _ in range(most_rounds):
-            border(indptr, indices, labels, on_border)
+            mark_border(indptr, indices, labels, on_border)
             size = 0
             for q in range(n):
                 i = orders[t, q]

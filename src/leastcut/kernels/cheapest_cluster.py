@@ -71,7 +71,7 @@ def search_clusters(graph, priced, order, margin, progress, work):
             if cursor[LEFT] == 0 or height + 2 > fixed.shape[0]:
                 return False
             cursor[LEFT] -= 1
-            part = bound_part(graph, priced, margin, progress, work, height)
+            part = bound_subproblem(graph, priced, margin, progress, work, height)
             bounded, split_range, node, z0, at = part
             if bounded:
                 cursor[HEIGHT] = height
@@ -94,7 +94,7 @@ def search_clusters(graph, priced, order, margin, progress, work):
 
 
 @kernel
-def bound_part(graph, priced, margin, progress, work, height):
+def bound_subproblem(graph, priced, margin, progress, work, height):
     """Bound G on the part at ``height`` of the stack by the best tangent.
 
     Returns whether it is at least 0 there and, if not, how to divide the part: whether by its

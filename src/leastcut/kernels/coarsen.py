@@ -227,7 +227,7 @@ def aggregate_pairs(source, target, most_merges, aggregate_of, size):
 
 
 @kernel
-def number_groups(aggregate_of, parent, first):
+def number_aggregates(aggregate_of, parent, first):
     """Number the groups in the order of their leaders; a leader leads itself. Return how many.
 
     Fills ``parent``, the number of every node's group, and ``first``, where a group's nodes will
@@ -274,10 +274,10 @@ def list_members(parent, first, node_weights, members, coarse_node_weights):
 def contract(graph, groups, start, stop, place, coarse):
     """Write the coarse rows start..stop-1 one after another from position 0; return their length.
 
-    ``groups``: parent, first, members of :func:`number_groups` and :func:`list_members`. ``place``
-    is one scratch entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]`` becomes the
-    end of row r, counted from this block's beginning. Edges between the same two coarse nodes are
-    summed, those inside one are dropped. O(edges of the block).
+    ``groups``: parent, first, members of :func:`number_aggregates` and :func:`list_members`.
+    ``place`` is one scratch entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]``
+    becomes the end of row r, counted from this block's beginning. Edges between the same two coarse
+    nodes are summed, those inside one are dropped. O(edges of the block).
     """
     indptr, indices, weights = graph
     parent, first, members = groups

@@ -17,17 +17,17 @@ from leastcut.kernels import kernel
 from leastcut.kernels.moves import (
     TOLERANCE,
     add_links,
-    joining,
-    move_over,
+    insertion_change,
     relabel,
     set_sums,
+    try_move,
 )
 
-MOST_PUSHED = 3  # nodes that make room for one, at most: more hardly ever gain what they cost
+MOST_EJECTED = 3  # nodes that make room for one, at most: more hardly ever gain what they cost
 
 
 @kernel
-def find_chain(i, k, labels, cannot_link, stamp, members, seen):
+def find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen):
     """List the chain of node i with cluster k; return how many it has in i's cluster and in k.
 
     Both are 0 where the chain has a node smaller than i, from which it is found as well. ``seen``
@@ -58,7 +58,7 @@ def find_chain(i, k, labels, cannot_link, stamp, members, seen):
 
 
 @kernel
-def best_place(i, problem, state, link, cannot_link):
+def best_target(i, problem, state, link, cannot_link):
     """Return the cluster, other than its own, that it costs least to put node i into.
 
     -1 where each holds a node that i must be apart from. ``link`` is c zeros and is left zero.
@@ -72,7 +72,7 @@ def best_place(i, problem, state, link, cannot_link):
     best_join = 0.0
     for k in range(link.shape[0]):
         if k != labels[i] and link[k] >= 0.0:
-            join = joining(k, link[k], total, problem[3][i], state)
+            join = insertion_change(k, link[k], total, problem[3][i], state)
             if best < 0 or join < best_join:
                 best = k
                 best_join = join
@@ -82,7 +82,7 @@ def best_place(i, problem, state, link, cannot_link):
 
 
 @kernel
-def make_room(i, k, problem, state, cannot_link, scratch):
+def move_with_ejections(i, k, problem, state, cannot_link, scratch):
     """Move node i to cluster k, and what it must be apart from there elsewhere; return the change.
 
     Where that does not lower the value, or is not possible, everything stays as it was, and what is
@@ -105,8 +105,8 @@ def make_room(i, k, problem, state, cannot_link, scratch):
         j = cannot_link[1][p]
         if labels[j] != k:
             continue
-        target = best_place(j, problem, state, link, cannot_link) if n_moved < MOST_PUSHED else -1
-        if target < 0 or not move_over(j, target, problem, state):
+        target = best_target(j, problem, state, link, cannot_link) if n_moved < MOST_EJECTED else -1
+        if target < 0 or not try_move(j, target, problem, state):
             is_free = False
             break
         members[n_moved] = j
@@ -116,7 +116,7 @@ def make_room(i, k, problem, state, cannot_link, scratch):
     if is_free:
         members[n_moved] = i
         origin[n_moved] = labels[i]
-        is_free = move_over(i, k, problem, state)
+        is_free = try_move(i, k, problem, state)
         n_moved += 1
     # 3. Keep what lowers the value, and put back everything else as it was.
     after = 0.0
@@ -166,7 +166,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
             # 2. Let those in k make room, where there is a third cluster for them.
             if n_clusters > 2:
                 edges += indptr[i + 1] - indptr[i] + n_clusters
-                change = make_room(
+                change = move_with_ejections(
                     i, k, problem, state, cannot_link, (members, origin, link, saved)
                 )
                 if change < 0.0:
@@ -175,7 +175,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
                     break
             # 3. Follow the chain. Where it is all of both clusters, they would only swap names.
             stamp += 1
-            n_own, n_other = find_chain(i, k, labels, cannot_link, stamp, members, seen)
+            n_own, n_other = find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen)
             size = n_own + n_other
             edges += apart_indptr[i + 1] - apart_indptr[i] + size
             if size == 0 or (n_own == count[a] and n_other == count[k]):
@@ -193,7 +193,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
                     if labels[j] != source or seen[j] != stamp:
                         continue
                     edges += indptr[j + 1] - indptr[j]
-                    if not move_over(j, target, problem, state):
+                    if not try_move(j, target, problem, state):
                         break
                     seen[j] = -stamp
                     n_moved += 1

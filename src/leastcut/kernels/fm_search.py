@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from leastcut.kernels import kernel
 from leastcut.kernels.containers import pop, push
-from leastcut.kernels.moves import TOLERANCE, apply_move, best_move, ties
+from leastcut.kernels.moves import TOLERANCE, apply_move, best_move, node_links
 
 FREE, WAITING, USED = 0, 1, 2
 """What a node can be in a call: to be had, in the heap of the chain, or moved already."""
@@ -101,7 +101,7 @@ def fm_search(
             k = origin[q]
             # The state is what it was just after this move; e, s_a and s_k are those of the way
             # back. It leads through partitions that were there before, none with an empty cluster.
-            total, own, into = ties(i, k, problem, labels)
+            total, own, into = node_links(i, k, problem, labels)
             apply_move(i, k, total, own, into, node_weights, state)
         decrease -= lowest
     return decrease, edges

@@ -123,21 +123,21 @@ def add_links(i, problem, labels, link):
 
 
 @inlined
-def leaving(a, own, total, weight, state):
+def removal_change(a, own, total, weight, state):
     """Return the first term of the change: what the ratio of cluster a grows by."""
     _, _, cluster_weights, _, ratio, _ = state
     return (2.0 * own - total + ratio[a] * weight) / (cluster_weights[a] - weight)
 
 
 @inlined
-def joining(k, into, total, weight, state):
+def insertion_change(k, into, total, weight, state):
     """Return the second term of the change: what the ratio of cluster k grows by."""
     _, _, cluster_weights, _, ratio, _ = state
     return (total - 2.0 * into - ratio[k] * weight) / (cluster_weights[k] + weight)
 
 
 @inlined
-def is_held(i, node_weights, state):
+def is_immovable(i, node_weights, state):
     """Return whether node i is alone in its cluster, or too heavy for differences to be right."""
     labels, _, cluster_weights, count, _, bounds = state
     a = labels[i]
@@ -159,7 +159,7 @@ def best_move(i, problem, state, scratch, cannot_link=None, limits=None):
     link, touched = scratch
     a = labels[i]
     weight = problem[3][i]
-    if is_held(i, problem[3], state):
+    if is_immovable(i, problem[3], state):
         return 0.0, -1, 0.0, 0.0, 0.0
     if limits is not None and cluster_weights[a] - weight < limits[0][a]:
         return 0.0, -1, 0.0, 0.0, 0.0
@@ -175,13 +175,13 @@ def best_move(i, problem, state, scratch, cannot_link=None, limits=None):
         k = touched[q]
         if limits is not None and cluster_weights[k] + weight > limits[1][k]:
             continue
-        join = joining(k, link[k], total, weight, state)
+        join = insertion_change(k, link[k], total, weight, state)
         if best < 0 or join < best_join:
             best = k
             best_join = join
             best_link = link[k]
     # It is the same for all k, so the best move has the least second term.
-    leave = leaving(a, own, total, weight, state)
+    leave = removal_change(a, own, total, weight, state)
 
     # For a cluster without such an edge, ``far`` is no more than the second term can be.
     # There s_k = 0, which leaves (e − ratio_k b_i) / (b(C_k) + b_i). The largest ratio makes the
@@ -195,7 +195,7 @@ def best_move(i, problem, state, scratch, cannot_link=None, limits=None):
                 continue
             # The own cluster a has no link either, and so has to be named.
             if k != a and link[k] == 0.0:
-                join = joining(k, 0.0, total, weight, state)
+                join = insertion_change(k, 0.0, total, weight, state)
                 if best < 0 or join < best_join:
                     best = k
                     best_join = join
@@ -209,7 +209,7 @@ def best_move(i, problem, state, scratch, cannot_link=None, limits=None):
 
 
 @inlined
-def ties(i, k, problem, labels):
+def node_links(i, k, problem, labels):
     """Return e, s_a and s_k of node i for one cluster k. O(deg(i))."""
     indptr, indices, weights, _ = problem
     a = labels[i]
@@ -266,14 +266,14 @@ def apply_move(i, k, total, own, into, node_weights, state):
 
 
 @kernel
-def move_over(i, k, problem, state):
+def try_move(i, k, problem, state):
     """Move node i to cluster k whatever it is worth, and return whether: not if it is held.
 
     O(deg(i)).
     """
-    if is_held(i, problem[3], state):
+    if is_immovable(i, problem[3], state):
         return False
-    total, own, into = ties(i, k, problem, state[0])
+    total, own, into = node_links(i, k, problem, state[0])
     apply_move(i, k, total, own, into, problem[3], state)
     return True
 
@@ -329,7 +329,7 @@ def local_search(
 
 
 @kernel
-def border(indptr, indices, labels, on_border):
+def mark_border(indptr, indices, labels, on_border):
     """Set on_border[i] to 1 where node i has a neighbour in another cluster, else 0. O(edges)."""
     for i in range(labels.shape[0]):
         a = labels[i]

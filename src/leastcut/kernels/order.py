@@ -6,7 +6,7 @@ from leastcut.kernels import kernel
 
 
 @kernel
-def number_nearby(indptr, indices, block, order, place, is_read):
+def number_by_locality(indptr, indices, block, order, place, is_read):
     """Number nodes block by block, each grown along the edges from a node next to those before.
 
     Fills ``order``, the nodes by their new numbers; ``place``, -1 before, becomes the new number of

@@ -30,7 +30,7 @@ SAMPLED = 9  # points that a pivot is the median of
 
 
 @kernel
-def grow(tree, top, bottom, node, n_points, sample):
+def build_subtree(tree, top, bottom, node, n_points, sample):
     """Split ``node``, of level ``top``, and what is below it down to the level before ``bottom``.
 
     Each of these nodes gets its box and its first number, and unless it is a leaf it is then split
@@ -250,7 +250,7 @@ def list_nearest(tree, queries, start, stop, indices, squared, scratch):
 
 
 @kernel
-def list_within(tree, start, stop, needed, indptr, indices, squared, scratch):
+def list_within_radius(tree, start, stop, needed, indptr, indices, squared, scratch):
     """List, for the points at the positions start..stop-1, all others nearer than ``needed``.
 
     Nearest first, ties by number. Without ``indices`` they are counted: ``indptr[i + 1]`` becomes

@@ -1,9 +1,9 @@
 """Orders of nodes in which memory is read fast: most of a search is reading memory.
 
 In a graph of a million points in random order every edge leads to somewhere else in memory, and a
-pass takes three times as long as where near points have near numbers. Such numbers follow from the
-graph alone (:func:`leastcut.kernels.order.number_nearby`), in less time than one look at every edge
-saves, and levels inherit them.
+pass takes three times as long as if near points have near numbers. Such numbers follow from the
+graph alone (:func:`leastcut.kernels.order.number_by_locality`), in less time than a single pass
+over the edges saves, and levels inherit them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leastcut.graph import Graph
-from leastcut.kernels.order import number_nearby, renumber_rows
+from leastcut.kernels.order import number_by_locality, renumber_rows
 from leastcut.problem import Problem
 from leastcut.threads import Threads
 
@@ -89,7 +89,7 @@ def numbered_anew(problem: Problem, n_threads: int = 1) -> Numbering:
     order = np.empty(n, dtype=np.int32)
     place = np.full(n, -1, dtype=np.int32)
     is_read = np.zeros(n, dtype=np.uint8)
-    number_nearby(graph.indptr, graph.indices, BLOCK_NODES, order, place, is_read)
+    number_by_locality(graph.indptr, graph.indices, BLOCK_NODES, order, place, is_read)
     # 2. Write the rows in their order, blocks of about as many edges by every thread.
     indptr = np.zeros_like(graph.indptr)
     np.cumsum(np.diff(graph.indptr)[order], out=indptr[1:])

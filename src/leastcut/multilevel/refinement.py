@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leastcut.kernels.balance import exchange_within, list_moves
+from leastcut.kernels.balance import exchange_within_limits, list_moves
 from leastcut.kernels.exchange import exchange
 from leastcut.kernels.flow_refinement import refine_borders
 from leastcut.kernels.fm_search import fm_search
-from leastcut.kernels.moves import HEAVY, LARGEST, border, local_search, measure
+from leastcut.kernels.moves import HEAVY, LARGEST, local_search, mark_border, measure
 from leastcut.multilevel.coarsening import never
 from leastcut.problem import AnyProblem, CutLike, Problem, as_any_problem, unsupported_problem
 from leastcut.reductions import join_neighbors
@@ -189,7 +189,7 @@ class State:
         """Return 1 for every node with a neighbor in another cluster, else 0."""
         graph = self.problem.graph
         found = np.empty(graph.n_nodes, dtype=np.uint8)
-        border(graph.indptr, graph.indices, self.labels, found)
+        mark_border(graph.indptr, graph.indices, self.labels, found)
         self.work += graph.n_stored
         return found
 
@@ -251,7 +251,7 @@ class State:
         listed = nodes[order], change[order], target[order]
         first = self._first_of_clusters(listed[0])
         return self._made(
-            *exchange_within(self.arrays, self.sums, self.limits, listed, first, max_edges)
+            *exchange_within_limits(self.arrays, self.sums, self.limits, listed, first, max_edges)
         )
 
     def refine_by_flows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leastcut.kernels.balance import FAR, fill, shed, spread_distances
+from leastcut.kernels.balance import FAR, fill_clusters, lighten_clusters, propagate_distances
 from leastcut.multilevel.coarsening import Step
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
@@ -72,18 +72,18 @@ def _repair(problem: Problem, labels: np.ndarray, n_clusters: int) -> bool:
         moved = 0
         if (weights > heaviest).any():
             distance = np.where(weights + room <= heaviest, 0, FAR).astype(np.int32)
-            spread_distances(state.arrays, labels, distance)
+            propagate_distances(state.arrays, labels, distance)
             members = np.argsort(labels, kind="stable").astype(np.int32)
             first = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=n_clusters))))
-            moved += shed(
+            moved += lighten_clusters(
                 state.arrays, state.sums, state.limits, state.scratch[0], distance, members, first,
                 status, heap,
             )  # fmt: skip
         # 2. To those that are too light from those that can spare nodes.
         if (weights < lightest).any():
             distance = np.where(weights - room >= lightest, 0, FAR).astype(np.int32)
-            spread_distances(state.arrays, labels, distance)
-            moved += fill(state.arrays, state.sums, state.limits, distance, status, heap)
+            propagate_distances(state.arrays, labels, distance)
+            moved += fill_clusters(state.arrays, state.sums, state.limits, distance, status, heap)
         # 3. By fresh sums: what is handed on many times adds up rounding.
         state.measure()
         if limits.allow(weights - problem.offset):

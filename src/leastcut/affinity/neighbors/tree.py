@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.kernels.tree import LANES, SAMPLED, grow, list_nearest, list_within
+from leastcut.kernels.tree import LANES, SAMPLED, build_subtree, list_nearest, list_within_radius
 from leastcut.threads import in_blocks
 from leastcut.validation import index_type
 
@@ -67,7 +67,9 @@ class TreeSearch:
 
         def grow_one(j: int, _: int) -> None:
             node = (1 << level) + j
-            grow(self._tree, level, bottom, node, self._n, np.empty(SAMPLED, dtype=np.int64))
+            build_subtree(
+                self._tree, level, bottom, node, self._n, np.empty(SAMPLED, dtype=np.int64)
+            )
 
         in_blocks(grow_one, 1 << level, 1, self._n_threads)
 
@@ -111,7 +113,7 @@ class TreeSearch:
 
         def ask(start: int, stop: int) -> None:
             scratch = self._scratch(count)
-            list_within(self._tree, start, stop, needed, indptr, indices, squared, scratch)
+            list_within_radius(self._tree, start, stop, needed, indptr, indices, squared, scratch)
 
         # 1. Count, and make room, at least for what is listed already.
         in_blocks(ask, self._n, self._most_rows(count), self._n_threads)
