@@ -1,8 +1,8 @@
-"""How Sphinx builds the site: ``make docs``, with warnings as errors and nothing from the network.
+"""Sphinx configuration of the site: ``make docs``, without network access, warnings are errors.
 
-Pages are Markdown that reads well unbuilt; ``_for_sphinx`` turns the few things that only a plain
-reader understands into what Sphinx does. The reference is made of the public names
-(``docs/reference.py``), the gallery of the scripts in ``examples``.
+Pages are Markdown that reads well unbuilt; ``_for_sphinx`` translates the few constructs that
+Sphinx does not know. The API reference is generated from the public names (``reference.py``), the
+gallery from the scripts in ``examples``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import inventories  # noqa: E402
 import reference  # noqa: E402
 
 import leastcut  # noqa: E402
@@ -26,47 +28,66 @@ project = "leastcut"
 author = "The leastcut developers"
 copyright = author
 release = version = leastcut.__version__
+PYPROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
 
 extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 
-# -- pages
+# -- Pages
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "results/**"]
 myst_enable_extensions = ["deflist", "colon_fence", "attrs_inline"]
 myst_heading_anchors = 3
 suppress_warnings = [
-    "config.cache",  # the gallery's settings hold a function, which is not kept between builds
+    "config.cache",  # the gallery's configuration holds a function, which Sphinx cannot store
 ]
-nitpicky = False
+copybutton_prompt_text = "$ "
+intersphinx_mapping = inventories.write(DOCS / "_build" / "inventories")
 
-# -- the reference
+# -- API reference
 
-reference.write(DOCS / "reference")  # now: Sphinx looks for pages before it sets anything up
+reference.write(DOCS / "reference")  # before Sphinx collects the pages
 autosummary_generate = True
 autodoc_default_options = {"member-order": "bysource"}
-autodoc_typehints = "none"  # numpydoc shows the types, as the docstrings say them
+autodoc_typehints = "none"  # numpydoc shows the types of the docstrings
 numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # link the names below only
+numpydoc_xref_aliases = {
+    **{name: f"leastcut.{name}" for name in reference.classes()},
+    "bool": ":class:`python:bool`",
+    "Generator": "numpy.random.Generator",
+    "csr_array": "scipy.sparse.csr_array",
+    "AnnData": "anndata.AnnData",
+    "Axes": "matplotlib.axes.Axes",
+    "Path": "pathlib.Path",
+}
 templates_path = ["_templates"]
 
-# -- the gallery
+# -- Gallery
 
-# What needs PyTorch is left out where it is not there: it is large, and one page needs it.
-WITHOUT = "" if find_spec("torch") else r"|(^|[\\/])plot_torch\w*\.py$"
+# The example that needs PyTorch is left out if PyTorch is not installed.
+WITHOUT_TORCH = "" if find_spec("torch") else r"|(^|[\\/])plot_torch\w*\.py$"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"[\\/]plot_",
-    "ignore_pattern": r"(^|[\\/])(?!plot_)[^\\/]*\.py$" + WITHOUT,
+    "ignore_pattern": r"(^|[\\/])(?!plot_)[^\\/]*\.py$" + WITHOUT_TORCH,
     "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("leastcut",),
+    "reference_url": {"leastcut": None},
     "download_all_examples": False,
-    "capture_repr": ("_repr_html_",),  # tables that notebooks show, and no Axes(...)
+    "capture_repr": ("_repr_html_",),  # the tables that notebooks show, but not Axes(...)
     "show_memory": False,
     "write_computation_times": False,
     "min_reported_time": 0,
@@ -76,17 +97,33 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
 }
 
-# -- what it looks like
+# -- Theme
 
 html_theme = "pydata_sphinx_theme"
-html_title = "leastcut"
+html_title = f"leastcut {version}"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["results/report.html"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
+html_sidebars = {"index": [], "when_to_use": [], "start": []}
 html_theme_options: dict[str, Any] = {
+    "logo": {"text": html_title, "alt_text": html_title},
+    "header_links_before_dropdown": 6,
+    "icon_links": [
+        {
+            "name": "Repository",
+            "url": PYPROJECT["project"]["urls"]["Homepage"],
+            "icon": "fa-brands fa-github",
+            "type": "fontawesome",
+        }
+    ],
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button-field"],
+    "search_bar_text": "Search",
     "show_prev_next": True,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -103,12 +140,12 @@ FOLDERS = re.compile(r"\[([^\]]+)\]\(results(?:/records)?\)")
 
 
 def _for_sphinx(app: Any, name: str, source: list[str]) -> None:
-    """Turn anchors into targets, the page in colours into a plain link, and folders into words."""
+    """Translate anchors, the link to the HTML report, and links to folders."""
     text = ANCHOR.sub(r"(\1)=", source[0])
     text = REPORT.sub(r'<a href="report.html">\1</a>', text)
     source[0] = FOLDERS.sub(r"\1", text)
 
 
 def setup(app: Any) -> None:
-    """Read pages our way."""
+    """Connect the translation of pages."""
     app.connect("source-read", _for_sphinx)

@@ -1,13 +1,14 @@
-"""The pages of the reference: every public name under a heading, from the package's own list.
+"""Generate the pages of the API reference: every public name, grouped by topic.
 
-``SECTIONS`` says under which heading a name stands; a name that is public and stands under none is
-an error of the build, so that nothing public goes undocumented. The pages are written into
-``docs/reference``, which is not kept.
+``SECTIONS`` assigns public names to headings. A public name without a heading is an error of the
+build, so nothing public stays undocumented. The pages are written to ``docs/reference``, which is
+not committed.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import leastcut
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "From a graph to labels": (
+    "Partition a graph": (
         "partition",
         "partition_views",
         "refine",
@@ -23,26 +24,26 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "exact_partition",
         "direct_cut",
     ),
-    "From points to labels": (
+    "Cluster samples": (
         "SpectralClustering",
         "AnchorSpectralClustering",
         "MultiViewSpectralClustering",
         "cut_path",
     ),
-    "From points or pictures to a graph": (
+    "Build a graph": (
         "adaptive_neighbors_graph",
         "nearest_neighbors_graph",
         "self_tuning_graph",
         "learned_graph",
         "anchor_graph",
         "image_graph",
+        "constrained_rank_graph",
     ),
-    "From a graph to one with a component for every cluster": ("constrained_rank_graph",),
-    "What a cut costs": ("cut_value", "node_weights", "operator"),
-    "How small a cut can be": ("certify", "lower_bound"),
-    "Eigenvectors, and labels from them": ("relax", "discretize"),
-    "How good labels are": ("clustering_accuracy", "normalized_mutual_info"),
-    "What is returned": (
+    "Evaluate a cut": ("cut_value", "node_weights", "operator"),
+    "Lower bounds and certificates": ("certify", "lower_bound"),
+    "Relax and discretize": ("relax", "discretize"),
+    "Compare labels with known classes": ("clustering_accuracy", "normalized_mutual_info"),
+    "Results": (
         "Partition",
         "PartitionOfViews",
         "CutPath",
@@ -55,17 +56,17 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Discretization",
         "NeighborSearch",
     ),
-    "What callbacks hear": ("Progress", "ProofProgress", "PathProgress"),
-    "Names to choose from": ("AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS"),
+    "Progress": ("Progress", "ProofProgress", "PathProgress"),
+    "Registries": ("AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS"),
     "Modules": ("dask", "plot", "scanpy"),
 }
-"""Headings, and the public names under each; those that a version does not have are left out."""
+"""The headings and the public names under each."""
 
 
 def public_names() -> dict[str, Any]:
-    """Return every public name with what it stands for; raise if one is under no heading."""
+    """Return every public name with its object; raise if one is under no heading."""
     listed = {name for names in SECTIONS.values() for name in names}
-    # Not ``__all__``, which leaves out what ``import *`` would shadow, as operator.
+    # Not ``__all__``, which omits names that ``import *`` would shadow, such as operator.
     public = [name for name in dir(leastcut) if not name.startswith("__")]
     missing = sorted(set(public) - listed)
     if missing:
@@ -73,8 +74,13 @@ def public_names() -> dict[str, Any]:
     return {name: getattr(leastcut, name) for name in public}
 
 
+def classes() -> list[str]:
+    """Return the names of the public classes."""
+    return [name for name, member in public_names().items() if inspect.isclass(member)]
+
+
 def functions_of(module: ModuleType) -> list[str]:
-    """Return the functions and classes that a module offers."""
+    """Return the names of the public functions and classes of a module."""
     names = getattr(module, "__all__", None) or [
         name
         for name, member in vars(module).items()
@@ -85,46 +91,54 @@ def functions_of(module: ModuleType) -> list[str]:
     return [name for name in names if callable(getattr(module, name))]
 
 
-def registry(name: str, names: dict[str, Any]) -> list[str]:
-    """Return the lines that describe a dict of parts: its keys, with a link to what they mean."""
-    keys = ", ".join(f'``"{key}"``' for key in names)
-    return [f"``leastcut.{name}``", f"   {keys}. See :doc:`/names`.", ""]
-
-
-def table(prefix: str, names: list[str]) -> list[str]:
-    """Return a table of names that autosummary fills, with a page for each."""
-    lines = [f".. currentmodule:: {prefix}", "", ".. autosummary::", "   :toctree: .", ""]
+def summary(prefix: str, names: list[str], *, in_toctree: bool) -> list[str]:
+    """Return a table of names that autosummary fills."""
+    option = ["   :toctree: ."] if in_toctree else []
+    lines = [f".. currentmodule:: {prefix}", "", ".. autosummary::", *option, ""]
     return [*lines, *(f"   {name}" for name in names), ""]
 
 
-def page() -> str:
-    """Return the page as reStructuredText."""
+def section(heading: str, *, in_toctree: bool) -> list[str]:
+    """Return the lines of one section: registries, modules, and a table of the other names."""
     public = public_names()
-    lines = ["Reference", "=========", "", "Every public name, from the docstrings.", ""]
-    for heading, names in SECTIONS.items():
-        there = [name for name in names if name in public]
-        if not there:
-            continue
-        lines += [heading, "-" * len(heading), ""]
-        plain = []
-        for name in there:
-            part = public[name]
-            if inspect.ismodule(part):
-                lines += [f"``leastcut.{name}``", "~" * (len(name) + 13), ""]
-                lines += [(inspect.getdoc(part) or "").splitlines()[0], ""]
-                lines += table(part.__name__, functions_of(part))
-            elif isinstance(part, dict):
-                lines += registry(name, part)
-            else:
-                plain.append(name)
-        if plain:
-            lines += table("leastcut", plain)
-    return "\n".join(lines) + "\n"
+    lines: list[str] = []
+    plain = []
+    for name in SECTIONS[heading]:
+        member = public[name]
+        if inspect.ismodule(member):
+            lines += [f"``leastcut.{name}``", f"   {(member.__doc__ or '').splitlines()[0]}", ""]
+            lines += summary(member.__name__, functions_of(member), in_toctree=in_toctree)
+        elif isinstance(member, dict):
+            keys = ", ".join(f'``"{key}"``' for key in member)
+            lines += [f"``leastcut.{name}``", f"   {keys}. See :doc:`/names`.", ""]
+        else:
+            plain.append(name)
+    return lines + (summary("leastcut", plain, in_toctree=in_toctree) if plain else [])
+
+
+def title(text: str, mark: str) -> list[str]:
+    """Return a heading."""
+    return [text, mark * len(text), ""]
+
+
+def pages() -> dict[str, str]:
+    """Return the pages as reStructuredText by file name: an overview, and one per section."""
+    index = [*title("API reference", "="), "All public names, grouped by topic.", ""]
+    index += [".. toctree::", "   :hidden:", ""]
+    files = {heading: re.sub(r"\W+", "_", heading.lower()) for heading in SECTIONS}
+    index += [*(f"   {file}" for file in files.values()), ""]
+    written = {}
+    for heading, file in files.items():
+        index += [*title(heading, "-"), *section(heading, in_toctree=False)]
+        lines = [*title(heading, "="), *section(heading, in_toctree=True)]
+        written[f"{file}.rst"] = "\n".join(lines) + "\n"
+    return {"index.rst": "\n".join(index) + "\n", **written}
 
 
 def write(folder: Path) -> None:
-    """Write the page where it has changed."""
+    """Write the pages that have changed."""
     folder.mkdir(exist_ok=True)
-    path, text = folder / "index.rst", page()
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    for name, text in pages().items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -156,7 +156,7 @@ def measured(head: str, families: dict[str, dict[str, dict[str, float]]]) -> lis
 
 
 def test_the_reference_has_every_public_name_under_a_heading():
-    page = reference.page()  # which raises if one is under none
+    page = reference.pages()["index.rst"]  # raises if a name is under no heading
     for name in (name for name in dir(leastcut) if not name.startswith("__")):
         assert re.search(rf"^ +{name}$|^``leastcut\.{name}``$", page, re.MULTILINE), name
 
