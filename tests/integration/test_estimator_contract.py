@@ -513,7 +513,9 @@ def test_wrong_results_of_functions_are_refused(blobs):
     with pytest.raises(TypeError, match="eigensolver <lambda> returned NoneType; it must be"):
         leastcut.relax(S, 3, solver=lambda matrix, null, count: None)
     for value in (None, "near", X[0]):
-        with pytest.raises(TypeError, match=r"returned .* of two samples; it must return a number"):
+        with pytest.raises(
+            TypeError, match=r"returned .* for two samples; it must return a number"
+        ):
             SpectralClustering(2, affinity=lambda x, y, value=value: value).fit(X)
 
 

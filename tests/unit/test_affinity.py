@@ -1,4 +1,4 @@
-"""The affinity graphs against slow, obvious references, and the laws they obey."""
+"""Affinity graphs: comparison with slow reference implementations, and invariants."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def squared_distances(X: np.ndarray) -> np.ndarray:
 
 
 def ordered(X: np.ndarray, i: int) -> list[int]:
-    """All samples but i, nearest first, ties by index."""
+    """Return all samples except i, nearest first, ties by index."""
     d = squared_distances(X)
     return sorted((j for j in range(len(X)) if j != i), key=lambda j: (d[i, j], j))
 
 
 def directed_adaptive(X: np.ndarray, k: int, include_self: bool, offset: float) -> np.ndarray:
-    """The definition, entry by entry."""
+    """Return the directed weights by their definition, entry by entry."""
     n, d = len(X), squared_distances(X)
     S = np.zeros((n, n))
     for i in range(n):
@@ -82,7 +82,7 @@ def self_tuning(X: np.ndarray, k: int, s: int) -> np.ndarray:
 
 @st.composite
 def samples(draw, min_samples: int = 2):
-    """Draw samples: in general position, on a coarse lattice (ties), or with many duplicates."""
+    """Draw samples in general position, on a coarse lattice (ties), or with many duplicates."""
     n = draw(st.integers(min_samples, 40))
     p = draw(st.sampled_from([1, 2, 8, 9, 20]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -95,11 +95,11 @@ def samples(draw, min_samples: int = 2):
         return rng.integers(-8, 8, size=(3, p))[rng.integers(0, 3, size=n)] / 4
     if kind == "one point":
         return np.full((n, p), 0.1)
-    return 1e6 + rng.integers(0, 5, size=(n, p)) / 8  # products alone cannot tell these apart
+    return 1e6 + rng.integers(0, 5, size=(n, p)) / 8  # indistinguishable by products alone
 
 
 @given(X=samples(), data=st.data())
-def test_adaptive_equals_its_definition(X, data):
+def test_adaptive_neighbors_graph_equals_its_definition(X, data):
     include_self = data.draw(st.booleans())
     most = len(X) - (1 if include_self else 2)
     premise(most >= 1)
@@ -112,7 +112,7 @@ def test_adaptive_equals_its_definition(X, data):
 
 
 @given(X=samples(), data=st.data())
-def test_nearest_neighbors_equals_its_definition(X, data):
+def test_nearest_neighbors_graph_equals_its_definition(X, data):
     include_self = data.draw(st.booleans())
     k = data.draw(st.integers(1, len(X) - (0 if include_self else 1)))
     S = leastcut.nearest_neighbors_graph(X, k, include_self)
@@ -120,7 +120,7 @@ def test_nearest_neighbors_equals_its_definition(X, data):
 
 
 @given(X=samples(), data=st.data())
-def test_self_tuning_equals_its_definition(X, data):
+def test_self_tuning_graph_equals_its_definition(X, data):
     k = data.draw(st.integers(1, len(X) - 1))
     s = data.draw(st.integers(1, len(X) - 1))
     S = leastcut.self_tuning_graph(X, k, s)
@@ -128,7 +128,7 @@ def test_self_tuning_equals_its_definition(X, data):
 
 
 @pytest.mark.parametrize("n_features", [3, 30])
-def test_nearest_neighbors_is_scikit_learns(n_features):
+def test_nearest_neighbors_graph_equals_that_of_scikit_learn(n_features):
     X = np.random.default_rng(0).normal(size=(300, n_features))
     theirs = kneighbors_graph(X, 10, include_self=True)
     ours = leastcut.nearest_neighbors_graph(X, 10)
@@ -137,7 +137,7 @@ def test_nearest_neighbors_is_scikit_learns(n_features):
 
 @pytest.mark.parametrize("affinity", NEIGHBOR_GRAPHS.values(), ids=NEIGHBOR_GRAPHS)
 @given(X=samples(min_samples=9))
-def test_graphs_are_valid_whatever_the_samples(affinity, X):
+def test_graphs_of_any_samples_are_valid(affinity, X):
     before = X.copy()
     S = affinity(X, 4)
     assert isinstance(S, sp.csr_array)
@@ -151,8 +151,8 @@ def test_graphs_are_valid_whatever_the_samples(affinity, X):
 
 
 @given(X=samples(min_samples=7), include_self=st.booleans())
-def test_rows_sum_to_one_before_symmetrising(X, include_self):
-    # The symmetrized graph keeps the total: n.
+def test_rows_sum_to_one_before_symmetrization(X, include_self):
+    # Symmetrization keeps the total n.
     S = leastcut.adaptive_neighbors_graph(X, 5, include_self)
     assert S.sum() == pytest.approx(len(X))
 
@@ -162,7 +162,9 @@ def test_rows_sum_to_one_before_symmetrising(X, include_self):
 @pytest.mark.parametrize("n_features", [2, 20])
 @settings(max_examples=draws(6))
 @given(seed=st.integers(0, 2**32 - 1))
-def test_permuted_translated_and_scaled_samples(affinity, n_features, seed):
+def test_graphs_are_equivariant_to_permutation_and_invariant_to_translation_and_scale(
+    affinity, n_features, seed
+):
     rng = np.random.default_rng(seed)
     X = rng.integers(-(2**20), 2**20, size=(40, n_features)) / 2**20  # sums below are exact
     S = affinity(X, 8).toarray()
@@ -176,8 +178,8 @@ def test_permuted_translated_and_scaled_samples(affinity, n_features, seed):
     np.testing.assert_allclose(affinity(constant, 8).toarray(), S, rtol=1e-9, atol=1e-14)
 
 
-def test_ties_do_not_depend_on_the_order_of_the_samples():
-    # Samples tied at the (k+1)-th distance get weight 0, so breaking the tie changes nothing.
+def test_adaptive_graph_with_ties_does_not_depend_on_the_order_of_samples():
+    # Samples tied at the (k+1)-th distance have weight 0, so the order of ties has no effect.
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(60, 3)).astype(float)
     order = rng.permutation(len(X))
@@ -188,19 +190,19 @@ def test_ties_do_not_depend_on_the_order_of_the_samples():
 
 @pytest.mark.parametrize("affinity", NEIGHBOR_GRAPHS.values(), ids=NEIGHBOR_GRAPHS)
 @pytest.mark.parametrize("n_features", [3, 12, 40])
-def test_threads_and_blocks_do_not_matter(affinity, n_features, monkeypatch):
+def test_graphs_do_not_depend_on_threads_and_blocks(affinity, n_features, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, n_features))
     X[100:300] = rng.integers(0, 2, size=(200, n_features))
     X[300:400] = X[0]
-    whole = affinity(X, 10, n_jobs=1)
+    expected = affinity(X, 10, n_jobs=1)
     monkeypatch.setattr(product_search, "WORTHWHILE", 0)
     for n_jobs, block in [(2, 2**22), (3, 500), (-1, 1)]:
         monkeypatch.setattr(product_search, "BLOCK", block)
-        again = affinity(X, 10, n_jobs=n_jobs)
-        np.testing.assert_array_equal(again.indptr, whole.indptr)
-        np.testing.assert_array_equal(again.indices, whole.indices)
-        np.testing.assert_array_equal(again.data, whole.data)
+        result = affinity(X, 10, n_jobs=n_jobs)
+        np.testing.assert_array_equal(result.indptr, expected.indptr)
+        np.testing.assert_array_equal(result.indices, expected.indices)
+        np.testing.assert_array_equal(result.data, expected.data)
 
 
 def test_duplicates_do_not_displace_the_sample_itself():
@@ -211,7 +213,7 @@ def test_duplicates_do_not_displace_the_sample_itself():
 
 
 @pytest.mark.parametrize("n_features", [2, 40])
-def test_memory_is_linear_in_the_samples(n_features):
+def test_memory_is_linear_in_the_number_of_samples(n_features):
     n = 20_000
     X = np.random.default_rng(0).normal(size=(n, n_features))
     X[:2000] = X[0]  # 2000² pairs at distance 0
@@ -220,20 +222,20 @@ def test_memory_is_linear_in_the_samples(n_features):
     leastcut.adaptive_neighbors_graph(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < n * n * 8 / 10  # all pairs as floats would be 3.2 GB
+    assert peak < n * n * 8 / 10  # all pairs would take 3.2 GB
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array])
 @settings(max_examples=draws(15))
 @given(X=samples(min_samples=7))
-def test_sparse_samples_are_taken(kind, X):
+def test_sparse_samples_give_the_dense_graph(kind, X):
     dense = leastcut.adaptive_neighbors_graph(X, 5).toarray()
     sparse = leastcut.adaptive_neighbors_graph(kind(X), 5).toarray()
     np.testing.assert_allclose(sparse, dense, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint8, bool, object])
-def test_other_types_of_number_are_taken(dtype):
+def test_other_dtypes_give_the_same_graph(dtype):
     X = np.random.default_rng(0).integers(0, 2, size=(30, 12)).astype(dtype)
     S = leastcut.adaptive_neighbors_graph(X, 5)
     np.testing.assert_array_equal(
@@ -241,13 +243,13 @@ def test_other_types_of_number_are_taken(dtype):
     )
 
 
-def test_self_tuning_joins_a_sample_far_from_everything():
+def test_self_tuning_graph_connects_outliers():
     X = np.vstack([np.zeros((20, 2)), [[1e9, 0.0]]])
     S = leastcut.self_tuning_graph(X, 5)
     assert 0 < S[[20]].sum() < 1e-300
 
 
-def test_registry_starts_with_the_same_parameters():
+def test_registered_neighbor_graphs_share_their_first_parameter():
     for affinity in NEIGHBOR_GRAPHS.values():
         with pytest.raises(ValueError, match="n_neighbors=0 is too small"):
             affinity([[0.0], [1.0]], n_neighbors=0)
@@ -276,14 +278,14 @@ def test_registry_starts_with_the_same_parameters():
         (lambda X, f: f.adaptive_neighbors_graph(X.astype(str)), r"dtype is <U"),
     ],
 )
-def test_errors_name_the_value_and_the_remedy(call, words):
+def test_errors_state_the_value_and_the_remedy(call, words):
     X = np.arange(24.0).reshape(12, 2)
     with pytest.raises(ValueError, match=words):
         call(X, leastcut)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_not_finite_samples_are_named(kind):
+def test_non_finite_samples_are_reported_with_their_position(kind):
     X = np.ones((12, 2))
     X[3, 1], X[7, 0] = np.nan, np.inf
     with pytest.raises(ValueError, match=r"2 NaN or infinite values; the first is nan at \(3, 1\)"):
@@ -291,7 +293,7 @@ def test_not_finite_samples_are_named(kind):
 
 
 @pytest.mark.parametrize("name", AFFINITIES)
-def test_masked_samples_are_refused(name):
+def test_masked_samples_are_rejected(name):
     X = np.abs(np.random.default_rng(0).random((12, 12)))
     X = X + X.T
     masked = np.ma.masked_greater(X, 1.0)
@@ -299,29 +301,29 @@ def test_masked_samples_are_refused(name):
     with pytest.raises(ValueError, match="X is a masked array"):
         AFFINITIES[name](masked, **parameters)
     if "n_neighbors" in parameters and "precomputed" not in name:
-        with pytest.raises(ValueError, match="X is a masked array"):  # a sample by itself
+        with pytest.raises(ValueError, match="X is a masked array"):  # a single sample
             AFFINITIES[name](masked[:1], **AFFINITIES[name].limited(1, {}))
     model = leastcut.SpectralClustering(2, affinity=name)
     with pytest.raises(ValueError, match="X is a masked array"):
         model.fit(masked)
-    if name != "additive_chi2":  # which is negative
+    if name != "additive_chi2":  # it is negative
         model.fit(X)
         for method in (model.predict, model.score):
             with pytest.raises(ValueError, match="X is a masked array"):
                 method(masked)
     with pytest.raises(ValueError, match="X is a masked array"):
         leastcut.cut_path(masked, range(2, 4), affinity=name)
-    # Nothing is masked here: it is plain data.
+    # A masked array without masked entries is valid.
     plain = AFFINITIES[name](np.ma.masked_array(X), **parameters)
     as_array = AFFINITIES[name](X, **parameters)
     assert abs(plain - as_array).max() == 0
 
 
-# -- samples of any scale
+# -- scale of the samples
 
 
 def samples_of_all_sizes(n_features: int) -> dict[str, np.ndarray]:
-    """Forty samples, some of them beside one that is far larger, or far smaller."""
+    """Return sets of forty samples, some with outliers or features of very different scale."""
     X = np.random.default_rng(0).random((40, n_features)) + 0.01
     outlier, cluster, feature = X.copy(), X.copy(), X.copy()
     outlier[0] *= 2.0**400
@@ -343,27 +345,27 @@ def samples_of_all_sizes(n_features: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n_features", [2, 12, 40])
 @pytest.mark.parametrize("name", [*NEIGHBOR_GRAPHS, "cosine"])
-def test_the_unit_of_the_samples_changes_nothing(name, n_features, container):
+def test_graphs_do_not_depend_on_the_unit_of_the_samples(name, n_features, container):
     affinity = AFFINITIES[name]
     parameters = affinity.limited(40, {})
     for kind, X in samples_of_all_sizes(n_features).items():
-        found = {}
+        results = {}
         for exponent in (0, -1000, -560, -240, -60, 60, 240, 500):
             scaled = np.ldexp(X, exponent)
-            # Nothing is claimed of samples that are rounded before the affinity sees them.
+            # Skip samples that are rounded by the scaling.
             if np.array_equal(np.ldexp(scaled, -exponent), X):
-                given_samples = container(scaled)
-                graph = affinity(given_samples, **parameters)
-                rows = affinity.rows(given_samples, **parameters)(given_samples)
-                found[exponent] = [M.toarray() if sp.issparse(M) else M for M in (graph, rows)]
-        assert len(found) >= 4
-        for exponent, matrices in found.items():
-            for ours, plain in zip(matrices, found[0], strict=True):
+                samples = container(scaled)
+                graph = affinity(samples, **parameters)
+                rows = affinity.rows(samples, **parameters)(samples)
+                results[exponent] = [M.toarray() if sp.issparse(M) else M for M in (graph, rows)]
+        assert len(results) >= 4
+        for exponent, matrices in results.items():
+            for ours, plain in zip(matrices, results[0], strict=True):
                 np.testing.assert_array_equal(ours, plain, err_msg=f"{kind} times 2^{exponent}")
 
 
 @pytest.mark.parametrize("exponent", [-1000, -500, -260, -200, 200, 260, 490])
-def test_an_offset_is_in_the_unit_of_the_samples(exponent):
+def test_the_offset_scales_with_the_samples(exponent):
     X = np.random.default_rng(0).random((40, 3))
     plain = leastcut.adaptive_neighbors_graph(X, 5, offset=0.25)
     scaled = np.ldexp(X, exponent)
@@ -371,14 +373,14 @@ def test_an_offset_is_in_the_unit_of_the_samples(exponent):
     if offset > 0:
         graph = leastcut.adaptive_neighbors_graph(scaled, 5, offset=offset)
         np.testing.assert_array_equal(graph.toarray(), plain.toarray())
-    # Beside a large offset all samples are equally near, and it is large if their unit is small.
+    # Compared with a large offset, all samples are equally near.
     everyone = leastcut.adaptive_neighbors_graph(scaled, 5, offset=1e308).toarray()
     np.testing.assert_allclose(everyone, np.full((40, 40), 1 / 5), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in KERNEL_PARAMS if name != "additive_chi2"])
 @pytest.mark.parametrize(("scale", "dtype"), [(1e160, "d"), (1e-170, "d"), (1e25, "f")])
-def test_kernels_are_right_at_any_scale_or_name_those_they_take(name, scale, dtype):
+def test_kernels_are_accurate_at_any_scale_or_report_the_supported_range(name, scale, dtype):
     X = (np.random.default_rng(0).random((20, 3)) * scale).astype(dtype)
     if name not in ("cosine", "laplacian"):
         with pytest.raises(ValueError, match=r"is supported\. Scale X"):
@@ -391,11 +393,11 @@ def test_kernels_are_right_at_any_scale_or_name_those_they_take(name, scale, dty
     np.testing.assert_allclose(AFFINITIES[name](X), exact, rtol=1e-5)
 
 
-# -- the record, and rows of new samples
+# -- affinities and rows of new samples
 
 
 @pytest.mark.parametrize("name", KERNEL_PARAMS)
-def test_kernels_are_scikit_learns(name):
+def test_kernels_equal_those_of_scikit_learn(name):
     X = np.random.default_rng(0).random((20, 3))
     affinity = affinity_of(name)
     assert set(affinity.parameters) == set(KERNEL_PARAMS[name])
@@ -408,7 +410,7 @@ def test_kernels_are_scikit_learns(name):
 
 
 @pytest.mark.parametrize("name", ["rbf", "linear", "poly", "cosine", "laplacian", "sigmoid"])
-def test_kernels_of_sparse_and_small_samples(name):
+def test_kernels_of_sparse_and_single_precision_samples(name):
     X = np.random.default_rng(0).random((20, 3))
     dense = AFFINITIES[name](X)
     sparse = AFFINITIES[name](sp.csr_array(X))
@@ -422,7 +424,7 @@ def powered(x: np.ndarray, y: np.ndarray, power: float = 1.0) -> float:
     return float(x @ y) ** power
 
 
-def test_functions_of_two_samples_are_affinities():
+def test_functions_of_two_samples_become_affinities():
     X = np.random.default_rng(0).random((9, 3))
     affinity = affinity_of(powered)
     np.testing.assert_allclose(affinity(X), X @ X.T)
@@ -431,27 +433,27 @@ def test_functions_of_two_samples_are_affinities():
     assert affinity.limited(9, {"power": 2}) == {"power": 2}
 
 
-def test_unknown_names_are_told_the_known_ones():
+def test_unknown_names_raise_with_the_known_names():
     with pytest.raises(ValueError, match=r"affinity='gaussian' is not known; .*'rbf'"):
         affinity_of("gaussian")
     assert affinity_of("self_tuning") is AFFINITIES["self_tuning"]
 
 
-GIVEN = {
+PARAMETERS = {
     "adaptive_neighbors": [{}, {"include_self": False}, {"offset": 0.3}],
     "nearest_neighbors": [{}, {"include_self": False}],
     "self_tuning": [{}, {"scale_neighbor": 2}],
 }
-CASES = [(name, given) for name, cases in GIVEN.items() for given in cases]
+CASES = [(name, parameters) for name, cases in PARAMETERS.items() for parameters in cases]
 
 
-@pytest.mark.parametrize(("name", "given_parameters"), CASES)
+@pytest.mark.parametrize(("name", "initial"), CASES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 12])
-def test_limited_parameters_suit_any_number_of_samples(name, given_parameters, n):
+def test_limited_parameters_are_valid_for_any_number_of_samples(name, initial, n):
     affinity = AFFINITIES[name]
-    before = dict(given_parameters)
-    parameters = affinity.limited(n, given_parameters)
-    assert given_parameters == before
+    before = dict(initial)
+    parameters = affinity.limited(n, initial)
+    assert initial == before
     assert list(parameters) == list(affinity.parameters)
     X = np.random.default_rng(0).normal(size=(n, 2))
     S = affinity.graph(X, **parameters)
@@ -462,13 +464,13 @@ def test_limited_parameters_suit_any_number_of_samples(name, given_parameters, n
     if n == 1:
         assert S.toarray() == rows.toarray() == 1.0
     else:
-        # The public function takes them as well, and one neighbour more is one too many.
+        # They are valid for the public function too, and one more neighbor is too many.
         np.testing.assert_array_equal(affinity(X, **parameters).toarray(), S.toarray())
         enough = affinity.limited(n, {**parameters, "n_neighbors": 10**6})
         with pytest.raises(ValueError, match="needs at least"):
             affinity(X, **{**enough, "n_neighbors": enough["n_neighbors"] + 1})
-    large = affinity.limited(1000, given_parameters)
-    assert large == {**affinity.parameters, **given_parameters}
+    large = affinity.limited(1000, initial)
+    assert large == {**affinity.parameters, **initial}
 
 
 def sorted_by_distance(X: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -519,7 +521,7 @@ def test_rows_equal_their_definitions(X, data):
 
 
 @pytest.mark.parametrize("n_features", [2, 12, 40])
-def test_samples_that_come_again_get_the_weights_they_had(n_features):
+def test_training_samples_get_their_own_weights_as_new_samples(n_features):
     X = np.random.default_rng(0).normal(size=(80, n_features))
     rows = AFFINITIES["adaptive_neighbors"].rows(X)(X)
     np.testing.assert_allclose(rows.toarray(), directed_adaptive(X, 10, True, 0.0), rtol=1e-9)
@@ -535,27 +537,27 @@ def test_samples_that_come_again_get_the_weights_they_had(n_features):
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", [*NEIGHBOR_GRAPHS, *KERNEL_PARAMS])
-def test_rows_have_the_same_bits_in_any_batch(name, container):
+def test_rows_are_bitwise_equal_in_any_batch(name, container):
     if "chi2" in name and container is sp.csr_array:
-        pytest.skip("scikit-learn's chi2 takes no sparse samples")
-    # Products of tenths round, and in which way depends on the order of the sum.
+        pytest.skip("scikit-learn's chi2 does not support sparse samples")
+    # Products of tenths are rounded, depending on the order of the sum.
     X = np.random.default_rng(0).integers(0, 4, size=(60, 40)) / 10
     affinity = AFFINITIES[name]
     rows = affinity.rows(container(X), **affinity.limited(60, {}))
 
-    def of(new):
-        found = rows(new)
-        return found.toarray() if sp.issparse(found) else found
+    def compute(new):
+        result = rows(new)
+        return result.toarray() if sp.issparse(result) else result
 
-    together = of(container(X))
+    together = compute(container(X))
     for size in (1, 17):
-        parts = [of(container(X[start : start + size])) for start in range(0, 60, size)]
+        parts = [compute(container(X[start : start + size])) for start in range(0, 60, size)]
         np.testing.assert_array_equal(np.vstack(parts), together)
     with threadpool_limits(1):
-        np.testing.assert_array_equal(of(container(X[::-1])), together[::-1])
-    # Whichever form the new samples come in.
-    np.testing.assert_array_equal(of(X), together)
-    np.testing.assert_array_equal(of(sp.csr_array(X)), together)
+        np.testing.assert_array_equal(compute(container(X[::-1])), together[::-1])
+    # For any format of the new samples.
+    np.testing.assert_array_equal(compute(X), together)
+    np.testing.assert_array_equal(compute(sp.csr_array(X)), together)
 
 
 @pytest.mark.parametrize("name", [*NEIGHBOR_GRAPHS, "rbf", "poly", "precomputed"])
@@ -565,24 +567,26 @@ def test_affinities_and_rows_can_be_pickled(name):
     affinity = AFFINITIES[name]
     rows = affinity.rows(X)
     expected = rows(new)
-    for again in (pickle.loads(pickle.dumps(rows)), pickle.loads(pickle.dumps(affinity)).rows(X)):
-        assert abs(again(new) - expected).max() == 0
+    for copy in (pickle.loads(pickle.dumps(rows)), pickle.loads(pickle.dumps(affinity)).rows(X)):
+        assert abs(copy(new) - expected).max() == 0
 
 
-def test_importing_the_room_loads_no_scikit_learn():
+def test_importing_the_affinities_does_not_import_scikit_learn():
     code = "import sys, leastcut.affinity; print('sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "False"
 
 
-# -- the paper
+# -- published values
 
 
 @pytest.mark.parametrize(
     ("name", "ratio", "normalized"),
     [("wine", 0.0033, 0.0033), ("glass", 0.1256, 0.1250), ("yale", 1.2146, 1.2949)],
 )
-def test_the_papers_relaxed_optima(name, ratio, normalized):
+def test_relaxed_optima_equal_those_of_the_paper(name, ratio, normalized):
     X, y = load_dataset(name)
     S = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
     for cut, printed in (("ratio", ratio), ("normalized", normalized)):
@@ -591,7 +595,7 @@ def test_the_papers_relaxed_optima(name, ratio, normalized):
 
 
 @pytest.mark.parametrize("name", sorted(set(AFFINITIES) - {"additive_chi2", "chi2"}))
-def test_sparse_samples_with_duplicate_entries_stay_as_they_are(name):
+def test_sparse_samples_with_duplicate_entries_are_not_changed(name):
     indices, indptr = (np.tile([0, 0, 1], 8), np.arange(0, 25, 3))
     X = sp.csr_array((np.ones(24), indices.astype("i4"), indptr.astype("i4")), shape=(8, 8))
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()
@@ -599,5 +603,5 @@ def test_sparse_samples_with_duplicate_entries_stay_as_they_are(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         affinity.graph(X, **affinity.limited(8, {"n_neighbors": 2} if "neighbors" in name else {}))
-    for array, kept in zip((X.data, X.indices, X.indptr), before, strict=True):
-        np.testing.assert_array_equal(array, kept)
+    for array, original in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, original)

@@ -1,4 +1,4 @@
-"""Matrices that are given: affinities made symmetric, distances recognised, and joined by them."""
+"""Precomputed affinities and distances, and the recognition of distance matrices."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from leastcut.distance_check import looks_like_distances
 
 
 def both_agree(matrix: np.ndarray) -> bool:
-    """Whether it looks like distances, which must not depend on its form."""
-    answer = looks_like_distances(matrix)
-    assert looks_like_distances(sp.csr_array(matrix)) == answer
-    return answer
+    """Return whether a matrix looks like distances, the same for dense and sparse matrices."""
+    result = looks_like_distances(matrix)
+    assert looks_like_distances(sp.csr_array(matrix)) == result
+    return result
 
 
 # -- distances passed by mistake
@@ -33,7 +33,7 @@ def both_agree(matrix: np.ndarray) -> bool:
 @pytest.mark.parametrize(
     ("n", "n_features"), [(20, 1), (20, 2), (20, 3), (20, 5), (60, 2), (60, 10), (300, 20)]
 )
-def test_distances_are_recognised(n, n_features, metric):
+def test_distances_are_recognized(n, n_features, metric):
     rng = np.random.default_rng(n + n_features)
     normal = rng.normal(size=(n, n_features))
     blobs = normal + 4 * rng.normal(size=(4, n_features))[rng.integers(0, 4, n)]
@@ -44,7 +44,7 @@ def test_distances_are_recognised(n, n_features, metric):
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_distances_of_real_data_are_recognised(load, dtype):
+def test_distances_of_real_data_are_recognized(load, dtype):
     X = load().data[::3].astype(dtype)
     D = euclidean_distances(X)
     D = (D + D.T) / 2
@@ -55,13 +55,13 @@ def test_distances_of_real_data_are_recognised(load, dtype):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cityblock"])
-def test_most_distances_of_few_samples_are_recognised(metric):
+def test_most_distances_of_few_samples_are_recognized(metric):
     rng = np.random.default_rng(0)
-    known = [
+    recognized = [
         looks_like_distances(squareform(pdist(rng.normal(size=(10, 2)), metric)))
         for _ in range(100)
     ]
-    assert np.mean(known) > 0.85
+    assert np.mean(recognized) > 0.85
 
 
 def ring(n: int) -> np.ndarray:
@@ -94,7 +94,7 @@ def power_law(rng: np.random.Generator, n: int, edges: int) -> np.ndarray:
 
 
 def sparse_graphs(rng: np.random.Generator, n: int):
-    """Upper triangles of graphs of many sorts, none of them complete."""
+    """Yield the upper triangles of various graphs, none of them complete."""
     X = rng.normal(size=(n, 2))
     for k in (2, 5, n // 2):
         near = kneighbors_graph(X, k).toarray()
@@ -111,14 +111,14 @@ def sparse_graphs(rng: np.random.Generator, n: int):
     missing = np.triu(np.ones((n, n)), 1)
     missing[0, 1] = 0.0
     yield missing
-    almost_a_star = np.zeros((n, n))
-    almost_a_star[0, 1:] = almost_a_star[1, 2] = 1.0
-    yield almost_a_star
+    star_and_edge = np.zeros((n, n))
+    star_and_edge[0, 1:] = star_and_edge[1, 2] = 1.0
+    yield star_and_edge
 
 
 @pytest.mark.parametrize("n", [10, 11, 14, 25, 60, 200])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sparse_graphs_are_not_taken_for_distances(n, weighted):
+def test_sparse_graphs_are_not_recognized_as_distances(n, weighted):
     rng = np.random.default_rng(n)
     for upper in sparse_graphs(rng, n):
         if weighted:
@@ -127,22 +127,22 @@ def test_sparse_graphs_are_not_taken_for_distances(n, weighted):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4])
-def test_distances_of_neighbours_are_recognised(n_features):
+def test_distances_of_neighbors_are_recognized(n_features):
     rng = np.random.default_rng(n_features)
     for X in (rng.random((200, n_features)), rng.normal(size=(300, n_features))):
         near = kneighbors_graph(X, 10, mode="distance").toarray()
         D = np.maximum(near, near.T)
         assert both_agree(D)
         assert both_agree(D**2)
-        # What distances become as affinities, and weights that have nothing to do with them.
+        # Affinities of these distances, and unrelated weights.
         is_edge = D > 0
-        drawn = np.triu(rng.random(D.shape), 1)
-        for S in (np.exp(-((D / D.max()) ** 2)), 1 / (1 + D), D.max() + 1 - D, drawn + drawn.T):
+        sampled = np.triu(rng.random(D.shape), 1)
+        for S in (np.exp(-((D / D.max()) ** 2)), 1 / (1 + D), D.max() + 1 - D, sampled + sampled.T):
             assert not both_agree(S * is_edge)
 
 
 @pytest.mark.parametrize("n", [20, 40, 150])
-def test_complete_graphs_are_not_taken_for_distances(n):
+def test_complete_graphs_are_not_recognized_as_distances(n):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, 2))
     D = euclidean_distances(X)
@@ -153,31 +153,31 @@ def test_complete_graphs_are_not_taken_for_distances(n):
     for low in (0.0, 0.3, 0.9):
         upper = np.triu(rng.uniform(low, 1, (n, n)))
         symmetric.append(upper + upper.T)
-    for drawn in (rng.exponential(size=(n, n)), rng.lognormal(0, 2, (n, n))):
-        symmetric.append(drawn + drawn.T)
+    for sampled in (rng.exponential(size=(n, n)), rng.lognormal(0, 2, (n, n))):
+        symmetric.append(sampled + sampled.T)
     for S in symmetric:
         np.fill_diagonal(S, 0.0)
         assert not both_agree(S)
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(10, 16))
-def test_few_independent_weights_are_hardly_ever_taken_for_distances(seed, n):
+def test_independent_weights_are_hardly_ever_recognized_as_distances(seed, n):
     rng = np.random.default_rng(seed)
-    taken = 0
+    n_recognized = 0
     for _ in range(20):
         upper = np.triu(rng.uniform(0.3, 1, (n, n)), 1)
-        taken += looks_like_distances(upper + upper.T)
-    assert taken <= 2
+        n_recognized += looks_like_distances(upper + upper.T)
+    assert n_recognized <= 2
 
 
 @pytest.mark.parametrize("left", [1, 4, 7])
-def test_graphs_without_weights_are_graphs(left):
+def test_unweighted_graphs_are_not_recognized_as_distances(left):
     S = np.zeros((14, 14))
     S[:left, left:] = S[left:, :left] = 1.0  # a star; complete bipartite graphs
     assert not both_agree(S)
 
 
-def test_a_self_loop_says_that_these_are_affinities():
+def test_a_matrix_with_a_self_loop_is_not_recognized_as_distances():
     D = euclidean_distances(np.random.default_rng(0).normal(size=(30, 2)))
     np.fill_diagonal(D, 0.0)
     assert both_agree(D)
@@ -187,12 +187,12 @@ def test_a_self_loop_says_that_these_are_affinities():
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.coo_matrix])
-def test_the_warning_names_the_remedy_and_the_line_to_look_at(container):
+def test_the_warning_states_the_remedy_and_points_to_the_caller(container):
     D = squareform(pdist(np.random.default_rng(0).normal(size=(40, 3))))
-    with pytest.warns(UserWarning, match=r"np\.exp.*precomputed_nearest_neighbors.*ign") as told:
+    with pytest.warns(UserWarning, match=r"np\.exp.*precomputed_nearest_neighbors.*ign") as warning:
         S = AFFINITIES["precomputed"](container(D))
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(warning) == 1
+    assert warning[0].filename == __file__
     assert abs(S - D).max() == 0
 
 
@@ -217,13 +217,13 @@ def test_symmetric_affinities_are_shared_and_not_changed(container, dtype):
         graph = precomputed_graph(S)
     assert graph.dtype == dtype
     rows = AFFINITIES["precomputed"].rows(S)(S)
-    for found in (graph, rows):
-        assert np.shares_memory(*((g.data if sp.issparse(g) else g) for g in (found, S)))
+    for result in (graph, rows):
+        assert np.shares_memory(*((g.data if sp.issparse(g) else g) for g in (result, S)))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_asymmetry_is_judged_beside_the_largest_affinity(container, scale):
+def test_asymmetry_is_relative_to_the_largest_affinity(container, scale):
     S = scale * rbf_kernel(np.random.default_rng(0).normal(size=(30, 2)))
     off = np.triu(np.random.default_rng(1).random((30, 30)), 1) * scale
     with warnings.catch_warnings():
@@ -236,7 +236,7 @@ def test_asymmetry_is_judged_beside_the_largest_affinity(container, scale):
     assert isinstance(graph, sp.csr_array) == (container is sp.csr_array)
 
 
-def test_single_precision_stays_and_whole_numbers_become_floats():
+def test_single_precision_is_kept_and_integers_become_floats():
     directed = kneighbors_graph(np.random.default_rng(0).normal(size=(30, 2)), 5)
     with pytest.warns(UserWarning, match="not symmetric"):
         assert precomputed_graph(directed.astype(np.float32)).dtype == np.float32
@@ -247,20 +247,20 @@ def test_single_precision_stays_and_whole_numbers_become_floats():
     ("matrix", "words"),
     [
         (np.ones((3, 2)), r"square matrix of affinities.*shape \(3, 2\)"),
-        (np.array([[0.0, -2.0], [-2.0, 0.0]]), "Negative values.*down to -2"),
-        (sp.csr_array(np.array([[0.0, -2.0], [-2.0, 0.0]])), "Negative values.*down to -2"),
+        (np.array([[0.0, -2.0], [-2.0, 0.0]]), "Negative values.*smallest is -2"),
+        (sp.csr_array(np.array([[0.0, -2.0], [-2.0, 0.0]])), "Negative values.*smallest is -2"),
     ],
 )
-def test_what_cannot_be_affinities_is_refused(matrix, words):
+def test_invalid_affinities_are_rejected(matrix, words):
     with pytest.raises(ValueError, match=words):
         precomputed_graph(matrix)
 
 
-# -- the nearest by distances that are given
+# -- neighbors from precomputed distances
 
 
 @pytest.mark.parametrize("include_self", [True, False])
-def test_given_distances_join_as_the_samples_do(include_self):
+def test_precomputed_distances_give_the_graph_of_the_samples(include_self):
     X = np.random.default_rng(0).normal(size=(60, 3))
     affinity = AFFINITIES["precomputed_nearest_neighbors"]
     assert affinity.takes == "distances"
@@ -274,7 +274,7 @@ def test_given_distances_join_as_the_samples_do(include_self):
         np.testing.assert_array_equal(affinity(stored, n_neighbors=6).toarray(), expected)
 
 
-def test_rows_of_given_distances():
+def test_rows_of_precomputed_distances_equal_those_of_the_samples():
     rng = np.random.default_rng(0)
     X, new = rng.integers(0, 4, size=(50, 2)).astype(float), rng.random((8, 2))
     between = euclidean_distances(new, X)
@@ -284,7 +284,7 @@ def test_rows_of_given_distances():
     np.testing.assert_array_equal(rows(sp.csr_array(between)).toarray(), expected)
 
 
-def test_equal_distances_go_to_the_lower_index_in_both_forms():
+def test_ties_are_broken_by_index_in_both_formats():
     D = np.ones((6, 6)) - np.eye(6)
     stored = sp.csr_array(np.ones((6, 6)))
     stored.data[:] = D.reshape(-1)  # zeros are stored
@@ -298,12 +298,12 @@ def test_equal_distances_go_to_the_lower_index_in_both_forms():
     ("matrix", "n_neighbors", "words"),
     [
         (np.ones((3, 2)), 1, r"square matrix of distances.*shape \(3, 2\)"),
-        (np.ones((3, 3)), 4, "n_neighbors=4 is more than the 3 samples"),
+        (np.ones((3, 3)), 4, "n_neighbors=4 is greater than the number of samples, 3"),
         (np.ones((3, 3)), 0, "n_neighbors=0"),
         (sp.csr_array(np.eye(3)), 2, "row 0 of X stores only 1 distances"),
     ],
 )
-def test_distances_that_do_not_do_are_refused(matrix, n_neighbors, words):
+def test_invalid_distances_are_rejected(matrix, n_neighbors, words):
     with pytest.raises(ValueError, match=words):
         AFFINITIES["precomputed_nearest_neighbors"](matrix, n_neighbors=n_neighbors)
     assert AFFINITIES["precomputed_nearest_neighbors"].limited(3, {}) == {"n_neighbors": 3}
@@ -311,16 +311,16 @@ def test_distances_that_do_not_do_are_refused(matrix, n_neighbors, words):
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("smallest", [-1e-300, -1e-9, -0.5, -3.0])
-def test_the_least_negative_affinity_is_refused(container, smallest):
+def test_any_negative_affinity_is_rejected(container, smallest):
     S = np.ones((4, 4))
     S[1, 2] = S[2, 1] = smallest
-    with pytest.raises(ValueError, match=f"down to {smallest:g}"):
+    with pytest.raises(ValueError, match=f"smallest is {smallest:g}"):
         precomputed_graph(container(S))
 
 
 @pytest.mark.parametrize("entry", [0.25, 0.5, 2.0])
 @pytest.mark.parametrize("spread", [0.0, 0.01])
-def test_a_single_odd_entry_is_no_evidence(entry, spread):
+def test_a_single_outlier_is_not_recognized_as_distances(entry, spread):
     upper = np.triu(1.0 + spread * np.random.default_rng(0).random((20, 20)), 1)
     upper[0, 1] = entry
     assert not both_agree(upper + upper.T)

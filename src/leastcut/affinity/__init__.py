@@ -1,4 +1,4 @@
-"""From samples to a graph: a file per affinity, with its graph and its rows for new samples."""
+"""Affinities: functions that build a graph of samples, one module for each."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ AFFINITIES: dict[str, Affinity] = {
     "precomputed": PRECOMPUTED,
     "precomputed_nearest_neighbors": PRECOMPUTED_NEIGHBORS,
 }
-"""The named affinities; ``AFFINITIES[name](X, ...)`` is the graph of X."""
+"""The named affinities; ``AFFINITIES[name](X, ...)`` returns the graph of X."""
 
 
 def affinity_of(affinity: str | Callable[..., Any]) -> Affinity:
-    """Return the affinity of a name in :data:`AFFINITIES`, or that of a function of two samples.
+    """Return the affinity for a name in :data:`AFFINITIES` or for a function of two samples.
 
-    What users add to the dict may be a function of two samples as well.
+    Values that users add to the dict may also be functions of two samples.
 
     Examples
     --------
@@ -48,25 +48,25 @@ def affinity_of(affinity: str | Callable[..., Any]) -> Affinity:
     array([[1., 1.],
            [1., 2.]])
     """
-    found: Any = affinity
+    value: Any = affinity
     name = "affinity"
     if not callable(affinity):
-        found = AFFINITIES[check_choice(name, affinity, AFFINITIES)]
+        value = AFFINITIES[check_choice(name, affinity, AFFINITIES)]
         name = f"leastcut.AFFINITIES[{affinity!r}]"
-    if isinstance(found, Affinity):
-        return found
-    check_function(name, found, "of two samples that returns a number", 2)
-    return pairwise_kernel(found)
+    if isinstance(value, Affinity):
+        return value
+    check_function(name, value, "of two samples that returns a number", 2)
+    return pairwise_kernel(value)
 
 
 def is_function(affinity: str | Callable[..., Any]) -> bool:
-    """Whether an affinity, or what its name stands for, is a user's function of two samples."""
-    found: Any = affinity if callable(affinity) else AFFINITIES[affinity]
-    return not isinstance(found, Affinity)
+    """Return whether an affinity or its registered value is a user's function of two samples."""
+    value: Any = affinity if callable(affinity) else AFFINITIES[affinity]
+    return not isinstance(value, Affinity)
 
 
 def affinities_with(parameter: str) -> str:
-    """Return the names of all affinities that have a parameter, as an error lists them."""
+    """Return the names of all affinities with a parameter, separated by commas."""
     return ", ".join(
         repr(name)
         for name, affinity in AFFINITIES.items()

@@ -1,7 +1,7 @@
-"""Adaptive neighbors: weights that fall linearly to 0 at the (k+1)-th neighbor.
+"""Adaptive-neighbors affinity: weights that decrease linearly to 0 at the (k+1)-th neighbor.
 
-With d_ij the squared distance (under other metrics than the Euclidean see ``neighbors.metrics``)
-and d_i^(1) ≤ d_i^(2) ≤ … those of sample i in order,
+With d_ij the squared distance (for non-Euclidean metrics see ``neighbors.metrics``) and
+d_i^(1) ≤ d_i^(2) ≤ … the sorted distances from sample i,
 
     S_ij = max(t_i − d_ij, 0) / Σ_{j≤k} (t_i − d_i^(j)),   t_i = d_i^(k+1) + offset.
 """
@@ -44,66 +44,77 @@ def adaptive_neighbors_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
-    """Return the graph of adaptive neighbors: weights that fall linearly to 0 at the (k+1)-th.
+    """Return the adaptive-neighbors graph.
 
-    Each sample gives a total weight of 1 to its k nearest, the most to the nearest; this is
-    the closest that a row of weights with k entries can come to the distances (in the sense of
-    the reference). Nothing has to be tuned but k.
+    The weights of a sample's k nearest neighbors decrease linearly with the squared distance, reach
+    0 at the (k+1)-th neighbor and sum to 1. They are the optimal weights with k nonzero entries for
+    the objective of the reference. The only parameter to tune is k.
 
     Parameters
     ----------
-    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
-        The samples. They are not scaled; features in different units should be, beforehand.
+    X : array-like, sparse matrix or GPU tensor of shape (n_samples, n_features)
+        The samples. Scale features of different units before the call.
     n_neighbors : int, default=10
-        k, the number of samples that get a weight.
+        Number k of neighbors with positive weight.
     include_self : bool, default=True
-        Whether a sample counts among its own k nearest, at distance 0; the graph then has
-        self-loops.
+        Whether a sample is the first of its own k nearest neighbors, at distance 0. If so, the
+        graph has self-loops.
     offset : float, default=0.0
-        Added to the (k+1)-th squared distance. Every sample nearer than the sum gets a weight,
-        so a positive offset can connect more than k and rows then sum to more than 1.
+        Value added to the (k+1)-th squared distance. Every sample nearer than the sum gets a
+        weight, so a positive offset can connect more than k neighbors; the rows then sum to more
+        than 1.
     metric : str or callable, default="euclidean"
-        What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
-        ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
-        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes.
-    metric_params : dict, optional
-        Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
+        The distance between samples: "euclidean", "cosine", "correlation", another metric of
+        scikit-learn's ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra",
+        "braycurtis", "hamming", "jaccard", "haversine", ...), or a function of two samples that
+        returns their distance. See Notes.
+    metric_params : dict or None, default=None
+        Parameters of the metric, such as ``{"p": 3}`` for "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are found. "exact" misses none; "approximate" finds nearly all, and is faster
-        for many samples and features. "auto" is exact where that is estimated to take seconds.
+        The nearest-neighbor search. "exact" finds every neighbor; "approximate" finds nearly all
+        of them, and is faster for many samples and features. "auto" searches exactly if the
+        estimated time is a few seconds, or less than that of the approximate search.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where they are searched. On a GPU the search is exact and needs ``leastcut[gpu]``. "auto" is
-        where X lies, or a GPU if there is one and the CPU would take long.
+        The device that runs the search. "cuda" needs ``leastcut[gpu]`` and searches exactly.
+        "auto" uses a GPU if X is on it, or if the search would take the CPU long.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the approximate search and of the rows that recall is measured on.
+        Seed of the approximate search and of the sample of rows on which recall is measured.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core. The graph does not depend on it.
-    callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found, and what
-        fraction of them.
+        Number of threads; None and -1 use all available cores. The graph does not depend on it.
+    callback : callable or None, default=None
+        Called once with a :class:`leastcut.NeighborSearch`, which has the method of the search,
+        its recall and its time.
 
     Returns
     -------
-    csr_array of shape (n, n)
-        Symmetric, with positive weights only.
+    csr_array of shape (n_samples, n_samples)
+        The symmetric graph (S + Sᵀ) / 2. All stored weights are positive.
+
+    See Also
+    --------
+    self_tuning_graph : Gaussian weights with a local scale.
+    nearest_neighbors_graph : Weights 1 and ½.
+    learned_graph : Learn the graph together with its clusters, starting from this one.
+    SpectralClustering : Estimator that builds this graph by default.
 
     Notes
     -----
-    A sample whose k + 1 nearest are all equally far (duplicates, above all) gives 1/k to the k
-    nearest of lowest index: the limit of the formula, which reads 0/0 there. The paper's protocol
-    is ``adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)``.
+    If the k + 1 nearest neighbors of a sample are equally distant (duplicates, for example), the
+    formula is 0/0; the weights are then its limit, 1/k for the k neighbors of lowest index. The
+    reference uses ``adaptive_neighbors_graph(X / X.max(), n_neighbors=10, offset=1e-6)``.
 
-    d_ij is the squared Euclidean distance; under "cosine" and "correlation" that of unit rows,
-    2 (1 − cos); under any other metric the square of its distance, so that "minkowski" with p=2 is
-    "euclidean" and weights fall with the distance alike. An offset is in the same units.
+    d_ij is the squared Euclidean distance; for "cosine" and "correlation" that of the unit rows,
+    2 (1 − cos); for any other metric the square of its distance, so that "minkowski" with p=2
+    gives the same graph as "euclidean". The offset has the same units.
 
-    Under "cosine" and "correlation" samples are compared as unit rows (centered ones), by the same
-    searches as under "euclidean"; sparse rows exactly, by products of all pairs. A row without a
-    direction (all zeros, or constant under "correlation") counts as equal to other such rows and at
-    right angles to all others, with a warning. Under any other metric neighbors are found exactly,
-    on the CPU: by a ball tree where features are few and the metric has one, else block by block,
-    in n² distances and memory that is linear in n. "jaccard", "dice", "rogerstanimoto",
-    "russellrao", "sokalsneath" and "yule" see only which coordinates are 0.
+    For "cosine" and "correlation", samples are scaled to unit length ("correlation" centers them
+    first) and searched like Euclidean samples; sparse rows are searched exactly, by products of all
+    pairs. A row without a direction (all zeros, or constant for "correlation") counts as equal to
+    other such rows and orthogonal to all other rows, with a warning. For any other metric, the
+    search is exact and runs on the CPU: with a ball tree if the features are few and the metric
+    supports it, else block by block, with n² distances and memory linear in n. "jaccard", "dice",
+    "rogerstanimoto", "russellrao", "sokalsneath" and "yule" only distinguish zero from nonzero
+    coordinates.
 
     References
     ----------
@@ -125,61 +136,59 @@ def adaptive_neighbors_graph(
     search = check_search(metric, metric_params, neighbors, device, random_state, n_jobs, callback)
     points = checked_samples(X)
     n = points.shape[0]
-    # A sample that counts itself as the first of its k has its (k+1)-th at the k-th other.
-    beyond = 0 if include_self else 1
-    k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    others = k + beyond  # the last of them sets the threshold
-    near = find_neighborhoods(points, others, search, offset)
-    # Weights take the place of the distances, block by block.
+    # If a sample is its own first neighbor, its (k+1)-th neighbor is the k-th other sample.
+    extra = 0 if include_self else 1
+    k = check_neighbors("n_neighbors", n_neighbors, n, extra, include_self)
+    threshold_rank = k + extra
+    near = find_neighborhoods(points, threshold_rank, search, offset)
     loops = np.empty(n) if include_self else None
 
-    def weigh(start: int, stop: int) -> None:
-        own = None if loops is None else loops[start:stop]
-        _weigh(near, start, stop, others, k, own)
+    def set_weights(start: int, stop: int) -> None:
+        self_weights = None if loops is None else loops[start:stop]
+        _set_weights(near, start, stop, threshold_rank, k, self_weights)
 
-    in_blocks(weigh, n, ROWS, near.n_threads)
+    in_blocks(set_weights, n, ROWS, near.n_threads)
     return symmetric_graph(near.indptr, near.indices, near.squared, loops, n_threads=near.n_threads)
 
 
-def _weigh(
+def _set_weights(
     near: Neighborhoods,
     start: int,
     stop: int,
-    others: int,
+    threshold_rank: int,
     k: int,
-    loops: np.ndarray | None,
+    self_weights: np.ndarray | None,
 ) -> None:
-    """Replace the squared distances of the samples start..stop-1 by weights.
+    """Replace the squared distances of samples start..stop-1 by weights, in place.
 
-    ``others`` is the rank of the neighbor that sets the threshold, and ``loops``, where samples
-    count among their own k nearest, becomes their weights to themselves.
+    The neighbor at ``threshold_rank`` sets t_i. ``self_weights`` is filled if it is not None.
     """
     offset = near.offset
     begin, end = near.indptr[start], near.indptr[stop]
     squared = near.squared[begin:end]
-    # Lists are of different length where there is an offset; ``starts`` is where each begins.
+    # Lists differ in length if there is an offset.
     starts = near.indptr[start:stop] - begin
     counts = np.diff(near.indptr[start : stop + 1])
-    # 1. t_i, and t_i − d_ij for everyone listed, which is not negative.
-    threshold = squared[starts + others - 1] + offset
+    # 1. t_i, and t_i − d_ij ≥ 0 of every neighbor.
+    threshold = squared[starts + threshold_rank - 1] + offset
     gap = np.subtract(np.repeat(threshold, counts), squared, out=squared)
     if offset > 0:
-        np.maximum(gap, 0.0, out=gap)  # a right angle that was rounded may pass the threshold
-    # 2. The denominator, over the k nearest; without an offset whatever comes after them is at the
-    #    threshold and adds 0. No list is empty, which reduceat would not sum to 0.
+        np.maximum(gap, 0.0, out=gap)  # a rounded right angle may exceed the threshold
+    # 2. The denominator, over the k nearest. Without an offset, later neighbors are at the
+    #    threshold and add 0. No list is empty, for which reduceat would not return 0.
     rank = np.arange(gap.size) - np.repeat(starts, counts) if offset > 0 else None
-    total = np.add.reduceat(gap if rank is None else np.where(rank < others - 1, gap, 0.0), starts)
-    if loops is not None:
-        # The sample itself is at distance 0, and so its own t_i − d_ii is t_i.
-        total += threshold
-    # 3. The weights. Where the formula reads 0/0, its limit: 1/k for each of the k that count.
+    k_nearest = gap if rank is None else np.where(rank < threshold_rank - 1, gap, 0.0)
+    total = np.add.reduceat(k_nearest, starts)
+    if self_weights is not None:
+        total += threshold  # t_i − d_ii with d_ii = 0
+    # 3. The weights. If the formula is 0/0, its limit: 1/k for each of the k nearest.
     even = np.flatnonzero(total == 0)
     total[even] = 1.0
     np.divide(gap, np.repeat(total, counts), out=gap)
-    gap[starts[even, None] + np.arange(others - 1)] = 1 / k
-    if loops is not None:
-        np.divide(threshold, total, out=loops)
-        loops[even] = 1 / k
+    gap[starts[even, None] + np.arange(threshold_rank - 1)] = 1 / k
+    if self_weights is not None:
+        np.divide(threshold, total, out=self_weights)
+        self_weights[even] = 1 / k
 
 
 def adaptive_neighbors_rows(
@@ -189,9 +198,9 @@ def adaptive_neighbors_rows(
     offset: float = 0.0,
     **options: Any,
 ) -> Rows:
-    """Return the function from new samples to their weights, which sum to 1 in every row.
+    """Return a function that computes the weights of new samples on X.
 
-    Only the k nearest get one, whatever the offset; a new sample is not among its own.
+    Rows sum to 1. Only the k nearest samples have a weight, for any offset.
     """
     index = NeighborIndex(X, **options)
     return partial(_weights, index, n_neighbors, index.scaled(offset))
@@ -199,25 +208,25 @@ def adaptive_neighbors_rows(
 
 def _weights(index: NeighborIndex, k: int, offset: float, new: Any) -> sp.csr_array:
     n = index.points.shape[0]
-    found, squared = index.nearest(new, min(k + 1, n))
-    # The formula for rows of equal length: the last column, k + 1, only sets t_i.
+    indices, squared = index.nearest(new, min(k + 1, n))
+    # The last column, neighbor k + 1, only sets t_i.
     gap = squared[:, -1:] + offset - squared
     gap[:, k:] = 0.0
     total = gap.sum(axis=1, keepdims=True)
     even = (np.arange(gap.shape[1]) < k) / k
     with np.errstate(invalid="ignore"):
         weights = np.where(total > 0, gap / total, even)
-    return sparse_rows(found, weights, n)
+    return sparse_rows(indices, weights, n)
 
 
 DEFAULTS = defaults_of(adaptive_neighbors_graph)
 
 
 def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Cut k down so that a further sample is left to set the threshold."""
+    """Reduce k so that one more sample remains to set the threshold."""
     parameters = {**DEFAULTS, **parameters}
     if n_samples == 2:
-        parameters["include_self"] = True  # two samples leave no third
+        parameters["include_self"] = True  # there is no third sample
     most = n_samples - (1 if parameters["include_self"] or n_samples == 1 else 2)
     parameters["n_neighbors"] = min(parameters["n_neighbors"], most)
     return parameters

@@ -1,4 +1,4 @@
-"""What an affinity is: a way to a graph, and the same way for samples that come later."""
+"""The affinity class: builds the graph of samples and computes the affinities of new samples."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import scipy.sparse as sp
 from leastcut.affinity.neighbors.index import checked_samples
 from leastcut.formatting import one_line, some
 
-# From n_new samples to their (n_new, n_samples) affinities, sparse where most of them are 0.
+# Maps new samples to their affinities to X, of shape (n_new, n_samples), sparse if most are 0.
 Rows = Callable[[Any], Any]
-# From a number of samples and parameters to the parameters that so many samples allow.
+# Maps a number of samples and parameters to parameters that are valid for that many samples.
 Limits = Callable[[int, dict[str, Any]], dict[str, Any]]
 
-# Parameters of graph functions that say how neighbors are found, not which graph it is.
+# Parameters of the nearest-neighbor search, which do not define the graph.
 SEARCH_PARAMETERS = ("neighbors", "device", "random_state", "callback")
 
 
 def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the parameters of a graph function beyond X, and their defaults."""
+    """Return the parameters of a graph function, without X and the search, and their defaults."""
     _, *parameters = inspect.signature(function).parameters.values()
     return {
         parameter.name: parameter.default
@@ -34,35 +34,41 @@ def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def unlimited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters as they are: any number of samples will do."""
+    """Return the parameters unchanged: they are valid for any number of samples."""
     return dict(parameters)
 
 
 @dataclass(frozen=True, eq=False)
 class Affinity:
-    """A way from samples to a graph, and the same way for samples that come later.
+    """An affinity between samples, for the training samples and for new ones.
 
     Attributes
     ----------
     graph : callable
-        ``graph(X, **parameters)`` returns the graph of X, an ndarray or csr_array of shape (n, n).
-        Calling the affinity is calling it.
+        ``graph(X, **parameters)`` returns the graph of X, an ndarray or CSR array of shape
+        (n_samples, n_samples). Calling the affinity calls this function.
     rows : callable
-        ``rows(X, **parameters)`` prepares what the samples X are compared by, once, and returns a
-        function (one that can be pickled) from new samples to their affinities to X. A sample of X
-        that comes again gets the weights it had before the graph was made symmetric.
+        ``rows(X, **parameters)`` prepares X once and returns a function, which can be pickled, that
+        computes the affinities of new samples to X. A sample of X gets the weights that it had
+        before the graph was made symmetric.
     parameters : dict
-        The parameters that both take, and their defaults.
+        The common parameters of both functions and their defaults.
     limited : callable
-        ``limited(n_samples, parameters)`` returns parameters that so many samples allow, where
-        ``graph`` would refuse those given. A single sample has no neighbors to ask for:
-        ``n_neighbors`` then is 0, and it is joined to itself, and to all new samples, by weight 1.
+        ``limited(n_samples, parameters)`` reduces the parameters to values that are valid for this
+        number of samples. For a single sample, ``n_neighbors`` becomes 0, and the weight of the
+        sample to itself and to all new samples is 1.
     takes : {"samples", "affinities", "distances"}
-        What X is. If it is not samples, it is a matrix between them, and rows are made of the
-        (n_new, n) matrix between new and old samples.
+        The content of X: samples, or a matrix of affinities or distances between samples. For a
+        matrix, ``rows`` takes the matrix of shape (n_new, n_samples) of new and training samples.
     searches : bool
-        Whether ``graph`` looks for neighbors, and takes :data:`SEARCH_PARAMETERS` too. Its graphs
-        are symmetric and positive by construction.
+        Whether ``graph`` searches for neighbors and also takes the parameters ``neighbors``,
+        ``device``, ``random_state`` and ``callback``. Its graphs are symmetric with positive
+        weights.
+
+    See Also
+    --------
+    adaptive_neighbors_graph : The graph of the default affinity.
+    SpectralClustering : Takes the name of an affinity.
 
     Examples
     --------
@@ -88,23 +94,36 @@ class Affinity:
 
     @property
     def all_parameters(self) -> set[str]:
-        """The names of the parameters of ``graph``, those of the search included."""
+        """The names of the parameters of ``graph``, including those of the search."""
         return {*self.parameters, *(SEARCH_PARAMETERS if self.searches else ())}
 
     def __repr__(self) -> str:
         return one_line(self, takes=self.takes, parameters=some(self.parameters))
 
     def __call__(self, X: Any, *args: Any, **parameters: Any) -> Any:
-        """Return the graph of X."""
+        """Return the graph of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            The samples, or a matrix of affinities or distances; see ``takes``.
+        *args, **parameters
+            Parameters of ``graph``.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n_samples, n_samples)
+            The graph.
+        """
         return self.graph(X, *args, **parameters)
 
 
 def neighbor_affinity(
     graph: Callable[..., Any], rows: Callable[..., Rows], limited: Limits
 ) -> Affinity:
-    """Return the affinity of a neighbor graph.
+    """Return the affinity of a nearest-neighbor graph.
 
-    A single sample, with ``n_neighbors=0``, is joined to itself and to all new samples by weight 1.
+    With ``n_neighbors=0``, the weight of a single sample to itself and to all new samples is 1.
     """
     return Affinity(
         partial(_graph_or_loop, graph),
@@ -116,8 +135,8 @@ def neighbor_affinity(
 
 
 def sparse_rows(indices: np.ndarray, weights: np.ndarray, n_samples: int) -> sp.csr_array:
-    """Return the (n_new, n_samples) matrix with these weights at these samples of every row."""
-    # Entries stay nearest first: CSR does not ask for sorted columns.
+    """Return the (n_new, n_samples) CSR array with the given indices and weights in every row."""
+    # Entries stay in order of distance: CSR columns need not be sorted.
     indptr = np.arange(0, indices.size + 1, indices.shape[1])
     shape = (indices.shape[0], n_samples)
     return sp.csr_array((weights.reshape(-1), indices.reshape(-1), indptr), shape=shape)
@@ -132,7 +151,7 @@ def _rows_or_ones(rows: Any, X: Any, **parameters: Any) -> Any:
 
 
 def _ones(new: Any) -> sp.csr_array:
-    """Return weight 1 between every new sample and the only one there is."""
+    """Return weight 1 between every new sample and the single training sample."""
     return sp.csr_array(np.ones((new.shape[0], 1)))
 
 

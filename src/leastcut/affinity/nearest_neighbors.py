@@ -1,4 +1,4 @@
-"""Nearest neighbors: S_ij = 1 if j is among the k nearest of i, averaged with its transpose."""
+"""Nearest-neighbors affinity: S_ij = 1 if j is among the k nearest neighbors of i, symmetrized."""
 
 from __future__ import annotations
 
@@ -35,52 +35,63 @@ def nearest_neighbors_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
-    """Return the k-nearest-neighbor graph: 1 between mutual neighbors, ½ if only one is.
+    """Return the k-nearest-neighbors graph.
 
-    It is the graph that scikit-learn's ``SpectralClustering`` builds, with ties broken by index.
+    The weight is 1 between mutual neighbors and ½ if only one sample is a neighbor of the other.
+    This is the graph of scikit-learn's ``SpectralClustering``, with ties broken by index.
 
     Parameters
     ----------
-    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
+    X : array-like, sparse matrix or GPU tensor of shape (n_samples, n_features)
         The samples.
     n_neighbors : int, default=10
-        k, the number of neighbors of a sample.
+        Number k of neighbors of a sample.
     include_self : bool, default=True
-        Whether a sample counts among its own k nearest; the graph then has self-loops.
+        Whether a sample is the first of its own k nearest neighbors. If so, the graph has
+        self-loops.
     metric : str or callable, default="euclidean"
-        What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
-        ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
-        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes.
-    metric_params : dict, optional
-        Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
+        The distance between samples: "euclidean", "cosine", "correlation", another metric of
+        scikit-learn's ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra",
+        "braycurtis", "hamming", "jaccard", "haversine", ...), or a function of two samples that
+        returns their distance. See Notes.
+    metric_params : dict or None, default=None
+        Parameters of the metric, such as ``{"p": 3}`` for "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are found. "exact" misses none; "approximate" finds nearly all, and is faster
-        for many samples and features. "auto" is exact where that is estimated to take seconds.
+        The nearest-neighbor search. "exact" finds every neighbor; "approximate" finds nearly all
+        of them, and is faster for many samples and features. "auto" searches exactly if the
+        estimated time is a few seconds, or less than that of the approximate search.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where they are searched. On a GPU the search is exact and needs ``leastcut[gpu]``. "auto" is
-        where X lies, or a GPU if there is one and the CPU would take long.
+        The device that runs the search. "cuda" needs ``leastcut[gpu]`` and searches exactly.
+        "auto" uses a GPU if X is on it, or if the search would take the CPU long.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the approximate search and of the rows that recall is measured on.
+        Seed of the approximate search and of the sample of rows on which recall is measured.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core. The graph does not depend on it.
-    callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found, and what
-        fraction of them.
+        Number of threads; None and -1 use all available cores. The graph does not depend on it.
+    callback : callable or None, default=None
+        Called once with a :class:`leastcut.NeighborSearch`, which has the method of the search,
+        its recall and its time.
 
     Returns
     -------
-    csr_array of shape (n, n)
-        Symmetric, with weights ½ and 1.
+    csr_array of shape (n_samples, n_samples)
+        The symmetric graph, with weights ½ and 1.
+
+    See Also
+    --------
+    adaptive_neighbors_graph : Weights that decrease with the distance.
+    self_tuning_graph : Gaussian weights with a local scale.
+    SpectralClustering : Estimator with ``affinity="nearest_neighbors"``.
 
     Notes
     -----
-    Under "cosine" and "correlation" samples are compared as unit rows (centered ones), by the same
-    searches as under "euclidean"; sparse rows exactly, by products of all pairs. A row without a
-    direction (all zeros, or constant under "correlation") counts as equal to other such rows and at
-    right angles to all others, with a warning. Under any other metric neighbors are found exactly,
-    on the CPU: by a ball tree where features are few and the metric has one, else block by block,
-    in n² distances and memory that is linear in n. "jaccard", "dice", "rogerstanimoto",
-    "russellrao", "sokalsneath" and "yule" see only which coordinates are 0.
+    For "cosine" and "correlation", samples are scaled to unit length ("correlation" centers them
+    first) and searched like Euclidean samples; sparse rows are searched exactly, by products of all
+    pairs. A row without a direction (all zeros, or constant for "correlation") counts as equal to
+    other such rows and orthogonal to all other rows, with a warning. For any other metric, the
+    search is exact and runs on the CPU: with a ball tree if the features are few and the metric
+    supports it, else block by block, with n² distances and memory linear in n. "jaccard", "dice",
+    "rogerstanimoto", "russellrao", "sokalsneath" and "yule" only distinguish zero from nonzero
+    coordinates.
 
     Examples
     --------
@@ -94,12 +105,11 @@ def nearest_neighbors_graph(
     search = check_search(metric, metric_params, neighbors, device, random_state, n_jobs, callback)
     points = checked_samples(X)
     n = points.shape[0]
-    # A sample that counts itself has one other less to find.
-    beyond = -1 if include_self else 0
-    k = check_neighbors("n_neighbors", n_neighbors, n, beyond, include_self)
-    near = find_neighborhoods(points, k + beyond, search)
-    # Weights take the place of the distances.
-    near.squared.fill(1.0)
+    # A sample that is its own first neighbor has k - 1 others.
+    extra = -1 if include_self else 0
+    k = check_neighbors("n_neighbors", n_neighbors, n, extra, include_self)
+    near = find_neighborhoods(points, k + extra, search)
+    near.squared.fill(1.0)  # weights replace the distances
     loops = np.ones(n) if include_self else None
     return symmetric_graph(near.indptr, near.indices, near.squared, loops, n_threads=near.n_threads)
 
@@ -110,21 +120,21 @@ def nearest_neighbors_rows(
     include_self: bool = True,
     **options: Any,
 ) -> Rows:
-    """Return the function from new samples to weight 1 for each of the k nearest samples of X."""
+    """Return a function that gives weight 1 to the k samples of X nearest to each new sample."""
     return partial(_weights, NeighborIndex(X, **options), n_neighbors)
 
 
 def _weights(index: NeighborIndex, k: int, new: Any) -> sp.csr_array:
     n = index.points.shape[0]
-    found, _ = index.nearest(new, min(k, n))
-    return sparse_rows(found, np.ones(found.shape), n)
+    indices, _ = index.nearest(new, min(k, n))
+    return sparse_rows(indices, np.ones(indices.shape), n)
 
 
 DEFAULTS = defaults_of(nearest_neighbors_graph)
 
 
 def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Cut k down to the samples there are."""
+    """Reduce k to the number of samples."""
     parameters = {**DEFAULTS, **parameters}
     most = n_samples if parameters["include_self"] else n_samples - 1
     parameters["n_neighbors"] = min(parameters["n_neighbors"], most)

@@ -1,8 +1,8 @@
-"""scikit-learn's pairwise kernels, and functions of two samples: all pairs, so n² numbers.
+"""Dense affinities: scikit-learn's pairwise kernels and functions of two samples.
 
-A matrix product rounds a row one way or another, depending on the rows beside it, and a tie between
-two clusters would then go by the batch that a new sample comes in. So new samples are multiplied as
-sparse ones: row by row, and the coordinates of a row in their order.
+The rounding of a row in a dense matrix product depends on the other rows, so that ties between two
+clusters would depend on the batch of a new sample. New samples are therefore multiplied as sparse
+matrices: row by row, with the coordinates of a row in order.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from leastcut.affinity.affinity import Affinity, Rows
 from leastcut.memory import LITTLE_MEMORY, check_memory
 from leastcut.validation import canonical_csr, check_matrix
 
-# The parameters that kernels have, with scikit-learn's defaults in ``SpectralClustering``.
+# Kernel parameters, with the defaults of scikit-learn's ``SpectralClustering``.
 DEFAULTS = {"gamma": 1.0, "degree": 3, "coef0": 1}
-# Kernels that scikit-learn adds up pair by pair, and does not take products of samples for.
+# Kernels that scikit-learn computes pair by pair, without matrix products.
 WITHOUT_PRODUCTS = ("laplacian", "chi2", "additive_chi2")
-# Kernels of samples of any size: one adds up sizes of differences, one is of directions alone.
+# Kernels without squares of coordinates: absolute differences, or directions alone.
 WITHOUT_SQUARES = ("laplacian", "cosine")
-# Bytes per pair of samples: the kernel, a copy while it is made, and the graph of it.
+# Bytes per pair of samples: the kernel, a temporary copy, and the graph.
 PAIR_BYTES = 28
-# Powers of two between the largest coordinate and where its square overflows or loses digits.
-ROOM = 12
+# Margin, as a power of two, between the largest coordinate and overflow or underflow of its square.
+MARGIN = 12
 
 
 def pairwise_kernel(metric: str | Callable[..., float], *names: str) -> Affinity:
-    """Return a kernel as an affinity.
+    """Return the affinity of a pairwise kernel.
 
-    The metric is what ``sklearn.metrics.pairwise.pairwise_kernels`` takes: the name of a kernel,
-    whose parameters ``names`` are, or a function of two samples, which gets all parameters.
+    ``metric`` is the name of a kernel in ``sklearn.metrics.pairwise.pairwise_kernels`` with the
+    parameters ``names``, or a function of two samples, which receives all parameters.
     """
     defaults = {name: DEFAULTS[name] for name in names}
     return Affinity(
@@ -45,27 +45,27 @@ def pairwise_kernel(metric: str | Callable[..., float], *names: str) -> Affinity
 def _graph(metric: Any, X: Any, **parameters: Any) -> np.ndarray:
     check_matrix("X", X)
     X = X if sp.issparse(X) else np.asarray(X)
-    # New samples may be as small as they like; of all samples there would be nothing left.
-    _check_range(metric, X, "vanish")
+    # For new samples alone, underflow is harmless.
+    _check_range(metric, X, "underflow")
     n = X.shape[0] if X.ndim else 1
     if PAIR_BYTES * n * n > LITTLE_MEMORY:
         check_memory(
             PAIR_BYTES * n * n,
-            f"affinity={metric!r} of {n} samples, which is between all pairs,",
-            "affinity='adaptive_neighbors' needs a small part of it.",
+            f"affinity={metric!r}, which stores all pairs of {n} samples,",
+            "Use a sparse affinity such as affinity='adaptive_neighbors'.",
         )
     return _kernel(metric, parameters, X, X)
 
 
 def _rows(metric: Any, X: Any, **parameters: Any) -> Rows:
-    # A partial of a module's function can be pickled, and a nested function cannot.
+    # Unlike a nested function, a partial can be pickled.
     return partial(_kernel_of_new, metric, parameters, X)
 
 
 def _kernel_of_new(metric: Any, parameters: dict[str, Any], X: Any, new: Any) -> np.ndarray:
-    """Return the kernel of new samples and X, a row of which does not depend on the others."""
+    """Return the kernel of new samples and X; its rows do not depend on each other."""
     by_products = not callable(metric) and metric not in WITHOUT_PRODUCTS
-    # In the form of X, dense or sparse, where that need not be sparse.
+    # Otherwise, new samples get the format of X.
     if sp.issparse(X) or by_products:
         new = sp.csr_array(new)
     elif sp.issparse(new):
@@ -75,13 +75,13 @@ def _kernel_of_new(metric: Any, parameters: dict[str, Any], X: Any, new: Any) ->
 
 def _kernel(metric: Any, parameters: dict[str, Any], X: Any, new: Any) -> np.ndarray:
     """Return the kernel between new samples, in rows, and the samples X, in columns."""
-    from sklearn.metrics.pairwise import pairwise_kernels  # a third of a second
+    from sklearn.metrics.pairwise import pairwise_kernels  # slow to import
 
     _check_range(metric, new, "overflow")
-    # Some kernels of sparse samples add up duplicate entries in place: never in the caller's.
+    # Some kernels sum the duplicate entries of sparse samples in place: copy the caller's arrays.
     X, new = (canonical_csr(samples) if sp.issparse(samples) else samples for samples in (X, new))
     if metric == "cosine":
-        # The same array twice spares scikit-learn one of two norms, and makes the matrix symmetric.
+        # If both are the same array, scikit-learn computes norms once and the matrix is symmetric.
         X, new = (_scaled_rows(X),) * 2 if new is X else (_scaled_rows(X), _scaled_rows(new))
     if callable(metric):
         metric = partial(_number, metric)
@@ -89,36 +89,36 @@ def _kernel(metric: Any, parameters: dict[str, Any], X: Any, new: Any) -> np.nda
 
 
 def _number(function: Callable[..., Any], x: Any, y: Any, **parameters: Any) -> float:
-    """Return the affinity of two samples by a user's function, or raise if it is no number."""
+    """Return the value of a user's function for two samples; raise if it is not a number."""
     value = function(x, y, **parameters)
     try:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(
-            f"affinity={function!r} returned {value!r} of two samples; it must return a number."
+            f"affinity={function!r} returned {value!r} for two samples; it must return a number."
         ) from None
 
 
-def _check_range(metric: Any, X: Any, what: Literal["vanish", "overflow"]) -> None:
-    """Raise if squares of the samples vanish or overflow in a kernel that they belong to."""
+def _check_range(metric: Any, X: Any, failure: Literal["underflow", "overflow"]) -> None:
+    """Raise if a kernel uses squares of coordinates and they underflow or overflow."""
     if callable(metric) or metric in WITHOUT_SQUARES:
         return
     largest = float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0))
     kind = np.finfo(np.float32 if X.dtype == np.float32 else np.float64)
-    low, high = 2.0 ** (kind.minexp // 2 + ROOM), 2.0 ** (kind.maxexp // 2 - ROOM)
-    if largest > high if what == "overflow" else 0 < largest < low:
+    low, high = 2.0 ** (kind.minexp // 2 + MARGIN), 2.0 ** (kind.maxexp // 2 - MARGIN)
+    if largest > high if failure == "overflow" else 0 < largest < low:
         raise ValueError(
-            f"affinity={metric!r} takes squares of coordinates, which {what} here: the largest "
-            f"coordinate is {largest:.3g}, and from {low:.3g} to {high:.3g} is supported. Scale X "
-            "(and gamma), or use affinity='adaptive_neighbors', which takes samples of any scale."
+            f"affinity={metric!r} uses squares of coordinates, which {failure} for this X: its "
+            f"largest coordinate is {largest:.3g}, and only {low:.3g} to {high:.3g} is supported. "
+            "Scale X (and gamma), or use affinity='adaptive_neighbors', which supports any scale."
         )
 
 
 def _scaled_rows(X: Any) -> Any:
     """Return every sample divided by the power of two next to its largest coordinate.
 
-    That rounds nothing and changes no direction, and norms neither overflow nor vanish. (Of arrays
-    scikit-learn takes a norm below 2e-15 for 0.)
+    The division is exact, and norms then neither overflow nor underflow. (For dense arrays
+    scikit-learn treats a norm below 2e-15 as 0.)
     """
     if sp.issparse(X):
         exponents = np.frexp(abs(X).max(axis=1).toarray().reshape(-1))[1]

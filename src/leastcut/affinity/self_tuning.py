@@ -1,4 +1,4 @@
-"""Self-tuning: S_ij = exp(−d_ij / (σ_i σ_j)), with σ_i the distance to the s-th neighbor of i."""
+"""Self-tuning affinity: exp(−d_ij / (σ_i σ_j)), with σ_i the distance to neighbor s of sample i."""
 
 from __future__ import annotations
 
@@ -36,55 +36,67 @@ def self_tuning_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> sp.csr_array:
-    """Return the Gaussian k-nearest-neighbor graph whose width adapts to the density around.
+    """Return the Gaussian k-nearest-neighbors graph whose width adapts to the local density.
+
+    The weight of an edge is S_ij = exp(−d_ij / (σ_i σ_j)), with the local scales σ_i and σ_j.
 
     Parameters
     ----------
-    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
+    X : array-like, sparse matrix or GPU tensor of shape (n_samples, n_features)
         The samples.
     n_neighbors : int, default=10
-        k; two samples are joined if either is among the k nearest others of the other.
+        Number k of neighbors, a sample itself not included. Two samples are connected if one is
+        among the k nearest neighbors of the other.
     scale_neighbor : int, default=7
-        The distance to this neighbor is the scale σ_i of a sample.
+        Rank s of the neighbor whose distance is the local scale σ_i.
     metric : str or callable, default="euclidean"
-        What near means: "euclidean", "cosine", "correlation", a further name in scikit-learn's
-        ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra", "braycurtis",
-        "hamming", "jaccard", "haversine", ...), or a function of two samples. See the notes.
-    metric_params : dict, optional
-        Parameters of the metric, such as ``{"p": 3}`` of "minkowski".
+        The distance between samples: "euclidean", "cosine", "correlation", another metric of
+        scikit-learn's ``pairwise_distances`` ("manhattan", "chebyshev", "minkowski", "canberra",
+        "braycurtis", "hamming", "jaccard", "haversine", ...), or a function of two samples that
+        returns their distance. See Notes.
+    metric_params : dict or None, default=None
+        Parameters of the metric, such as ``{"p": 3}`` for "minkowski".
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are found. "exact" misses none; "approximate" finds nearly all, and is faster
-        for many samples and features. "auto" is exact where that is estimated to take seconds.
+        The nearest-neighbor search. "exact" finds every neighbor; "approximate" finds nearly all
+        of them, and is faster for many samples and features. "auto" searches exactly if the
+        estimated time is a few seconds, or less than that of the approximate search.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where they are searched. On a GPU the search is exact and needs ``leastcut[gpu]``. "auto" is
-        where X lies, or a GPU if there is one and the CPU would take long.
+        The device that runs the search. "cuda" needs ``leastcut[gpu]`` and searches exactly.
+        "auto" uses a GPU if X is on it, or if the search would take the CPU long.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the approximate search and of the rows that recall is measured on.
+        Seed of the approximate search and of the sample of rows on which recall is measured.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core. The graph does not depend on it.
-    callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found, and what
-        fraction of them.
+        Number of threads; None and -1 use all available cores. The graph does not depend on it.
+    callback : callable or None, default=None
+        Called once with a :class:`leastcut.NeighborSearch`, which has the method of the search,
+        its recall and its time.
 
     Returns
     -------
-    csr_array of shape (n, n)
-        Symmetric, without self-loops. Duplicates are joined by weight 1; a weight too small for a
-        float is the smallest normal float instead of 0, so every neighbor stays joined.
+    csr_array of shape (n_samples, n_samples)
+        The symmetric graph, without self-loops. Duplicates have weight 1. A weight that would
+        underflow is the smallest normal float, so every neighbor stays connected.
+
+    See Also
+    --------
+    adaptive_neighbors_graph : Weights without a kernel width.
+    nearest_neighbors_graph : Weights 1 and ½.
+    SpectralClustering : Estimator with ``affinity="self_tuning"``.
 
     Notes
     -----
-    d_ij is the squared Euclidean distance; under "cosine" and "correlation" that of unit rows,
-    2 (1 − cos); under any other metric the square of its distance, so that "minkowski" with p=2 is
-    "euclidean" and weights fall with the distance alike.
+    d_ij is the squared Euclidean distance; for "cosine" and "correlation" that of the unit rows,
+    2 (1 − cos); for any other metric the square of its distance, so that "minkowski" with p=2
+    gives the same graph as "euclidean".
 
-    Under "cosine" and "correlation" samples are compared as unit rows (centered ones), by the same
-    searches as under "euclidean"; sparse rows exactly, by products of all pairs. A row without a
-    direction (all zeros, or constant under "correlation") counts as equal to other such rows and at
-    right angles to all others, with a warning. Under any other metric neighbors are found exactly,
-    on the CPU: by a ball tree where features are few and the metric has one, else block by block,
-    in n² distances and memory that is linear in n. "jaccard", "dice", "rogerstanimoto",
-    "russellrao", "sokalsneath" and "yule" see only which coordinates are 0.
+    For "cosine" and "correlation", samples are scaled to unit length ("correlation" centers them
+    first) and searched like Euclidean samples; sparse rows are searched exactly, by products of all
+    pairs. A row without a direction (all zeros, or constant for "correlation") counts as equal to
+    other such rows and orthogonal to all other rows, with a warning. For any other metric, the
+    search is exact and runs on the CPU: with a ball tree if the features are few and the metric
+    supports it, else block by block, with n² distances and memory linear in n. "jaccard", "dice",
+    "rogerstanimoto", "russellrao", "sokalsneath" and "yule" only distinguish zero from nonzero
+    coordinates.
 
     References
     ----------
@@ -107,18 +119,18 @@ def self_tuning_graph(
     width = max(k, s)
     near = find_neighborhoods(points, width, search)
     indices, squared = near.indices.reshape(n, width), near.squared.reshape(n, width)
-    # In the units of the index, as the squared distances are: in the quotient they cancel.
+    # In the units of the index, like the squared distances: they cancel in the quotient.
     scales = np.sqrt(squared[:, s - 1])
 
-    # Weights take the place of the distances; beyond the k nearest they are 0, and not stored.
-    def weigh(start: int, stop: int) -> None:
+    # Weights replace the distances; they are 0, and not stored, beyond the k nearest.
+    def set_weights(start: int, stop: int) -> None:
         rows = slice(start, stop)
-        others = scales[indices[rows, :k]]
-        squared[rows, :k] = _gaussian(squared[rows, :k], scales[rows, None], others)
+        neighbor_scales = scales[indices[rows, :k]]
+        squared[rows, :k] = _gaussian(squared[rows, :k], scales[rows, None], neighbor_scales)
         squared[rows, k:] = 0.0
 
-    in_blocks(weigh, n, ROWS, near.n_threads)
-    # An edge has the same weight from both of its ends, so the larger is the one there is.
+    in_blocks(set_weights, n, ROWS, near.n_threads)
+    # An edge has the same weight in both directions, or is stored in one of them only.
     return symmetric_graph(
         near.indptr, near.indices, near.squared, larger=True, n_threads=near.n_threads
     )
@@ -130,10 +142,10 @@ def self_tuning_rows(
     scale_neighbor: int = 7,
     **options: Any,
 ) -> Rows:
-    """Return the function from new samples to Gaussian weights of the scales around both samples.
+    """Return a function that computes the Gaussian weights of new samples on X.
 
-    A sample of X at distance 0 gets weight 1, but counts neither among the k nearest nor among
-    those that set the scale, as a training sample does not count among its own.
+    A sample of X at distance 0 has weight 1, and is counted neither among the k neighbors nor for
+    the scale, like a training sample itself.
     """
     index = NeighborIndex(X, **options)
     near = index.nearest_others(scale_neighbor)
@@ -143,25 +155,25 @@ def self_tuning_rows(
 
 def _weights(index: NeighborIndex, scales: np.ndarray, k: int, s: int, new: Any) -> sp.csr_array:
     n = scales.size
-    # One more than is asked for, in case the first is the new sample itself, come again.
-    found, squared = index.nearest(new, min(max(k, s) + 1, n))
-    last = found.shape[1] - 1
-    # 1 where the nearest is at distance 0 and is passed over: ranks then count from the next.
-    again = (squared[:, 0] == 0).astype(np.int64)
-    scale = np.sqrt(np.take_along_axis(squared, np.minimum(s - 1 + again, last)[:, None], 1))
-    weights = _gaussian(squared, scale, scales[found])
-    # Zeros are stored: rows have to be of one length.
-    weights[np.arange(found.shape[1]) >= k + again[:, None]] = 0.0
-    return sparse_rows(found, weights, n)
+    # One extra neighbor, as the first may be the new sample itself.
+    indices, squared = index.nearest(new, min(max(k, s) + 1, n))
+    last = indices.shape[1] - 1
+    # 1 if the nearest sample is at distance 0 and is skipped: ranks then count from the next.
+    skipped = (squared[:, 0] == 0).astype(np.int64)
+    scale = np.sqrt(np.take_along_axis(squared, np.minimum(s - 1 + skipped, last)[:, None], 1))
+    weights = _gaussian(squared, scale, scales[indices])
+    # Zeros are stored, as all rows have one length.
+    weights[np.arange(indices.shape[1]) >= k + skipped[:, None]] = 0.0
+    return sparse_rows(indices, weights, n)
 
 
-def _gaussian(squared: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return exp(−d / (σ_i σ_j)), 1 where d is 0, and never less than the smallest normal float."""
-    # Equal samples keep the exponent 0, whatever the scales: d = 0 over σ = 0 is not computed. With
-    # d > 0 a scale of 0 gives exp(−∞) = 0, which becomes the smallest normal float.
+def _gaussian(squared: np.ndarray, scale: np.ndarray, neighbor_scales: np.ndarray) -> np.ndarray:
+    """Return exp(−d / (σ_i σ_j)), 1 if d = 0, and at least the smallest normal float."""
+    # For equal samples the exponent stays 0, so 0/0 is not computed. With d > 0 and a scale of 0
+    # exp(−∞) = 0 becomes the smallest normal float.
     exponent = np.zeros(squared.shape)
     with np.errstate(divide="ignore", over="ignore"):
-        np.divide(squared, own * others, out=exponent, where=squared > 0)
+        np.divide(squared, scale * neighbor_scales, out=exponent, where=squared > 0)
     return np.asarray(np.maximum(np.exp(-exponent), np.finfo(np.float64).tiny))
 
 
@@ -169,7 +181,7 @@ DEFAULTS = defaults_of(self_tuning_graph)
 
 
 def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Cut k and s down to the others there are."""
+    """Reduce k and s to the number of other samples."""
     parameters = {**DEFAULTS, **parameters}
     for name in ("n_neighbors", "scale_neighbor"):
         parameters[name] = min(parameters[name], n_samples - 1)

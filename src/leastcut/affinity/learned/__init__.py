@@ -1,1 +1,1 @@
-"""Graphs that are learned together with their clusters, so that there is a component for each."""
+"""Learned graphs: one connected component for each cluster."""

@@ -1,7 +1,7 @@
-"""Learn a graph with a component for every cluster, from samples or from a graph.
+"""Learn a graph with one component for each cluster, from samples or from a graph.
 
-The graph of samples is also ``affinity="learned"`` of the estimators. New samples then get the
-weights of adaptive neighbors: what was learned is which training samples belong together.
+The estimators use the learned graph of samples as ``affinity="learned"``, with the weights of
+adaptive neighbors for new samples.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from leastcut.validation import (
     warn_caller,
 )
 
-CANDIDATES = 2  # candidates of a sample / n_neighbors: with more hardly any row ever changed
-FEWEST = 3  # samples from which on each has a neighbor and one beyond it
+CANDIDATES = 2  # candidates of a sample / n_neighbors; more hardly ever changed a row
+FEWEST = 3  # samples needed for a neighbor and one more that sets the threshold
 NORMS = ("l2", "l1")
 
 
@@ -55,61 +55,67 @@ def learned_graph(
     n_jobs: int | None = None,
     callback: Callable[[NeighborSearch], object] | None = None,
 ) -> LearnedGraph:
-    """Learn a graph of samples together with its clusters: one component for each.
+    """Learn a graph of samples with one connected component for each cluster.
 
-    Weights s_ij of every sample to others add up to 1 and minimize
+    The weights s_ij of every sample sum to 1 and minimize
 
         Σ_ij (d_ij s_ij + γ_i s_ij²) + 2 λ tr(Fᵀ L F),
 
-    with d the squared distances, L the Laplacian of (S + Sᵀ) / 2 and F its vectors with orthonormal
-    columns, one for each cluster. At λ = 0 it is the graph of adaptive neighbors. λ is raised
-    until the graph has exactly ``n_clusters`` components, which are the clusters.
+    with squared distances d, the Laplacian L of (S + Sᵀ) / 2, and a matrix F with one orthonormal
+    column for each cluster. λ = 0 gives the adaptive-neighbors graph. λ is raised until the graph
+    has exactly ``n_clusters`` components, which are the clusters.
 
     Parameters
     ----------
-    X : array-like, sparse matrix or GPU tensor of shape (n, n_features)
-        The samples. They are not scaled; features in different units should be, beforehand.
+    X : array-like, sparse matrix or GPU tensor of shape (n_samples, n_features)
+        The samples. Scale features of different units before the call.
     n_clusters : int
-        Number of components c, from 1 to n.
+        Number of components c, from 1 to n_samples.
     n_neighbors : int, default=10
-        k, the number of others that a sample gives weights to at first; at most n − 2. Candidates
-        for weights are the 2k nearest others.
+        Number k of neighbors with positive weight at λ = 0, at most n_samples − 2. Weights are
+        learned on the 2k nearest neighbors.
     solver : {"multilevel", "spectral"}, default="multilevel"
-        What F is. "multilevel": the indicators of the clusters of the smallest ratio cut that
-        :func:`leastcut.partition` finds with ``effort="fast"``. "spectral": the eigenvectors of the
-        c smallest eigenvalues of L, as in the reference.
+        The method for F. "multilevel" uses the cluster indicators of the smallest ratio cut that
+        :func:`leastcut.partition` finds with ``effort="fast"``. "spectral" uses the eigenvectors of
+        the c smallest eigenvalues of L, as in the reference.
     max_iter : int, default=200
-        Turns of weights and vectors, at most.
+        Maximum number of iterations.
     metric : str or callable, default="euclidean"
-        What near means; as for :func:`leastcut.adaptive_neighbors_graph`.
-    metric_params : dict, optional
+        The distance between samples; see :func:`leastcut.adaptive_neighbors_graph`.
+    metric_params : dict or None, default=None
         Parameters of the metric.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are found; as for :func:`leastcut.adaptive_neighbors_graph`.
+        The nearest-neighbor search; see :func:`leastcut.adaptive_neighbors_graph`.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where they are searched.
+        The device that runs the search.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the searches and of the eigensolver.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core. The result does not depend on it.
-    callback : callable, optional
-        Called once with a :class:`leastcut.NeighborSearch`: how neighbors were found.
+        Number of threads; None and -1 use all available cores. The result does not depend on it.
+    callback : callable or None, default=None
+        Called once with a :class:`leastcut.NeighborSearch`, after the neighbor search.
 
     Returns
     -------
     LearnedGraph
-        With ``graph``, ``labels``, ``n_iter``, ``converged`` and ``history``.
+        The learned graph and its clusters.
+
+    See Also
+    --------
+    adaptive_neighbors_graph : The graph for λ = 0.
+    constrained_rank_graph : Learn a graph from an existing graph.
+    SpectralClustering : Estimator with ``affinity="learned"``.
 
     Notes
     -----
-    γ_i is half of Σ_{j≤k} (d_i^(k+1) − d_i^(j)), so that at λ = 0 sample i gives weights to exactly
-    its k nearest; where these are all as far as the next, it is the mean of the other γ. The
-    reference doubles λ after every turn with too few components and halves it after one with too
-    many. Here turns are taken at one λ until the objective settles, which keeps small groups from
-    breaking off early, and a λ between one too small and one too large is their geometric mean.
+    γ_i is half of Σ_{j≤k} (d_i^(k+1) − d_i^(j)), so that at λ = 0 sample i has exactly k neighbors
+    with positive weight; if the k + 1 nearest are equally distant, γ_i is the mean of the other γ.
+    The reference doubles λ after every iteration with too few components and halves it after one
+    with too many. Here the objective converges at each λ, which keeps small groups from splitting
+    off early, and λ is bisected in the geometric mean.
 
-    Where the graph of adaptive neighbors has more than c components already, no λ makes fewer:
-    ``converged`` is False then, and more ``n_neighbors`` join more.
+    If the adaptive-neighbors graph already has more than c components, ``converged`` is False,
+    because no λ reduces their number. A larger ``n_neighbors`` connects more samples.
 
     References
     ----------
@@ -121,10 +127,10 @@ def learned_graph(
     >>> import leastcut
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.08, random_state=0)
-    >>> found = leastcut.learned_graph(X, 2, random_state=0)
-    >>> found.converged, found.n_components
+    >>> learned = leastcut.learned_graph(X, 2, random_state=0)
+    >>> learned.converged, learned.n_components
     (True, 2)
-    >>> leastcut.clustering_accuracy(y, found.labels)
+    >>> leastcut.clustering_accuracy(y, learned.labels)
     1.0
     """
     # 1. Check everything.
@@ -147,14 +153,13 @@ def learned_graph(
 def _rows_of_neighbors(near: Neighborhoods, k: int) -> CandidateRows:
     """Return targets (d_i^(k+1) − d_ij)₊ / (2 γ_i), costs (d_ij − d_i^(k+1))₊, spreads 1 / (2 γ_i).
 
-    As weights add up to 1, to minimize the distance from these targets and what they cost is to
-    minimize Σ_j (d_ij s_ij + γ_i s_ij²): the difference is a constant.
+    As weights sum to 1, this objective is Σ_j (d_ij s_ij + γ_i s_ij²) up to a constant.
     """
     squared = near.squared.reshape(near.indptr.size - 1, -1)
     gap = squared[:, k : k + 1] - squared
     twice = gap[:, :k].sum(axis=1, keepdims=True)
-    # Rows of no γ of their own, or of one without an inverse, have the mean of the others. Where no
-    # row has any it is the median of the positive distances, so that units change nothing.
+    # If γ_i is 0 or too small to invert, use the mean of the others; if all are, the median of the
+    # positive distances, which is invariant to scale.
     even = (twice < np.finfo(np.float64).tiny)[:, 0]
     if even.all():
         positive = squared[squared > 0.0]
@@ -163,7 +168,7 @@ def _rows_of_neighbors(near: Neighborhoods, k: int) -> CandidateRows:
         twice[even] = twice[~even].mean()
     targets, costs = np.maximum(gap, 0.0) / twice, np.maximum(-gap, 0.0)
     if even.any():
-        # Their optimum at λ = 0 is a projection; there a unit of weight costs what the first does.
+        # Their optimum at λ = 0 is a projection; costs are relative to the marginal cost there.
         targets[even] = project_simplex(-costs[even] / twice[even])
         level = targets[even, :1] * twice[even]
         costs[even] = np.where(targets[even] > 0, 0.0, np.maximum(costs[even] - level, 0.0))
@@ -183,50 +188,57 @@ def constrained_rank_graph(
     n_jobs: int | None = None,
     symmetrize: str | None = None,
 ) -> LearnedGraph:
-    """Return the graph nearest to a given one that has a component for every cluster.
+    """Learn the graph nearest to an input graph with one component for each cluster.
 
-    With A the given affinities, every row divided by its sum, the rows of S add up to 1, use only
-    the edges of A, and minimize
+    With A the input affinities, each row divided by its sum, the rows of S sum to 1, use only the
+    edges of A, and minimize
 
         ‖S − A‖² + 2 λ tr(Fᵀ L F)   or   ‖S − A‖₁ + 2 λ tr(Fᵀ L F),
 
-    with L the Laplacian of (S + Sᵀ) / 2, whose rank is n − c where there are c components, and F
-    its vectors with orthonormal columns. λ is raised until there are exactly ``n_clusters``.
+    with the Laplacian L of (S + Sᵀ) / 2, whose rank is n − c for c components, and a matrix F with
+    one orthonormal column for each cluster. λ is raised until the graph has exactly ``n_clusters``
+    components.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        Symmetric non-negative affinities; self-loops are left out. Libraries: as for
-        :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n_nodes, n_nodes) or graph of another library
+        Symmetric non-negative affinities; self-loops are ignored. See :func:`leastcut.partition`
+        for the supported libraries.
     n_clusters : int
-        Number of components c, from 1 to n. A node without edges is a component.
+        Number of components c, from 1 to n_nodes. A node without edges is a component.
     norm : {"l2", "l1"}, default="l2"
-        What is near: small squares of differences, which spread over many edges, or small sums of
-        their sizes, so that most edges keep their weight and some are given up.
+        The distance to the input graph. "l2" spreads small changes over many edges; "l1" keeps most
+        weights and removes some edges.
     solver : {"multilevel", "spectral"}, default="multilevel"
-        What F is. "multilevel": the indicators of the clusters of the smallest ratio cut that
-        :func:`leastcut.partition` finds with ``effort="fast"``. "spectral": the eigenvectors of the
-        c smallest eigenvalues of L, as in the reference.
+        The method for F. "multilevel" uses the cluster indicators of the smallest ratio cut that
+        :func:`leastcut.partition` finds with ``effort="fast"``. "spectral" uses the eigenvectors of
+        the c smallest eigenvalues of L, as in the reference.
     max_iter : int, default=200
-        Turns of weights and vectors, at most.
+        Maximum number of iterations.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the eigensolver and of the search.
     n_jobs : int or None, default=None
-        Threads; None and -1 mean one per available core. The result does not depend on it.
+        Number of threads; None and -1 use all available cores. The result does not depend on it.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the maximum of both directions. None
+        raises an error.
 
     Returns
     -------
     LearnedGraph
-        With ``graph``, ``labels``, ``n_iter``, ``converged`` and ``history``.
+        The learned graph and its clusters.
+
+    See Also
+    --------
+    learned_graph : Learn a graph from samples.
+    partition : Cut a graph without changing its weights.
 
     Notes
     -----
-    Sizes of differences are smoothed to √(x² + δ²) − δ with δ = 1e-4, and minimized by squares that
-    are weighted anew, as in the reference. Turns and λ are those of :func:`leastcut.learned_graph`.
-    Where the given graph has more than c components, no λ makes fewer: ``converged`` is False then.
+    For "l1", the absolute differences |x| are smoothed to √(x² + δ²) − δ with δ = 1e-4 and
+    minimized by iteratively reweighted least squares, as in the reference. λ is chosen as in
+    :func:`leastcut.learned_graph`. If the input graph has more than c components, ``converged`` is
+    False, because no λ reduces their number.
 
     References
     ----------
@@ -235,15 +247,15 @@ def constrained_rank_graph(
 
     Examples
     --------
-    Two triangles, joined by a weaker edge, which goes:
+    The weak edge between two triangles is removed:
 
     >>> import leastcut
     >>> S = [[0, 2, 2, 0, 0, 0], [2, 0, 2, 0, 0, 0], [2, 2, 0, 1, 0, 0],
     ...      [0, 0, 1, 0, 2, 2], [0, 0, 0, 2, 0, 2], [0, 0, 0, 2, 2, 0]]
-    >>> found = leastcut.constrained_rank_graph(S, 2)
-    >>> found.labels, found.converged
+    >>> learned = leastcut.constrained_rank_graph(S, 2)
+    >>> learned.labels, learned.converged
     (array([0, 0, 0, 1, 1, 1]), True)
-    >>> found.graph.toarray()[2].round(3)
+    >>> learned.graph.toarray()[2].round(3)
     array([0.5, 0.5, 0. , 0. , 0. , 0. ])
     """
     # 1. Check everything.
@@ -252,22 +264,22 @@ def constrained_rank_graph(
     max_iter = check_count("max_iter", max_iter)
     seed = int(as_generator(random_state).integers(2**31))
     n_threads = count_threads(n_jobs)
-    given = as_affinity_graph(graph, symmetrize)
-    n_clusters = check_n_clusters(n_clusters, given.n_nodes)
+    checked = as_affinity_graph(graph, symmetrize)
+    n_clusters = check_n_clusters(n_clusters, checked.n_nodes)
     # 2. Learn the weights of its edges.
-    rows = _rows_of_graph(given, norm, n_threads)
+    rows = _rows_of_graph(checked, norm, n_threads)
     learned = learn(rows, n_clusters, solver=solver, max_iter=max_iter, seed=seed, n_jobs=n_jobs)
-    return replace(learned, nodes=given.names)
+    return replace(learned, nodes=checked.names)
 
 
 def _rows_of_graph(graph: Graph, norm: str, n_threads: int) -> CandidateRows:
     """Return the edges of a graph without self-loops, as fractions of their row."""
     source = graph.rows
-    others = source != graph.indices
-    source, indices, weights = source[others], graph.indices[others], graph.weights[others]
+    not_loop = source != graph.indices
+    source, indices, weights = source[not_loop], graph.indices[not_loop], graph.weights[not_loop]
     n = graph.n_nodes
     indptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
-    # Divided by the largest of the row first: no sum of very large weights overflows.
+    # Division by the largest weight of the row keeps sums from overflowing.
     largest = np.zeros(n)
     np.maximum.at(largest, source, weights)
     fractions = weights / largest[source]
@@ -279,45 +291,45 @@ def _rows_of_graph(graph: Graph, norm: str, n_threads: int) -> CandidateRows:
 
 
 DEFAULTS = {**defaults_of(learned_graph), "n_clusters": 8}  # as in the estimators
-LEARNING = ("n_clusters", "solver", "max_iter")  # what adaptive neighbors do not take
+LEARNING = ("n_clusters", "solver", "max_iter")  # parameters that adaptive neighbors do not have
 
 
 def _graph(X: Any, **parameters: Any) -> Any:
-    """Learn the graph of X, and warn if it has not as many components as clusters."""
+    """Learn the graph of X, and warn if its number of components is not ``n_clusters``."""
     if X.shape[0] < FEWEST:
-        return ADAPTIVE_NEIGHBORS.graph(X, **_of_neighbors(parameters))
+        return ADAPTIVE_NEIGHBORS.graph(X, **_neighbor_parameters(parameters))
     learned = learned_graph(X, **parameters)
     if not learned.converged:
         from sklearn.exceptions import ConvergenceWarning  # slow to import
 
         count, n_clusters = learned.n_components, parameters["n_clusters"]
         n_iter = learned.n_iter
-        remedy = "Pass fewer n_clusters, or fewer n_neighbors."
+        remedy = "Pass a smaller n_clusters or n_neighbors."
         if count > n_clusters and n_iter == 0:
-            remedy = "Pass more n_neighbors, which join more, or more n_clusters."
+            remedy = "Pass a larger n_neighbors, which connects more samples, or more n_clusters."
         elif n_iter == parameters.get("max_iter", DEFAULTS["max_iter"]):
-            remedy = f"Pass kernel_params={{'max_iter': {2 * n_iter}}}, or other n_neighbors."
+            remedy = f"Pass kernel_params={{'max_iter': {2 * n_iter}}}, or another n_neighbors."
         warn_caller(
             f"The learned graph has {count} component{'' if count == 1 else 's'} after "
-            f"{n_iter} iterations, and not n_clusters={n_clusters}; labels are the smallest "
-            f"cut of it that was found. {remedy}",
+            f"{n_iter} iterations instead of n_clusters={n_clusters}; the labels are the smallest "
+            f"cut found. {remedy}",
             ConvergenceWarning,
         )
     return learned.graph
 
 
 def _rows(X: Any, **parameters: Any) -> Rows:
-    """Return the function from new samples to their weights, those of adaptive neighbors."""
-    return ADAPTIVE_NEIGHBORS.rows(X, **_of_neighbors(parameters))
+    """Return a function that computes the adaptive-neighbors weights of new samples."""
+    return ADAPTIVE_NEIGHBORS.rows(X, **_neighbor_parameters(parameters))
 
 
-def _of_neighbors(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that adaptive neighbors have as well."""
+def _neighbor_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of adaptive neighbors."""
     return {name: value for name, value in parameters.items() if name not in LEARNING}
 
 
 def _limited(n_samples: int, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Reduce k so that a further sample is left to set the threshold, and c to the samples."""
+    """Reduce k so that one more sample remains for the threshold, and c to the samples."""
     parameters = {**DEFAULTS, **parameters}
     few = ADAPTIVE_NEIGHBORS.limited(n_samples, {"n_neighbors": parameters["n_neighbors"]})
     most = n_samples - 2 if n_samples >= FEWEST else few["n_neighbors"]

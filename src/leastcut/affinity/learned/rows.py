@@ -1,20 +1,18 @@
-"""The weights that are learned: rows on the simplex, over candidates only.
+"""The weights of a learned graph: rows on the simplex, restricted to candidates.
 
-Row i has weights s_ij ≥ 0 on its candidates j, which add up to 1, targets a_ij, which do so too,
-and costs e_ij ≥ 0, which are 0 where a_ij > 0. With vectors f of the nodes, weights are to be near
-their targets and small where they cost much or vectors are far apart:
+Row i has weights s_ij ≥ 0 on its candidates j, which sum to 1; targets a_ij, which also sum to 1;
+and costs e_ij ≥ 0, which are 0 if a_ij > 0. For vectors f of the nodes, the weights minimize
 
     Σ_ij (s_ij − a_ij)² / (2 q_ij) + Σ_ij e_ij s_ij + λ Σ_ij ‖f_i − f_j‖² s_ij,
 
-where Σ_ij ‖f_i − f_j‖² s_ij = 2 tr(Fᵀ L F), with L of (S + Sᵀ) / 2. At λ = 0 the targets are the
-optimum, of value 0. No term is ever negative, so that nothing cancels, whatever the orders of
-magnitude that spreads and costs span. For given vectors every row is a projection onto the simplex,
-of a_ij − q_ij (e_ij + λ ‖f_i − f_j‖²) under the spreads q.
+where Σ_ij ‖f_i − f_j‖² s_ij = 2 tr(Fᵀ L F), with L the Laplacian of (S + Sᵀ) / 2. At λ = 0 the
+targets are optimal, with the value 0. All terms are non-negative, so no digits cancel. The optimal
+row is the projection of a_ij − q_ij (e_ij + λ ‖f_i − f_j‖²) onto the simplex with the spreads q.
 
-In place of squares there may be absolute differences |s_ij − a_ij|, smoothed to
-√((s_ij − a_ij)² + δ²) − δ. Then q_ij is √((s_ij − a_ij)² + δ²) at the weights there are, again and
-again: squares with these q touch the smoothed differences there and lie above them elsewhere, so
-that the sum never rises.
+The first term may also be the absolute difference |s_ij − a_ij|, smoothed to
+√((s_ij − a_ij)² + δ²) − δ and minimized by iteratively reweighted least squares: with
+q_ij = √((s_ij − a_ij)² + δ²) at the current weights, the squares majorize the smoothed differences,
+so that the objective never increases.
 """
 
 from __future__ import annotations
@@ -28,24 +26,24 @@ from leastcut.graph import ROWS, Graph, symmetric_graph
 from leastcut.kernels.simplex import pair_distances, project_rows
 from leastcut.threads import in_blocks
 
-ROUNDING = 1e-12  # weights up to this are rounding: as edges they would join components
-SMOOTHING = 1e-4  # δ: weights are at most 1
-REWEIGHTINGS = 10  # renewals of the spreads for one set of vectors, under absolute differences
+ROUNDING = 1e-12  # weights up to this are rounding errors, and would join components as edges
+SMOOTHING = 1e-4  # δ; weights are at most 1
+REWEIGHTINGS = 10  # updates of the spreads for one set of vectors, for absolute differences
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateRows:
     """Candidates of every node, and the targets, costs and spreads of their weights.
 
-    The candidates of node i are ``indices[indptr[i]:indptr[i + 1]]``, never the node itself. Under
-    absolute differences ``spreads`` are not used.
+    The candidates of node i are ``indices[indptr[i]:indptr[i + 1]]``, without the node itself.
+    ``spreads`` are not used for absolute differences.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     targets: np.ndarray  # a: the weights at λ = 0
-    costs: np.ndarray  # e: not negative, and 0 where the target is positive
-    spreads: np.ndarray  # q: positive and the same in a row
+    costs: np.ndarray  # e: non-negative, and 0 if the target is positive
+    spreads: np.ndarray  # q: positive and constant in a row
     is_absolute: bool = False
     n_threads: int = 1
 
@@ -56,36 +54,36 @@ class CandidateRows:
 
     def objective(self, weights: np.ndarray, penalty: float, distances: np.ndarray) -> float:
         """Return the objective at this λ."""
-        # Sums of the same length round alike: where no row is larger, the total is not.
-        return float(np.sum(self._objectives(weights, self._prices(penalty, distances))))
+        # Sums of equal length round monotonically: if no row increases, neither does the total.
+        return float(np.sum(self._objectives(weights, self._linear(penalty, distances))))
 
-    def _prices(self, penalty: float, distances: np.ndarray) -> np.ndarray:
-        """Return what a unit of weight costs, besides its distance from the target."""
+    def _linear(self, penalty: float, distances: np.ndarray) -> np.ndarray:
+        """Return the linear coefficients of the weights in the objective."""
         return self.costs + penalty * distances
 
-    def _objectives(self, weights: np.ndarray, prices: np.ndarray) -> np.ndarray:
-        """Return the objective of every row that has candidates."""
+    def _objectives(self, weights: np.ndarray, linear: np.ndarray) -> np.ndarray:
+        """Return the objective of every row with candidates."""
         off = weights - self.targets
         if self.is_absolute:
             # √(x² + δ²) − δ, written without cancellation.
             near = off**2 / (np.hypot(off, SMOOTHING) + SMOOTHING)
         else:
             near = off**2 / (2.0 * self.spreads)
-        return np.add.reduceat(near + prices * weights, self._begins)
+        return np.add.reduceat(near + linear * weights, self._starts)
 
     @cached_property
-    def _begins(self) -> np.ndarray:
-        """Where the rows that have candidates begin."""
+    def _starts(self) -> np.ndarray:
+        """Start positions of the rows with candidates."""
         return self.indptr[:-1][np.diff(self.indptr) > 0]
 
     @cached_property
     def _lengths(self) -> np.ndarray:
-        """How many candidates these rows have."""
+        """Number of candidates of these rows."""
         lengths = np.diff(self.indptr)
         return lengths[lengths > 0]
 
     def scale(self, weights: np.ndarray) -> float:
-        """Return the objective of no weights under the median spread, which no duplicate sets."""
+        """Return the objective of zero weights for the median spread, robust to duplicates."""
         if self.is_absolute:
             return float(weights.sum())
         return float(np.sum(weights**2) / (2.0 * np.median(self.spreads)))
@@ -101,33 +99,33 @@ class CandidateRows:
         return squared
 
     def weights(self, penalty: float, distances: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """Return weights of the smallest objective there is for these distances, at this λ.
+        """Return the weights with the smallest objective for these distances and λ.
 
-        Under absolute differences it is smaller than ``before``, but need not be the smallest. A
-        row keeps its weights where others are no better: doubles hold weights to 1e-16, and of the
-        objective that can be much where spreads are small.
+        For absolute differences, the objective decreases but need not be minimal. A row keeps its
+        weights unless the new ones are better: rounding errors of weights can dominate the
+        objective if spreads are small.
         """
-        prices = self._prices(penalty, distances)
+        linear = self._linear(penalty, distances)
         for _ in range(REWEIGHTINGS if self.is_absolute else 1):
             spreads = self.spreads
             if self.is_absolute:
                 spreads = np.hypot(before - self.targets, SMOOTHING)
-            found = self._projected(prices, spreads)
-            better = self._objectives(found, prices) < self._objectives(before, prices)
-            before = np.where(np.repeat(better, self._lengths), found, before)
+            projected = self._projected(linear, spreads)
+            better = self._objectives(projected, linear) < self._objectives(before, linear)
+            before = np.where(np.repeat(better, self._lengths), projected, before)
         return before
 
     def graph(self, weights: np.ndarray) -> Graph:
-        """Return the graph (S + Sᵀ) / 2, where only weights above 0 are edges."""
-        # It sorts its arguments in place.
-        indices, own = self.indices.copy(), weights.copy()
-        matrix = symmetric_graph(self.indptr, indices, own, n_threads=self.n_threads)
+        """Return the graph (S + Sᵀ) / 2, with an edge for every positive weight."""
+        # symmetric_graph sorts its arguments in place.
+        indices, weights = self.indices.copy(), weights.copy()
+        matrix = symmetric_graph(self.indptr, indices, weights, n_threads=self.n_threads)
         return Graph(matrix.indptr, matrix.indices, matrix.data)
 
-    def _projected(self, prices: np.ndarray, spreads: np.ndarray) -> np.ndarray:
-        # A constant for a whole row changes no weight, and would take digits from the others.
-        lowest = np.minimum.reduceat(prices, self._begins)
-        points = self.targets - spreads * (prices - np.repeat(lowest, self._lengths))
+    def _projected(self, linear: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+        # A constant of the row changes no weight; subtracting it avoids cancellation.
+        lowest = np.minimum.reduceat(linear, self._starts)
+        points = self.targets - spreads * (linear - np.repeat(lowest, self._lengths))
         weights = np.empty(points.size)
 
         def project(start: int, stop: int) -> None:
