@@ -1,8 +1,8 @@
-"""The budget of long work: time, a callback that may stop it, and what Ctrl-C does.
+"""Budgets of long computations: a time limit, a progress callback and the handling of Ctrl-C.
 
-A public function that takes ``time_limit`` or ``callback`` makes a :class:`Budget` first, which
-checks them and starts the clock, and passes it down. Work asks :attr:`Budget.is_exhausted`, reports
-its progress by :meth:`Budget.report`, and gives a part of its work a :meth:`Budget.share`.
+Public functions with ``time_limit`` or ``callback`` create a :class:`Budget` first, which validates
+them and starts the clock. Computations check :attr:`Budget.is_exhausted`, call
+:meth:`Budget.report` with their progress, and pass :meth:`Budget.share` to their steps.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Result = TypeVar("Result")
 Call = Callable[[], object]
 Callback = Callable[[Any], object]
 
-LOOK_SECONDS = 0.1  # time between two looks for Ctrl-C, if the system does not end a wait by itself
+LOOK_SECONDS = 0.1  # interval of checks for Ctrl-C on systems where it does not end a wait
 
 
 class Budget:
-    """What limits and watches long work: seconds from now on, a callback, and what Ctrl-C does.
+    """A time limit, a progress callback and the handling of Ctrl-C for a long computation.
 
-    The callback is called with the progress of the work, and stops it by returning True; ``"tqdm"``
-    is a progress bar, which :meth:`shown` opens. With ``on_interrupt="return"`` Ctrl-C returns what
-    there is. ``began`` and ``deadline`` are on the monotonic clock.
+    The callback receives the progress of the computation, and stops it by returning True;
+    ``"tqdm"`` is a progress bar, which :meth:`shown` opens. With ``on_interrupt="return"`` Ctrl-C
+    returns the best result so far. ``began`` and ``deadline`` are times of the monotonic clock.
 
     >>> budget = Budget(callback=lambda fraction: fraction > 0.5)
     >>> budget.report(0.5), budget.report(0.6), budget.is_exhausted
@@ -65,9 +65,9 @@ class Budget:
 
     @contextmanager
     def shown(self, title: str, reading: Callable[[], Reading]) -> Iterator[None]:
-        """Open a context in which ``callback="tqdm"`` is a progress bar.
+        """Return a context in which ``callback="tqdm"`` is a progress bar.
 
-        ``reading`` returns what the bar reads the progress by; it is only called for a bar.
+        ``reading`` returns the function that interprets progress; it is called for a bar only.
         """
         if not isinstance(self.callback, str):
             yield
@@ -77,34 +77,33 @@ class Budget:
         try:
             yield
         finally:
-            # Also after an error or Ctrl-C: a bar that stays open would be drawn over.
             bar.close()
             self.callback = None
 
     @property
     def time_limit(self) -> float | None:
-        """The seconds from the beginning to the deadline, None without a limit."""
+        """The seconds from the start to the deadline; None without a limit."""
         return None if self.deadline == math.inf else self.deadline - self.began
 
     @property
     def seconds(self) -> float:
-        """The seconds since the beginning."""
+        """The seconds since the start."""
         return time.monotonic() - self.began
 
     @property
     def seconds_left(self) -> float:
         """The seconds until the deadline, negative after it."""
-        # Asked often, and clocks take time.
+        # Called often: read the clock only if there is a deadline.
         return math.inf if self.deadline == math.inf else self.deadline - time.monotonic()
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the callback, or the owner of the whole, has stopped the work."""
+        """Whether the computation or the one it belongs to was stopped."""
         return self._is_stopped or (self._parent is not None and self._parent.is_stopped)
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the work was stopped, or its time is up."""
+        """Whether the computation was stopped or its time is up."""
         return self.is_stopped or self.seconds_left <= 0.0
 
     def require(self, seconds: float = 0.0) -> None:
@@ -113,29 +112,29 @@ class Budget:
             raise TimeoutError(f"A step of {seconds:.2g} s cannot end by the deadline.")
 
     def stop(self) -> None:
-        """Stop the work as if its time were up."""
+        """Stop the computation as if its time were up."""
         self._is_stopped = True
 
     def report(self, progress: Any) -> bool:
-        """Call the callback, unless it has stopped the work before; return whether it has.
+        """Call the callback unless the computation is stopped; return whether it is stopped.
 
-        The call is made in the thread that waits for the work, if there is one.
+        The callback runs in the thread that waits for the computation, if there is one.
         """
         if self.callback is not None and not self.is_stopped:
             if self._waiting is None:
-                self._ask(progress)
+                self._call_back(progress)
             else:
-                self._waiting.call(lambda: self._ask(progress))
+                self._waiting.call(lambda: self._call_back(progress))
         return self.is_stopped
 
-    def _ask(self, progress: Any) -> None:
+    def _call_back(self, progress: Any) -> None:
         if is_true(self.callback(progress)):
             self.stop()
 
     def share(self, fraction: float = 1.0, translate: Callable[[Any], Any] | None = None) -> Budget:
-        """Return the budget of a part of the work, which ends at this fraction of the time limit.
+        """Return the budget of a step that must end at this fraction of the time limit.
 
-        ``translate`` makes of the part's progress what is reported: None is nothing.
+        ``translate`` converts the progress of the step before it is reported; None is not reported.
         """
         part = Budget(on_interrupt=self.on_interrupt)
         part.began, part._parent = self.began, self
@@ -152,41 +151,41 @@ class Budget:
         return self.is_stopped if translated is None else self.report(translated)
 
     def part(self, fraction: float = 1.0, translate: Callable[[Any], Any] | None = None) -> Budget:
-        """Return the budget of a part of the work, of this fraction of the time that is left."""
+        """Return the budget of a step that may use this fraction of the remaining time."""
         part = self.share(1.0, translate)
         part.began = time.monotonic()
         if self.deadline != math.inf:
             part.deadline = part.began + fraction * max(0.0, self.deadline - part.began)
         return part
 
-    # -- a thread that is waited for
+    # -- computations in another thread
 
     def run_in_thread(self, work: Callable[[], Result]) -> Result:
-        """Run work in another thread, so that Ctrl-C need not wait for a compiled loop to end."""
+        """Run ``work`` in another thread, so that Ctrl-C does not wait for a compiled loop."""
         self._waiting = Waiting()
         return self._waiting.run(work, self.stop)
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether another thread waits for the work."""
+        """Whether another thread waits for the computation."""
         return self._waiting is not None
 
     def check_waited_for(self) -> None:
-        """Raise in the thread that works if nobody waits for it any more."""
+        """Raise :class:`Stopped` in the worker thread if its caller no longer waits."""
         if self._waiting is not None:
-            self._waiting.go_on()
+            self._waiting.check()
 
 
 class Stopped(Exception):
-    """Ends work that nobody waits for any more; raised in the thread that does it."""
+    """Raised in a worker thread whose caller no longer waits for its result."""
 
 
 class Waiting:
-    """A caller who waits for work in another thread, and makes the calls that belong in its own.
+    """The main thread waiting for a worker thread, and running callbacks on its behalf.
 
-    Python handles Ctrl-C between two of its own steps, and a compiled loop over a hundred million
-    edges is one step. The main thread has nothing to do but wait while another works: it receives
-    Ctrl-C within a tenth of a second, tells the other to stop, and does not wait until it has.
+    Python handles Ctrl-C between bytecode instructions, so a compiled loop over a hundred million
+    edges delays it. If the main thread only waits, it receives Ctrl-C within a tenth of a second,
+    and stops the worker without waiting for it to end.
     """
 
     def __init__(self) -> None:
@@ -195,11 +194,11 @@ class Waiting:
         self._is_over = False
 
     def run(self, work: Callable[[], Result], stop: Call) -> Result:
-        """Do ``work`` in another thread and return what it does, or raise what it raises.
+        """Run ``work`` in another thread; return its result or raise its exception.
 
-        Where the wait ends early, as by Ctrl-C or an error of a call, ``stop`` is called, and the
-        thread ends by itself later. Only the main thread hears Ctrl-C: in others, it is they that
-        do the work.
+        If the wait ends early, by Ctrl-C or an exception of a callback, ``stop`` is called and the
+        worker ends later. Only the main thread receives Ctrl-C; other threads run ``work``
+        themselves.
         """
         if threading.current_thread() is not threading.main_thread():
             return work()
@@ -209,19 +208,19 @@ class Waiting:
             error = None
             try:
                 results.append(work())
-            except BaseException as raised:  # which is the caller's, whatever it is
+            except BaseException as raised:  # raised again in the main thread
                 error = raised
             self._messages.put((None, error))
 
-        # In the context of the caller, as of NumPy's errstate. A daemon: a process that was told to
-        # end does not wait either.
+        # Use the caller's context, such as NumPy's errstate. A daemon thread does not delay the
+        # end of the process.
         context = contextvars.copy_context()
         self._worker = threading.Thread(target=context.run, args=(do,), daemon=True)
         try:
             self._worker.start()
             while True:
                 try:
-                    call, said = self._messages.get(timeout=LOOK_SECONDS)
+                    call, message = self._messages.get(timeout=LOOK_SECONDS)
                 except Empty:
                     continue
                 if call is None:
@@ -229,25 +228,25 @@ class Waiting:
                 try:
                     call()
                 except BaseException:
-                    self._is_over = True  # before the other goes on
+                    self._is_over = True  # before the worker continues
                     raise
                 finally:
-                    said.set()
+                    message.set()
         except BaseException:
             self._is_over = True
             stop()
             raise
-        if said is not None:
-            raise said
+        if message is not None:
+            raise message
         return results[0]
 
-    def go_on(self) -> None:
-        """Do nothing, but raise in the thread that works where nobody waits for it any more."""
+    def check(self) -> None:
+        """Raise :class:`Stopped` if the caller no longer waits."""
         if self._is_over:
             raise Stopped
 
     def call(self, call: Call) -> None:
-        """Make a call in the thread that waits, and return when it has been made."""
+        """Run ``call`` in the waiting thread, and return when it has ended."""
         if threading.current_thread() is not self._worker:
             call()
             return
@@ -256,4 +255,4 @@ class Waiting:
             self._messages.put((call, made))
             while not made.wait(LOOK_SECONDS) and not self._is_over:
                 pass
-        self.go_on()
+        self.check()

@@ -1,9 +1,8 @@
-"""What restricts the partitions of a problem: links between nodes, and limits on cluster weights.
+"""Constraints on partitions: must-link and cannot-link pairs, and limits on cluster weights.
 
-:class:`Constraints` is made and checked once, from what a user passed. It says whether a partition
-is allowed, and what contraction, restriction and rescaling of a problem make of it. Whether any
-partition is allowed is decided in ``feasibility``, and moves respect it in ``multilevel``
-(``refinement`` and ``repair``).
+:class:`Constraints` is validated once, from user input. It checks partitions, and is contracted,
+restricted and rescaled with its problem. ``feasibility`` decides whether any partition is allowed;
+``multilevel.refinement`` and ``multilevel.repair`` respect the constraints when nodes move.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from leastcut.formatting import fields_in_one_line
 from leastcut.graph import joined_pairs
 from leastcut.validation import as_plain, check_number, number_by_appearance
 
-# Fraction of the average by which a limit may be passed: (1 + 0.15) · 100 is below 115 in doubles.
-# Moves stay within half of it, as they follow sums that round.
+# Tolerance of limits, relative to the average weight: (1 + 0.15) · 100 is below 115 in floating
+# point. Moves use half of it, because their sums are rounded.
 ROUNDING = 1e-9
-EXACT_BITS = 53  # integers of so many bits are exact in doubles, and so are their sums
-MOST_NAMED = 6  # nodes of a chain that an error lists
+EXACT_BITS = 53  # integers of up to this many bits are exact in double precision
+MOST_NAMED = 6  # largest number of nodes or pairs that an error lists
 
-Balance = tuple[float | None, float]  # largest fractions below and above the average
+Balance = tuple[float | None, float]  # allowed fractions below and above the average
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,36 +41,36 @@ class CannotLinks:
 
     @classmethod
     def of(cls, pairs: np.ndarray, n_nodes: int) -> CannotLinks:
-        """Return the pairs, of shape (m, 2) and each of two different nodes, as rows of nodes."""
+        """Return the constraints of ``pairs``, of shape (m, 2), each of two different nodes."""
         rows = joined_pairs(pairs[:, 0], pairs[:, 1], n_nodes)
         return cls(rows.indptr.astype(np.int32), rows.indices.astype(np.int32))
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes n, of pairs or not."""
+        """Number of nodes n, with or without pairs."""
         return int(self.indptr.shape[0]) - 1
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """The arrays that compiled kernels read."""
+        """The arguments of compiled kernels."""
         return self.indptr, self.indices
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The pairs as the edges of a graph."""
+        """The pairs as the adjacency matrix of a graph."""
         n = self.n_nodes
         return sp.csr_array((np.ones(self.indices.size), self.indices, self.indptr), shape=(n, n))
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Every pair once, the smaller node first, in order."""
+        """Each pair once, the smaller node first, in lexicographic order."""
         rows = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
         once = rows < self.indices
         return np.stack([rows[once], self.indices[once]], axis=1)
 
     @cached_property
     def nodes(self) -> np.ndarray:
-        """The nodes that are in a pair."""
+        """The nodes that have a cannot-link."""
         return np.flatnonzero(np.diff(self.indptr)).astype(np.int32)
 
     def partners(self, i: int | np.integer[Any]) -> np.ndarray:
@@ -84,86 +83,86 @@ class CannotLinks:
         return np.asarray(self.pairs[labels[first] == labels[second]])
 
     def contain(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return for each i < j, given as two arrays, whether it is a pair."""
+        """Return whether each (first[t], second[t]), with first < second, is a pair."""
         n = self.n_nodes
-        listed = self.pairs[:, 0].astype(np.int64) * n + self.pairs[:, 1]
-        asked = first.astype(np.int64) * n + second
-        place = np.minimum(np.searchsorted(listed, asked), max(listed.size - 1, 0))
-        if listed.size == 0:
-            return np.zeros(asked.shape, dtype=bool)
-        return np.asarray(listed[place] == asked)
+        keys = self.pairs[:, 0].astype(np.int64) * n + self.pairs[:, 1]
+        queries = first.astype(np.int64) * n + second
+        place = np.minimum(np.searchsorted(keys, queries), max(keys.size - 1, 0))
+        if keys.size == 0:
+            return np.zeros(queries.shape, dtype=bool)
+        return np.asarray(keys[place] == queries)
 
     def colored_by(self, labels: np.ndarray) -> CannotLinks:
-        """Return the pairs with the clusters of a partition that violates none of them."""
+        """Return the pairs with the coloring of a partition that violates none of them."""
         colors = np.full(self.n_nodes, -1, dtype=np.int32)
         colors[self.nodes] = labels[self.nodes]
         return replace(self, coloring=colors)
 
     def restricted(self, nodes: np.ndarray) -> CannotLinks | None:
-        """Return the pairs between some of the nodes, in their order; None if there are none."""
+        """Return the pairs among ``nodes``, numbered in their order; None if there are none."""
         place = np.full(self.n_nodes, -1)
         place[nodes] = np.arange(nodes.size)
         moved = place[self.pairs]
         kept = moved[(moved >= 0).all(axis=1)]
         if kept.size == 0:
             return None
-        found = CannotLinks.of(kept, nodes.size)
-        return found if self.coloring is None else replace(found, coloring=self.coloring[nodes])
+        links = CannotLinks.of(kept, nodes.size)
+        return links if self.coloring is None else replace(links, coloring=self.coloring[nodes])
 
     def contracted(self, parent: np.ndarray, size: int) -> CannotLinks:
-        """Return the pairs between groups of nodes, none of which holds a pair.
+        """Return the pairs between groups of nodes; no group may contain a pair.
 
         The coloring is kept unless a group has nodes of different colors.
         """
-        found = CannotLinks.of(parent[self.pairs], size)
+        links = CannotLinks.of(parent[self.pairs], size)
         if self.coloring is None:
-            return found
+            return links
         coarse, fine = np.full(size, -1, dtype=np.int32), self.coloring[self.nodes]
         coarse[parent[self.nodes]] = fine
         is_kept = np.array_equal(coarse[parent[self.nodes]], fine)
-        return replace(found, coloring=coarse) if is_kept else found
+        return replace(links, coloring=coarse) if is_kept else links
 
     def one_per_group(self, aggregate_of: np.ndarray) -> np.ndarray:
-        """Return leaders of groups, changed so that no group has two nodes of any pairs.
+        """Return aggregate ids in which no aggregate has two nodes with cannot-links.
 
-        The groups then have the same pairs as the nodes, and a coloring stays one.
+        The aggregates then have the same pairs as the nodes, and a coloring stays valid.
         """
         nodes = self.nodes
-        # Leaders first, as what they lead stays with them; then in the order of the nodes.
+        # The node that names an aggregate stays in it; among the others, the first one does.
         order = nodes[np.argsort(aggregate_of[nodes] != nodes, kind="stable")]
         _, first = np.unique(aggregate_of[order], return_index=True)
         ejected = np.ones(order.size, dtype=bool)
         ejected[first] = False
-        found = aggregate_of.copy()
-        found[order[ejected]] = order[ejected]
-        return found
+        result = aggregate_of.copy()
+        result[order[ejected]] = order[ejected]
+        return result
 
     def separated(self, aggregate_of: np.ndarray) -> np.ndarray:
-        """Return leaders of groups, changed so that no group holds a pair.
+        """Return aggregate ids in which no aggregate contains a pair.
 
-        Of a pair in one group the second leaves it, or the one that is not its leader. At least
-        one node stays with every leader that was joined by one that it is not paired with.
+        Of a pair in one aggregate the second node leaves it, or the first if the second names the
+        aggregate. An aggregate with a node that is not paired with the naming node keeps a node.
         """
         broken = self.violated(aggregate_of)
         if broken.size == 0:
             return aggregate_of
-        found = aggregate_of.copy()
-        # Those with a leader first: the nodes that are left may all stay with it.
-        leads = found[broken] == broken
-        for i, j in broken[np.argsort(~leads.any(axis=1), kind="stable")].tolist():
-            if found[i] == found[j]:
-                leaving = i if found[j] == j else j
-                found[leaving] = leaving
-        return found
+        result = aggregate_of.copy()
+        # Pairs with a naming node first: the remaining nodes may then all stay.
+        names = result[broken] == broken
+        for i, j in broken[np.argsort(~names.any(axis=1), kind="stable")].tolist():
+            if result[i] == result[j]:
+                leaving = i if result[j] == j else j
+                result[leaving] = leaving
+        return result
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The least and the most that a cluster may weigh, on every level of a hierarchy the same.
+    """The smallest and the largest cluster weight allowed, the same on all levels of a hierarchy.
 
-    Both are allowed, and multiples of the unit that all node weights are multiples of if sums of
-    them are exact. ``slack`` is the rounding error that sums may have otherwise: moves stay so far
-    within the limits, and proofs cover partitions that exceed them by as much.
+    If sums of node weights are exact, both are multiples of the unit of the node weights. If not,
+    ``slack`` is the rounding error of sums: moves stay within the limits by that much, and proofs
+    cover partitions that exceed them by as much.
     """
 
     lightest: float  # 0 is no limit
@@ -175,7 +174,7 @@ class Limits:
 
     @classmethod
     def of(cls, balance: Balance, node_weights: np.ndarray, n_clusters: int) -> Limits:
-        """Return the limits that a balance means for so many clusters."""
+        """Return the limits that a balance defines for ``n_clusters`` clusters."""
         below, above = balance
         average = float(node_weights.sum()) / n_clusters
         heaviest = (1.0 + above + ROUNDING) * average
@@ -188,20 +187,20 @@ class Limits:
         return cls(lightest, heaviest, 0.5 * ROUNDING * average)
 
     def of_moves(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the two limits of moves for every cluster, as compiled kernels take them.
+        """Return the lower and upper limits of moves per cluster, as compiled kernels take them.
 
-        ``offset`` is the weight of every cluster besides its nodes.
+        ``offset`` is added to the weight of every cluster.
         """
         return self._shifted(self.slack, n_clusters, offset)
 
     def of_proofs(self, n_clusters: int, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return limits that every partition accepted by :meth:`allow` is within, as for moves."""
+        """Return limits like :meth:`of_moves` that every allowed partition satisfies."""
         return self._shifted(-self.slack, n_clusters, offset)
 
     def _shifted(
         self, inward: float, n_clusters: int, offset: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        # Without a lower limit no cluster is too light, however little its nodes weigh.
+        # Without a lower limit, clusters of very small weight are allowed.
         lightest = self.lightest + inward if self.lightest > 0.0 else -np.inf
         heaviest = self.heaviest - inward
         return np.full(n_clusters, offset + lightest), np.full(n_clusters, offset + heaviest)
@@ -209,9 +208,9 @@ class Limits:
     def least_edge_cut(self, floors: np.ndarray, total: float) -> float:
         """Return a lower bound on the edge weight cut by every partition within the limits.
 
-        By Donath and Hoffman (1973) it is ½ Σ_k λ_k m_k, with the smallest eigenvalues of the ratio
-        cut ascending, given here as ``floors`` under them, and the cluster weights m descending. It
-        is least if as much weight as possible meets the smallest of them.
+        By Donath and Hoffman (1973) it is ½ Σ_k λ_k m_k, with the smallest eigenvalues λ of the
+        ratio cut in ascending order, for which ``floors`` are lower bounds, and the cluster weights
+        m in descending order. The minimum over m puts as much weight as possible first.
         """
         weights, left = np.full(floors.size, self.lightest), total - floors.size * self.lightest
         for k in range(floors.size):
@@ -226,17 +225,17 @@ class Limits:
         )
 
     def with_packing(self, packing: np.ndarray) -> Limits:
-        """Return the limits with clusters that are known to satisfy them."""
+        """Return the limits with a partition that is known to satisfy them."""
         return replace(self, packing=packing.astype(np.int32))
 
     def of_level(self) -> Limits:
-        """Return the limits for other nodes than these, of the same total weight."""
+        """Return the limits without the packing, for a level with other nodes."""
         return self if self.packing is None else replace(self, packing=None)
 
     def restricted(self, nodes: np.ndarray) -> Limits:
-        """Return the limits for some of the nodes, in the order given; others weigh nothing.
+        """Return the limits for ``nodes``, in their order; all other nodes have weight 0.
 
-        The packing is kept if no cluster loses all its nodes.
+        The packing is kept if no cluster becomes empty.
         """
         if self.packing is None:
             return self
@@ -246,7 +245,7 @@ class Limits:
         return replace(self, packing=kept)
 
     def scaled(self, exponent: int) -> Limits:
-        """Return the limits of nodes whose weights are multiplied by a power of two."""
+        """Return the limits after multiplying node weights by 2 to the power ``exponent``."""
         numbers = np.array([self.lightest, self.heaviest, self.slack])
         lightest, heaviest, slack = np.ldexp(numbers, exponent).tolist()
         return Limits(lightest, heaviest, slack, self.packing)
@@ -254,11 +253,11 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Everything that restricts the partitions of a problem.
+    """All constraints on the partitions of a problem.
 
-    Links and balance are what the user asks for. Reductions contract the must-links, of shape
-    (m, 2), and for a number of clusters add a coloring of the cannot-links and the limits that the
-    balance means; from then on moves respect them.
+    The user passes links and a balance. Reductions contract the must-links, of shape (m, 2), and,
+    for a number of clusters, add a coloring of the cannot-links and the limits of the balance,
+    which all moves respect.
     """
 
     must_link: np.ndarray | None = None
@@ -276,63 +275,65 @@ class Constraints:
         cannot_link: Any = None,
         balance: Balance | None = None,
     ) -> Constraints:
-        """Check links and a balance (:func:`check_balance`); links that contradict raise."""
-        must, cannot = (
-            _pairs(name, given, n_nodes)
-            for name, given in (("must_link", must_link), ("cannot_link", cannot_link))
-        )
+        """Validate links and return the constraints; raise if links contradict each other.
+
+        ``balance`` comes from :func:`check_balance`.
+        """
+        must = _pairs("must_link", must_link, n_nodes)
+        cannot = _pairs("cannot_link", cannot_link, n_nodes)
         if cannot is not None and balance is not None:
             raise ValueError(
-                "balance and cannot_link are not offered together: whether any partition satisfies "
-                "both is not decided here. Leave one of them out; must_link goes with balance."
+                "balance and cannot_link cannot be combined, because it is not known whether any "
+                "partition satisfies both. Leave one of them out; must_link is allowed with "
+                "balance."
             )
-        found = cls(must, None, balance)
+        constraints = cls(must, None, balance)
         if cannot is None:
-            return found
+            return constraints
         itself = np.flatnonzero(cannot[:, 0] == cannot[:, 1])
         if itself.size:
             i = int(cannot[itself[0], 0])
             raise ValueError(
-                f"cannot_link[{itself[0]}] is ({i}, {i}), and no node can be separated from itself"
-                f"{_and_more(itself.size)}; leave it out."
+                f"cannot_link[{itself[0]}] is ({i}, {i}), but a node cannot be separated from "
+                f"itself{_and_more(itself.size)}; remove the pair."
             )
-        groups = found.groups(n_nodes)
+        groups = constraints.groups(n_nodes)
         both = np.flatnonzero(groups[cannot[:, 0]] == groups[cannot[:, 1]])
         if both.size:
             i, j = cannot[both[0]].tolist()
             assert must is not None
             raise ValueError(
                 f"cannot_link separates nodes {i} and {j}, but must_link joins them: "
-                f"{_chain(_joined(must, n_nodes), i, j)}{_and_more(both.size)}. Leave one of these "
-                "pairs out."
+                f"{_chain(_joined(must, n_nodes), i, j)}{_and_more(both.size)}. Remove one of "
+                "these pairs."
             )
-        return replace(found, cannot_link=CannotLinks.of(cannot, n_nodes))
+        return replace(constraints, cannot_link=CannotLinks.of(cannot, n_nodes))
 
     @property
     def are_links(self) -> bool:
-        """Whether there are links of either kind."""
+        """Whether there are must-links or cannot-links."""
         return self.must_link is not None or self.cannot_link is not None
 
     @property
     def restrict_moves(self) -> bool:
-        """Whether a move of one node may lead to a partition that is not allowed."""
+        """Whether moving one node may violate the constraints."""
         return self.cannot_link is not None or self.limits is not None
 
     def groups(self, n_nodes: int) -> np.ndarray:
-        """Return the group of every node, by first appearance: one for each must-link component."""
+        """Return the must-link component of every node, numbered by first appearance."""
         if self.must_link is None:
             return np.arange(n_nodes)
         joined = _joined(self.must_link, n_nodes)
         return number_by_appearance(sp.csgraph.connected_components(joined, directed=False)[1])
 
     def allow(self, labels: np.ndarray, cluster_weights: np.ndarray) -> bool:
-        """Whether labels 0..k-1 respect the cannot-links, and their weights the limits."""
+        """Whether labels 0..k-1 satisfy the cannot-links and the cluster weights the limits."""
         if self.cannot_link is not None and self.cannot_link.violated(labels).size:
             return False
         return self.limits is None or self.limits.allow(cluster_weights)
 
     def check_labels(self, labels: np.ndarray, name: str) -> None:
-        """Raise if a partition violates a link, naming the pair."""
+        """Raise an error that names the first violated pair, if any."""
         if self.must_link is not None:
             self._raise_if(labels, name, "must_link", self.must_link, "in different clusters", True)
         if self.cannot_link is not None:
@@ -349,13 +350,13 @@ class Constraints:
             i, j = pairs[wrong[0]].tolist()
             raise ValueError(
                 f"{name} has nodes {i} and {j} {words}, which {kind} forbids"
-                f"{_and_more(wrong.size)}; change their labels, or leave the pair out."
+                f"{_and_more(wrong.size)}; change their labels, or remove the pair."
             )
 
     def contracted(self, parent: np.ndarray, size: int) -> Constraints:
-        """Return the constraints of groups of nodes, none of which holds a cannot-link.
+        """Return the constraints of groups of nodes.
 
-        The groups hold the must-links, if there are any.
+        Each must-link is within a group, and no cannot-link is.
         """
         if self.cannot_link is None and self.limits is None and self.must_link is None:
             return self
@@ -366,7 +367,7 @@ class Constraints:
         return replace(self, must_link=None, cannot_link=cannot_link, limits=limits)
 
     def restricted(self, nodes: np.ndarray) -> Constraints:
-        """Return the constraints between some of the nodes, in the order given."""
+        """Return the constraints among ``nodes``, numbered in their order."""
         if self.cannot_link is None and self.limits is None:
             return self
         cannot_link = None if self.cannot_link is None else self.cannot_link.restricted(nodes)
@@ -374,19 +375,19 @@ class Constraints:
         return replace(self, cannot_link=cannot_link, limits=limits)
 
     def scaled(self, exponent: int) -> Constraints:
-        """Return the constraints of nodes whose weights are multiplied by a power of two."""
+        """Return the constraints after multiplying node weights by 2 to the power ``exponent``."""
         if self.limits is None:
             return self
         return replace(self, limits=self.limits.scaled(exponent))
 
 
-FREE = Constraints()  # no constraints: every partition is allowed
+FREE = Constraints()  # no constraints
 
 
 def check_balance(balance: Any) -> Balance:
-    """Return how far below, or None, and above the average a cluster may weigh, as fractions of it.
+    """Return the allowed deviations below (or None) and above the average, as fractions of it.
 
-    One number is the limit above; a pair is the one below, from 0 to 1, and the one above.
+    A number limits the weight above the average only; a pair is (below, above).
     """
     if isinstance(balance, str | bytes) or not isinstance(balance, Sequence | np.ndarray):
         return None, check_number("balance", balance)
@@ -394,11 +395,12 @@ def check_balance(balance: Any) -> Balance:
         return None, check_number("balance", balance)
     if len(balance) != 2:
         raise ValueError(
-            f"balance={balance!r} must be a number, such as 0.1, or a pair (below, above) of them."
+            f"balance={balance!r} must be a number, such as 0.1, or a pair of numbers "
+            "(below, above)."
         )
     below = check_number("balance[0]", balance[0])
     if below > 1.0:
-        raise ValueError(f"balance[0]={below} must be at most 1: no cluster weighs less than 0.")
+        raise ValueError(f"balance[0]={below} must be at most 1: cluster weights are positive.")
     return below, check_number("balance[1]", balance[1])
 
 
@@ -410,21 +412,21 @@ def unit_exponent(values: np.ndarray) -> int:
     return int(np.min(exponents + lowest, initial=1100))
 
 
-def _pairs(name: str, given: Any, n_nodes: int) -> np.ndarray | None:
-    """Return pairs of node numbers as an array of shape (m, 2), checked; None for no pairs."""
-    if given is None:
+def _pairs(name: str, links: Any, n_nodes: int) -> np.ndarray | None:
+    """Validate pairs of node numbers; return an array of shape (m, 2), or None for no pairs."""
+    if links is None:
         return None
-    pairs = as_plain(name, given)
+    pairs = as_plain(name, links)
     if pairs.shape == (0,):  # an empty list, of whatever type
         return None
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(
-            f"{name} must hold pairs of node numbers, so it must have shape (m, 2), but its shape "
-            f"is {pairs.shape}."
+            f"{name} must contain pairs of node numbers, of shape (m, 2), but its shape is "
+            f"{pairs.shape}."
         )
     if pairs.dtype.kind not in "iu":
         raise TypeError(
-            f"{name} must hold node numbers, which are integers, but its dtype is {pairs.dtype}; "
+            f"{name} must contain node numbers as integers, but its dtype is {pairs.dtype}; "
             "convert it first."
         )
     outside = np.flatnonzero(((pairs < 0) | (pairs >= n_nodes)).any(axis=1))
@@ -447,7 +449,7 @@ def _and_more(count: int) -> str:
 
 
 def _chain(joined: sp.csr_array, i: int, j: int) -> str:
-    """Return in words how pairs lead from i to j."""
+    """Return a shortest chain of pairs from i to j as text."""
     _, before = sp.csgraph.breadth_first_order(joined, i, directed=False)
     chain = [j]
     while chain[-1] != i:

@@ -1,18 +1,19 @@
-"""Whether any partition satisfies the constraints: colorings of links and packings of weights.
+"""Feasibility of constraints: colorings of cannot-links and packings of node weights.
 
-Whether cannot-links leave a partition into c clusters is a graph coloring problem, solved exactly:
+Whether a partition into c clusters can satisfy the cannot-links is a graph coloring problem, which
+is solved exactly:
 
-1. A node of fewer than c cannot-links always finds a cluster after the others have theirs. Such
-   nodes are peeled off, again and again; what is left is the c-core, mostly nothing.
-2. Each component of the core is colored by itself, the node with the fewest colors left first
-   (Brélaz 1979). If it has none, the last choice is taken back: the search goes through all
-   colorings, up to the names of the colors, and ends with one or with the proof of none.
-3. The nodes that were peeled off come back, last first.
+1. A node with fewer than c cannot-links can always be colored after its neighbors. Such nodes are
+   removed repeatedly. What remains, the c-core, is usually empty.
+2. Each component of the core is colored by backtracking (DSATUR, Brélaz 1979): the next node is the
+   one whose neighbors have the most colors. The search ends with a coloring, a proof that there is
+   none, or a limit on its steps.
+3. The removed nodes are colored in reverse order.
 
-Whether nodes of given weights fit into clusters of limited weight is bin packing, which no method
-solves quickly in general. Nodes of equal weight are distributed evenly, and others are put,
-heaviest first, each into the lightest cluster; if that fails, few enough are left to an exact
-solver. What is called impossible has been proven to be.
+Whether the nodes fit into clusters of limited weight is a bin packing problem, which is NP-hard.
+Nodes of equal weight are distributed evenly; others are assigned, heaviest first, to the lightest
+cluster. If that fails, small problems go to an exact solver. Errors call a balance impossible only
+if that is proven.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ import scipy.sparse as sp
 
 from leastcut.constraints import MOST_NAMED, Balance, CannotLinks, Constraints, Limits
 
-EXACT_CHOICES = 20_000  # kinds of nodes times clusters up to which an exact solver is asked
-# Its time limit, and the fraction of the average that limits must leave: it rounds by a tenth.
+EXACT_CHOICES = 20_000  # most distinct weights times clusters for the exact solver
+# Its time limit, and the slack, as a fraction of the average, above its tolerance of 1e-6.
 EXACT_SECONDS, EXACT_SLACK = 2.0, 1e-5
-MOST_STEPS = 200_000  # choices of a color until the search is given up: about a second
-CLIQUE_STARTS = 50  # nodes from which cliques are grown, those with most pairs first
+MOST_STEPS = 200_000  # limit on the steps of backtracking, about a second
+CLIQUE_STARTS = 50  # number of nodes from which cliques are grown, by descending degree
 
 
 def colored(
     constraints: Constraints, n_nodes: int, n_clusters: int, starts: Sequence[np.ndarray] = ()
 ) -> Constraints:
-    """Return the constraints with a coloring of the cannot-links, that of an allowed start if any.
+    """Return the constraints with a coloring of the cannot-links, from the first start if any.
 
-    Raises ValueError if no partition into so many clusters is allowed, or none is found.
+    Raises ValueError if there is no coloring with ``n_clusters`` colors, or none is found.
     """
     links = constraints.cannot_link
     if links is None or links.coloring is not None:
@@ -56,24 +57,24 @@ def colored(
 def check_n_clusters(
     constraints: Constraints, n_nodes: int, n_clusters: int, is_shown: bool = False
 ) -> None:
-    """Raise if links leave too few groups for so many clusters, or separate too many nodes.
+    """Raise if the links allow no partition into ``n_clusters`` clusters, or none is found.
 
-    ``is_shown`` says that a partition is known which respects the links.
+    ``is_shown`` means that a partition satisfying the cannot-links is known.
     """
     groups = constraints.groups(n_nodes)
     n_groups = int(groups.max()) + 1
     if n_clusters > n_groups:
         raise ValueError(
-            f"n_clusters={n_clusters}, but the must_link pairs leave {n_groups} groups; "
-            f"ask for at most {n_groups} clusters, or leave pairs out."
+            f"n_clusters={n_clusters} is too large: the must_link pairs leave {n_groups} groups of "
+            f"nodes. Pass n_clusters={n_groups} or less, or remove pairs."
         )
     links = constraints.cannot_link
     if links is None or is_shown:
         return
-    found = color(links.contracted(groups, n_groups), n_clusters)
-    if found.colors is not None:
+    result = color(links.contracted(groups, n_groups), n_clusters)
+    if result.colors is not None:
         return
-    if found.clique:
+    if result.clique:
 
         def pair(i: int, j: int) -> str:
             of_groups = groups[links.pairs]
@@ -81,23 +82,23 @@ def check_n_clusters(
             first, second = links.pairs[int(np.argmax(places))].tolist()
             return f"({first}, {second})"
 
-        first = [pair(i, j) for k, i in enumerate(found.clique) for j in found.clique[:k]]
+        first = [pair(i, j) for k, i in enumerate(result.clique) for j in result.clique[:k]]
         more = f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else ""
         raise ValueError(
-            f"n_clusters={n_clusters}, but the cannot_link pairs {', '.join(first[:MOST_NAMED])}"
-            f"{more} separate {len(found.clique)} nodes from each other; ask for at least "
-            f"{len(found.clique)} clusters ({found.enough} are enough for all pairs), or leave "
-            "pairs out."
+            f"n_clusters={n_clusters} is too small: the cannot_link pairs "
+            f"{', '.join(first[:MOST_NAMED])}{more} separate {len(result.clique)} nodes from each "
+            f"other. Pass n_clusters={len(result.clique)} or more ({result.enough} are enough for "
+            "all pairs), or remove pairs."
         )
-    if found.is_decided:
+    if result.is_decided:
         raise ValueError(
-            f"n_clusters={n_clusters}, but no {n_clusters} clusters separate all cannot_link "
-            f"pairs; ask for more ({found.enough} are enough), or leave pairs out."
+            f"n_clusters={n_clusters} is too small: {n_clusters} clusters cannot separate all "
+            f"cannot_link pairs. Pass more ({result.enough} are enough), or remove pairs."
         )
     raise ValueError(
         f"Whether n_clusters={n_clusters} clusters can separate all cannot_link pairs could not be "
-        f"decided in {MOST_STEPS:,} steps; ask for more clusters ({found.enough} are enough), "
-        "leave pairs out, or pass as init a partition that separates them."
+        f"decided in {MOST_STEPS:,} steps. Pass more clusters ({result.enough} are enough), remove "
+        "pairs, or pass as init a partition that separates them."
     )
 
 
@@ -105,35 +106,35 @@ def check_n_clusters(
 class Coloring:
     """The result of a search for a coloring."""
 
-    colors: np.ndarray | None  # -1 for nodes of no pair; None if none was found
-    is_decided: bool  # whether None means that there is none
-    clique: list[int]  # nodes of which every two are a pair, more than colors; or empty
-    enough: int  # a number of colors that is enough
+    colors: np.ndarray | None  # -1 for nodes without pairs; None if no coloring was found
+    is_decided: bool  # whether None is proven to be the answer
+    clique: list[int]  # more nodes than colors, all paired with each other; or empty
+    enough: int  # a sufficient number of colors
 
 
 def color(links: CannotLinks, n_colors: int, most_steps: int | None = None) -> Coloring:
-    """Color nodes so that no pair has one color, or find out that ``n_colors`` are too few.
+    """Color nodes so that the nodes of each pair differ, or find that there is no such coloring.
 
-    The search is given up after ``most_steps`` choices of a color, by default ``MOST_STEPS``.
+    The search stops after ``most_steps`` choices of a color, by default ``MOST_STEPS``.
     """
     paired = links.nodes
     if paired.size < links.n_nodes:
-        # Only the nodes of pairs, which may be few of many.
+        # Only nodes with pairs, which may be a small subset.
         few = links.restricted(paired)
         if few is None:
             return Coloring(np.full(links.n_nodes, -1, dtype=np.int32), True, [], n_colors)
-        found = color(few, n_colors, most_steps)
-        if found.colors is None:
-            return replace(found, clique=paired[found.clique].tolist())
+        result = color(few, n_colors, most_steps)
+        if result.colors is None:
+            return replace(result, clique=paired[result.clique].tolist())
         colors_of_all = np.full(links.n_nodes, -1, dtype=np.int32)
-        colors_of_all[paired] = found.colors
-        return replace(found, colors=colors_of_all)
+        colors_of_all[paired] = result.colors
+        return replace(result, colors=colors_of_all)
     near = [links.partners(i).tolist() for i in range(links.n_nodes)]
     colors = [-1] * links.n_nodes
-    # 1. Peel off what always finds a color.
+    # 1. Remove the nodes that can always be colored last.
     peeled = _peeled(near, n_colors)
     core = [i for i in range(links.n_nodes) if not peeled[1][i]]
-    # 2. Color the components of what is left.
+    # 2. Color the components of the core.
     steps = MOST_STEPS if most_steps is None else most_steps
     for nodes in _components(links, core):
         taken = _search(near, nodes, colors, n_colors, steps)
@@ -141,7 +142,7 @@ def color(links: CannotLinks, n_colors: int, most_steps: int | None = None) -> C
             clique = _large_clique(near, nodes, n_colors)
             return Coloring(None, taken is not None or bool(clique), clique, _greedy_number(near))
         steps = max(1, steps - taken)
-    # 3. Bring the others back. Each takes the first color that is left.
+    # 3. Color the removed nodes in reverse order, each with the first color possible.
     for i in reversed(peeled[0]):
         used = {colors[j] for j in near[i]}
         colors[i] = next(k for k in range(n_colors) if k not in used)
@@ -149,14 +150,14 @@ def color(links: CannotLinks, n_colors: int, most_steps: int | None = None) -> C
 
 
 def _peeled(near: list[list[int]], n_colors: int) -> tuple[list[int], list[bool]]:
-    """Return nodes in an order in which each has fewer than ``n_colors`` pairs with later ones.
+    """Return the nodes outside the core, in the order of their removal, and a mask of them.
 
-    And for every node whether it is among them.
+    Each has fewer than ``n_colors`` pairs with nodes that are removed later or not at all.
     """
     degree = [len(row) for row in near]
     gone = [count < n_colors for count in degree]
     order = [i for i, is_gone in enumerate(gone) if is_gone]
-    for i in order:  # it grows as it is read
+    for i in order:  # grows during the loop
         for j in near[i]:
             degree[j] -= 1
             if not gone[j] and degree[j] < n_colors:
@@ -166,26 +167,26 @@ def _peeled(near: list[list[int]], n_colors: int) -> tuple[list[int], list[bool]
 
 
 def _components(links: CannotLinks, nodes: list[int]) -> list[list[int]]:
-    """Return the components of the pairs between some nodes."""
+    """Return the connected components of the graph of pairs among ``nodes``."""
     if not nodes:
         return []
     component = sp.csgraph.connected_components(links.matrix[nodes][:, nodes], directed=False)[1]
-    found: dict[int, list[int]] = {}
+    members: dict[int, list[int]] = {}
     for i, number in zip(nodes, component.tolist(), strict=True):
-        found.setdefault(number, []).append(i)
-    return list(found.values())
+        members.setdefault(number, []).append(i)
+    return list(members.values())
 
 
 def _search(
     near: list[list[int]], nodes: list[int], colors: list[int], n_colors: int, most_steps: int
 ) -> int | None:
-    """Color connected nodes, in place; return the steps taken, 0 where there is no coloring.
+    """Color a connected component in place; return the steps taken.
 
-    None where ``most_steps`` were not enough to tell.
+    Returns 0 if there is no coloring, and None if ``most_steps`` do not decide it.
     """
     inside = set(nodes)
     near = [[j for j in row if j in inside] if i in inside else [] for i, row in enumerate(near)]
-    # How many neighbors of a node have a color, and how many colors they have.
+    # Per node: the number of neighbors of each color, and the number of distinct colors among them.
     count = {i: [0] * n_colors for i in nodes}
     met = dict.fromkeys(nodes, 0)
     heap = [(0, -len(near[i]), i) for i in nodes]
@@ -195,28 +196,28 @@ def _search(
         heapq.heappush(heap, (-met[i], -len(near[i]), i))
 
     def change(i: int, k: int, by: int) -> None:
-        """Give a node a color (``by`` is 1), or take it back (-1)."""
+        """Assign color k to node i (``by=1``), or remove it (``by=-1``)."""
         colors[i] = k if by > 0 else -1
         for j in near[i]:
             count[j][k] += by
-            if count[j][k] == max(by, 0):  # the first neighbor of this color, or no longer any
+            if count[j][k] == max(by, 0):  # the first neighbor of this color was added or removed
                 met[j] += by
                 if colors[j] < 0:
                     push(j)
 
-    # The path of choices: a node, the color it has, and how many colors were in use before it.
+    # The choices so far: a node, and the number of colors in use before it.
     path: list[tuple[int, int]] = []
-    steps, used, trial, i = 0, 0, 0, -1
+    steps, used, candidate, i = 0, 0, 0, -1
     while len(path) < len(nodes):
-        # 1. Take the node whose neighbors have most colors; entries of the heap may be stale.
+        # 1. Take the node whose neighbors have the most colors; heap entries may be stale.
         if i < 0:
             while True:
                 key, _, i = heapq.heappop(heap)
                 if colors[i] < 0 and -key == met[i]:
                     break
-            trial = 0
-        # 2. Give it the next color it can have. All that were never used are alike.
-        k = next((k for k in range(trial, min(used + 1, n_colors)) if count[i][k] == 0), -1)
+            candidate = 0
+        # 2. Assign the next possible color; unused colors are equivalent, so try only one.
+        k = next((k for k in range(candidate, min(used + 1, n_colors)) if count[i][k] == 0), -1)
         steps += 1
         if steps > most_steps:
             return None
@@ -225,19 +226,19 @@ def _search(
             change(i, k, 1)
             used, i = max(used, k + 1), -1
             continue
-        # 3. Where there is none, go back to the choice before and take the next color there.
+        # 3. If there is none, backtrack to the previous choice.
         push(i)
         if not path:
             return 0
         i, used = path.pop()
-        trial = colors[i] + 1
+        candidate = colors[i] + 1
         change(i, colors[i], -1)
         push(i)
     return steps
 
 
 def _large_clique(near: list[list[int]], nodes: list[int], n_colors: int) -> list[int]:
-    """Return more than ``n_colors`` nodes of which every two are a pair, if any are found."""
+    """Return a clique of more than ``n_colors`` nodes if one is found, else an empty list."""
     by_degree = sorted(nodes, key=lambda i: (-len(near[i]), i))
     for start in by_degree[:CLIQUE_STARTS]:
         clique, left = [start], set(near[start])
@@ -251,7 +252,7 @@ def _large_clique(near: list[list[int]], nodes: list[int], n_colors: int) -> lis
 
 
 def _greedy_number(near: list[list[int]]) -> int:
-    """Return a number of colors that is enough: that of one greedy coloring, hubs first."""
+    """Return the number of colors of a greedy coloring by descending degree."""
     colors = [-1] * len(near)
     for i in sorted(range(len(near)), key=lambda i: -len(near[i])):
         used = {colors[j] for j in near[i]}
@@ -263,9 +264,9 @@ def _greedy_number(near: list[list[int]]) -> int:
 
 
 def limits_of(balance: Balance, weights: np.ndarray, n_clusters: int) -> Limits:
-    """Return the limits that a balance means, with a packing that satisfies them.
+    """Return the limits that a balance defines, with a packing that satisfies them.
 
-    A ValueError says so if there is none, or none is found.
+    Raises ValueError if there is no packing, or none is found.
     """
     below, _ = balance
     limits = Limits.of(balance, weights, n_clusters)
@@ -277,8 +278,8 @@ def limits_of(balance: Balance, weights: np.ndarray, n_clusters: int) -> Limits:
     heaviest, is_even = int(np.argmax(weights)), bool((weights == weights[0]).all())
     if weights[heaviest] > limits.heaviest:
         raise ValueError(
-            f"Clusters may weigh {limits.heaviest:g} at most, and node {heaviest} alone weighs "
-            f"{weights[heaviest]:g}. Pass balance={remedy}, which is enough, or ask for fewer "
+            f"balance limits clusters to a weight of {limits.heaviest:g}, but node {heaviest} "
+            f"alone weighs {weights[heaviest]:g}. Pass balance={remedy}, which is enough, or fewer "
             "clusters."
         )
     words = (
@@ -286,24 +287,21 @@ def limits_of(balance: Balance, weights: np.ndarray, n_clusters: int) -> Limits:
         if below is not None
         else f"weigh at most {limits.heaviest:g}"
     )
-    remedy = f"Pass balance={remedy}, which is enough, or ask for another number of clusters."
+    remedy = f"Pass balance={remedy}, which is enough, or another number of clusters."
     if is_even:
         raise ValueError(
             f"{weights.size} nodes of weight {weights[0]:g} cannot be cut into {n_clusters} "
             f"clusters that {words}. {remedy}"
         )
-    found = _solved(weights, n_clusters, limits)
-    if isinstance(found, np.ndarray):
-        return limits.with_packing(found)
-    known = "There are no" if found else "No"
-    raise ValueError(
-        f"{known} {n_clusters} clusters that {words}{'' if found else ' were found'}, "
-        f"whatever they cut. {remedy}"
-    )
+    solution = _solved(weights, n_clusters, limits)
+    if isinstance(solution, np.ndarray):
+        return limits.with_packing(solution)
+    prefix, suffix = ("There are no", "") if solution else ("No", " were found")
+    raise ValueError(f"{prefix} {n_clusters} clusters that {words}{suffix}. {remedy}")
 
 
 def _enough(balance: Balance, loads: np.ndarray) -> str:
-    """Return a ``balance`` as text, of few digits, that clusters of such weights keep to."""
+    """Return, as text with few digits, a ``balance`` that clusters of these weights satisfy."""
     below, above = balance
     average = float(loads.sum()) / loads.size
     upper = _rounded_up(max(float(loads.max()) / average - 1.0, above))
@@ -313,19 +311,19 @@ def _enough(balance: Balance, loads: np.ndarray) -> str:
 
 
 def _rounded_up(fraction: float) -> str:
-    # Up to a tenth of what a limit may be passed by, which rounding must not turn into a digit.
+    # Subtract less than ROUNDING, so that rounding errors do not add a digit.
     return f"{math.ceil(fraction * 1e4 - 1e-6) / 1e4:.4f}".rstrip("0").rstrip(".")
 
 
 def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Put every node, heaviest first, into the lightest cluster, the first of equal ones.
+    """Assign every node, heaviest first, to the lightest cluster; ties go to the first.
 
-    Nodes that weigh nothing are dealt out to the clusters in turn, those without a node first.
+    Nodes of weight 0 are assigned to the clusters in turn, empty clusters first.
     """
     n = weights.size
     labels = np.empty(n, dtype=np.int32)
     if (weights == weights[0]).all():
-        # In stretches of consecutive nodes, which are often near each other.
+        # Consecutive nodes are often neighbors.
         labels[:] = np.arange(n, dtype=np.int64) * n_clusters // n
         return labels
     order = np.argsort(-weights, kind="stable")
@@ -340,23 +338,23 @@ def _packed(weights: np.ndarray, n_clusters: int) -> np.ndarray:
 
 
 def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray | bool:
-    """Return a packing by an exact solver, True where it proves there is none, else False.
+    """Return a packing by an exact solver, True if it proves that there is none, else False.
 
-    Nodes that weigh nothing are no cluster by themselves unless there are too few others.
+    Nodes of weight 0 form no cluster of their own unless there are too few others.
     """
     core, n_core = np.flatnonzero(weights), int(np.count_nonzero(weights))
     if n_core < n_clusters:
-        return True  # each is a cluster, as in the packing that does not keep to the limits
+        return True  # each is a cluster, as in the packing that violates the limits
     average = float(weights.sum()) / n_clusters
     kinds, kind, count = np.unique(weights[core], return_inverse=True, return_counts=True)
     spare = min(limits.heaviest - average, average - limits.lightest) / average
-    # Sums of whole numbers are further from a limit than it rounds, if they are not beyond it.
+    # Sums of integers that violate a limit do so by more than the solver's tolerance.
     if kinds.size * n_clusters > EXACT_CHOICES or (limits.slack > 0.0 and spare < EXACT_SLACK):
         return False
     labels = np.empty(weights.size, dtype=np.int32)
     labels[weights == 0.0] = 0
-    # What the solver calls infeasible is so up to its tolerances, and coefficients below 1e-9 are 0
-    # to it: it is proven where it is infeasible within limits that are wider by more than that.
+    # The solver decides infeasibility up to its tolerances, and drops coefficients below 1e-9. It
+    # is proven if limits that are wider by more than that are infeasible too.
     for margin in (0.0, max(EXACT_SLACK, 1e-9 * n_core)):
         lightest = np.full(n_clusters, limits.lightest / average - margin)
         heaviest = np.full(n_clusters, limits.heaviest / average + margin)
@@ -367,7 +365,7 @@ def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray 
             if margin > 0.0:
                 return True
             continue
-        # Deal the nodes of every weight out as it says.
+        # Assign the nodes of every weight accordingly.
         for number, row in enumerate(amounts):
             labels[core[kind == number]] = np.repeat(np.arange(n_clusters), row)
         if limits.allow(np.bincount(labels, weights, n_clusters)):
@@ -378,10 +376,10 @@ def _solved(weights: np.ndarray, n_clusters: int, limits: Limits) -> np.ndarray 
 def _amounts(
     kinds: np.ndarray, count: np.ndarray, lightest: np.ndarray, heaviest: np.ndarray
 ) -> np.ndarray | None:
-    """Return how many nodes of every weight each cluster has, none being empty.
+    """Return the number of nodes of each weight in each cluster, none of which is empty.
 
-    The result is empty if that is infeasible, and None if it is not decided. Weights are fractions
-    of the average, as the solver's own tolerance is absolute.
+    The result is empty if the problem is infeasible, and None if it was not decided. Weights are
+    fractions of the average, because the solver's tolerance is absolute.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
 

@@ -1,9 +1,9 @@
-"""The graph: a symmetric matrix of non-negative affinities, checked once and carried on.
+"""Graphs: symmetric matrices of non-negative affinities.
 
-:func:`as_graph` checks and converts what a user passed; the reasons why a graph is refused stand in
-:func:`leastcut.validation.check_graph`. It costs O(edges) for a matrix and nothing for a
-:class:`Graph`, which is trusted. The caller's matrix is never changed; it is shared, not copied,
-when it already is what is needed (float64 CSR, sorted, no duplicates, no stored zeros).
+:func:`as_graph` validates and converts user input, in O(edges);
+:func:`leastcut.validation.check_graph` raises its errors. A :class:`Graph` is not validated again.
+The user's matrix is never changed. It is shared, not copied, if it is a sorted float64 CSR matrix
+without duplicates and stored zeros.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from leastcut.validation import (
     symmetrized,
 )
 
-# Entries of lists up to which SciPy makes a graph of them as fast as compiled kernels do, which
-# take seconds to compile: 50,000 in 2.7 ms and 3.0 ms, 10 million in 1.1 s and 0.8 s.
+# Up to this number of listed entries SciPy is used, as fast as the compiled kernels, which take
+# seconds to compile: 2.7 ms and 3.0 ms for 50,000 entries, 1.1 s and 0.8 s for 10 million.
 FEW_LISTED = 2**16
-ROWS = 2**15  # rows of a graph that a thread works on at once
-BUCKET = 2**12  # rows, at least, whose entries a transpose collects at once: they stay in cache
-MOST_PARTS = 256  # buckets, about, at most: memory is slow to write to at too many places in turn
+ROWS = 2**15  # rows of a graph that a thread processes at a time
+BUCKET = 2**12  # fewest rows per bucket of the transpose, so that a bucket fits into the cache
+MOST_PARTS = 256  # about the largest number of buckets; writing to too many places is slow
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A weighted undirected graph, known to be valid: symmetric, finite, positive where stored.
+    """A valid weighted undirected graph: symmetric, with finite positive stored entries.
 
-    The affinities S are in CSR form, as compiled kernels read them: the neighbors of node i are
-    ``indices[indptr[i]:indptr[i + 1]]``. Columns are sorted in the graph that a user passed, and in
-    any order in one made by contraction. What else is asked of it is computed when it is first
-    asked for, and kept. Only a graph that was passed has ``names`` of its nodes, and ``idle``, the
-    stored entries of weight 0 that join a node without edges to others, in both directions.
+    The affinities S are in CSR format: the neighbors of node i are
+    ``indices[indptr[i]:indptr[i + 1]]``. Columns are sorted in user input, and in any order after a
+    contraction. Derived quantities are computed on first access and cached. ``names`` are the names
+    of the nodes, and ``idle`` are the stored entries of weight 0 between isolated and other nodes,
+    in both directions; both are set for user input only.
     """
 
     indptr: np.ndarray
@@ -63,9 +63,8 @@ class Graph:
 
     @cached_property
     def matrix(self) -> sp.csr_array:
-        """The affinities S as a sparse array; it shares the memory of the graph."""
+        """The affinities S as a sparse array; it shares memory with the graph."""
         n = self.n_nodes
-        # From its arrays as they are: nothing is copied, so nobody may change the matrix in place.
         return sp.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
 
     @cached_property
@@ -75,40 +74,38 @@ class Graph:
 
     @property
     def outward(self) -> np.ndarray:
-        """The weight of every node's edges to others, summed: no self-loop is subtracted."""
+        """The sum of the weights of each node's edges, without self-loops."""
         rows = self.rows
         outward = np.where(rows == self.indices, 0.0, self.weights)
         return np.bincount(rows, outward, minlength=self.n_nodes)
 
     @property
     def rows(self) -> np.ndarray:
-        """The row of every stored entry, as ``indices`` is its column; made afresh every time."""
+        """The row of every stored entry; not cached."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
 
     @property
     def connected(self) -> np.ndarray:
-        """The nodes that have edges, self-loops counted; the others are isolated."""
+        """The nodes with edges, including self-loops; the others are isolated."""
         return np.flatnonzero(self.degrees > 0)
 
     @cached_property
     def components(self) -> tuple[int, np.ndarray]:
-        """How many connected components there are, and the component of every node."""
+        """The number of connected components, and the component of every node."""
         count, component = sp.csgraph.connected_components(self.matrix, directed=False)
-        # Labels 0..count-1, as int32; self-loops make no difference.
         return int(count), component
 
     def symmetrized(self) -> Graph:
-        """Return the graph with sorted columns and S_ij equal to S_ji to the last bit.
+        """Return the graph with sorted columns and S_ij exactly equal to S_ji.
 
-        Contraction adds the same weights up in different orders, and rounds them differently.
+        Contraction adds the same weights in different orders, so that rounding differs.
         """
         matrix = symmetrized(canonical_csr(self.matrix))
         return Graph(matrix.indptr, matrix.indices, matrix.data)
 
     def restrict(self, nodes: np.ndarray) -> Graph:
-        """Return the graph between some of the nodes, in the order given."""
+        """Return the graph induced by ``nodes``, in their order."""
         inside = sp.csr_array(self.matrix[nodes][:, nodes])
-        # Choosing columns leaves them in the order chosen.
         inside.sort_indices()
         return Graph(inside.indptr, inside.indices, inside.data)
 
@@ -121,28 +118,27 @@ class FactoredGraph(ABC):
 
     @abstractmethod
     def as_problem(self, cut: Any, **options: Any) -> Any:
-        """Return the problem of cutting it, as :func:`leastcut.problem.as_problem` does."""
+        """Return the problem of cutting this graph, as :func:`leastcut.problem.as_problem` does."""
 
 
 def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
-    """Check an affinity matrix, or a graph of another library, and return it as a :class:`Graph`.
+    """Validate an affinity matrix, or a graph of another library, and return a :class:`Graph`.
 
-    The matrix is symmetric, finite and non-negative, with self-loops allowed; a directed one is
-    made symmetric as ``symmetrize`` says (see :func:`leastcut.partition`). The libraries are those
-    of :mod:`leastcut.integrations.graphs`.
+    The matrix must be finite and non-negative, and symmetric unless ``symmetrize`` is passed (see
+    :func:`leastcut.partition`). :mod:`leastcut.integrations.graphs` lists the libraries.
     """
     symmetrize = check_symmetrize(symmetrize)
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, FactoredGraph):
         raise TypeError(
-            f"{graph!r} stores no edges, and this needs them. partition, refine, cut_value, relax "
-            "and lower_bound take it as it is; for anything else pass graph.to_sparse(), if it is "
-            "small enough for its edges to be stored."
+            f"{graph!r} stores no edges, but this function needs them. partition, refine, "
+            "cut_value, relax and lower_bound accept it; for other functions pass "
+            "graph.to_sparse() if the edges fit into memory."
         )
     names, is_directed = None, False
     if not (isinstance(graph, np.ndarray) or sp.issparse(graph)):
-        from leastcut.integrations.graphs import as_matrix, is_foreign  # which few calls need
+        from leastcut.integrations.graphs import as_matrix, is_foreign  # slow to import
 
         if is_foreign(graph):
             graph, names, is_directed = as_matrix(graph)
@@ -150,23 +146,23 @@ def as_graph(graph: Any, symmetrize: str | None = None) -> Graph:
     return Graph(matrix.indptr, matrix.indices, matrix.data, names, _idle(graph, matrix))
 
 
-def _idle(given: Any, matrix: sp.csr_array) -> sp.csr_array | None:
-    """Return which nodes stored zeros join to nodes without edges, or None where there are none.
+def _idle(original: Any, matrix: sp.csr_array) -> sp.csr_array | None:
+    """Return the stored zeros of ``original`` at isolated nodes as a pattern, or None.
 
-    ``matrix`` is made of ``given`` and has no zeros. Most graphs store none, which takes no time.
+    ``matrix`` is ``original`` in canonical form, without zeros.
     """
-    if not sp.issparse(given) or given.nnz == matrix.nnz:
+    if not sp.issparse(original) or original.nnz == matrix.nnz:
         return None
     isolated = np.diff(matrix.indptr) == 0
     if not isolated.any():
         return None
-    rows, columns = sp.coo_array(given).coords
+    rows, columns = sp.coo_array(original).coords
     joined = (isolated[rows] | isolated[columns]) & (rows != columns)
     return joined_pairs(rows[joined], columns[joined], matrix.shape[0]) if joined.any() else None
 
 
 def joined_pairs(rows: np.ndarray, columns: np.ndarray, n_nodes: int) -> sp.csr_array:
-    """Return the pattern of pairs of nodes, each once in both directions."""
+    """Return the symmetric pattern of pairs of nodes, with ones as entries."""
     both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
     pattern = sp.coo_array((np.ones(2 * rows.size), both), shape=(n_nodes, n_nodes)).tocsr()
     pattern.data[:] = 1.0
@@ -182,23 +178,23 @@ def symmetric_graph(
     larger: bool = False,
     n_threads: int = 1,
 ) -> sp.csr_array:
-    """Return (S + Sᵀ) / 2 for the weights S of lists, or the larger of both directions.
+    """Return (S + Sᵀ) / 2 for neighbor lists S, or the maximum of both directions.
 
-    The neighbors listed for node i are ``indices[indptr[i]:indptr[i + 1]]``, none twice, with
-    weights that are not negative; zeros are not stored. Indices and weights are sorted in place.
-    ``loops`` are positive weights of nodes to themselves, if lists do not hold the node itself. The
-    result is symmetric to the last bit, sorted, and does not depend on the number of threads.
+    The neighbors listed for node i are ``indices[indptr[i]:indptr[i + 1]]``, without duplicates and
+    with non-negative weights; zeros are not stored. Indices and weights are sorted in place.
+    ``loops`` are positive weights of self-loops, if the lists have none. The result is exactly
+    symmetric, sorted, and does not depend on the number of threads.
     """
     n, n_listed = indptr.size - 1, weights.size
     if n_listed <= FEW_LISTED:
         return _by_scipy(indptr, indices, weights, loops, larger)
     from leastcut.kernels.assemble import fill_buckets, merge_bucket, sort_lists
 
-    # Both directions of every edge and a self-loop per node must fit.
+    # Large enough for both directions of every edge and a self-loop per node.
     index = index_type(2 * n_listed + n)
     lists = indptr, indices.astype(index, copy=False), weights, np.empty(n, dtype=np.int64)
-    own = np.empty(0) if loops is None else loops
-    # Chunks of rows to read from, and buckets of 2^shift rows to write to.
+    self_loops = np.empty(0) if loops is None else loops
+    # Rows are read in chunks and written to buckets of 2^shift rows.
     rows = max(ROWS, -(-n // MOST_PARTS))
     shift = max((BUCKET - 1).bit_length(), (n // MOST_PARTS).bit_length())
     places = np.zeros((-(-n // rows), ((n - 1) >> shift) + 1), dtype=np.int64)
@@ -214,24 +210,26 @@ def symmetric_graph(
         size = places[-1, bucket] - (places[-1, bucket - 1] if bucket else 0)
         ends = np.empty(stop - start, dtype=np.int64)
         scratch = ends, np.empty(size, dtype=index), np.empty(size)
-        merge_bucket(is_filling, bucket, start, stop, lists, buckets, found, own, larger, scratch)
+        merge_bucket(
+            is_filling, bucket, start, stop, lists, buckets, merged, self_loops, larger, scratch
+        )
 
-    # 1. Rows of S by column, without zeros; and how many entries go from each chunk to each bucket.
+    # 1. Sort the rows of S, drop zeros, and count the entries from each chunk to each bucket.
     in_blocks(sort, n, rows, n_threads)
-    # 2. Entries to the bucket of the node they point to: bucket by bucket, chunk after chunk.
+    # 2. Copy each entry to the bucket of its column, in the order of the chunks.
     ends = np.cumsum(places.T).reshape(places.T.shape).T
     size = ends[-1, -1]
     places[:] = ends - places
     buckets = places, np.empty(size, dtype=index), np.empty(size, dtype=index), np.empty(size)
     in_blocks(fill, n, rows, n_threads)
-    # 3. In every bucket the rows of the transpose, merged with those of S: first how long they are.
-    found_indptr = np.zeros(n + 1, dtype=np.int64)
-    found = found_indptr, np.empty(0, dtype=index), np.empty(0)
+    # 3. Merge the rows of each bucket with those of S: count first, then fill.
+    merged_indptr = np.zeros(n + 1, dtype=np.int64)
+    merged = merged_indptr, np.empty(0, dtype=index), np.empty(0)
     in_blocks(partial(merge, False), n, 1 << shift, n_threads)
-    np.cumsum(found_indptr, out=found_indptr)
-    found = found_indptr, np.empty(found_indptr[-1], dtype=index), np.empty(found_indptr[-1])
+    np.cumsum(merged_indptr, out=merged_indptr)
+    merged = merged_indptr, np.empty(merged_indptr[-1], dtype=index), np.empty(merged_indptr[-1])
     in_blocks(partial(merge, True), n, 1 << shift, n_threads)
-    return sp.csr_array((found[2], found[1], found_indptr.astype(index)), shape=(n, n))
+    return sp.csr_array((merged[2], merged[1], merged_indptr.astype(index)), shape=(n, n))
 
 
 def _by_scipy(
@@ -241,9 +239,9 @@ def _by_scipy(
     loops: np.ndarray | None,
     larger: bool,
 ) -> sp.csr_array:
-    """Return the symmetric graph of a few lists, the same to the last bit."""
+    """Return the result of :func:`symmetric_graph`, computed by SciPy."""
     n = indptr.size - 1
-    S = sp.csr_array((weights, indices, indptr.copy()), shape=(n, n))  # zeros change it
+    S = sp.csr_array((weights, indices, indptr.copy()), shape=(n, n))  # eliminate_zeros changes it
     S.eliminate_zeros()
     S.sort_indices()
     if loops is not None:

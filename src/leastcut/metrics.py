@@ -1,8 +1,4 @@
-"""Agreement between clusters and known classes, whatever the clusters are called.
-
-All scores are computed from the contingency table: the number of samples of each class in each
-cluster.
-"""
+"""Scores of the agreement between clusters and known classes, invariant to their labels."""
 
 from __future__ import annotations
 
@@ -20,22 +16,30 @@ from leastcut.validation import as_plain, check_labels
 
 
 def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the fraction of correct samples after the best matching of clusters and classes.
-
-    Each cluster is matched with at most one class and each class with at most one cluster, so that
-    most samples are correct (the Hungarian method). Samples of an unmatched cluster are wrong.
+    """Compute the clustering accuracy under the best matching of clusters and classes.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Known classes, of any type.
-    labels : array-like of shape (n,)
-        Clusters, of any type; there may be more or fewer of them than classes.
+    y_true : array-like of shape (n_samples,)
+        Known classes, as integers or strings.
+    labels : array-like of shape (n_samples,)
+        Clusters, as integers or strings. The numbers of clusters and classes may differ.
 
     Returns
     -------
     float
-        Between 0 and 1; 1 means that the partitions are the same.
+        The fraction of samples whose cluster is matched with their class, between 0 and 1.
+
+    See Also
+    --------
+    normalized_mutual_info : Compute the mutual information of classes and clusters.
+    cut_value : Compute the cut value, which needs no known classes.
+
+    Notes
+    -----
+    Each cluster is matched with at most one class and each class with at most one cluster. The
+    Hungarian method finds the matching with the largest accuracy. Samples of unmatched clusters
+    count as wrong.
 
     Examples
     --------
@@ -51,22 +55,29 @@ def clustering_accuracy(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def normalized_mutual_info(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mutual information of classes and clusters, divided by the larger entropy.
-
-    This is the NMI of the paper. scikit-learn divides by the mean of the entropies by default,
-    which is never less than this.
+    """Compute the mutual information of classes and clusters, divided by the larger entropy.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Known classes, of any type.
-    labels : array-like of shape (n,)
-        Clusters, of any type.
+    y_true : array-like of shape (n_samples,)
+        Known classes, as integers or strings.
+    labels : array-like of shape (n_samples,)
+        Clusters, as integers or strings.
 
     Returns
     -------
     float
-        Between 0 and 1; 1 means that the partitions are the same.
+        Between 0 and 1; 1 means that the partitions are identical.
+
+    See Also
+    --------
+    clustering_accuracy : Compute the fraction of correct samples under the best matching.
+
+    Notes
+    -----
+    The score is I / max(H_classes, H_clusters), with the mutual information I and the entropies H.
+    :func:`sklearn.metrics.normalized_mutual_info_score` divides by the mean of the entropies by
+    default, so its score is never smaller.
 
     Examples
     --------
@@ -79,13 +90,12 @@ def normalized_mutual_info(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> floa
 
 
 def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
-    """Return every score by name; 1 is perfect in all of them.
+    """Return all scores by name; 1 is the best value of each.
 
     ``purity`` is the fraction of samples in the largest class of their cluster; ``adjusted_rand``
     can be negative.
     """
     classes, clusters = _check_pair(y_true, labels)
-    # The third, their harmonic mean, is NMI by the mean of the entropies, and left out.
     homogeneity, completeness, _ = homogeneity_completeness_v_measure(classes, clusters)
     return {
         "accuracy": clustering_accuracy(classes, clusters),
@@ -98,11 +108,11 @@ def scores(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> dict[str, float]:
 
 
 def _check_pair(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as integers from 0, one per sample."""
+    """Validate classes and labels, and return both as integers from 0."""
     n_true, n_labels = as_plain("y_true", y_true).shape, as_plain("labels", labels).shape
     if len(n_true) != 1 or n_true != n_labels:
         raise ValueError(
-            f"y_true and labels must hold one entry per sample, both in one dimension, but their "
+            f"y_true and labels must be one-dimensional with one entry per sample, but their "
             f"shapes are {n_true} and {n_labels}."
         )
     if n_true == (0,):
@@ -111,5 +121,5 @@ def _check_pair(y_true: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[np.ndarra
 
 
 def _unit(value: float) -> float:
-    """Return a score, without the rounding that can put it beyond 0 or 1."""
+    """Clip a score to [0, 1], which rounding can leave."""
     return float(np.clip(value, 0.0, 1.0))

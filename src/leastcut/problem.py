@@ -1,13 +1,13 @@
-"""The objective, and the noun that everything works on: a graph with a weight for every node.
+"""The cut problem: a graph, a weight for every node, and constraints on the partitions.
 
-A cut is its node weights b, and its value is Σ_k boundary(C_k) / b(C_k): boundary(C) is the weight
-of all edges that leave cluster C, and b(C) the sum of the weights of its nodes. Ratio Cut has
-b = 1, Normalized Cut has b = degrees, and any positive b is a legal cut. In matrices: with
-L = diag(d) − S, B = diag(b) and the operator A = B^-½ L B^-½, the value is tr(Gᵀ A G) for the
+A cut is defined by its node weights b. Its value is Σ_k boundary(C_k) / b(C_k), where boundary(C)
+is the weight of all edges that leave cluster C, and b(C) the sum of the weights of its nodes. Ratio
+Cut has b = 1, Normalized Cut has b = degrees, and every positive b defines a cut. In matrix form,
+with L = diag(d) − S, B = diag(b) and the operator A = B^-½ L B^-½, the value is tr(Gᵀ A G) for the
 indicator G = B^½ Y (YᵀBY)^-½.
 
-:func:`as_problem` makes a :class:`Problem` of whatever a user passed, with every check. From then
-on it is trusted: functions that take a problem never validate, and never ask which cut it was.
+:func:`as_problem` validates user input and returns a :class:`Problem`. Functions that take a
+problem validate nothing, and do not depend on which cut it is.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from leastcut.validation import (
     refuse_masked,
 )
 
-ISOLATED = ("error", "ignore")  # nodes that the cut does not weigh are refused or left out
+ISOLATED = ("error", "ignore")  # what to do with nodes of weight 0
 
 CutLike = str | npt.ArrayLike  # a name from CUTS, or one positive weight per node
 
-LARGEST = 1e307  # sum of affinities or node weights, or cut value, as doubles end soon after
-SMALLEST = 1e-307  # ratio of a node's edges to its weight, as digits are lost below
-ROOM = 930  # power of two up to which numbers may be raised: it is 1e280
-# Where edges are counted, all nodes together weigh at most 2⁻²³, and the unit that all weights are
-# multiples of at most 2⁻⁵⁰: sums of multiples of 2⁻⁵⁰ and the 2 of a cluster are exact.
-LIGHT, UNIT = 23, 50
-ORDINARY = 1e280  # numbers between this and its inverse are far enough from the ends of doubles
+LARGEST = 1e307  # limit of the sum of affinities or node weights, and of cut values
+SMALLEST = 1e-307  # ratio of a node's edges to its weight below which digits are lost
+MAX_EXPONENT = 930  # numbers are scaled up to at most this power of two, 1e280
+# For edge cuts, the total node weight is at most 2⁻²³ and the common unit of all weights at most
+# 2⁻⁵⁰, so that sums of weights and the constant 2 of a cluster are exact.
+WEIGHT_BITS, UNIT_BITS = 23, 50
+ORDINARY = 1e280  # numbers between this and its inverse cannot overflow or underflow
 
 
 class AnyProblem(Protocol):
-    """What is minimized and over which partitions: what all kinds of problem share.
+    """The interface that all types of problem share.
 
-    Verbs that take any kind are dispatched on its type, and registered where it is defined. A kind
-    whose number of clusters can be chosen also has ``core``, a :class:`Problem` to choose it by.
+    Functions such as ``partition`` dispatch on the type of the problem. Types whose number of
+    clusters can be selected also have ``core``, the :class:`Problem` that it is selected on.
     """
 
     @property
@@ -65,29 +65,28 @@ class AnyProblem(Protocol):
 
     @property
     def names(self) -> tuple[Any, ...] | None:
-        """The names of the nodes, if they have names."""
+        """The names of the nodes, or None."""
 
     def check_n_clusters(self, n_clusters: object) -> int:
-        """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
+        """Return ``n_clusters`` as an int, or raise if the nodes cannot form that many clusters."""
 
     def value(self, labels: np.ndarray) -> float:
-        """Return what is minimized, of labels 0..c-1."""
+        """Return the objective for labels 0..c-1."""
 
 
-def unsupported_problem(verb: str, problem: object) -> TypeError:
-    """Return the error of a verb that is not registered for a kind of problem."""
-    return TypeError(f"{verb} is not offered for a {type(problem).__name__}.")
+def unsupported_problem(function: str, problem: object) -> TypeError:
+    """Return the error of a function that has no implementation for a type of problem."""
+    return TypeError(f"{function} does not support problems of type {type(problem).__name__}.")
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A graph, a positive weight for every node, and what restricts the partitions.
+    """A graph, a positive weight for every node, and constraints on the partitions.
 
-    Contracting nodes gives a problem, and so does restricting to some of them; a level of a
-    multilevel hierarchy is a problem like the one the user posed. Weights are 0 only of nodes
-    without edges that are to be ignored: such a problem has values, and is restricted to its other
-    nodes before it is cut. ``offset`` is the weight of every cluster besides its nodes, 0 but of
-    :meth:`counting_edges`; with ``counts_edges`` the value is the edge cut.
+    Contracting nodes or restricting to a subset of them gives a problem again; each level of a
+    multilevel hierarchy is a problem. Only ignored nodes without edges have weight 0; they are
+    removed before the graph is cut. ``offset`` is added to the weight of every cluster; it is 0
+    except after :meth:`counting_edges`. With ``counts_edges`` the value is the edge cut.
     """
 
     graph: Graph
@@ -105,35 +104,35 @@ class Problem:
 
     @property
     def names(self) -> tuple[Any, ...] | None:
-        """The names of the nodes, if they have names."""
+        """The names of the nodes, or None."""
         return self.graph.names
 
     @property
     def core(self) -> Problem:
-        """The nodes with edges, without constraints: what a number of clusters is chosen by."""
+        """The problem without isolated nodes and constraints, to select a number of clusters on."""
         free = replace(self, constraints=FREE, counts_edges=False)
         return free.restrict(self.graph.connected)
 
     def check_n_clusters(self, n_clusters: object) -> int:
-        """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
+        """Return ``n_clusters`` as an int, or raise if the nodes cannot form that many clusters."""
         return check_n_clusters(n_clusters, self.n_nodes)
 
     @property
     def cannot_link(self) -> CannotLinks | None:
-        """The pairs of nodes that must be in different clusters, if there are any."""
+        """The pairs of nodes that must be in different clusters, or None."""
         return self.constraints.cannot_link
 
     @property
     def limits(self) -> Limits | None:
-        """The least and the most that a cluster may weigh, if that is limited."""
+        """The smallest and the largest cluster weight allowed, or None."""
         return self.constraints.limits
 
     def as_one(self) -> Problem:
-        """Return the problem itself, which has one graph."""
+        """Return the problem itself; problems of several graphs return their combination."""
         return self
 
     def unconstrained(self) -> Problem:
-        """Return the problem of all partitions."""
+        """Return the problem without constraints."""
         return replace(self, constraints=FREE)
 
     def with_limits(self, limits: Limits) -> Problem:
@@ -142,7 +141,7 @@ class Problem:
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The arrays that compiled kernels read, in the order in which they take them."""
+        """The arguments of compiled kernels: CSR arrays and node weights."""
         return self.graph.indptr, self.graph.indices, self.graph.weights, self.node_weights
 
     def allows(self, labels: np.ndarray) -> bool:
@@ -153,21 +152,21 @@ class Problem:
         )
 
     def value(self, labels: np.ndarray) -> float:
-        """Return the cut value of labels 0..k-1, none missing; exactly 0 when no edge is cut."""
+        """Return the cut value of labels 0..k-1, none missing; exactly 0 if no edge is cut."""
         if self.counts_edges:
             return 0.5 * float(self.boundaries(labels).sum())
         weights = self.cluster_weights(labels) + self.offset
         return value_of_sums(self.boundaries(labels), weights)
 
     def boundaries(self, labels: np.ndarray) -> np.ndarray:
-        """Return for every cluster the weight of the edges that leave it."""
+        """Return the weight of the edges that leave each cluster."""
         graph = self.graph
-        # Labels are looked up at every stored edge, and 32 bits halve the memory that moves.
+        # Labels are read once per stored edge; 32 bits halve the memory traffic.
         small = labels.astype(np.int32) if labels.max() < np.iinfo(np.int32).max else labels
         lengths = np.diff(graph.indptr)
         crossing = np.flatnonzero(np.repeat(small, lengths) != small[graph.indices])
-        # Node by node first: the rounding of a sum grows with its terms, and edges are millions.
-        # Every edge is stored from both ends, so each of the two clusters gets its weight once.
+        # Sum per node first: rounding grows with the number of terms. Every edge is stored in both
+        # directions, so each of its two clusters gets its weight once.
         node = np.repeat(np.arange(self.n_nodes, dtype=graph.indptr.dtype), lengths)[crossing]
         outward = np.bincount(node, graph.weights[crossing], minlength=self.n_nodes)
         return np.bincount(labels, outward).astype(np.float64, copy=False)
@@ -177,10 +176,10 @@ class Problem:
         return np.bincount(labels, self.node_weights)
 
     def operator_parts(self) -> tuple[np.ndarray, sp.csr_array]:
-        """Return the diagonal of A, and the B^-½ S B^-½ without self-loops that it is less."""
+        """Return the diagonal of A, and B^-½ S B^-½ without self-loops, which is subtracted."""
         graph, rows = self.graph, self.graph.rows
         scale = 1.0 / np.sqrt(self.node_weights)
-        # L does not see self-loops; leaving them out, d − S_ii cannot cancel however heavy they are
+        # L does not depend on self-loops; without them d − S_ii cannot cancel.
         outward = np.where(rows == graph.indices, 0.0, graph.weights)
         diagonal = np.bincount(rows, outward, minlength=self.n_nodes) * scale * scale
         scaled = outward * scale[rows] * scale[graph.indices]
@@ -193,8 +192,7 @@ class Problem:
         return sp.csr_array(sp.diags_array(diagonal) - rest)
 
     def restrict(self, nodes: np.ndarray) -> Problem:
-        """Return the problem between some of the nodes, in the order given."""
-        # All nodes in their order: no copy.
+        """Return the problem induced by ``nodes``, in their order."""
         if nodes.size == self.n_nodes and np.array_equal(nodes, np.arange(nodes.size)):
             return self
         graph, weights = self.graph.restrict(nodes), self.node_weights[nodes]
@@ -202,13 +200,13 @@ class Problem:
         return replace(self, graph=graph, node_weights=weights, constraints=constraints)
 
     def symmetrized(self) -> Problem:
-        """Return the problem with the rounding of a contraction averaged away."""
+        """Return the problem with an exactly symmetric graph, by averaging rounding errors."""
         return replace(self, graph=self.graph.symmetrized())
 
     def uncut_labels(self, n_clusters: int) -> np.ndarray | None:
-        """Return labels that cut no edge, or None where there are fewer components than clusters.
+        """Return labels that cut no edge, or None if there are fewer components than clusters.
 
-        Components are grouped so that the clusters are of about even weight.
+        Components are grouped so that the clusters have similar weights.
         """
         count, component = self.graph.components
         if count < n_clusters:
@@ -216,23 +214,23 @@ class Problem:
         return np.asarray(_even_groups(self.cluster_weights(component), n_clusters)[component])
 
     def within_range(self) -> Problem:
-        """Return the problem, raised if need be so that inverses do not overflow nor values vanish.
+        """Return the problem, scaled up if inverses could overflow or values underflow.
 
-        Both scales are powers of two of at least 1, so that nothing is rounded.
+        Both scales are powers of two of at least 1, so nothing is rounded.
         """
         graph, node_weights = self.graph, self.node_weights
         node_up = _exponent(node_weights)
-        # Heavier nodes make values smaller, which heavier edges make up for.
+        # Larger node weights decrease values; larger affinities compensate for it.
         up = max(_exponent(graph.weights), node_up)
-        # The smallest value there could be, of one edge between clusters that weigh much.
+        # The smallest possible value: a single light edge between heavy clusters.
         if graph.n_stored and graph.weights.min() / node_weights.max() < 1.0 / ORDINARY:
-            up = ROOM
+            up = MAX_EXPONENT
         if up == 0:
             return self
-        # As far as there is room, for sums and for values.
+        # Leave enough exponents for sums and values.
         terms = np.frexp(graph.outward)[1] - np.frexp(node_weights)[1]
         most = max(int(np.frexp(graph.weights.max(initial=0.0))[1]), int(terms.max()) - node_up)
-        up = max(min(up, ROOM - most - 2 * self.n_nodes.bit_length()), 0)
+        up = max(min(up, MAX_EXPONENT - most - 2 * self.n_nodes.bit_length()), 0)
         scaled = Graph(graph.indptr, graph.indices, np.ldexp(graph.weights, up))
         return replace(
             self,
@@ -243,19 +241,19 @@ class Problem:
         )
 
     def counting_edges(self) -> Problem:
-        """Return the problem whose values are edge cuts, or below by a fraction of 2⁻²⁴ at most.
+        """Return a problem whose values are edge cuts, or smaller by a fraction of at most 2⁻²⁴.
 
-        Every cluster weighs 2, as every edge leaves two, and nodes so little that it does not show,
-        but for the limits: weights are scaled by a power of two, and sums of integers are exact.
+        Every cluster weighs 2, because each cut edge leaves two clusters. Node weights are scaled
+        down by a power of two, so that they hardly change the value but still define the limits.
         """
         if float(self.graph.weights.sum()) > ORDINARY:
             raise ValueError(
-                f"The affinities add up to {self.graph.weights.sum():.6g}, and for cut='edges' "
-                f"{ORDINARY:g} is the most that is supported. Multiply them by a constant, such as "
-                f"{2.0**-100:g}: the smallest cut stays the same one."
+                f"The affinities add up to {self.graph.weights.sum():.6g}, but cut='edges' "
+                f"supports sums up to {ORDINARY:g}. Multiply them by a constant, such as "
+                f"{2.0**-100:g}; this does not change which cut is smallest."
             )
         total = int(np.frexp(self.node_weights.sum())[1])
-        down = -max(total + LIGHT, unit_exponent(self.node_weights) + UNIT)
+        down = -max(total + WEIGHT_BITS, unit_exponent(self.node_weights) + UNIT_BITS)
         return replace(
             self,
             node_weights=np.ldexp(self.node_weights, down),
@@ -267,9 +265,9 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A balanced cut, named by how it weighs nodes: b = sample_weight (constant + per_degree · d).
+    """A cut, defined by its node weights b = sample_weight · (constant + per_degree · d).
 
-    ``sample_weight`` is how much a node counts in the balance of its cluster; its edges stay.
+    ``sample_weight`` scales the weight of a node in its cluster, not its edges.
     """
 
     name: str
@@ -280,8 +278,7 @@ class Cut:
     __repr__ = fields_in_one_line
 
     def node_weights(self, graph: Graph) -> np.ndarray:
-        """Return the weights b of the nodes; 0 where a node has no edges and only those weigh."""
-        # Degrees are not even computed where they do not count. The array given is copied.
+        """Return the weights b of the nodes; 0 for isolated nodes if b depends on degrees only."""
         if self.per_degree == 0.0:
             weights = np.full(graph.n_nodes, self.constant, dtype=np.float64)
         else:
@@ -293,9 +290,9 @@ class Cut:
             total = scaled.sum()
         if total > LARGEST or np.any((scaled > 0) != (weights > 0)):
             raise ValueError(
-                f"The node weights that sample_weight gives overflow or vanish: they add up to "
-                f"{total:.6g}, and {LARGEST:g} is the most that is supported. Multiply "
-                "sample_weight by a constant: the smallest cut stays the same one."
+                f"The node weights scaled by sample_weight overflow or underflow: they add up to "
+                f"{total:.6g}, and sums up to {LARGEST:g} are supported. Multiply sample_weight by "
+                "a constant; this does not change which cut is smallest."
             )
         return scaled
 
@@ -324,40 +321,39 @@ CUTS: dict[str, Cut] = {
     "ratio": Cut("ratio", constant=1.0, per_degree=0.0),
     "normalized": Cut("normalized", constant=0.0, per_degree=1.0),
 }
-"""The named cuts. A further one is a further line here; nothing else has to know of it."""
+"""The named cuts. To add a cut, add an entry; no other code depends on the names."""
 
 
-# The name of the edge cut, which has no node weights: it is for balanced clusters alone, as single
-# nodes would be cut off otherwise.
+# The edge cut has no node weights and requires a balance: without one, single nodes are cut off.
 EDGES = "edges"
 
 
 def as_cut(cut: CutLike, n_nodes: int) -> Cut:
-    """Return the cut that a name or an array of node weights means, checked."""
+    """Return the cut of a name or an array of node weights, validated."""
     if isinstance(cut, str):
         return CUTS[check_choice("cut", cut, CUTS)]
     refuse_masked("cut", cut)
     try:
         weights = as_floats("cut", cut)
     except (TypeError, ValueError):
-        # Neither a name nor numbers: the error lists the names there are.
+        # Neither a name nor numbers: raise the error that lists the names.
         check_choice("cut", cut, CUTS)
         raise
     if weights.shape != (n_nodes,):
         raise ValueError(
-            f"cut as node weights needs one number per node, so shape ({n_nodes},), but it "
-            f"has shape {weights.shape}. The named cuts are {', '.join(map(repr, CUTS))}."
+            f"cut must be one of {', '.join(map(repr, CUTS))}, or an array with one weight per "
+            f"node, of shape ({n_nodes},), but its shape is {weights.shape}."
         )
     check_positive("Node weights", weights, "node")
     return Cut("given", constant=weights, per_degree=0.0)
 
 
 def as_affinity_graph(graph: Any, symmetrize: str | None = None) -> Graph:
-    """Return a graph as :func:`as_graph` does, with a warning if it holds distances."""
-    found = as_graph(graph, symmetrize)
-    if found is not graph:
-        warn_of_distances(found.matrix)
-    return found
+    """Return a graph as :func:`as_graph` does, and warn if its weights look like distances."""
+    checked = as_graph(graph, symmetrize)
+    if checked is not graph:
+        warn_of_distances(checked.matrix)
+    return checked
 
 
 def as_problem(
@@ -371,13 +367,13 @@ def as_problem(
     symmetrize: str | None = None,
     isolated: str = "error",
 ) -> Problem:
-    """Check a graph, a cut and constraints, and return them as one problem.
+    """Validate a graph, a cut and constraints, and return them as a problem.
 
     The arguments are those of :func:`leastcut.partition`; a :class:`Graph` is not checked again.
-    ``allow_edges`` says whether the cut may be "edges". With ``isolated="ignore"`` nodes that the
-    cut does not weigh get the weight 0. Neither the affinities nor the node weights may add up to
-    more than 1e307, and no cut value may exceed that; it is bounded by n times the largest ratio of
-    a node's edges to its weight, which must be at least 1e-307 unless there are no edges.
+    ``allow_edges`` permits the cut "edges". With ``isolated="ignore"`` isolated nodes may have
+    weight 0. The sums of affinities and of node weights, and all cut values, must be at most 1e307.
+    Cut values are at most n times the largest ratio of a node's edges to its weight, and that ratio
+    must be at least 1e-307 unless there are no edges.
     """
     isolated = check_choice("isolated", isolated, ISOLATED)
     allowed = None if balance is None else check_balance(balance)
@@ -385,17 +381,17 @@ def as_problem(
     counts_edges = allow_edges and isinstance(cut, str) and cut == EDGES
     resolved = as_cut("ratio" if counts_edges else cut, graph.n_nodes)
     constraints = Constraints.of(graph.n_nodes, must_link, cannot_link, allowed)
-    # Degrees that overflow are reported below, with the affinities that do.
+    # Overflow of degrees is reported by _check_range.
     with np.errstate(over="ignore"):
         weights = resolved.node_weights(graph)
     if isolated == "error" and not weights.min() > 0:
-        lonely = np.flatnonzero(weights <= 0)
-        first = lonely[0] if graph.names is None else repr(graph.names[lonely[0]])
+        alone = np.flatnonzero(weights <= 0)
+        first = alone[0] if graph.names is None else repr(graph.names[alone[0]])
         raise ValueError(
-            f"The {resolved.name} cut is undefined on isolated nodes, and {lonely.size} of "
-            f"{graph.n_nodes} nodes have no edges (the first is node {first}). Drop them, connect "
-            "them, use cut='ratio', or let partition, refine, certify and cut_value leave them out "
-            "of the cut with isolated='ignore'."
+            f"The {resolved.name} cut is undefined for isolated nodes: {alone.size} of "
+            f"{graph.n_nodes} nodes have no edges (first: node {first}). Remove them, connect "
+            "them, use cut='ratio', or pass isolated='ignore' to partition, refine, certify or "
+            "cut_value."
         )
     problem = Problem(graph, weights, constraints, counts_edges=counts_edges)
     _check_range(problem, resolved)
@@ -403,10 +399,7 @@ def as_problem(
 
 
 def as_any_problem(graph: Any, cut: CutLike = "normalized", **options: Any) -> Any:
-    """Return the problem of a graph as :func:`as_problem` does, or of one that stores no edges.
-
-    What such a graph makes is a problem of its own kind, for which verbs are registered.
-    """
+    """Return a problem as :func:`as_problem` does, also for graphs that store no edges."""
     if isinstance(graph, FactoredGraph):
         return graph.as_problem(cut, **options)
     return as_problem(graph, cut, **options)
@@ -420,29 +413,41 @@ def cut_value(
     symmetrize: str | None = None,
     isolated: str = "error",
 ) -> float:
-    """Return Σ_k boundary(C_k) / b(C_k), the quantity that everything here minimizes.
-
-    Or the edge cut, the weight of the edges between clusters.
+    """Compute the cut value of a partition.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
-        Symmetric non-negative affinities. Libraries: as for :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
+        Symmetric non-negative affinities, or a graph of a library that
+        :func:`leastcut.partition` accepts.
     labels : array-like of shape (n,)
-        The cluster of every node; any values will do.
+        The cluster of every node, as integers or strings.
     cut : {"ratio", "normalized", "edges"} or array-like of shape (n,), default="normalized"
-        The name of a cut, or a positive weight for every node.
+        The name of a cut, or a positive weight for every node. ``"edges"`` is the total weight of
+        the edges between clusters.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to make a directed graph symmetric: by the mean of both directions, (S + Sᵀ) / 2, or by
+        their maximum. With None a directed graph raises an error.
     isolated : {"error", "ignore"}, default="error"
-        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
-        they add nothing to the value.
+        How to treat nodes without edges, for which the normalized cut is undefined: raise an error,
+        or ignore them, so that they add nothing to the value.
 
     Returns
     -------
     float
-        The cut value, in O(edges). It is exactly 0 when no edge is cut.
+        The cut value; exactly 0 if no edge is cut.
+
+    See Also
+    --------
+    node_weights : The weights b by which clusters are measured.
+    partition : Find a partition with a small cut value.
+    lower_bound : Compute a lower bound on the cut value of every partition.
+
+    Notes
+    -----
+    The value is Σ_k boundary(C_k) / b(C_k), where boundary(C) is the weight of the edges that leave
+    cluster C, and b(C) is the sum of the node weights: 1 for the ratio cut, the degree for the
+    normalized cut. The cost is O(edges).
 
     Examples
     --------
@@ -459,22 +464,32 @@ def cut_value(
 def node_weights(
     graph: Any, cut: CutLike = "normalized", *, symmetrize: str | None = None
 ) -> np.ndarray:
-    """Return the node weights b that a cut means on a graph.
+    """Compute the node weights of a cut.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        Symmetric non-negative affinities. Libraries: as for :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities, or a graph of a library that
+        :func:`leastcut.partition` accepts.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to make a directed graph symmetric: by the mean of both directions, (S + Sᵀ) / 2, or by
+        their maximum. With None a directed graph raises an error.
 
     Returns
     -------
     ndarray of shape (n,)
-        The weights, all positive.
+        The weights b, all positive.
+
+    See Also
+    --------
+    cut_value : Compute the cut value of a partition.
+    operator : The matrix whose eigenvectors relax the cut.
+
+    Notes
+    -----
+    The ratio cut weighs every node by 1, the normalized cut by its degree, self-loops included.
 
     Examples
     --------
@@ -488,22 +503,34 @@ def node_weights(
 def operator(
     graph: Any, cut: CutLike = "normalized", *, symmetrize: str | None = None
 ) -> sp.csr_array:
-    """Return A = B^-½ (diag(d) − S) B^-½, whose smallest eigenpairs relax the cut.
+    """Compute the matrix whose smallest eigenpairs relax the cut.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        Symmetric non-negative affinities. Libraries: as for :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities, or a graph of a library that
+        :func:`leastcut.partition` accepts.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to make a directed graph symmetric: by the mean of both directions, (S + Sᵀ) / 2, or by
+        their maximum. With None a directed graph raises an error.
 
     Returns
     -------
     csr_array of shape (n, n)
-        Symmetric and positive semi-definite; B^½·1 is in its null space.
+        A = B^-½ (diag(d) − S) B^-½, symmetric and positive semidefinite.
+
+    See Also
+    --------
+    relax : Compute the smallest eigenpairs of this matrix.
+    node_weights : Compute the node weights b.
+
+    Notes
+    -----
+    Here d are the degrees and B = diag(b) the node weights. A is the graph Laplacian for the ratio
+    cut and the symmetric normalized Laplacian for the normalized cut. B^½·1 is in its null space.
+    For an indicator G of a partition, the cut value is tr(Gᵀ A G).
 
     Examples
     --------
@@ -516,26 +543,25 @@ def operator(
 
 
 def value_of_sums(boundary: np.ndarray, cluster_weights: np.ndarray) -> float:
-    """Return Σ_k boundary_k / b(C_k); a cluster of isolated nodes may have neither and counts 0."""
+    """Return Σ_k boundary_k / b(C_k); clusters of weight 0 count as 0."""
     terms = np.zeros_like(cluster_weights)
-    # Where a cluster weighs nothing, the 0 stays in place of 0/0.
     np.divide(boundary, cluster_weights, out=terms, where=cluster_weights > 0)
     return float(np.sum(terms))
 
 
 def indicator(labels: np.ndarray, node_weights: np.ndarray) -> np.ndarray:
-    """Return G = B^½ Y (YᵀBY)^-½ for labels 0..k-1, whose columns are orthonormal."""
+    """Return G = B^½ Y (YᵀBY)^-½ for labels 0..k-1; its columns are orthonormal."""
     cluster_weights = np.bincount(labels, node_weights)
-    found = np.zeros((labels.size, cluster_weights.size))
-    found[np.arange(labels.size), labels] = np.sqrt(node_weights / cluster_weights[labels])
-    return found
+    G = np.zeros((labels.size, cluster_weights.size))
+    G[np.arange(labels.size), labels] = np.sqrt(node_weights / cluster_weights[labels])
+    return G
 
 
 def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return a group 0..n_groups-1 for every load, none empty, the sums of loads about even.
+    """Return a group 0..n_groups-1 for every load, none empty, with similar sums of loads.
 
-    The heaviest loads open one group each. The others, heaviest first, are laid end to end and
-    poured into the groups up to a common level, the emptiest first.
+    Each of the heaviest loads starts a group. The others, heaviest first, fill the groups up to a
+    common level, starting with the lightest group.
     """
     order = np.argsort(-loads, kind="stable")
     groups = np.empty(loads.size, dtype=np.int64)
@@ -543,76 +569,74 @@ def _even_groups(loads: np.ndarray, n_groups: int) -> np.ndarray:
     rest = order[n_groups:]
     if rest.size:
         base = loads[order[:n_groups]][::-1]  # ascending
-        # ``length`` is where each of the rest ends when all are laid end to end.
         length = np.cumsum(loads[rest])
-        # The level at which exactly the first j groups would hold all of the rest; it is the right
-        # one for the last j whose own load lies below it.
+        # levels[j - 1] is the level at which the j lightest groups hold all other loads; the
+        # largest j whose load is at most its level is the right one.
         levels = (np.cumsum(base) + length[-1]) / np.arange(1, n_groups + 1)
         level = levels[np.flatnonzero(base <= levels)[-1]]
-        # Each goes to the group that its middle falls into. Groups count from the heaviest, slots
-        # from the lightest; rounding may put the last middle past the end.
-        room = np.cumsum(np.maximum(level - base, 0.0))
+        # Each load joins the group that contains its middle. Groups are numbered from the heaviest,
+        # slots from the lightest; rounding may put the last middle past the end.
+        capacity = np.cumsum(np.maximum(level - base, 0.0))
         middle = length - 0.5 * loads[rest]
-        slot = np.minimum(np.searchsorted(room, middle, side="right"), n_groups - 1)
+        slot = np.minimum(np.searchsorted(capacity, middle, side="right"), n_groups - 1)
         groups[rest] = n_groups - 1 - slot
     return groups
 
 
 def _check_range(problem: Problem, cut: Cut) -> None:
-    """Raise if sums or values could overflow, or all values underflow: see :func:`as_problem`."""
+    """Raise if sums or values could overflow, or if all values underflow."""
     graph, node_weights = problem.graph, problem.node_weights
-    # 1. Most numbers are far from the ends of doubles. Nodes that weigh nothing have no term.
+    # 1. A cheap test that most graphs pass. Nodes of weight 0 have no edges.
     heaviest = float(node_weights.max())
     lightest = float(np.min(node_weights, where=node_weights > 0, initial=heaviest))
     if graph.n_stored:
-        # More than all affinities together, and than any cluster's term.
+        # Upper bounds on the sum of affinities and on the term of a cluster.
         total = graph.n_stored * float(graph.weights.max())
         most = max(total, graph.n_nodes * (total / lightest), graph.n_nodes * heaviest)
         if most < ORDINARY and float(graph.weights.min()) / heaviest > 1.0 / ORDINARY:
             return
     elif float(node_weights.sum()) < ORDINARY:
         return
-    # 2. The others are computed exactly.
-    remedy = "by a constant, such as {:g}: the smallest cut stays the same one."
+    # 2. The exact test.
+    remedy = "by a constant, such as {:g}; this does not change which cut is smallest."
     down, up = remedy.format(2.0**-100), remedy.format(2.0**100)
     with np.errstate(over="ignore"):
         total, weight = float(graph.weights.sum()), float(node_weights.sum())
     if total > LARGEST:
         raise ValueError(
-            f"The affinities add up to {total:.6g}, the largest being {graph.weights.max():.6g}, "
-            f"and {LARGEST:g} is the most that is supported. Multiply the affinities {down}"
+            f"The affinities add up to {total:.6g} (largest: {graph.weights.max():.6g}), but sums "
+            f"up to {LARGEST:g} are supported. Multiply the affinities {down}"
         )
     if weight > LARGEST:
         raise ValueError(
-            f"The node weights add up to {weight:.6g}, and {LARGEST:g} is the most that is "
-            f"supported. Multiply them {down}"
+            f"The node weights add up to {weight:.6g}, but sums up to {LARGEST:g} are supported. "
+            f"Multiply them {down}"
         )
     terms = np.zeros(problem.n_nodes)
     with np.errstate(over="ignore", under="ignore"):
-        # Nodes that weigh nothing have no edges, and no term.
         np.divide(graph.outward, node_weights, out=terms, where=node_weights > 0)
     most = problem.n_nodes * float(terms.max())
     node = int(np.argmax(terms))
-    words = f"its edges add up to {graph.outward[node]:.6g} and it weighs {node_weights[node]:.6g}"
+    words = f"edges of total weight {graph.outward[node]:.6g} and weight {node_weights[node]:.6g}"
     if most > LARGEST:
         raise ValueError(
-            f"Cut values could reach {most:.6g}, as by node {node}: {words}. The most that is "
-            f"supported is {LARGEST:g}. Multiply the affinities, the node weights or both by "
-            "constants that bring them closer together: the smallest cut stays the same one."
+            f"Cut values could reach {most:.6g}, but values up to {LARGEST:g} are supported: node "
+            f"{node} has {words}. Multiply the affinities, the node weights or both by constants "
+            "that make them similar in size; this does not change which cut is smallest."
         )
     if terms[node] < SMALLEST and graph.outward[node] > 0:
         remedy = (
-            "Leave self-loops out, which outweigh all edges, or use cut='ratio'."
+            "Remove the self-loops, which outweigh all edges, or use cut='ratio'."
             if cut.per_degree
             else f"Multiply the affinities, or divide the node weights, {up}"
         )
         raise ValueError(
-            f"All cut values underflow: even of node {node} {words}, a ratio of {terms[node]:.6g}, "
-            f"and {SMALLEST:g} is the least that is supported. {remedy}"
+            f"All cut values underflow: node {node} has {words}, a ratio of {terms[node]:.6g}, and "
+            f"ratios down to {SMALLEST:g} are supported. {remedy}"
         )
 
 
 def _exponent(values: np.ndarray) -> int:
-    """Return the power of two that brings very small numbers up to 1; 0 for all others."""
+    """Return the power of two that scales very small numbers up to 1; 0 for all others."""
     largest = float(values.max(initial=0.0))
     return 0 if largest == 0.0 or largest > 1.0 / ORDINARY else 1 - int(np.frexp(largest)[1])

@@ -1,16 +1,15 @@
-"""Reductions: smaller problems whose answers are answers of the problem that they were made of.
+"""Reductions: smaller problems whose solutions extend to the original problem.
 
-As in the presolve of integer programming, a reduction maps a problem to a smaller one, starts to
-starts of that, and labels back. :func:`reduce` composes those that a problem calls for:
+As in the presolve of integer programming, a reduction maps a problem and its starts to a smaller
+one, and labels back. :func:`reduce` composes the reductions that a problem needs:
 
-1. contract what must-links join, which is exact: a group of nodes is one node that weighs as much,
-   and edges inside it are never cut;
-2. find the limits that a balance means, and weigh clusters so that the value counts edges;
-3. drop the isolated nodes, which take no part in the cut, and label them afterwards;
-4. color the cannot-links; for two clusters, contract what they force together.
+1. contract must-links, which is exact: a group of nodes becomes one node with the sum of their
+   weights, and edges inside it are never cut;
+2. compute the limits that a balance defines, and, for the edge cut, weights that count edges;
+3. remove isolated nodes, which do not affect the cut, and label them afterwards;
+4. color the cannot-links; for two clusters, contract nodes that must be together.
 
-Search, proofs and the estimators all use it: :func:`solve_reduced` is "reduce, solve, expand" with
-everything that can go wrong on the way back.
+The search, the bounds and the estimators use :func:`solve_reduced`: reduce, solve, expand.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from leastcut.results import Partition
 from leastcut.threads import Threads
 from leastcut.validation import number_by_appearance
 
-# Of the sums of a contraction, relative, per edge and node.
+# Relative rounding error of sums in a contraction, per edge and node.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-NEARLY = 2.0**22  # edge cuts are distinguished if they differ by more than one in so many
-BLOCK_EDGES = 200_000  # stored edges per thread, below which starting it takes longer
-# Weight that a node of weight 0 gets, relative to the lightest of the others: too little to be seen
-# in a cut value, and more than rounding.
+NEARLY = 2.0**22  # edge cuts are distinguished if they differ by more than one in this many
+BLOCK_EDGES = 200_000  # fewest stored edges per thread; below, starting a thread takes longer
+# Weight given to a node of weight 0, relative to the lightest other node: above rounding errors,
+# but too small to change a cut value noticeably.
 SLIGHT = 2.0**-30
 
-Start = tuple[str, np.ndarray]  # a partition to start from, and its name in errors
+Start = tuple[str, np.ndarray]  # the name of an initial partition in errors, and its labels
 
 
 class NoPlace(Exception):
-    """An isolated node is paired by cannot-links with a node of every cluster."""
+    """An isolated node has cannot-links to every cluster."""
 
 
 # -- contraction
@@ -50,15 +49,15 @@ class NoPlace(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """A reduction that makes every group of nodes one node."""
+    """A reduction that contracts each group of nodes to one node."""
 
-    whole: Problem
+    original: Problem
     problem: Problem
-    groups: np.ndarray  # of every node, numbered by first appearance
+    groups: np.ndarray  # the group of every node, numbered by first appearance
 
     @classmethod
     def of(cls, problem: Problem, groups: np.ndarray) -> Contraction:
-        """Contract groups, none of which holds a cannot-link."""
+        """Contract groups; no group may contain a cannot-link."""
         coarse = contracted_by_labels(problem, groups).symmetrized()
         if problem.graph.idle is not None:
             rows, columns = (groups[ends] for ends in problem.graph.idle.tocoo().coords)
@@ -67,34 +66,36 @@ class Contraction:
         return cls(problem, coarse, groups)
 
     def restrict(self, labels: np.ndarray) -> np.ndarray:
-        """Return the labels of the groups, given those of nodes, equal within every group."""
+        """Return the labels of the groups, given labels of nodes that are equal in each group."""
         coarse = np.empty(self.problem.n_nodes, dtype=labels.dtype)
         coarse[self.groups] = labels
         return coarse
 
-    def expand(self, found: Partition) -> Partition:
-        """Return the partition of the nodes, with its value by their edges."""
-        rounding = ROUNDING * (self.whole.graph.n_stored + self.whole.n_nodes)
-        return _lifted(self.whole, found, found.labels[self.groups], rounding)
+    def expand(self, partition: Partition) -> Partition:
+        """Return the partition of the original nodes."""
+        rounding = ROUNDING * (self.original.graph.n_stored + self.original.n_nodes)
+        return _lifted(self.original, partition, partition.labels[self.groups], rounding)
 
 
-def _lifted(whole: Problem, found: Partition, labels: np.ndarray, rounding: float) -> Partition:
-    """Return labels of the larger problem with their value, and with the bound of a smaller one."""
-    value, bound = whole.value(labels), found.lower_bound
-    if bound == found.cut_value:
-        # A value that is proven is so in whichever order its terms are added up.
-        bound = value
+def _lifted(
+    original: Problem, partition: Partition, labels: np.ndarray, rounding: float
+) -> Partition:
+    """Return the partition of ``original`` with these labels and the bound of ``partition``."""
+    value, bound = original.value(labels), partition.lower_bound
+    if bound == partition.cut_value:
+        bound = value  # a proven value stays proven; the two differ by rounding only
     elif bound is not None:
         bound *= 1.0 - rounding
-    return replace(found, labels=labels, cut_value=value, lower_bound=bound)
+    return replace(partition, labels=labels, cut_value=value, lower_bound=bound)
 
 
 def contracted(
     problem: Problem, aggregate_of: np.ndarray, n_threads: int = 1
 ) -> tuple[Problem, np.ndarray]:
-    """Return the problem in which all nodes with one leader are one node, and each node's number.
+    """Return the problem with each aggregate contracted, and the coarse node of every node.
 
-    ``aggregate_of[i]`` is a node that leads itself; coarse nodes come in the order of the leaders.
+    ``aggregate_of[i]`` is the node that names the aggregate of i, and is in it. Coarse nodes are in
+    the order of the naming nodes.
     """
     n = problem.n_nodes
     parent = np.empty(n, dtype=np.int32)
@@ -104,7 +105,7 @@ def contracted(
 
 
 def contracted_by_labels(problem: Problem, labels: np.ndarray) -> Problem:
-    """Return the problem in which every cluster 0..k-1, none empty, is one node, in their order."""
+    """Return the problem with every cluster 0..k-1, none empty, contracted to the node k."""
     first = np.concatenate(([0], np.cumsum(np.bincount(labels)))).astype(np.int32)
     return _contracted(problem, labels.astype(np.int32), first)
 
@@ -112,22 +113,20 @@ def contracted_by_labels(problem: Problem, labels: np.ndarray) -> Problem:
 def _contracted(
     problem: Problem, parent: np.ndarray, first: np.ndarray, n_threads: int = 1
 ) -> Problem:
-    """Contract groups that are numbered by ``parent``; group r has first[r + 1] − first[r] nodes.
+    """Contract the groups ``parent``; group r has first[r + 1] − first[r] nodes.
 
-    On large problems blocks of coarse rows are made by several threads, which changes nothing in
-    the result: every row is made by one.
+    On large problems several threads compute blocks of coarse rows; the result is the same.
     """
     graph, size = problem.graph, first.size - 1
     members = np.empty(problem.n_nodes, dtype=np.int32)
     node_weights = np.zeros(size)
     list_members(parent, first, problem.node_weights, members, node_weights)
 
-    # A block writes to its own arrays, so threads share nothing. It cannot fill more than ``room``,
-    # the number of stored edges of its rows.
-    def block(start: int, stop: int, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    # A block writes to its own arrays. ``capacity`` is the number of stored edges of its rows.
+    def block(start: int, stop: int, capacity: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
-        indices = np.empty(room, dtype=np.int32)
-        weights = np.empty(room)
+        indices = np.empty(capacity, dtype=np.int32)
+        weights = np.empty(capacity)
         filled = contract(
             (graph.indptr, graph.indices, graph.weights),
             (parent, first, members),
@@ -142,15 +141,15 @@ def _contracted(
     if n_threads <= 1:
         ends, blocks = [0, size], [block(0, size, graph.n_stored)]
     else:
-        # Coarse row r is made of the stored edges reach[r]..reach[r + 1]-1, taken group by group.
+        # Coarse row r sums the stored edges reach[r]..reach[r + 1]-1, in the order of the groups.
         reach = np.concatenate(([0], np.cumsum(np.diff(graph.indptr)[members])))[first]
-        # Blocks of about as many edges each; kernels run without the interpreter lock.
+        # Blocks with similar numbers of edges.
         between = np.searchsorted(reach, np.linspace(0, reach[-1], n_threads + 1)[1:-1])
         ends = [0, *between.tolist(), size]
-        room = np.diff(reach[ends]).tolist()
+        capacities = np.diff(reach[ends]).tolist()
         with Threads(n_threads) as each:
-            blocks = each(block, ends[:-1], ends[1:], room)
-    # Every block counts from its own beginning: add what the blocks before have filled.
+            blocks = each(block, ends[:-1], ends[1:], capacities)
+    # Concatenate the blocks.
     indptr = np.zeros(size + 1, dtype=graph.indptr.dtype)
     filled = 0
     for start, stop, rows in zip(ends[:-1], ends[1:], blocks, strict=True):
@@ -171,27 +170,26 @@ def _contracted(
 
 @dataclass(frozen=True, eq=False)
 class EdgeCounting:
-    """A reduction that makes cut values edge cuts: clusters weigh 2 and nodes next to nothing."""
+    """A reduction of the edge cut to a problem in which every cluster weighs 2."""
 
-    whole: Problem
+    original: Problem
     problem: Problem
 
     def restrict(self, labels: np.ndarray) -> np.ndarray:
-        """Return the labels as they are."""
+        """Return the labels unchanged."""
         return labels
 
-    def expand(self, found: Partition) -> Partition:
-        """Return the partition with its edge cut, and the bound that holds for edge cuts."""
-        value, bound, weights = self.whole.value(found.labels), found.lower_bound, self.whole.graph
-        if bound == found.cut_value:
-            # What is smaller by less than the search could tell is not ruled out. Whole numbers
-            # differ by more, and with one partition there is no other.
-            is_integer = value < NEARLY and np.array_equal(
-                weights.weights, np.floor(weights.weights)
-            )
-            is_only = int(found.labels.max()) + 1 in (1, found.labels.size)
+    def expand(self, partition: Partition) -> Partition:
+        """Return the partition with its edge cut, and a bound that holds for edge cuts."""
+        value, bound = self.original.value(partition.labels), partition.lower_bound
+        weights = self.original.graph.weights
+        if bound == partition.cut_value:
+            # Values that differ by less than the reduction's error are not ruled out, unless they
+            # are integers, which differ by more, or there is only one partition.
+            is_integer = value < NEARLY and np.array_equal(weights, np.floor(weights))
+            is_only = int(partition.labels.max()) + 1 in (1, partition.labels.size)
             bound = value if is_integer or is_only else value * (1.0 - 1.0 / NEARLY)
-        return replace(found, cut_value=value, lower_bound=bound)
+        return replace(partition, cut_value=value, lower_bound=bound)
 
 
 # -- isolated nodes
@@ -199,44 +197,45 @@ class EdgeCounting:
 
 @dataclass(frozen=True, eq=False)
 class WithoutIsolated:
-    """Only the nodes that take part in the cut; the others are labeled afterwards.
+    """A reduction to the nodes that take part in the cut; the others are labeled afterwards.
 
-    Value and bound are those of the nodes with edges, which the others change neither of. The
-    number of clusters of these is kept, so that a cluster of others is no way to a smaller value.
+    Value and bound are those of the nodes that take part; the others do not change them. The number
+    of clusters with such nodes is fixed, so that a cluster of isolated nodes cannot lower the
+    value.
     """
 
-    whole: Problem
+    original: Problem
     problem: Problem
-    nodes: np.ndarray  # of the smaller problem
-    n_clusters: int  # of all nodes
-    weighed: Problem  # by which the others are labeled
-    # Labels to keep unless better ones are found; clusters of isolated nodes stay in any case.
+    nodes: np.ndarray  # the nodes of the smaller problem
+    n_clusters: int  # the number of clusters of all nodes
+    weighed: Problem  # the original problem, with the node weights that the others are labeled by
+    # Labels to keep unless better ones are found; clusters of isolated nodes always stay.
     kept: np.ndarray | None = None
 
     def restrict(self, labels: np.ndarray) -> np.ndarray:
         """Return the labels of the nodes that take part, numbered without gaps."""
         return number_by_appearance(labels[self.nodes])
 
-    def expand(self, found: Partition) -> Partition:
+    def expand(self, partition: Partition) -> Partition:
         """Return the partition of all nodes."""
         try:
-            labels = self._expanded(found.labels)
+            labels = self._expanded(partition.labels)
         except NoPlace:
             if self.kept is None:
                 raise
-            # The result shows how small the value could be, but not that all nodes allow it.
-            found = replace(found, cut_value=self.problem.value(self.restrict(self.kept)))
+            # The bound holds, but the labels cannot be extended to all nodes.
+            partition = replace(partition, cut_value=self.problem.value(self.restrict(self.kept)))
             labels = self.kept
         rounding = ROUNDING * (int(labels.max()) + 1)
-        lifted = _lifted(self.whole, found, number_by_appearance(labels), rounding)
-        if self.weighed is self.whole or lifted.lower_bound is None:
+        lifted = _lifted(self.original, partition, number_by_appearance(labels), rounding)
+        if self.weighed is self.original or lifted.lower_bound is None:
             return lifted
-        # What is proven is so for other weights: all that is known is that values are not negative.
+        # The bound was computed for other weights.
         return replace(lifted, lower_bound=0.0)
 
     def _expanded(self, labels: np.ndarray) -> np.ndarray:
         """Return labels of all nodes."""
-        everywhere = np.full(self.whole.n_nodes, -1, dtype=np.int64)
+        everywhere = np.full(self.original.n_nodes, -1, dtype=np.int64)
         everywhere[self.nodes] = labels
         if self.kept is not None:
             if np.array_equal(self.restrict(self.kept), number_by_appearance(labels)):
@@ -251,13 +250,13 @@ class WithoutIsolated:
 
 
 def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
-    """Return in how many clusters the nodes that take part are cut.
+    """Return the number of clusters that the nodes that take part are partitioned into.
 
-    If there are fewer of them than clusters, as many isolated nodes as can be are clusters.
+    If there are fewer of them than clusters, as many isolated nodes as possible are clusters.
     """
     if core.n_nodes == 0:
         return 0
-    # A cluster of others weighs nothing, and if weights are limited that is not allowed.
+    # A cluster of isolated nodes has weight 0, which limits do not allow.
     if core.constraints.limits is not None:
         return min(core.n_nodes, n_clusters)
     if core.n_nodes >= n_clusters:
@@ -265,7 +264,7 @@ def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
     else:
         count = min(core.n_nodes, max(1, n_clusters - (n_nodes - core.n_nodes)))
     links = core.constraints.cannot_link
-    # Where others are clusters by themselves, these still need enough to be separated.
+    # The cannot-links may need more clusters.
     while count < n_clusters and links is not None and color(links, count).colors is None:
         count += 1
     return count
@@ -274,31 +273,30 @@ def number_in_core(core: Problem, n_clusters: int, n_nodes: int) -> int:
 def label_isolated(
     problem: Problem, nodes: np.ndarray, labels: np.ndarray, n_clusters: int
 ) -> np.ndarray:
-    """Return labels of all nodes, in ``n_clusters`` clusters, given those of nodes with edges.
+    """Return labels of all nodes in ``n_clusters`` clusters, given those of ``nodes``.
 
-    If the graph stores entries of weight 0, such as the idle lines of a power grid, these name the
-    neighbors of an isolated node, and it joins a cluster of theirs. Other nodes join the cluster
-    whose term they lower most. Nodes without edges may weigh nothing; those with edges respect the
-    cannot-links. Raises NoPlace if cannot-links leave an isolated node none of the clusters.
+    An isolated node joins a cluster of its neighbors by stored entries of weight 0, such as idle
+    lines of a power grid, if there are any, or else the cluster whose term of the cut value it
+    decreases most. ``labels`` must satisfy the cannot-links. Raises NoPlace if an isolated node has
+    cannot-links to every cluster.
     """
-    # 1. Nodes with edges keep their labels.
+    # 1. Keep the labels of nodes with edges.
     everywhere = np.full(problem.n_nodes, -1, dtype=np.int64)
     everywhere[nodes] = labels
     isolated = np.flatnonzero(everywhere < 0)
     outside = problem.node_weights[isolated]
-    # 2. Clusters that the nodes with edges are too few for are single isolated nodes.
+    # 2. The missing clusters are single isolated nodes.
     used = int(labels.max()) + 1 if labels.size else 0
     alone = n_clusters - used
     everywhere[isolated[:alone]] = np.arange(used, n_clusters)
-    # 3. Take the sums of all clusters; a cluster of one isolated node has no boundary.
+    # 3. Compute the sums of all clusters; a cluster of one isolated node has no boundary.
     boundary, cluster_weights = np.zeros(n_clusters), np.zeros(n_clusters)
     if labels.size:
         core = problem.restrict(nodes)
         boundary[:used] = core.boundaries(labels)
         cluster_weights[:used] = core.cluster_weights(labels)
     cluster_weights[used:] = outside[:alone]
-    # 4. Each of the others joins the cluster of its stored neighbors, the cluster whose term it
-    #    lowers most, or else the heaviest.
+    # 4. Label the others.
     sums = boundary, cluster_weights
     idle, light = problem.graph.idle, np.zeros(problem.n_nodes, dtype=bool)
     light[isolated] = outside <= SLIGHT * problem.node_weights.max()
@@ -308,7 +306,7 @@ def label_isolated(
         joined = join_neighbors(problem, everywhere.copy(), light, idle)
         return _join_others(problem, joined, (boundary, cluster_weights.copy()))
     except NoPlace:
-        # Those with cannot-links go first, wherever they have a place.
+        # Label nodes with cannot-links first, in any cluster possible.
         links = problem.constraints.cannot_link
         assert links is not None
         held = np.setdiff1d(links.nodes, nodes)
@@ -319,11 +317,10 @@ def label_isolated(
 def join_neighbors(
     problem: Problem, labels: np.ndarray, light: np.ndarray, idle: sp.csr_array
 ) -> np.ndarray:
-    """Give nodes that weigh nothing a cluster of their neighbors by stored zeros.
+    """Label nodes of weight 0 by their neighbors in ``idle``, the stored entries of weight 0.
 
-    Breadth first, from the nodes that have labels: each joins the cluster that most of its
-    neighbors are in, of equally many the one of the smallest number. ``labels`` are -1 where a
-    node has none yet, and are changed in place.
+    Breadth first, from the labeled nodes: each node joins the cluster of most of its neighbors;
+    ties go to the smallest label. Unlabeled nodes are -1 in ``labels``, which is changed in place.
     """
     links = problem.constraints.cannot_link
     waiting = np.flatnonzero((labels < 0) & light & (np.diff(idle.indptr) > 0))
@@ -349,9 +346,9 @@ def _join_others(
     sums: tuple[np.ndarray, np.ndarray],
     some: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Give nodes without labels the cluster whose term each lowers most, or else the heaviest.
+    """Add nodes to the cluster whose term each decreases most, or else to the heaviest.
 
-    ``sums`` are the boundaries and the weights of all clusters, and ``some`` the nodes to label, by
+    ``sums`` are the boundaries and the weights of all clusters; ``some`` are the nodes to label, by
     default all without labels. Labels and weights are changed in place.
     """
     boundary, cluster_weights = sums
@@ -359,7 +356,7 @@ def _join_others(
     links = problem.constraints.cannot_link
     left = np.flatnonzero(labels < 0) if some is None else some
     if links is not None:
-        # Those of most pairs first: the others have more of a choice.
+        # Nodes with most pairs first, as they have the fewest choices.
         left = left[np.argsort(-np.diff(links.indptr)[left], kind="stable")]
     barred = np.zeros(boundary.size, dtype=bool)
     for node, weight in zip(left, problem.node_weights[left], strict=True):
@@ -369,7 +366,7 @@ def _join_others(
             barred[near[near >= 0]] = True
             if barred.all():
                 raise NoPlace(int(node))
-        # Boundaries stay: the node has no edges. A cluster that weighs nothing is 0 / 0, no gain.
+        # Boundaries do not change. A cluster of weight 0 gives 0 / 0, which counts as no gain.
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = boundary / cluster_weights - boundary / (cluster_weights + weight)
         gain = np.nan_to_num(gain)
@@ -382,16 +379,16 @@ def _join_others(
     return labels
 
 
-# -- all of them
+# -- composition
 
 Reduction = Contraction | EdgeCounting | WithoutIsolated
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """A problem after all its reductions, with the starts and the number of clusters to find.
+    """A reduced problem, with its number of clusters and its starts.
 
-    Every node takes part, and the constraints have all that moves need.
+    All node weights are positive, and the constraints contain a coloring and limits if needed.
     """
 
     problem: Problem
@@ -405,11 +402,11 @@ class Reduced:
             labels = step.restrict(labels)
         return labels
 
-    def expand(self, found: Partition) -> Partition:
+    def expand(self, partition: Partition) -> Partition:
         """Return the partition of all nodes, given one of the reduced problem."""
         for step in reversed(self.steps):
-            found = step.expand(found)
-        return found
+            partition = step.expand(partition)
+        return partition
 
 
 def reduce(
@@ -421,13 +418,13 @@ def reduce(
     keep_isolated: bool = False,
     weigh_all: bool = False,
 ) -> Reduced:
-    """Reduce a problem, and check that some partition of it is allowed.
+    """Reduce a problem, and check that it has an allowed partition.
 
-    Each of the ``starts`` must be allowed, and have as many clusters with nodes that take part as
-    the result will. ``take_part`` marks the nodes that do, by default all that weigh something.
-    With ``keep_isolated`` the first start is returned with its isolated nodes unless a better
-    partition is found, and its clusters of isolated nodes stay as they are. With ``weigh_all``
-    isolated nodes with cannot-links take part as well, with a slight weight.
+    Each of the ``starts`` must be allowed, and must have nodes that take part in as many clusters
+    as the result. ``take_part`` is a mask of these nodes, by default all nodes of positive weight.
+    With ``keep_isolated`` the first start keeps its isolated nodes unless a better partition is
+    found, and its clusters of isolated nodes always stay. With ``weigh_all`` isolated nodes with
+    cannot-links take part too, with a slight weight.
     """
     labels = [start for _, start in starts]
     steps: list[Reduction] = []
@@ -437,7 +434,7 @@ def reduce(
         steps.append(step)
         problem, labels = step.problem, [step.restrict(start) for start in labels]
 
-    # 1. Contract what must-links join.
+    # 1. Contract the must-links.
     constraints = problem.constraints
     if constraints.are_links:
         for name, start in starts:
@@ -452,7 +449,7 @@ def reduce(
             else:
                 constraints = replace(constraints, must_link=None)
                 problem = replace(problem, constraints=constraints)
-    # 2. What a balance means, for all nodes, and the edge cut.
+    # 2. Compute the limits of a balance, from all nodes; reduce the edge cut.
     if problem.constraints.balance is not None and problem.constraints.limits is None:
         balance = problem.constraints.balance
         problem = problem.with_limits(limits_of(balance, problem.node_weights, n_clusters))
@@ -460,7 +457,7 @@ def reduce(
             _check_limits(problem, start, name)
     if problem.counts_edges:
         append(EdgeCounting(problem, problem.counting_edges()))
-    # 3. Drop the isolated nodes.
+    # 3. Remove the isolated nodes.
     if take_part is None and not problem.node_weights.min() > 0:
         take_part = problem.node_weights > 0
     if take_part is not None and not take_part.all():
@@ -473,8 +470,8 @@ def reduce(
         problem = step.problem
     # 4. Color the cannot-links.
     if problem.constraints.cannot_link is not None:
-        found = colored(problem.constraints, problem.n_nodes, n_clusters, labels)
-        problem = replace(problem, constraints=found)
+        constraints = colored(problem.constraints, problem.n_nodes, n_clusters, labels)
+        problem = replace(problem, constraints=constraints)
         if n_clusters == 2:
             append(Contraction.of(problem, _forced_together(problem)))
     return Reduced(problem, n_clusters, labels, tuple(steps))
@@ -487,10 +484,10 @@ def solve_reduced(
     starts: Sequence[Start] = (),
     **options: Any,
 ) -> Partition:
-    """Reduce a problem, solve what is left, and return the partition of all nodes.
+    """Reduce a problem, solve the reduced one, and return the partition of all nodes.
 
-    ``solve`` returns a partition of a reduced problem of at least one node. The result is never
-    worse than the best of the starts, which are as for :func:`reduce`, as are the options.
+    ``solve`` is called unless the reduced problem has no nodes. Starts and options are those of
+    :func:`reduce`. The result is never worse than the best start.
     """
 
     def solved(reduced: Reduced) -> Partition:
@@ -499,32 +496,31 @@ def solve_reduced(
         return reduced.expand(solve(reduced))
 
     try:
-        found = solved(reduce(problem, n_clusters, starts, **options))
+        partition = solved(reduce(problem, n_clusters, starts, **options))
     except NoPlace:
-        # Isolated nodes with cannot-links take part in the cut if the clusters of the others leave
-        # one no place.
-        found = solved(reduce(problem, n_clusters, starts, **options, weigh_all=True))
+        # Some isolated node could not be labeled: include those with cannot-links in the cut.
+        partition = solved(reduce(problem, n_clusters, starts, **options, weigh_all=True))
     for _, start in starts:
-        if problem.value(start) < found.cut_value:
+        if problem.value(start) < partition.cut_value:
             labels = number_by_appearance(start)
-            # The same partition under other numbers differs from it by rounding only.
-            if not np.array_equal(labels, number_by_appearance(found.labels)):
-                value, bound = problem.value(labels), found.lower_bound
+            # The same partition with other numbers differs by rounding only.
+            if not np.array_equal(labels, number_by_appearance(partition.labels)):
+                value, bound = problem.value(labels), partition.lower_bound
                 rounding = ROUNDING * (problem.graph.n_stored + problem.n_nodes)
-                if bound == found.cut_value and value >= (1.0 - rounding) * bound:
-                    bound = value  # another partition of the proven value, summed differently
-                found = replace(found, labels=labels, cut_value=value, lower_bound=bound)
-    return found
+                if bound == partition.cut_value and value >= (1.0 - rounding) * bound:
+                    bound = value  # equal to the proven value up to rounding
+                partition = replace(partition, labels=labels, cut_value=value, lower_bound=bound)
+    return partition
 
 
 def _check_limits(problem: Problem, labels: np.ndarray, name: str) -> None:
-    """Raise if a start is not within the limits."""
+    """Raise if a start violates the limits."""
     limits, weights = problem.limits, problem.cluster_weights(labels)
     if limits is not None and not limits.allow(weights):
         raise ValueError(
-            f"{name} has clusters that weigh from {weights.min():g} to {weights.max():g}, and "
-            f"balance allows {limits.lightest:g} to {limits.heaviest:g}. Balance it first, "
-            "leave it out, or pass a larger balance."
+            f"{name} has clusters with weights from {weights.min():g} to {weights.max():g}, but "
+            f"balance allows {limits.lightest:g} to {limits.heaviest:g}. Pass a larger balance, a "
+            f"balanced {name}, or none."
         )
 
 
@@ -536,7 +532,7 @@ def _without_isolated(
     keep_isolated: bool,
     weigh_all: bool,
 ) -> tuple[WithoutIsolated, int, list[np.ndarray]]:
-    """Return the reduction to ``nodes``, their number of clusters, and the starts that fit."""
+    """Return the reduction to ``nodes``, its number of clusters, and the starts that have it."""
     weighed = problem
     links = problem.constraints.cannot_link
     if weigh_all:
@@ -556,15 +552,15 @@ def _without_isolated(
             fitting.append(step.restrict(labels))
         elif not weigh_all:
             raise ValueError(
-                f"{name} has nodes with edges in {count} of its {n_clusters} clusters, and "
-                f"{in_core} are wanted: nodes without edges are clusters only where there are not "
-                "enough others. Give it so many, or leave it out."
+                f"{name} has nodes with edges in {count} of its {n_clusters} clusters, but they "
+                f"must be in {in_core}: isolated nodes form clusters only if there are too few "
+                "other nodes. Change its labels, or leave it out."
             )
     return step, in_core, fitting
 
 
 def _weighing(problem: Problem) -> Problem:
-    """Return the problem with a slight weight for every node that has none."""
+    """Return the problem with a slight weight for every node of weight 0."""
     weights = problem.node_weights
     least = SLIGHT * np.min(weights, where=weights > 0, initial=np.inf)
     least = least if np.isfinite(least) else 1.0
@@ -572,10 +568,9 @@ def _weighing(problem: Problem) -> Problem:
 
 
 def _forced_together(problem: Problem) -> np.ndarray:
-    """Return groups of nodes that are together in every partition into two clusters.
+    """Return the groups of nodes that are together in every allowed partition into two clusters.
 
-    Two nodes that must not share a cluster with a third are together then: of a component of the
-    cannot-links all nodes of one color.
+    These are the nodes of one color in each component of the cannot-links.
     """
     links = problem.constraints.cannot_link
     assert links is not None

@@ -56,7 +56,7 @@ def test_a_fit_weighs_samples_and_keeps_links():
     model.fit(X, sample_weight=weight, must_link=must)
     assert is_balanced(weight, model.labels_, 3, 0.02)
     assert (model.labels_[must[:, 0]] == model.labels_[must[:, 1]]).all()
-    with pytest.raises(ValueError, match="cannot_link are not offered together"):
+    with pytest.raises(ValueError, match="cannot_link cannot be combined"):
         model.fit(X, cannot_link=[(0, 1)])
 
 

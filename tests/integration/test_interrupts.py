@@ -67,7 +67,7 @@ def test_an_error_of_a_call_stops_the_work(error):
     assert stopped == [True]
     assert ended.wait(10)
     with pytest.raises(Stopped):
-        waiting.go_on()
+        waiting.check()
 
 
 def test_work_is_done_in_the_callers_context():

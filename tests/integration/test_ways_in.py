@@ -567,7 +567,9 @@ def test_an_isolated_node_without_a_place_takes_part_in_the_cut():
 
 def test_a_start_needs_the_clusters_of_the_result():
     wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
-    with pytest.raises(ValueError, match="init has nodes with edges in 2 of its 3 clusters, and 3"):
+    with pytest.raises(
+        ValueError, match=r"init has nodes with edges in 2 of its 3 clusters, .* in 3:"
+    ):
         leastcut.partition(wider, 3, isolated="ignore", init=[0, 0, 1, 1, 2, 2])
     init = [0, 0, 1, 1, 0, 1]
     value = leastcut.cut_value(wider, init, isolated="ignore")

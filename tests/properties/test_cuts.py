@@ -86,7 +86,7 @@ def test_the_operator_is_exact_beside_heavy_loops():
 
 def test_isolated_nodes():
     S = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges \(the first is node 2\)"):
+    with pytest.raises(ValueError, match=r"1 of 3 nodes have no edges \(first: node 2\)"):
         leastcut.cut_value(S, [0, 1, 1])
     assert leastcut.cut_value(S, [0, 0, 1], cut="ratio") == 0.0
 
@@ -101,10 +101,10 @@ def test_unknown_cut():
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([1.0], r"shape \(2,\), but it has shape \(1,\)"),
+        ([1.0], r"shape \(2,\), but its shape is \(1,\)"),
         ([1.0, 0.0], "1 of 2 are not .the first is 0.0 at node 1"),
         ([np.nan, 1.0], "positive and finite"),
-        ([[1.0], [1.0]], "one number per node"),
+        ([[1.0], [1.0]], "one weight per node"),
     ],
 )
 def test_bad_node_weights(weights, words):

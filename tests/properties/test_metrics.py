@@ -89,7 +89,7 @@ def test_labels_of_any_type():
     ("y", "labels", "words"),
     [
         ([0, 1, 1], [0, 1], r"shapes are \(3,\) and \(2,\)"),
-        ([[0, 1]], [[0, 1]], r"one dimension.*\(1, 2\)"),
+        ([[0, 1]], [[0, 1]], r"one-dimensional.*\(1, 2\)"),
         ([], [], r"at least one sample"),
         ([0.0, np.nan], [0, 1], r"y_true holds NaN"),
     ],

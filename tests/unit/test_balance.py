@@ -469,7 +469,7 @@ def test_must_link_is_kept_as_well(data):
 
 def test_what_does_not_go_with_balance_says_so():
     S = points_graph(60)
-    with pytest.raises(ValueError, match=r"cannot_link.* not offered together.*Leave one"):
+    with pytest.raises(ValueError, match=r"cannot_link cannot be combined.*Leave one"):
         leastcut.partition(S, 3, balance=0.1, cannot_link=[(0, 1)])
     with pytest.raises(ValueError, match=r"tight.*lower_bound=True"):
         leastcut.partition(S, 3, balance=0.1, lower_bound="tight")

@@ -78,7 +78,7 @@ def test_node_weights_are_a_cut(blobs):
     assert model.cut_value_ == pytest.approx(
         cut_value(model.affinity_matrix_, model.labels_, weights)
     )
-    with pytest.raises(ValueError, match="one number per node"):
+    with pytest.raises(ValueError, match="one weight per node"):
         SpectralClustering(3, cut=weights[:-1]).fit(X)
 
 

@@ -428,17 +428,17 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
         ),
         (
             {"must_link": [(i, 0) for i in range(1, 29)]},
-            "n_clusters=3, but the must_link pairs leave 2 groups",
+            "n_clusters=3 is too large: the must_link pairs leave 2 groups",
         ),
         (
             {"cannot_link": list(itertools.combinations(range(4), 2))},
-            r"n_clusters=3, but .* pairs .*\(0, 1\).* separate 4 nodes from each other",
+            r"n_clusters=3 is too small: .* pairs .*\(0, 1\).* separate 4 nodes from each other",
         ),
-        ({"cannot_link": odd_wheel()}, r"no 3 clusters separate all .* \(4 are enough\)"),
+        ({"cannot_link": odd_wheel()}, r"3 clusters cannot separate all .* \(4 are enough\)"),
         ({"must_link": [1, 2]}, r"must_link must .* shape \(m, 2\)"),
         ({"must_link": [(0, 1), (1, 2, 3)]}, "must_link cannot be made an array"),
-        ({"must_link": [(0.0, 1.0)]}, "must_link must hold node numbers"),
-        ({"must_link": [(True, False)]}, "must_link must hold node numbers"),
+        ({"must_link": [(0.0, 1.0)]}, "must_link must contain node numbers"),
+        ({"must_link": [(True, False)]}, "must_link must contain node numbers"),
         ({"cannot_link": np.ma.masked_equal([(0, 1), (2, 3)], 3)}, "cannot_link is a masked"),
         (
             {"must_link": [(0, 1)], "init": np.arange(30) % 3},
@@ -470,7 +470,7 @@ def test_as_many_groups_as_clusters_are_the_clusters():
 
 def test_a_reduction_says_what_cannot_be_separated():
     problem = as_problem(points_graph(30), cannot_link=[(0, 1)])
-    with pytest.raises(ValueError, match="n_clusters=1, but the cannot_link pairs"):
+    with pytest.raises(ValueError, match="n_clusters=1 is too small: the cannot_link pairs"):
         reduce(problem, 1)
     found = solve_reduced(
         problem, 30, lambda reduced: partition_problem(reduced.problem, reduced.n_clusters)
@@ -533,7 +533,7 @@ def test_the_number_chosen_is_that_of_the_graph_and_must_suffice(blobs):
         assert is_kept(labels, must, NONE)
         assert model.cut_path_.cut_values[2] <= model.cut_value_ * (1 + 1e-9)
     everybody = list(itertools.combinations(range(5), 2))
-    with pytest.raises(ValueError, match="n_clusters=3, but the cannot_link pairs"):
+    with pytest.raises(ValueError, match="n_clusters=3 is too small: the cannot_link pairs"):
         leastcut.SpectralClustering("auto", random_state=0).fit(X, cannot_link=everybody)
 
 

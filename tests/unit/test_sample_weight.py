@@ -132,7 +132,7 @@ def test_a_weight_is_not_a_repetition():
         (np.r_[-1.0, np.ones(89)], r"the first is -1.0 at sample 0"),
         (np.r_[np.nan, np.ones(89)], r"the first is nan at sample 0"),
         (np.r_[np.inf, np.ones(89)], r"the first is inf at sample 0"),
-        (np.full(90, 1e306), r"overflow or vanish.*Multiply sample_weight"),
+        (np.full(90, 1e306), r"overflow or underflow.*Multiply sample_weight"),
         (["a"] * 90, r"real numbers"),
         (np.ma.masked_equal(np.arange(90.0), 0), r"masked"),
     ],

@@ -201,7 +201,7 @@ def anchor_graph(
                 progress = Progress(stage, fraction, inf, budget.seconds)
                 waiting.call(lambda: budget.report(progress))
             else:
-                waiting.go_on()
+                waiting.check()
 
         return waiting.run(lambda: build.graph(report), build.stop)
 
