@@ -51,10 +51,9 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
 FOLDERS = "src|tests|docs|benchmarks|reproduction|examples|packaging"
 PLACE = re.compile(rf"\b(?:{FOLDERS})/[\w./*-]*[\w*]/?")
-"""A file or a folder of the repository, as a page or a command names it."""
+"""A file or folder of the repository that a page or a command mentions."""
 
-
-BREAK = "---- end of block ----"
+BREAK = "---- end of block ----"  # printed between the outputs of blocks
 
 
 def blocks_of(text: str) -> list[tuple[str, str | None, int]]:
@@ -77,7 +76,7 @@ def blocks_of(text: str) -> list[tuple[str, str | None, int]]:
 
 def script_of(blocks: list[tuple[str, str | None, int]]) -> str:
     """Return the blocks as a script that prints a line after each of them."""
-    # Workers that import the script, as those of Dask do, print nothing of this.
+    # Dask workers import the script, and must not print.
     end = f'if __name__ == "__main__":\n    print({BREAK!r}, flush=True)\n'
     return "".join(code + end for code, _, _ in blocks)
 
@@ -103,15 +102,16 @@ def test_the_code_of_a_page_can_be_pasted(page, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    outputs = done.stdout.split(BREAK + "\n")
-    for (_, expected, line), printed in zip(blocks, outputs, strict=False):
+    *outputs, rest = done.stdout.split(BREAK + "\n")
+    assert rest == ""
+    for (_, expected, line), printed in zip(blocks, outputs, strict=True):
         if expected is not None:
             same = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
             assert same, f"line {line} prints\n{printed}instead of\n{expected}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_targets_of_links_exist(page):
     made = ("gallery/index", "reference/index", "../gallery/index", "../reference/index")
     for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
         assert target in made or (page.parent / target).exists(), f"{page.name}: {target}"
@@ -122,7 +122,7 @@ def test_links_lead_somewhere(page):
     [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "Makefile"],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_files_that_are_named_are_there(page):
+def test_mentioned_files_exist(page):
     made = ("docs/_build", "docs/reference", "docs/gallery")
     for place in PLACE.findall(page.read_text(encoding="utf-8")):
         assert place.startswith(made) or list(ROOT.glob(place.rstrip("/"))), place
@@ -138,13 +138,13 @@ MEASURED = {
     "scikit-learn, discretize": "scikit-learn, discretize",
     "k-means, refined": "k-means, refined",
 }
-"""What a row of the comparison is called on a page, or begins with, and in the results."""
+"""Beginnings of row names on a page, and the method of each in the record."""
 
 
 def measured(head: str, families: dict[str, dict[str, dict[str, float]]]) -> list[str] | None:
-    """Return the cells of a row of the comparison as they were measured, None of another row."""
+    """Return the recorded cells of a row of the comparison; None for other rows."""
     plain = re.sub(r"leastcut, |effort=|[*`\"]", "", head)
-    (*_, name) = [None, *(known for words, known in MEASURED.items() if plain.startswith(words))]
+    (*_, name) = [None, *(method for words, method in MEASURED.items() if plain.startswith(words))]
     if name is None:
         return None
     cells = []
@@ -162,7 +162,7 @@ def test_the_reference_has_every_public_name_under_a_heading():
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/measured.md", "docs/choosing.md"])
-def test_the_comparison_is_what_was_measured(page):
+def test_the_comparison_agrees_with_the_record(page):
     stored = ROOT / "benchmarks" / "results" / "real_graphs.json"
     families = json.loads(stored.read_text(encoding="utf-8"))["result"]["summary"]["curves"]
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -172,7 +172,7 @@ def test_the_comparison_is_what_was_measured(page):
         assert [cell.replace("*", "") for cell in cells] == measured(head, families), line
 
 
-def test_the_methods_compared_are_those_on_record():
+def test_the_table_of_methods_agrees_with_the_record():
     pytest.importorskip("matplotlib")
     from docs import draw_methods
 
@@ -180,28 +180,28 @@ def test_the_methods_compared_are_those_on_record():
     assert draw_methods.markdown(draw_methods.rows()) in page
 
 
-def test_the_tables_of_balance_are_those_on_record():
+def test_the_tables_of_balance_agree_with_the_record():
     from docs import draw_balance
 
     page = draw_balance.PAGE.read_text(encoding="utf-8")
     assert draw_balance.renewed(page) == page
 
 
-def test_the_table_of_views_is_that_on_record():
+def test_the_table_of_views_agrees_with_the_record():
     from docs import draw_views
 
     page = draw_views.PAGE.read_text(encoding="utf-8")
     assert draw_views.renewed(page) == page
 
 
-def test_the_tables_of_anchor_graphs_are_those_on_record():
+def test_the_tables_of_anchor_graphs_agree_with_the_record():
     from docs import draw_large_data
 
     page = draw_large_data.PAGE.read_text(encoding="utf-8")
     assert draw_large_data.renewed(page) == page
 
 
-def test_the_tables_of_learned_graphs_are_those_on_record():
+def test_the_tables_of_learned_graphs_agree_with_the_record():
     from docs import draw_learned_graphs
 
     page = draw_learned_graphs.PAGE.read_text(encoding="utf-8")
