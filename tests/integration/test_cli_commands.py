@@ -1,4 +1,4 @@
-"""``cluster``, ``compare``, ``cut``, ``certify`` and ``info``: files in, true answers out."""
+"""The commands ``cluster``, ``compare``, ``cut``, ``certify`` and ``info``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import leastcut
 from leastcut.cli import main
-from leastcut.cli.information import PARTS
+from leastcut.cli.information import EXTRAS
 from leastcut.io.labels import read_labels
 
 pytest.importorskip("typer")
@@ -46,12 +47,12 @@ KEYS = {
     "seconds",
     "versions",
 }
-"""What every object of ``cluster --json`` has."""
+"""Keys of every record of ``cluster --json``."""
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder to be in, with iris as a table and the karate club as a list of edges."""
+    """A working directory with iris as a table and the karate club as an edge list."""
     monkeypatch.chdir(tmp_path)
     rows = [",".join([*map(str, row), name]) for row, name in zip(IRIS.data, SPECIES, strict=True)]
     (tmp_path / "iris.csv").write_text("\n".join(["a,b,c,d,species", *rows]) + "\n")
@@ -67,7 +68,7 @@ FLOWERS = ["cluster", "iris.csv", "-k", "3", "--effort", "fast", "--label-column
 
 
 def club_graph(names):
-    """The karate club, its members in the order of names."""
+    """The karate club with its nodes in the order of ``names``."""
     networkx = pytest.importorskip("networkx")
     club = networkx.karate_club_graph()
     return networkx.to_scipy_sparse_array(club, nodelist=[int(name[1:]) for name in names])
@@ -77,8 +78,8 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def told(capsys, arguments, status=0):
-    """Run a command, hold its status, and return what it said on both outputs."""
+def run(capsys, arguments, status=0):
+    """Run a command, check its exit status, and return its output."""
     assert main(arguments) == status
     return capsys.readouterr()
 
@@ -86,38 +87,38 @@ def told(capsys, arguments, status=0):
 # -- cluster
 
 
-def test_labels_are_what_the_library_finds(here, capsys):
-    told(capsys, [*CLUB, "-o", "labels.csv"])
+def test_labels_equal_those_of_the_library(here, capsys):
+    run(capsys, [*CLUB, "-o", "labels.csv"])
     rows = list(csv.reader((here / "labels.csv").open()))
     assert rows[0] == ["node", "cluster"]
     names = [name for name, _ in rows[1:]]
     S = club_graph(names)
-    found = leastcut.partition(S, 2, effort="fast", random_state=0)
-    assert [int(cluster) for _, cluster in rows[1:]] == found.labels.tolist()
+    partition = leastcut.partition(S, 2, effort="fast", random_state=0)
+    assert [int(cluster) for _, cluster in rows[1:]] == partition.labels.tolist()
 
 
-def test_points_go_through_the_affinity_that_is_named(here, capsys):
-    out = told(capsys, [*FLOWERS, "--affinity", "nearest_neighbors", "--neighbors", "8", "--json"])
+def test_affinity_options_equal_the_functions_of_the_library(here, capsys):
+    out = run(capsys, [*FLOWERS, "--affinity", "nearest_neighbors", "--neighbors", "8", "--json"])
     record = json.loads(out.out)
     S = leastcut.nearest_neighbors_graph(IRIS.data, 8)
-    found = leastcut.partition(S, 3, effort="fast", random_state=0)
-    assert record["labels"] == found.labels.tolist()
-    assert record["cut_value"] == found.cut_value
+    partition = leastcut.partition(S, 3, effort="fast", random_state=0)
+    assert record["labels"] == partition.labels.tolist()
+    assert record["cut_value"] == partition.cut_value
     assert record["scores"] == {
-        "accuracy": leastcut.clustering_accuracy(SPECIES, found.labels),
-        "nmi": leastcut.normalized_mutual_info(SPECIES, found.labels),
+        "accuracy": leastcut.clustering_accuracy(SPECIES, partition.labels),
+        "nmi": leastcut.normalized_mutual_info(SPECIES, partition.labels),
     }
-    learned = json.loads(told(capsys, [*FLOWERS, "--affinity", "learned", "--json"]).out)
+    learned = json.loads(run(capsys, [*FLOWERS, "--affinity", "learned", "--json"]).out)
     S = leastcut.learned_graph(IRIS.data, 3, random_state=0).graph
-    found = leastcut.partition(S, 3, effort="fast", random_state=0)
-    assert learned["labels"] == found.labels.tolist()
-    cosine = json.loads(told(capsys, [*FLOWERS, "--metric", "cosine", "--json"]).out)
+    partition = leastcut.partition(S, 3, effort="fast", random_state=0)
+    assert learned["labels"] == partition.labels.tolist()
+    cosine = json.loads(run(capsys, [*FLOWERS, "--metric", "cosine", "--json"]).out)
     S = leastcut.adaptive_neighbors_graph(IRIS.data, metric="cosine")
     assert cosine["cut_value"] == leastcut.partition(S, 3, effort="fast", random_state=0).cut_value
 
 
 @pytest.mark.parametrize("form", ["npy", "parquet", "csv"])
-def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form, monkeypatch):
+def test_anchor_options_equal_anchor_graph_for_every_format(here, capsys, form, monkeypatch):
     np.save("x.npy", IRIS.data)
     if form == "csv":
         np.savetxt("x.csv", IRIS.data, delimiter=",")
@@ -127,33 +128,33 @@ def test_anchors_are_those_of_the_library_wherever_points_lie(here, capsys, form
 
         columns = {str(i): column for i, column in enumerate(IRIS.data.T)}
         pyarrow.parquet.write_table(pa.table(columns), "x.parquet")
-    if form != "csv":  # which is read whole
+    if form != "csv":  # which is loaded completely
         monkeypatch.setattr("leastcut.io.read", None)
-    given = ["--affinity", "anchors", "--n-anchors", "30", "--neighbors", "4"]
-    command = ["cluster", f"x.{form}", "-k", "3", "--effort", "fast", *given]
-    record = json.loads(told(capsys, [*command, "--max-memory", "20GiB", "--json"]).out)
+    options = ["--affinity", "anchors", "--n-anchors", "30", "--neighbors", "4"]
+    command = ["cluster", f"x.{form}", "-k", "3", "--effort", "fast", *options]
+    record = json.loads(run(capsys, [*command, "--max-memory", "20GiB", "--json"]).out)
     graph = leastcut.anchor_graph(IRIS.data, 30, 4, random_state=0)
-    found = leastcut.partition(graph, 3, effort="fast", random_state=0)
-    assert record["labels"] == found.labels.tolist()
-    assert record["cut_value"] == found.cut_value
+    partition = leastcut.partition(graph, 3, effort="fast", random_state=0)
+    assert record["labels"] == partition.labels.tolist()
+    assert record["cut_value"] == partition.cut_value
     assert record["n_edges"] is None
-    shown = told(capsys, command)
-    assert "150 points of 4 numbers, joined through" in shown.out
+    shown = run(capsys, command)
+    assert "150 points with 4 features; graph of 30 anchors" in shown.out
     assert "--report" not in shown.out
-    boundaries = graph.problem.table_of_labels(found.labels).boundaries
+    boundaries = graph.problem.table_of_labels(partition.labels).boundaries
     assert all(f"{boundary:.6g}" in shown.out for boundary in boundaries)
 
 
-def test_anchors_are_drawn_where_that_needs_no_edges(here, capsys):
+def test_anchor_graphs_have_plots_that_need_no_edges(here, capsys):
     pytest.importorskip("matplotlib")
     np.save("x.npy", IRIS.data)
     command = ["cluster", "x.npy", "-k", "3", "--effort", "fast", "--affinity", "anchors"]
-    told(capsys, [*command, "--n-anchors", "30", "--plot", "x.svg", "--picture", "sizes"])
+    run(capsys, [*command, "--n-anchors", "30", "--plot", "x.svg", "--plot-kind", "sizes"])
     assert b"<svg" in (here / "x.svg").read_bytes()
 
 
-def test_the_object_of_json_has_its_keys_and_tells_the_truth(here, capsys):
-    record = json.loads(told(capsys, [*CLUB, "--json"]).out)
+def test_the_json_record_has_its_keys_and_correct_values(here, capsys):
+    record = json.loads(run(capsys, [*CLUB, "--json"]).out)
     assert set(record) == KEYS | {"labels", "nodes"}
     S = club_graph(record["nodes"])
     assert record["cut_value"] == pytest.approx(leastcut.cut_value(S, record["labels"]))
@@ -163,16 +164,16 @@ def test_the_object_of_json_has_its_keys_and_tells_the_truth(here, capsys):
     assert (record["n_nodes"], record["n_edges"], record["n_clusters"]) == (34, 78, 2)
     assert record["versions"]["leastcut"] == leastcut.__version__
     assert set(record["seconds"]) == {"read", "graph", "cut"}
-    # with a file of labels they are not in the object as well
-    record = json.loads(told(capsys, [*CLUB, "--json", "-o", "labels.npy"]).out)
+    # the record has no labels if they are written to a file
+    record = json.loads(run(capsys, [*CLUB, "--json", "-o", "labels.npy"]).out)
     assert set(record) == KEYS
     assert record["labels_path"] == "labels.npy"
     assert np.load("labels.npy").shape == (34,)
 
 
-def test_the_number_of_clusters_can_be_left_to_the_graph(here, capsys):
+def test_the_number_of_clusters_can_be_selected_automatically(here, capsys):
     record = json.loads(
-        told(capsys, ["cluster", "iris.csv", "-k", "auto", *FLOWERS[4:], "--json"]).out
+        run(capsys, ["cluster", "iris.csv", "-k", "auto", *FLOWERS[4:], "--json"]).out
     )
     S = leastcut.adaptive_neighbors_graph(IRIS.data)
     assert record["n_clusters"] == leastcut.partition(S, "auto", random_state=0).labels.max() + 1
@@ -187,19 +188,19 @@ def test_standard_input_and_output(here, capsysbinary, monkeypatch):
         lines = out.decode().splitlines()
         assert lines[0] == "node,cluster"
         assert len(lines) == 35
-        # what is for people is out of the way
+        # the summary goes to standard error
         assert b"2 clusters" in error
     assert files_in(here) == ["iris.csv", "karate.edges"]
 
 
-def test_people_are_shown_the_value_the_bound_and_every_cluster(here, capsys):
-    out, error = told(capsys, [*FLOWERS, "-o", "labels.csv"])
+def test_cluster_prints_the_cut_the_bound_and_every_cluster(here, capsys):
+    out, error = run(capsys, [*FLOWERS, "-o", "labels.csv"])
     assert error == ""
-    assert "150 points of 4 numbers" in out
+    assert "150 points with 4 features" in out
     assert "3 clusters: normalized cut 0.0277" in out
     assert "no partition is more than" in out
     assert "accuracy 0.9" in out
-    assert out.endswith("Labels in labels.csv\n")
+    assert out.endswith("Saved labels to labels.csv.\n")
     sizes = [
         int(line.split()[1])
         for line in out.splitlines()
@@ -208,41 +209,41 @@ def test_people_are_shown_the_value_the_bound_and_every_cluster(here, capsys):
     assert sum(sizes) == 150
 
 
-def test_in_a_terminal_there_are_bars_and_tables(here, capsys, monkeypatch):
+def test_a_terminal_shows_progress_bars_and_tables(here, capsys, monkeypatch):
     monkeypatch.setattr("leastcut.cli.outputs.is_terminal", lambda file: True)
     monkeypatch.setattr("leastcut.progress.DELAY", 0.0)
-    out, error = told(capsys, CLUB)
+    out, error = run(capsys, CLUB)
     assert "partition:" in error
     assert "boundary/weight" in out
     assert "─────" in out
-    out, error = told(capsys, ["certify", "karate.edges", "-k", "2"])
+    out, error = run(capsys, ["certify", "karate.edges", "-k", "2"])
     assert "certify:" in error
     assert "proven: no partition is smaller" in out
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_a_picture_is_drawn(here, capsys, suffix):
+def test_plots_are_saved_in_every_format(here, capsys, suffix):
     pytest.importorskip("matplotlib")
-    told(capsys, [*CLUB, "--plot", f"club.{suffix}"])
+    run(capsys, [*CLUB, "--plot", f"club.{suffix}"])
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert (here / f"club.{suffix}").read_bytes().startswith(start)
     assert files_in(here) == [f"club.{suffix}", "iris.csv", "karate.edges"]
 
 
-def test_pictures_of_every_kind_that_an_answer_has(here, capsys):
+def test_plots_of_every_kind(here, capsys):
     plot = pytest.importorskip("leastcut.plot")
     pytest.importorskip("matplotlib")
     kinds = [name for name, kind in plot.PLOTS.items() if kind.shows in ("path", "clusters")]
     for kind in kinds:
-        told(capsys, [*CLUB, "--plot", f"{kind}.png", "--picture", kind])
+        run(capsys, [*CLUB, "--plot", f"{kind}.png", "--plot-kind", kind])
         assert (here / f"{kind}.png").stat().st_size > 1000
 
 
-def test_a_report_explains_the_answer(here, capsys):
+def test_the_report_describes_the_result(here, capsys):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     command = ["cluster", "iris.csv", "-k", "3", *FLOWERS[4:], "--report", "page.html"]
-    told(capsys, command)
+    run(capsys, command)
     page = (here / "page.html").read_text(encoding="utf-8")
     assert "Other methods" in page
     assert "iris.csv" in page
@@ -251,97 +252,97 @@ def test_a_report_explains_the_answer(here, capsys):
     assert "0.0277" in page
 
 
-def test_a_picture_is_cut_into_coloured_segments(here, capsys):
+def test_an_image_is_cut_into_colored_segments(here, capsys):
     image = pytest.importorskip("PIL.Image")
     pixels = np.full((24, 30, 3), 30, dtype=np.uint8)
     pixels[:, 15:] = 200, 180, 40
     image.fromarray(pixels).save("photo.png")
     command = ["cluster", "photo.png", "-k", "2", "--effort", "fast"]
-    told(capsys, [*command, "-o", "segments.png"])
-    found = np.asarray(image.open("segments.png"))
-    assert found.shape == (24, 30, 3)
-    assert (found[:, 2:12] != found[:, 18:28]).any(axis=2).all()
-    told(capsys, [*command, "-o", "segments.npy"])
+    run(capsys, [*command, "-o", "segments.png"])
+    saved = np.asarray(image.open("segments.png"))
+    assert saved.shape == (24, 30, 3)
+    assert (saved[:, 2:12] != saved[:, 18:28]).any(axis=2).all()
+    run(capsys, [*command, "-o", "segments.npy"])
     segments = np.load("segments.npy")
     assert segments.shape == (24, 30)
     assert len(np.unique(segments[:, :15])) == len(np.unique(segments[:, 15:])) == 1
-    told(capsys, [*command, "-o", "segments.csv", "--plot", "drawn.png"])
+    run(capsys, [*command, "-o", "segments.csv", "--plot", "drawn.png"])
     assert len((here / "segments.csv").read_text().splitlines()) == 24 * 30 + 1
 
 
-def test_a_large_picture_is_cut_by_superpixels_unless_told_otherwise(here, capsys):
+def test_a_large_image_is_cut_by_superpixels_by_default(here, capsys):
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("skimage")
     pixels = np.full((210, 200), 30, dtype=np.uint8)
     pixels[:, 100:] = 200
     image.fromarray(pixels).save("photo.png")
     command = ["cluster", "photo.png", "-k", "2", "--effort", "fast", "--json", "-o"]
-    out, error = told(capsys, [*command, "x.npy"])
-    assert "--superpixels 0 cuts the pixels themselves" in error
+    out, error = run(capsys, [*command, "x.npy"])
+    assert "--superpixels 0 uses the pixels" in error
     assert json.loads(out)["n_nodes"] < 4000
     assert np.load("x.npy").shape == (210, 200)
-    out, error = told(capsys, [*command, "y.npy", "--superpixels", "100"])
+    out, error = run(capsys, [*command, "y.npy", "--superpixels", "100"])
     assert error == ""
     assert json.loads(out)["n_nodes"] < 200
 
 
-def test_columns_are_standardized_where_that_is_asked_for(here, capsys):
+def test_columns_are_standardized_on_request(here, capsys):
     rows = [f"{row[0]},{1000 * row[2]}" for row in IRIS.data]
     (here / "x.csv").write_text("\n".join(["short,long", *rows]))
     command = ["cluster", "x.csv", "-k", "3", "--effort", "fast", "--json"]
-    error = told(capsys, command).err
-    assert "'long' varies by 1.76e+03 and 'short' by 0.825" in error
-    out, error = told(capsys, [*command, "--standardize"])
+    error = run(capsys, command).err
+    assert "standard deviation of 'long' is 1.76e+03, of 'short' 0.825" in error
+    out, error = run(capsys, [*command, "--standardize"])
     assert error == ""
     X = np.array([[float(v) for v in row.split(",")] for row in rows])
     S = leastcut.adaptive_neighbors_graph((X - X.mean(axis=0)) / X.std(axis=0))
-    found = leastcut.partition(S, 3, effort="fast", random_state=0)
-    assert json.loads(out)["labels"] == found.labels.tolist()
+    partition = leastcut.partition(S, 3, effort="fast", random_state=0)
+    assert json.loads(out)["labels"] == partition.labels.tolist()
 
 
-def test_directed_and_isolated_are_options(here, capsys):
+def test_directed_graphs_and_isolated_nodes_have_options(here, capsys):
     (here / "d.edges").write_text("a b 2\nb a 1\nb c 1\nc d 3\nd a 1\n")
-    error = told(capsys, ["cluster", "d.edges", "-k", "2"], 2).err
+    error = run(capsys, ["cluster", "d.edges", "-k", "2"], 2).err
     assert "--symmetrize mean or --symmetrize max" in error
     for how in ("mean", "max"):
         record = json.loads(
-            told(capsys, ["cluster", "d.edges", "-k", "2", "--symmetrize", how, "--json"]).out
+            run(capsys, ["cluster", "d.edges", "-k", "2", "--symmetrize", how, "--json"]).out
         )
         A = np.array([[0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 3], [1, 0, 0, 0]], dtype=float)
         S = (A + A.T) / 2 if how == "mean" else np.maximum(A, A.T)
         assert record["cut_value"] == leastcut.partition(S, 2, random_state=0).cut_value
-    (here / "lonely.graph").write_text("5 3\n2 3\n1 3\n1 2\n\n\n")
-    error = told(capsys, ["cluster", "lonely.graph", "-k", "2"], 2).err
+    (here / "isolated.graph").write_text("5 3\n2 3\n1 3\n1 2\n\n\n")
+    error = run(capsys, ["cluster", "isolated.graph", "-k", "2"], 2).err
     assert "--isolated ignore" in error
-    command = ["cluster", "lonely.graph", "-k", "2", "--isolated", "ignore", "--json"]
-    assert len(json.loads(told(capsys, command).out)["labels"]) == 5
+    command = ["cluster", "isolated.graph", "-k", "2", "--isolated", "ignore", "--json"]
+    assert len(json.loads(run(capsys, command).out)["labels"]) == 5
 
 
 @pytest.mark.parametrize("form", ["gml", "graphml"])
-def test_graphs_of_networkx_keep_their_names_and_directions(here, capsys, form):
+def test_gml_and_graphml_keep_names_and_directions(here, capsys, form):
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph()
     graph.add_weighted_edges_from([("a", "b", 2), ("b", "a", 1), ("b", "c", 1), ("c", "d", 3)])
     getattr(networkx, f"write_{form}")(graph, f"d.{form}")
     command = ["cluster", f"d.{form}", "-k", "2"]
-    assert "--symmetrize mean or --symmetrize max" in told(capsys, command, 2).err
-    record = json.loads(told(capsys, [*command, "--symmetrize", "max", "--json"]).out)
+    assert "--symmetrize mean or --symmetrize max" in run(capsys, command, 2).err
+    record = json.loads(run(capsys, [*command, "--symmetrize", "max", "--json"]).out)
     A = networkx.to_numpy_array(graph)
-    found = leastcut.partition(np.maximum(A, A.T), 2, random_state=0)
-    assert (record["nodes"], record["labels"]) == (list("abcd"), found.labels.tolist())
-    assert record["cut_value"] == found.cut_value
+    partition = leastcut.partition(np.maximum(A, A.T), 2, random_state=0)
+    assert (record["nodes"], record["labels"]) == (list("abcd"), partition.labels.tolist())
+    assert record["cut_value"] == partition.cut_value
 
 
 # -- compare, cut, certify
 
 
-def test_compare_tells_every_method(here, capsys):
+def test_compare_reports_every_method(here, capsys):
     command = ["compare", "karate.edges", "-k", "2", "--effort", "fast"]
-    record = json.loads(told(capsys, [*command, "--json"]).out)
+    record = json.loads(run(capsys, [*command, "--json"]).out)
     methods = [row["method"] for row in record["compared"]]
     assert methods == [*leastcut.DISCRETIZERS, "direct_cut", "partition"]
     assert all(row["cut_value"] >= record["lower_bound"] - 1e-12 for row in record["compared"])
-    out = told(capsys, [*command, "-m", "kmeans", "-m", "partition", "--plot", "methods.png"]).out
+    out = run(capsys, [*command, "-m", "kmeans", "-m", "partition", "--plot", "methods.png"]).out
     rows = [
         line.split()[0]
         for line in out.splitlines()
@@ -349,36 +350,39 @@ def test_compare_tells_every_method(here, capsys):
     ]
     assert sorted(rows) == ["kmeans", "partition"]
     assert (here / "methods.png").exists()
-    out = told(capsys, ["compare", "iris.csv", *FLOWERS[2:], "-m", "kmeans"]).out
+    out = run(capsys, ["compare", "iris.csv", *FLOWERS[2:], "-m", "kmeans"]).out
     assert "accuracy" in out
-    assert "auto" in told(capsys, ["compare", "karate.edges", "-k", "auto"], 2).err
+    assert "auto" in run(capsys, ["compare", "karate.edges", "-k", "auto"], 2).err
 
 
-def test_cut_tells_the_value_of_labels_from_anywhere_and_refines_them(here, capsys):
-    record = json.loads(told(capsys, [*CLUB, "--json"]).out)
+def test_cut_evaluates_and_refines_labels(here, capsys):
+    record = json.loads(run(capsys, [*CLUB, "--json"]).out)
     names, S = record["nodes"], club_graph(record["nodes"])
-    given = (np.arange(34) % 2).tolist()
+    labels = (np.arange(34) % 2).tolist()
     contents = {
         "by_name.csv": "node,cluster\n"
-        + "".join(f"{n},{g}\n" for n, g in list(zip(names, given, strict=True))[::-1]),
-        "by_line.part": "".join(f"{g}\n" for g in given),
-        "by_words.txt": "".join(f"{'even' if g == 0 else 'odd'}\n" for g in given),
+        + "".join(f"{n},{g}\n" for n, g in list(zip(names, labels, strict=True))[::-1]),
+        "by_line.part": "".join(f"{g}\n" for g in labels),
+        "by_words.txt": "".join(f"{'even' if g == 0 else 'odd'}\n" for g in labels),
     }
     for name, text in contents.items():
         (here / name).write_text(text)
-        out = json.loads(told(capsys, ["cut", "karate.edges", name, "--json"]).out)
-        assert out["cut_value"] == leastcut.cut_value(S, given)
-        refined = leastcut.refine(S, given)
+        out = json.loads(run(capsys, ["cut", "karate.edges", name, "--json"]).out)
+        assert out["cut_value"] == leastcut.cut_value(S, labels)
+        refined = leastcut.refine(S, labels)
         assert out["refined"]["cut_value"] == refined.cut_value
-        assert out["refined"]["n_moved"] == np.count_nonzero(refined.labels != given)
+        assert out["refined"]["n_moved"] == np.count_nonzero(refined.labels != labels)
         shares = [cluster["share"] for cluster in out["clusters"]]
         assert sum(shares) == pytest.approx(out["cut_value"])
-    told(capsys, ["cut", "karate.edges", "by_words.txt", "-o", "better.csv"])
+    run(capsys, ["cut", "karate.edges", "by_words.txt", "-o", "better.csv"])
     better = read_labels("better.csv", names)
     assert set(better) == {"even", "odd"}
     assert leastcut.cut_value(S, better) == refined.cut_value
-    # what is refined once is refined
-    assert "gains nothing" in told(capsys, ["cut", "karate.edges", "better.csv"]).out
+    # refining again changes nothing
+    assert (
+        "Refinement does not change the labels"
+        in run(capsys, ["cut", "karate.edges", "better.csv"]).out
+    )
 
 
 @pytest.mark.parametrize(
@@ -390,20 +394,20 @@ def test_cut_tells_the_value_of_labels_from_anywhere_and_refines_them(here, caps
         ("", "is empty"),
     ],
 )
-def test_labels_that_do_not_fit_are_told(here, capsys, text, words):
+def test_labels_that_do_not_match_the_nodes_raise(here, capsys, text, words):
     (here / "labels.csv").write_text(text)
-    error = told(capsys, ["cut", "karate.edges", "labels.csv"], 2).err
+    error = run(capsys, ["cut", "karate.edges", "labels.csv"], 2).err
     assert words in error
     assert error.count("\n") == 1
 
 
 def test_certify_proves_a_small_graph(here, capsys):
     (here / "small.edges").write_text("a b 2\nb c 2\na c 2\nc d 1\nd e 2\ne f 2\nd f 2\n")
-    record = json.loads(told(capsys, ["certify", "small.edges", "-k", "2", "--json"]).out)
+    record = json.loads(run(capsys, ["certify", "small.edges", "-k", "2", "--json"]).out)
     assert record["is_proven"]
     assert record["gap"] <= 1e-7
     (here / "worse.part").write_text("0\n0\n1\n1\n1\n1\n")
-    out = told(
+    out = run(
         capsys, ["certify", "small.edges", "worse.part", "-o", "best.csv", "--cut", "ratio"]
     ).out
     assert "ratio cut 0.666667\n" in out
@@ -412,23 +416,47 @@ def test_certify_proves_a_small_graph(here, capsys):
         [0, 0, 0, 1, 1, 1],
         [1, 1, 1, 0, 0, 0],
     )
-    assert "LABELS" in told(capsys, ["certify", "small.edges"], 2).err
+    assert "LABELS" in run(capsys, ["certify", "small.edges"], 2).err
 
 
-def test_info_tells_versions_and_how_to_install_what_is_missing(capsys, monkeypatch):
-    found = json.loads(told(capsys, ["info", "--json"]).out)
-    assert found["versions"]["leastcut"] == leastcut.__version__
-    assert found["versions"]["numpy"] == np.__version__
+def packages_of(name, extras):
+    """The packages of an extra, with those of the extras that it includes."""
+    packages = set()
+    for requirement in extras[name]:
+        package, *included = re.match(r"([\w-]+)(?:\[([\w,]+)\])?", requirement).groups()
+        if package != "leastcut":
+            packages.add(package)
+        else:
+            packages.update(*(packages_of(other, extras) for other in included[0].split(",")))
+    return packages
+
+
+def test_info_lists_versions_and_every_extra(capsys, monkeypatch):
+    facts = json.loads(run(capsys, ["info", "--json"]).out)
+    assert facts["versions"]["leastcut"] == leastcut.__version__
+    assert facts["versions"]["numpy"] == np.__version__
     with (Path(__file__).parents[2] / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert set(PARTS) <= set(extras)
-    monkeypatch.setitem(PARTS, "plot", ("pictures", ("no-such-package",)))
-    out = told(capsys, ["info"]).out
-    assert "missing: no-such-package" in out
-    assert "pip install 'leastcut[plot]'" in out
+    assert set(EXTRAS) == set(extras) - {"docs", "bench", "test"}  # for developers
+    for name, (_, packages) in EXTRAS.items():
+        assert set(packages) == packages_of(name, extras)
+    out = run(capsys, ["info"]).out
+    for name in EXTRAS:
+        (line,) = (line for line in out.splitlines() if line.startswith(f"{name} "))
+        assert line.endswith(f"pip install 'leastcut[{name}]'")
+    monkeypatch.setitem(EXTRAS, "plot", ("plots", ("no-such-package",)))
+    assert "missing no-such-package" in run(capsys, ["info"]).out
 
 
-# -- what is wrong is one line, before any work
+def test_info_shows_the_folder_of_the_compiled_kernels(capsys, monkeypatch):
+    from leastcut import kernels
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    facts = json.loads(run(capsys, ["info", "--json"]).out)
+    assert facts["code_cache"].startswith(str(Path(kernels.__file__).parent / "__pycache__"))
+
+
+# -- errors are one line, before any computation
 
 
 WRONG = [
@@ -454,7 +482,7 @@ WRONG = [
     "cluster iris.csv -k 3 --drop species --affinity anchors --metric cosine",
     "cluster iris.csv -k 3 --drop species --affinity anchors --max-memory much",
     "cluster iris.csv -k 3 --drop species --affinity anchors --report x.html",
-    "cluster iris.csv -k 3 --drop species --affinity anchors --plot x.png --picture graph",
+    "cluster iris.csv -k 3 --drop species --affinity anchors --plot x.png --plot-kind graph",
     "cluster nowhere.npy -k 3 --affinity anchors",
     "cluster karate.edges -k 2 --affinity anchors",
     "compare iris.csv -k 3 --drop species --affinity anchors",
@@ -477,9 +505,9 @@ WRONG = [
     "cluster iris.csv -k 3 --drop species -o - --json",
     "cluster iris.csv -k 3 --drop species --plot -",
     "cluster iris.csv -k 3 --drop species --plot x.csv",
-    "cluster iris.csv -k 3 --drop species --plot x.png --picture nothing",
-    "cluster iris.csv -k 3 --drop species --picture sizes",
-    "cluster iris.csv -k 3 --drop species --plot x.png --picture segments",
+    "cluster iris.csv -k 3 --drop species --plot x.png --plot-kind nothing",
+    "cluster iris.csv -k 3 --drop species --plot-kind sizes",
+    "cluster iris.csv -k 3 --drop species --plot x.png --plot-kind segments",
     "cluster iris.csv -k 3 --drop species --report x.png",
     "cluster iris.csv -k 3 --drop species -o x.png --plot x.png",
     "cluster karate.edges -k 2 --affinity rbf",
@@ -501,30 +529,28 @@ WRONG = [
 
 
 @pytest.mark.parametrize("command", WRONG)
-def test_what_is_wrong_is_one_line_and_nothing_is_written(here, capsys, command, monkeypatch):
+def test_an_error_is_one_line_and_nothing_is_written(here, capsys, command, monkeypatch):
     before = {path.name: path.read_bytes() for path in here.iterdir()}
-    out, error = told(capsys, command.split(), 2)
+    out, error = run(capsys, command.split(), 2)
     assert out == ""
     assert error.startswith("leastcut: ")
     assert error.count("\n") == 1, error
-    assert "should not" not in error  # which is said of errors of our own
+    assert "Internal error" not in error
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 
 def test_outputs_are_checked_before_the_file_is_read(here, capsys):
     (here / "broken.csv").write_text("not,a\ntable\n")
     (here / "labels.csv").write_text("mine")
-    error = told(capsys, ["cluster", "broken.csv", "-k", "2", "-o", "labels.csv"], 2).err
-    assert "-o labels.csv is there already; say --force to overwrite it" in error
+    error = run(capsys, ["cluster", "broken.csv", "-k", "2", "-o", "labels.csv"], 2).err
+    assert "-o labels.csv already exists; pass --force to overwrite it" in error
     assert (here / "labels.csv").read_text() == "mine"
-    told(capsys, [*CLUB, "-o", "labels.csv", "--force"])
+    run(capsys, [*CLUB, "-o", "labels.csv", "--force"])
     assert (here / "labels.csv").read_text().startswith("node,cluster\n")
 
 
 @pytest.mark.parametrize("command", [[*CLUB, "-o", "x.csv"], [*CLUB, "--plot", "x.png"]])
-def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
-    here, capsys, monkeypatch, command
-):
+def test_a_failed_write_leaves_the_existing_file(here, capsys, monkeypatch, command):
     pytest.importorskip("matplotlib")
     (here / command[-1]).write_text("mine")
 
@@ -532,60 +558,63 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    error = told(capsys, [*command, "--force"], 2).err
+    error = run(capsys, [*command, "--force"], 2).err
     assert "No space left on device" in error
     assert error.count("\n") == 1
     assert (here / command[-1]).read_text() == "mine"
     assert files_in(here) == sorted([command[-1], "iris.csv", "karate.edges"])
 
 
-def test_what_is_read_is_never_written_over(here, capsys):
+def test_an_input_file_is_never_overwritten(here, capsys):
     before = (here / "iris.csv").read_bytes()
-    error = told(capsys, [*FLOWERS, "-o", "iris.csv", "--force"], 2).err
-    assert "-o iris.csv is what is read" in error
+    error = run(capsys, [*FLOWERS, "-o", "iris.csv", "--force"], 2).err
+    assert "-o iris.csv is an input file" in error
     assert (here / "iris.csv").read_bytes() == before
 
 
-def test_names_of_rows_need_not_differ(here, capsys):
+def test_row_names_need_not_be_unique(here, capsys):
     (here / "x.csv").write_text(
         "who,x,y\n" + "".join(f"{'ab'[i % 2]},{i // 5},{i}\n" for i in range(10))
     )
     command = ["x.csv", "--names", "who", "--neighbors", "3"]
-    told(capsys, ["cluster", *command, "-k", "2", "-o", "labels.csv"])
+    run(capsys, ["cluster", *command, "-k", "2", "-o", "labels.csv"])
     assert (here / "labels.csv").read_text().startswith("row,cluster\na,")
-    assert "gains nothing" in told(capsys, ["cut", command[0], "labels.csv", *command[1:]]).out
+    assert (
+        "Refinement does not change the labels"
+        in run(capsys, ["cut", command[0], "labels.csv", *command[1:]]).out
+    )
 
 
-def test_debug_shows_where_an_error_came_from(here, capsys):
+def test_debug_shows_the_traceback(here, capsys):
     for command in (
         ["--debug", "cluster", "nowhere.csv", "-k", "2"],
         ["cluster", "nowhere.csv", "-k", "2", "--debug"],
     ):
-        error = told(capsys, command, 2).err
+        error = run(capsys, command, 2).err
         assert error.startswith("Traceback")
         assert error.splitlines()[-1].startswith("leastcut: There is no file nowhere.csv")
 
 
-def test_an_error_of_our_own_is_a_line_too(here, capsys, monkeypatch):
+def test_an_internal_error_is_one_line(here, capsys, monkeypatch):
     def broken(*_, **__):
         raise KeyError("nodes")
 
     monkeypatch.setattr("leastcut.io.source.Source.of", broken)
-    error = told(capsys, CLUB, 2).err
-    assert error.startswith("leastcut: Something went wrong that should not: KeyError: 'nodes'")
+    error = run(capsys, CLUB, 2).err
+    assert error.startswith("leastcut: Internal error: KeyError: 'nodes'")
     assert error.count("\n") == 1
 
 
-def test_warnings_are_a_line_each(here, capsys):
+def test_a_warning_is_one_line(here, capsys):
     D = np.abs(IRIS.data[:, :1] - IRIS.data[:, 0])
     np.save("distances.npy", D)
-    out = told(capsys, ["cluster", "distances.npy", "-k", "2", "--as", "graph", "--effort", "fast"])
+    out = run(capsys, ["cluster", "distances.npy", "-k", "2", "--as", "graph", "--effort", "fast"])
     (line,) = out.err.splitlines()
     assert line.startswith("leastcut: ")
     assert "distances" in line
 
 
-def test_without_typer_there_is_one_line_with_the_command_that_installs_it(here):
+def test_without_typer_the_error_names_the_install_command(here):
     code = (
         "import sys; sys.modules['typer'] = None\n"
         "from leastcut.cli import main\n"
@@ -603,19 +632,19 @@ def test_without_typer_there_is_one_line_with_the_command_that_installs_it(here)
 @pytest.mark.parametrize(
     ("option", "file", "package", "words"),
     [
-        ("--plot", "x.png", "matplotlib", "Pictures need matplotlib, which is not installed; pip"),
+        ("--plot", "x.png", "matplotlib", "Plots need matplotlib, which is not installed; pip"),
         ("--report", "x.html", "jinja2", "Reports need jinja2, which is not installed; pip"),
     ],
 )
-def test_a_missing_package_is_told_before_any_work(
+def test_a_missing_package_raises_before_any_computation(
     here, capsys, monkeypatch, option, file, package, words
 ):
-    monkeypatch.setitem(sys.modules, package, None)  # how Python marks what cannot be imported
-    error = told(capsys, ["cluster", "nowhere.csv", "-k", "2", option, file], 2).err
+    monkeypatch.setitem(sys.modules, package, None)  # makes its import fail
+    error = run(capsys, ["cluster", "nowhere.csv", "-k", "2", option, file], 2).err
     assert words in error
 
 
-def test_help_loads_neither_numpy_nor_matplotlib():
+def test_help_imports_neither_numpy_nor_matplotlib():
     code = (
         "import sys; from leastcut.cli import main; main(['cluster', '--help']); "
         "print([name for name in ('numpy', 'scipy', 'numba', 'matplotlib', 'sklearn') "
@@ -626,13 +655,13 @@ def test_help_loads_neither_numpy_nor_matplotlib():
 
 
 @pytest.mark.parametrize("module", ["leastcut", "leastcut.cli"])
-def test_it_is_a_module_to_run(module):
+def test_the_module_can_be_run(module):
     command = [sys.executable, "-m", module, "--version"]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ended.stdout == f"leastcut {leastcut.__version__}\n"
 
 
-def test_shells_can_complete_options():
+def test_shells_complete_options():
     typed = {"COMP_WORDS": "leastcut cluster x --affinity ad", "COMP_CWORD": "4"}
     environment = {**os.environ, **typed, "_LEASTCUT_COMPLETE": "complete_bash"}
     command = [sys.executable, "-m", "leastcut"]
@@ -640,13 +669,13 @@ def test_shells_can_complete_options():
     assert ended.stdout.split() == ["adaptive_neighbors", "additive_chi2"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
-def test_ctrl_c_is_one_line_and_leaves_nothing(here):
-    """The command waits for a file that never ends, and is interrupted there."""
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_ctrl_c_prints_one_line_and_leaves_no_file(here):
+    """Interrupt a command that waits for a file that never ends."""
     os.mkfifo("pipe.csv")
     command = [sys.executable, "-m", "leastcut", "cluster", "pipe.csv", "-k", "3", "-o", "x.csv"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with Path("pipe.csv").open("wb"):  # returns when the command has opened it to read
+    with Path("pipe.csv").open("wb"):  # returns when the command has opened it for reading
         time.sleep(0.2)
         os.kill(child.pid, signal.SIGINT)
         out, error = child.communicate(timeout=60)
@@ -659,7 +688,7 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(here):
 
 def test_digits(here, capsys):
     np.savez("digits.npz", X=load_digits().data, y=load_digits().target)
-    out = told(capsys, ["cluster", "digits.npz", "-k", "10", "--effort", "fast", "--json"]).out
+    out = run(capsys, ["cluster", "digits.npz", "-k", "10", "--effort", "fast", "--json"]).out
     record = json.loads(out)
     assert record["scores"]["nmi"] > 0.8
     assert record["kind"] == "points"

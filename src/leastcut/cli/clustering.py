@@ -1,4 +1,4 @@
-"""``leastcut cluster``: a file in, labels, their cut value, a plot and a report out."""
+"""``leastcut cluster``: cluster a file and save labels, a plot and a report."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ from leastcut.cli.outputs import (
 from leastcut.formatting import counted, gap_in_words, seconds_text
 from leastcut.plot import PLOTS
 from leastcut.plot.clusters import clusters_of as sums_of
-from leastcut.report.page import Answer, report_html
+from leastcut.report.page import ReportContent, report_html
 from leastcut.validation import check_choice, check_count, check_number
 
-COMPARED_NODES = 5_000  # up to which a report compares the methods unasked, which takes seconds
-PATH_NUMBERS = 20  # of clusters that evidence is shown for: as many as a choice is made from
-DRAWN_NODES = 300  # up to which a graph is drawn edge by edge; the embedding shows larger ones
-SEGMENTS = "segments"  # the plot of a picture: its colored segments
+COMPARED_NODES = 5_000  # nodes up to which a report compares the methods, which takes seconds
+PATH_NUMBERS = 20  # numbers of clusters whose evidence is shown, as many as "auto" considers
+DRAWN_NODES = 300  # nodes up to which a graph is drawn with its edges by default
+SEGMENTS = "segments"  # the plot of an image with colored segments
 WITHOUT_EDGES = ("embedding", "sizes")  # plots that need no edges
 HEAD = ("cluster", "size", "weight", "boundary", "boundary/weight")
 
 
 class Clustered(NamedTuple):
-    """A partition of the graph of a file."""
+    """The partition of the graph of a file."""
 
     task: Input
-    found: leastcut.Partition
-    segments: np.ndarray | None  # of a picture, the cluster of every pixel
+    partition: leastcut.Partition
+    segments: np.ndarray | None  # of an image: the cluster of each pixel
     scores: dict[str, float] | None  # agreement with known classes
     seconds: dict[str, float]
     notes: list[str]
-    path: leastcut.CutPath | None  # the evidence for numbers of clusters, if it is shown
+    path: leastcut.CutPath | None  # evidence for numbers of clusters, if it is shown
 
 
 class Cluster(NamedTuple):
-    """A cluster: nodes, weight of nodes and of edges that leave it, and its part of the cut."""
+    """A cluster: its size, weight and boundary, and its share of the cut value."""
 
     label: Any
     size: int
@@ -65,49 +65,49 @@ class Cluster(NamedTuple):
 def cluster(options: ClusterOptions) -> int:
     """Cluster a file and return the exit status."""
     n_clusters = check_clusters(options.clusters)
-    outputs = Outputs(options, has_pictures=True)
+    outputs = Outputs(options, allow_image=True)
     balance = _read_balance(options.balance)
     _check(options)
     task = load_input(options)
     if "-o" in outputs and outputs["-o"].suffix in IMAGE_SUFFIXES and task.image_graph is None:
         raise ValueError(
-            f"-o {outputs['-o'].name}: only the segments of a picture are written as one, and "
-            f"{task.loaded.source} is none; write labels as .csv, or draw with --plot."
+            f"-o {outputs['-o'].name}: only segments of an image can be saved as an image, and "
+            f"{task.loaded.source} is not an image; save labels as .csv, or a plot with --plot."
         )
-    answer = _cluster(options, task, n_clusters, balance)
-    # files first, so that what is shown is there
+    result = _cluster(options, task, n_clusters, balance)
+    # files first, so that they exist when the text that mentions them is printed
     if "-o" in outputs:
-        write_labels(outputs["-o"], task, answer.found.labels, answer.segments)
+        write_labels(outputs["-o"], task, result.partition.labels, result.segments)
     if "--plot" in outputs:
-        _write_plot(options, outputs["--plot"], answer)
+        _write_plot(options, outputs["--plot"], result)
     if "--report" in outputs:
-        _write_report(options, outputs["--report"], answer)
+        _write_report(options, outputs["--report"], result)
     if options.json:
-        record = record_of(options, task, answer.seconds) | partition_record(answer.found)
-        record |= {"labels_path": outputs.labels_path, "scores": answer.scores}
+        record = record_of(options, task, result.seconds) | partition_record(result.partition)
+        record |= {"labels_path": outputs.labels_path, "scores": result.scores}
         record["outputs"] = {option: out.name for option, out in outputs.items() if option != "-o"}
         if "-o" not in outputs:
-            record |= {"labels": answer.found.labels, "nodes": task.names}
+            record |= {"labels": result.partition.labels, "nodes": task.names}
         write_record(record)
     else:
-        with outputs.aside():
-            _print(options, outputs, answer)
+        with outputs.redirected():
+            _print(options, outputs, result)
     return 0
 
 
 def check_clusters(clusters: str) -> int | str:
-    """Return the number of clusters that ``-k`` means, or "auto"."""
+    """Return the value of ``-k``: a number of clusters, or "auto"."""
     if clusters == "auto":
         return clusters
     try:
         number = int(clusters)
     except ValueError:
-        raise ValueError(f"-k {clusters} is not a number of clusters; give one, or auto.") from None
+        raise ValueError(f"-k {clusters} must be a number of clusters, or auto.") from None
     return check_count("-k", number)
 
 
 def _read_balance(text: str | None) -> float | tuple[float, float] | None:
-    """Return what ``--balance`` means: a number, or a pair of them."""
+    """Return the value of ``--balance``: a number, or a pair of numbers."""
     if text is None:
         return None
     try:
@@ -116,44 +116,45 @@ def _read_balance(text: str | None) -> float | tuple[float, float] | None:
         parts = []
     if len(parts) not in (1, 2):
         raise ValueError(
-            f"--balance {text} must be a number, as 0.1, or two with a comma, as 0.5,0.1: how far "
-            "below and how far above the average."
+            f"--balance {text} must be one number, such as 0.1, or two, such as 0.5,0.1: the "
+            "allowed deviation below and above the average."
         )
     for part in parts:
         check_number("--balance", part)
     if len(parts) == 1:
         return parts[0]
     if parts[0] > 1.0:
-        raise ValueError(f"--balance {text}: no cluster weighs less than 0; begin with at most 1.")
+        raise ValueError(f"--balance {text}: the first number must be at most 1.")
     return parts[0], parts[1]
 
 
 def _check(options: ClusterOptions) -> None:
-    """Raise if an option is none of its choices, or needs the edges that anchors do not store."""
+    """Raise if an option has an unknown value, or is not available for anchor graphs."""
     check_input(options, needs_edges=False)
     check_choice("--effort", options.effort, leastcut.EFFORTS)
     if options.time_limit is not None:
         check_number("--time-limit", options.time_limit)
-    if options.picture is not None:
+    if options.plot_kind is not None:
         if options.plot is None:
-            raise ValueError("--picture says what --plot draws: name a file with --plot too.")
-        of_answers = [n for n, plot in PLOTS.items() if plot.shows in ("path", "clusters")]
-        check_choice("--picture", options.picture, [*of_answers, SEGMENTS])
+            raise ValueError("--plot-kind requires --plot FILE; pass the file to save the plot to.")
+        kinds = [name for name, plot in PLOTS.items() if plot.shows in ("path", "clusters")]
+        check_choice("--plot-kind", options.plot_kind, [*kinds, SEGMENTS])
     if not options.is_anchored:
         return
     if options.balance is not None:
         raise ValueError(
-            f"--balance is not offered with --affinity {ANCHORS}; leave it out, or name another."
+            f"--balance is not available with --affinity {ANCHORS}; remove it, or use another "
+            "affinity."
         )
     if options.report is not None:
         raise ValueError(
-            f"--report draws and compares by edges, which --affinity {ANCHORS} does not store; "
-            "leave it out, or draw with --plot."
+            f"--report needs the edges of the graph, which --affinity {ANCHORS} does not store; "
+            "use --plot instead."
         )
-    if options.picture is not None and options.picture not in WITHOUT_EDGES:
+    if options.plot_kind is not None and options.plot_kind not in WITHOUT_EDGES:
         raise ValueError(
-            f"--picture {options.picture} needs edges, which --affinity {ANCHORS} does not store; "
-            f"what it draws: {', '.join(WITHOUT_EDGES)}."
+            f"--plot-kind {options.plot_kind} needs the edges of the graph, which --affinity "
+            f"{ANCHORS} does not store; use one of {', '.join(WITHOUT_EDGES)}."
         )
 
 
@@ -163,13 +164,13 @@ def _cluster(
     n_clusters: int | str,
     balance: float | tuple[float, float] | None,
 ) -> Clustered:
-    """Cut the graph, compare the clusters with known classes, and gather the evidence."""
+    """Partition the graph and evaluate the result."""
     began = perf_counter()
-    # a report says how much smaller the cut could be
+    # a report needs a lower bound
     bound = True if options.bound is None and options.report is not None else options.bound
     notes: list[str] = []
     with logged(notes):
-        found = leastcut.partition(
+        partition = leastcut.partition(
             task.graph,
             n_clusters,
             options.cut,
@@ -182,10 +183,11 @@ def _cluster(
             callback=progress_bar(),
         )
     seconds = {"cut": perf_counter() - began}
-    segments = None if task.image_graph is None else task.image_graph.to_image(found.labels)
+    labels = partition.labels
+    segments = None if task.image_graph is None else task.image_graph.to_image(labels)
     path = None
     is_auto = n_clusters == "auto" and options.report is not None and not _has_isolated(task)
-    if is_auto or _shows_path(options.picture):
+    if is_auto or _shows_path(options.plot_kind):
         path = leastcut.cut_path(
             task.graph,
             range(1, min(PATH_NUMBERS, task.n_nodes) + 1),
@@ -193,7 +195,7 @@ def _cluster(
             cut=options.cut,
             random_state=options.seed,
         )
-    return Clustered(task, found, segments, scores_of(task, found.labels), seconds, notes, path)
+    return Clustered(task, partition, segments, scores_of(task, labels), seconds, notes, path)
 
 
 def scores_of(task: Input, labels: np.ndarray) -> dict[str, float] | None:
@@ -208,110 +210,110 @@ def scores_of(task: Input, labels: np.ndarray) -> dict[str, float] | None:
 
 
 def _has_isolated(task: Input) -> bool:
-    """Return whether there are nodes without edges, which only a search can leave out."""
+    """Return whether the graph has isolated nodes, which only ``partition`` can exclude."""
     return bool(task.graph.connected.size < task.n_nodes)
 
 
-def _shows_path(picture: str | None) -> bool:
-    """Return whether a plot shows many numbers of clusters."""
-    return picture in PLOTS and PLOTS[picture].shows == "path"
+def _shows_path(kind: str | None) -> bool:
+    """Return whether a plot shows several numbers of clusters."""
+    return kind in PLOTS and PLOTS[kind].shows == "path"
 
 
 # -- plot and report
 
 
-def _write_plot(options: ClusterOptions, output: Output, answer: Clustered) -> None:
-    """Write the plot that is asked for, or the one that says most."""
-    task = answer.task
+def _write_plot(options: ClusterOptions, output: Output, result: Clustered) -> None:
+    """Write the requested or the default plot."""
+    task = result.task
     is_small = task.loaded.kind == "graph" and task.n_nodes <= DRAWN_NODES
-    usual = SEGMENTS if task.image_graph is not None else "graph" if is_small else "embedding"
-    picture = options.picture or usual
-    if picture == SEGMENTS:
-        if answer.segments is None:
+    default = SEGMENTS if task.image_graph is not None else "graph" if is_small else "embedding"
+    kind = options.plot_kind or default
+    if kind == SEGMENTS:
+        if result.segments is None:
             raise ValueError(
-                f"--picture {SEGMENTS} is of pictures, and {task.loaded.source} is none; leave it "
-                "out."
+                f"--plot-kind {SEGMENTS} needs an image, which {task.loaded.source} is not; choose "
+                "another kind, or remove the option."
             )
-        write_image(output, colored(task.loaded.data, answer.segments))
-    elif _shows_path(picture):
-        write_plot(output, PLOTS[picture].draw(answer.path))
+        write_image(output, colored(task.loaded.data, result.segments))
+    elif _shows_path(kind):
+        write_plot(output, PLOTS[kind].draw(result.path))
     else:
-        write_plot(output, PLOTS[picture].draw(answer.found, task.graph, cut=options.cut))
+        write_plot(output, PLOTS[kind].draw(result.partition, task.graph, cut=options.cut))
 
 
-def _write_report(options: ClusterOptions, output: Output, answer: Clustered) -> None:
-    """Write the page that explains the answer."""
-    task, segments = answer.task, answer.segments
-    notes = [f"{task.described()}.", *task.notes, *answer.notes]
+def _write_report(options: ClusterOptions, output: Output, result: Clustered) -> None:
+    """Write the report."""
+    task, segments = result.task, result.segments
+    notes = [f"{task.described()}.", *task.notes, *result.notes]
     comparison = None
-    n_clusters = int(answer.found.labels.max()) + 1
+    n_clusters = int(result.partition.labels.max()) + 1
     if n_clusters > 1 and options.balance is not None:
-        notes.append("Other methods were not compared here: none of them keeps to a balance.")
+        notes.append("Methods are not compared: the others do not support --balance.")
     elif n_clusters > 1 and task.n_nodes <= COMPARED_NODES and not _has_isolated(task):
         comparison = leastcut.compare(
             task.graph, n_clusters, options.cut, effort=options.effort, random_state=options.seed
         )
     elif n_clusters > 1:
-        notes.append("Other methods were not compared here: leastcut compare does, at any size.")
-    if answer.scores is not None:
-        notes.append(_scores_in_words(answer.scores))
+        notes.append("Methods are not compared for a graph of this size; run leastcut compare.")
+    if result.scores is not None:
+        notes.append(_scores_in_words(result.scores))
     page = report_html(
-        Answer(
+        ReportContent(
             title=task.loaded.source,
             graph=task.graph,
             cut=options.cut,
-            found=answer.found,
+            partition=result.partition,
             points=task.loaded.data if task.loaded.kind == "points" else None,
             names=None if segments is not None else [str(name) for name in task.names],
-            path=answer.path,
+            path=result.path,
             comparison=comparison,
-            seconds={**task.seconds, **answer.seconds},
+            seconds={**task.seconds, **result.seconds},
             command=shlex.join(["leastcut", *options.arguments]),
             notes=notes,
-            picture=None if segments is None else colored(task.loaded.data, segments),
+            image=None if segments is None else colored(task.loaded.data, segments),
             seed=options.seed,
         )
     )
     output.write(page.encode("utf-8"))
 
 
-# -- what is shown
+# -- printed text
 
 
-def _print(options: ClusterOptions, outputs: Outputs, answer: Clustered) -> None:
-    task = answer.task
-    chosen = ", as many as the graph supports" if options.clusters == "auto" else ""
-    print_partition(options, task, answer.found, chosen)
+def _print(options: ClusterOptions, outputs: Outputs, result: Clustered) -> None:
+    task = result.task
+    suffix = " (selected automatically)" if options.clusters == "auto" else ""
+    print_partition(options, task, result.partition, suffix)
     print()
-    print_clusters(clusters_of(options, task, answer.found.labels))
+    print_clusters(clusters_of(options, task, result.partition.labels))
     print()
-    if answer.scores is not None:
-        print(_scores_in_words(answer.scores))
-    seconds = {**task.seconds, **answer.seconds}
-    print(", ".join(f"{name} {seconds_text(value)}" for name, value in seconds.items()))
-    page = "" if task.is_anchored else ", a page with --report page.html"
+    if result.scores is not None:
+        print(_scores_in_words(result.scores))
+    seconds = {**task.seconds, **result.seconds}
+    print("Time:", ", ".join(f"{name} {seconds_text(value)}" for name, value in seconds.items()))
+    report = "" if task.is_anchored else " and a report with --report report.html"
     if not outputs:
-        print(f"Labels are written with -o labels.csv{page}.")
-    elif written := outputs.in_words():
-        print(written)
+        print(f"Save the labels with -o labels.csv{report}.")
+    elif files := outputs.in_words():
+        print(files)
 
 
 def print_partition(
-    options: InputOptions, task: Input, found: leastcut.Partition, chosen: str = ""
+    options: InputOptions, task: Input, partition: leastcut.Partition, suffix: str = ""
 ) -> None:
-    """Print a line about the graph, and one about the cut and what is proven of it."""
+    """Print a line each about the graph, the cut and the lower bound."""
     print(task.described())
-    count = counted(int(found.labels.max()) + 1, "cluster")
-    print(f"{count}{chosen}: {options.cut} cut {found.cut_value:.6g}")
-    if found.gap is None:
-        print("Lower bound: not computed; --bound does")
+    count = counted(int(partition.labels.max()) + 1, "cluster")
+    print(f"{count}{suffix}: {options.cut} cut {partition.cut_value:.6g}")
+    if partition.gap is None:
+        print("Lower bound: not computed; use --bound")
     else:
-        print(f"Lower bound: {found.lower_bound:.6g}; {gap_in_words(found.gap)}")
+        print(f"Lower bound: {partition.lower_bound:.6g}; {gap_in_words(partition.gap)}")
 
 
 def _scores_in_words(scores: dict[str, float]) -> str:
     return (
-        f"Compared with the known classes: accuracy {scores['accuracy']:.4f}, normalized mutual "
+        f"Agreement with the known classes: accuracy {scores['accuracy']:.4f}, normalized mutual "
         f"information {scores['nmi']:.4f}."
     )
 

@@ -1,4 +1,4 @@
-"""``leastcut compare``, ``cut`` and ``certify``: methods, labels and proofs on one graph."""
+"""``leastcut compare``, ``cut`` and ``certify``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import leastcut
+from leastcut import plot
 from leastcut.cli.clustering import (
     check_clusters,
     clusters_of,
@@ -31,7 +32,6 @@ from leastcut.comparison import WITHOUT_EIGENVECTORS
 from leastcut.formatting import PROVEN, counted, percent, seconds_text, sizes_text
 from leastcut.io.labels import read_labels
 from leastcut.io.source import STANDARD_INPUT, Source
-from leastcut.plot import comparison
 from leastcut.validation import check_choice, check_number
 
 
@@ -40,8 +40,8 @@ def compare(options: CompareOptions) -> int:
     n_clusters = check_clusters(options.clusters)
     if isinstance(n_clusters, str):
         raise ValueError(
-            "-k auto: methods are compared on one number of clusters; give it. 'leastcut cluster "
-            "-k auto' chooses one."
+            "-k auto is not available in 'leastcut compare'; pass a number of clusters, such as "
+            "the one that 'leastcut cluster -k auto' selects."
         )
     outputs = Outputs(options)
     check_input(options)
@@ -49,7 +49,7 @@ def compare(options: CompareOptions) -> int:
     for method in options.methods or ():
         check_choice("--method", method, (*leastcut.DISCRETIZERS, *WITHOUT_EIGENVECTORS))
     task = load_input(options)
-    compared = leastcut.compare(
+    comparison = leastcut.compare(
         task.graph,
         n_clusters,
         options.cut,
@@ -57,29 +57,29 @@ def compare(options: CompareOptions) -> int:
         effort=options.effort,
         random_state=options.seed,
     )
-    scores = {row.method: scores_of(task, row.labels) for row in compared.compared}
+    scores = {row.method: scores_of(task, row.labels) for row in comparison.compared}
     if outputs:
-        write_plot(outputs["--plot"], comparison(compared))
+        write_plot(outputs["--plot"], plot.comparison(comparison))
     if options.json:
         record = record_of(options, task, {})
-        record |= {"n_clusters": n_clusters, "lower_bound": compared.lower_bound}
+        record |= {"n_clusters": n_clusters, "lower_bound": comparison.lower_bound}
         keys = ("method", "cut_value", "gap", "sizes", "seconds")
         record["compared"] = [
             {**{key: getattr(row, key) for key in keys}, "scores": scores[row.method]}
-            for row in compared.compared
+            for row in comparison.compared
         ]
         record["outputs"] = {option: output.name for option, output in outputs.items()}
         write_record(record)
         return 0
     print(task.described())
     print(
-        f"{counted(n_clusters, 'cluster')}: no {compared.cut} cut is below "
-        f"{compared.lower_bound:.6g}, and every gap is from there."
+        f"{counted(n_clusters, 'cluster')}: lower bound of the {comparison.cut} cut "
+        f"{comparison.lower_bound:.6g}"
     )
     print()
     names = [] if task.loaded.classes is None else ["accuracy", "nmi"]
     rows = []
-    for row in sorted(compared.compared, key=lambda row: row.cut_value):
+    for row in sorted(comparison.compared, key=lambda row: row.cut_value):
         gap = "" if row.gap is None else percent(row.gap)
         agreement = [f"{(scores[row.method] or {})[name]:.4f}" for name in names]
         cells = [row.method, f"{row.cut_value:.6g}", gap, seconds_text(row.seconds), *agreement]
@@ -95,12 +95,12 @@ def cut(options: CutOptions) -> int:
     outputs = Outputs(options, options.labels)
     check_input(options)
     if options.labels == options.file == STANDARD_INPUT:
-        raise ValueError("Only one of FILE and LABELS can be -, the standard input.")
-    Source.of(options.labels)  # raises if there is none
+        raise ValueError("Only one of FILE and LABELS can be - (standard input).")
+    Source.of(options.labels)  # raises if the file does not exist
     task = load_input(options)
     classes, labels = np.unique(read_labels(options.labels, task.names), return_inverse=True)
     labels = labels.reshape(-1)
-    # 1. the value of the labels, and of what moves of single nodes make of them
+    # 1. evaluate and refine the labels
     began = perf_counter()
     value = leastcut.cut_value(task.graph, labels, options.cut, isolated=options.isolated)
     refined = leastcut.refine(task.graph, labels, options.cut, isolated=options.isolated)
@@ -112,7 +112,7 @@ def cut(options: CutOptions) -> int:
     clusters = [
         row._replace(label=classes[row.label]) for row in clusters_of(options, task, labels)
     ]
-    # 2. the answer
+    # 2. print the result
     if options.json:
         record = record_of(options, task, seconds)
         record |= partition_record(leastcut.Partition(labels, value))
@@ -121,31 +121,31 @@ def cut(options: CutOptions) -> int:
         record["labels_path"] = outputs.labels_path
         write_record(record)
         return 0
-    with outputs.aside():
+    with outputs.redirected():
         print(task.described())
         count = counted(len(clusters), "cluster")
-        print(f"{count} in {options.labels}: {options.cut} cut {value:.6g}.\n")
+        print(f"{count} in {options.labels}: {options.cut} cut {value:.6g}\n")
         print_clusters(clusters, n_words=1)
         print()
         if gain > 0:
             print(
-                f"Refining moves {counted(n_moved, 'node')} and brings it to "
-                f"{refined.cut_value:.6g}, {percent(gain)} less."
+                f"Refinement moves {counted(n_moved, 'node')} and reduces the cut by "
+                f"{percent(gain)} to {refined.cut_value:.6g}."
             )
         else:
-            print("Refining gains nothing: no move of a single node makes it smaller.")
+            print("Refinement does not change the labels: no single move reduces the cut.")
         if outputs and not outputs.is_standard:
-            print(f"Refined labels in {outputs.labels_path}")
+            print(f"Saved refined labels to {outputs.labels_path}.")
         elif gain > 0 and not outputs:
-            print("The refined labels are written with -o refined.csv.")
+            print("Save the refined labels with -o refined.csv.")
     return 0
 
 
 def certify(options: CertifyOptions) -> int:
     """Certify a partition and return the exit status."""
-    # 1. checks before any work
+    # 1. check the options
     if (options.labels is None) == (options.clusters is None):
-        raise ValueError("Name a file of LABELS to certify, or a number of clusters with -k.")
+        raise ValueError("Pass either a file of LABELS to certify, or a number of clusters -k.")
     n_clusters = check_clusters("auto" if options.clusters is None else options.clusters)
     outputs = Outputs(options, options.labels)
     check_input(options)
@@ -154,14 +154,14 @@ def certify(options: CertifyOptions) -> int:
     if not 0 <= options.gap < 1:
         raise ValueError(f"--gap {options.gap} must be at least 0 and less than 1.")
     if options.labels is not None:
-        Source.of(options.labels)  # raises if there is none
+        Source.of(options.labels)  # raises if the file does not exist
     task = load_input(options)
     shared: dict[str, Any] = {
         "random_state": options.seed,
         "isolated": options.isolated,
         "callback": progress_bar(),
     }
-    # 2. what is to be proven: given labels, or those of a search
+    # 2. read the labels, or search for them
     began = perf_counter()
     if options.labels is None:
         labels = leastcut.partition(
@@ -175,8 +175,8 @@ def certify(options: CertifyOptions) -> int:
     else:
         labels = np.unique(read_labels(options.labels, task.names), return_inverse=True)[1]
         labels = labels.reshape(-1)
-    # 3. the proof
-    found = leastcut.certify(
+    # 3. certify them
+    partition = leastcut.certify(
         task.graph,
         labels,
         options.cut,
@@ -185,21 +185,21 @@ def certify(options: CertifyOptions) -> int:
         **shared,
     )
     seconds = {"certify": perf_counter() - began}
-    is_proven = found.gap is not None and found.gap <= PROVEN
+    is_proven = partition.gap is not None and partition.gap <= PROVEN
     if outputs:
-        write_labels(outputs["-o"], task, found.labels)
+        write_labels(outputs["-o"], task, partition.labels)
     if options.json:
-        record = record_of(options, task, seconds) | partition_record(found)
+        record = record_of(options, task, seconds) | partition_record(partition)
         record |= {"is_proven": is_proven, "labels_path": outputs.labels_path}
         if not outputs:
-            record |= {"labels": found.labels, "nodes": task.names}
+            record |= {"labels": partition.labels, "nodes": task.names}
         write_record(record)
         return 0
-    with outputs.aside():
-        print_partition(options, task, found)
-        if not is_proven and (found.gap or 0) > options.gap:
-            print("A longer --time-limit may prove more.")
-        print(seconds_text(seconds["certify"]))
+    with outputs.redirected():
+        print_partition(options, task, partition)
+        if not is_proven and (partition.gap or 0) > options.gap:
+            print("A longer --time-limit may improve the lower bound.")
+        print("Time:", seconds_text(seconds["certify"]))
         if outputs and not outputs.is_standard:
             print(outputs.in_words())
     return 0

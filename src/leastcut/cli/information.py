@@ -1,4 +1,4 @@
-"""``leastcut info``: versions, threads, folders, the device, and which optional parts there are."""
+"""``leastcut info``: versions, threads, folders, device and optional dependencies."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from leastcut.cli.outputs import print_table, write_record
 from leastcut.optional_packages import install_command
 from leastcut.threads import available_cores
 
-# Packages that are always there.
-NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+REQUIRED = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 
-# The optional parts: what they are for, and the packages that they need.
-PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "cli": ("these commands", ("typer", "rich", "pyarrow", "pillow")),
-    "plot": ("pictures", ("matplotlib",)),
-    "report": ("reports", ("matplotlib", "jinja2")),
-    "image": ("superpixels", ("scikit-image",)),
-    "scanpy": ("single cells", ("scanpy",)),
+# The extras of pyproject.toml for users: their purposes and packages.
+EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "plot": ("plots", ("matplotlib",)),
     "progress": ("progress bars", ("tqdm",)),
-    "amg": ("a further eigensolver", ("pyamg",)),
-    "dask": ("samples on many machines", ("dask", "distributed")),
-    "gpu": ("neighbors on a GPU", ("torch",)),
+    "report": ("HTML reports", ("matplotlib", "jinja2")),
+    "cli": (
+        "command line, CSV, Parquet and image files",
+        ("typer", "rich", "pyarrow", "pillow", "tqdm", "matplotlib", "jinja2"),
+    ),
+    "image": ("superpixels", ("scikit-image",)),
+    "scanpy": ("single-cell data", ("scanpy",)),
+    "amg": ("multigrid eigensolver", ("pyamg",)),
+    "dask": ("distributed data", ("dask", "distributed")),
+    "gpu": ("neighbor search on a GPU", ("torch",)),
+    "paper": ("reproduction of the paper", ("tqdm", "matplotlib", "jinja2", "pandas")),
 }
 
 
 def info(options: InfoOptions) -> int:
-    """Show what there is and return the exit status."""
+    """Print versions, folders and optional dependencies, and return the exit status."""
     facts = information()
     if options.json:
         write_record(facts)
@@ -40,39 +43,38 @@ def info(options: InfoOptions) -> int:
     first, *others = (f"{name} {number}" for name, number in facts["versions"].items())
     print(f"{first}, {facts['python']} on {facts['platform']}")
     print(", ".join(others))
-    print(f"Threads: {facts['threads']} cores may be used")
-    print(f"Compiled code is kept in: {facts['code_cache']}")
+    print(f"CPU cores available: {facts['cores']}")
+    print(f"Cache of compiled code: {facts['code_cache']}")
     print(f"Device: {facts['device']}")
     print()
     rows = []
-    for name, part in facts["parts"].items():
-        missing = [package for package, number in part["packages"].items() if number is None]
-        there = [f"{package} {number}" for package, number in part["packages"].items() if number]
-        state = "installed" if not missing else f"missing: {', '.join(missing)}"
-        rows.append([name, part["for"], state, part["install"] if missing else ", ".join(there)])
-    print_table(["part", "for", "state", "packages, or how to install them"], rows, 4)
+    for name, extra in facts["extras"].items():
+        missing = [package for package, number in extra["packages"].items() if number is None]
+        state = "installed" if not missing else f"missing {', '.join(missing)}"
+        rows.append([name, extra["purpose"], state, extra["install"]])
+    print_table(["extra", "for", "state", "install command"], rows, 4)
     return 0
 
 
 def information() -> dict[str, Any]:
-    """Return the facts that are shown."""
+    """Return the facts that ``leastcut info`` prints."""
     return {
         "versions": {
             "leastcut": leastcut.__version__,
-            **{name: _version(name) for name in NEEDED},
+            **{name: _version(name) for name in REQUIRED},
         },
         "python": f"Python {platform.python_version()}",
         "platform": platform.platform(),
-        "threads": available_cores(),
+        "cores": available_cores(),
         "code_cache": _code_cache(),
         "device": _device(),
-        "parts": {
+        "extras": {
             name: {
-                "for": purpose,
+                "purpose": purpose,
                 "packages": {package: _version(package) for package in packages},
                 "install": install_command(name),
             }
-            for name, (purpose, packages) in PARTS.items()
+            for name, (purpose, packages) in EXTRAS.items()
         },
     }
 
@@ -88,14 +90,13 @@ def _code_cache() -> str:
     """Return the folders of compiled code, in the order in which they are tried."""
     from leastcut.kernels.code_cache import CodeCache
 
-    # a function of that package stands for its kernels, which are kept together
-    return " or ".join(map(str, CodeCache(CodeCache.load_overload).folders))
+    # all kernels are cached together; any function of their package gives the folder
+    return " or ".join(map(str, CodeCache(CodeCache.__init__).folders))
 
 
 def _device() -> str:
-    """Return what neighbors of many points are searched on."""
-    # PyTorch takes seconds to say the same
-    if shutil.which("nvidia-smi") is None:
-        return "CPU. There is no driver of CUDA: nvidia-smi is not found."
+    """Return the device that searches the neighbors of many points."""
+    if shutil.which("nvidia-smi") is None:  # PyTorch takes seconds to find this out
+        return "CPU (no CUDA driver: nvidia-smi not found)"
     missing = missing_gpu()
-    return "a GPU of CUDA, for searches that take long" if missing is None else f"CPU. {missing}"
+    return "CUDA GPU, for large neighbor searches" if missing is None else f"CPU. {missing}"

@@ -1,9 +1,9 @@
 """Errors, warnings and the exit status of the command line.
 
-- 0: done.
+- 0: success.
 - 1: the output was closed before everything was written to it.
-- 2: what a user can correct: an unknown name, a file that cannot be read or written.
-- 130: Ctrl-C.
+- 2: an error, such as an unknown name or a file that cannot be read or written.
+- 130: interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-CLOSED, CORRECTABLE, INTERRUPTED = 1, 2, 130  # shells report Ctrl-C as 128 and the signal's number
+CLOSED, CORRECTABLE, INTERRUPTED = 1, 2, 130  # shells report Ctrl-C as 128 plus the signal number
 
-# Errors that say what is wrong and what to do.
+# Errors whose messages state the problem and the remedy; others are internal errors.
 EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError)
 
-# What errors of the library call a remedy, and the option of the command line that it is.
+# Remedies in messages of the library, and the corresponding options of the command line.
 OPTIONS: dict[str, str] = {
     "isolated='ignore'": "--isolated ignore",
     "symmetrize=": "--symmetrize mean or --symmetrize max",
@@ -28,21 +28,18 @@ OPTIONS: dict[str, str] = {
     "time_limit": "--time-limit",
     "n_neighbors": "--neighbors",
     "metric=": "--metric",
-    "leastcut.cut_path(": "--plot evidence.png --picture evidence",
+    "leastcut.cut_path(": "--plot evidence.png --plot-kind evidence",
 }
 
 
 def log(message: object) -> None:
-    """Write a message to the standard error, in one line."""
+    """Write a message to standard error, on one line."""
     print("leastcut:", " ".join(str(message).split()), file=sys.stderr)
 
 
 @contextmanager
 def logged(notes: list[str]) -> Iterator[Callable[[str], None]]:
-    """Open a context in which warnings are logged, and added to ``notes``.
-
-    It gives a function that does so with a line.
-    """
+    """Log warnings and append them to ``notes``; yield a function that does the same to a line."""
 
     def note(line: str) -> None:
         log(line)
@@ -53,12 +50,12 @@ def logged(notes: list[str]) -> Iterator[Callable[[str], None]]:
         yield note
 
 
-def guarded(work: Callable[[], int], debug: bool = False) -> int:
-    """Do some work and return its exit status; errors become a line, and a trace if ``debug``."""
+def guarded(run: Callable[[], int], debug: bool = False) -> int:
+    """Run a command and return its exit status; log errors, with a traceback if ``debug``."""
     try:
         with logged([]):
-            status = work()
-        sys.stdout.flush()  # a full disk shows here, where it can be reported
+            status = run()
+        sys.stdout.flush()  # raises here if the disk is full
     except BrokenPipeError:
         _discard_output()
         return CLOSED
@@ -80,21 +77,22 @@ def guarded(work: Callable[[], int], debug: bool = False) -> int:
 def _in_words(error: Exception) -> str:
     text = str(error) or type(error).__name__
     if isinstance(error, MemoryError):
-        return f"There is not enough memory: {text}."
+        return f"Not enough memory: {text}."
     if not isinstance(error, EXPECTED):
         return (
-            f"Something went wrong that should not: {type(error).__name__}: {text}. With --debug "
-            "you see where; please report it."
+            f"Internal error: {type(error).__name__}: {text}. Please report it, with the traceback "
+            "that --debug shows."
         )
     return _with_options(text)
 
 
 def _with_options(text: str) -> str:
-    """Return a message of the library with the options that its remedies are here."""
-    named = [option for remedy, option in OPTIONS.items() if remedy in text and option not in text]
-    return f"{text} (Here: {', '.join(named)}.)" if named else text
+    """Return a message of the library with the command-line options for its remedies."""
+    code = text.replace('"', "'")
+    named = [option for remedy, option in OPTIONS.items() if remedy in code and option not in text]
+    return f"{text} (On the command line: {', '.join(named)}.)" if named else text
 
 
 def _discard_output() -> None:
-    """Point the standard output to nowhere: closing it at exit would fail once more."""
+    """Redirect standard output to the null device: closing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,8 @@
-"""The commands as typer reads them, and their arguments and options, each declared once.
+"""The commands of the command line, declared as dataclasses.
 
-A command is a dataclass: its fields are its arguments and options, and its docstring is its help.
-Those that say how a file is read and becomes a graph are inherited. Parsing checks nothing and does
-nothing: it returns the call that does the work.
+The fields of a dataclass are the arguments and options of its command, and its docstring is the
+help. Options about reading a file and constructing its graph are inherited. Parsing only returns
+the call that runs the command; the command checks the values.
 """
 
 from __future__ import annotations
@@ -16,23 +16,47 @@ from inspect import Parameter
 from typing import Annotated, Any, get_type_hints
 
 import typer
+import typer.core
 
 import leastcut
 
-ANCHORS = "anchors"  # what --affinity calls a graph of anchors
-OF_ANCHORS = ("n_anchors", "max_memory")  # inherited options that only one command has
+ANCHORS = "anchors"  # the value of --affinity for an anchor graph
+ANCHOR_OPTIONS = ("n_anchors", "max_memory")  # inherited options that only `cluster` has
+EXAMPLES = "\n\nExamples\n\n"  # the heading of the examples in the docstring of a command
+
+
+class _PlainFlags:
+    """A command whose help shows no type after flags such as --json."""
+
+    def get_params(self, context: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(context)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class _Command(_PlainFlags, typer.core.TyperCommand):
+    pass
+
+
+class _Group(_PlainFlags, typer.core.TyperGroup):
+    pass
+
 
 app = typer.Typer(
-    help="Cluster data by the smallest graph cut that can be found, with a proven lower bound.",
-    epilog="Every command has a --help of its own. Exit status: 0 done, 2 something to put right, "
-    "130 interrupted.",
+    cls=_Group,
+    help="Find small graph cuts for clustering, with proven lower bounds.",
+    epilog="Run 'leastcut COMMAND --help' for the options and examples of a command.\n\n"
+    "Exit status: 0 on success, 1 if the output was closed early, 2 on an error, 130 if "
+    "interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"leastcut {leastcut.__version__}")
         raise typer.Exit
 
@@ -40,11 +64,12 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _leastcut(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="The version.")
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Show the version and exit."
+        ),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show where in the code an error came from.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     pass
 
@@ -52,7 +77,7 @@ def _leastcut(
 def _command(name: str, module: str, hidden: tuple[str, ...] = ()) -> Callable[[type], type]:
     """Return a decorator that adds a dataclass as a command, without its ``hidden`` fields.
 
-    The function of that name in ``module`` does the work.
+    The function ``name`` of ``module`` runs the command.
     """
 
     def add(kind: type) -> type:
@@ -60,7 +85,7 @@ def _command(name: str, module: str, hidden: tuple[str, ...] = ()) -> Callable[[
             run = getattr(import_module(f"leastcut.cli.{module}"), name)
             return partial(run, kind(arguments=context.find_root().obj or (), **values))
 
-        # typer reads the signature: the file comes first, then what the command has of its own
+        # typer reads the signature: the file, then the command's own options, then inherited ones
         hints = get_type_hints(kind)
         known = {field.name: field for field in fields(kind) if field.name not in hidden}
         parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -75,14 +100,16 @@ def _command(name: str, module: str, hidden: tuple[str, ...] = ()) -> Callable[[
                 )
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
-        app.command(name, help=inspect.getdoc(kind))(command)
+        text, heading, examples = (inspect.getdoc(kind) or "").partition(EXAMPLES)
+        text = "\n\n".join(" ".join(lines.split()) for lines in text.split("\n\n"))
+        app.command(name, cls=_Command, help=text, epilog=heading + examples)(command)
         return kind
 
     return add
 
 
 def _argument(metavar: str, help: str, default: Any = MISSING) -> Any:
-    """Return a field that is an argument."""
+    """Return the dataclass field of an argument."""
     return field(default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help)})
 
 
@@ -93,7 +120,7 @@ def _option(
     complete: Callable[[], list[str]] | None = None,
     default: Any = None,
 ) -> Any:
-    """Return a field that is an option; ``usage`` is its flags and the name of its value."""
+    """Return the dataclass field of an option; ``usage`` has its flags and metavar."""
     flags = [word for word in usage.split() if word.startswith("-")]
     declared = typer.Option(
         *flags,
@@ -101,30 +128,30 @@ def _option(
         help=help,
         rich_help_panel=group,
         autocompletion=complete,
-        show_default="--no-" not in usage,
+        show_default=default is not None,
     )
     return field(default=default, metadata={"typer": declared})
 
 
-# Options that help shows in groups, after the others.
-_reading = partial(_option, group="Reading the file")
-_graph = partial(_option, group="Making the graph")
+# Groups of options in the help, after the other options.
+_reading = partial(_option, group="Input")
+_graph = partial(_option, group="Graph construction")
 _output = partial(_option, group="Output")
 
 
 def _formats() -> list[str]:
-    from leastcut.io import FORMATS  # which loads NumPy
+    from leastcut.io import FORMATS  # imports NumPy
 
     return list(FORMATS)
 
 
-# Options of several commands that are not inherited.
-JSON = ("--json", "Machine-readable on standard output.")
+# Options that several commands declare.
+JSON = ("--json", "Print the result as JSON to standard output.")
 CLUSTERS = ("--clusters -k K", "Number of clusters, or auto.")
-PLOT = ("--plot FILE", "Draw it: .png, .svg or .pdf.")
+PLOT = ("--plot FILE", "Save a plot: .png, .svg or .pdf.")
 EFFORT: dict[str, Any] = {
     "usage": "--effort NAME",
-    "help": "How long to search: fast, auto, balanced or thorough.",
+    "help": "Search effort: fast, auto, balanced or thorough.",
     "complete": lambda: list(leastcut.EFFORTS),
     "default": "balanced",
 }
@@ -132,94 +159,99 @@ EFFORT: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class InputOptions:
-    """What all commands on a file have: how it is read, and how it becomes a graph."""
+    """Options shared by all commands that read a file."""
 
     file: str = _argument(
         "FILE",
         "CSV, TSV, Parquet, .npy, .npz, .mat, Matrix Market, METIS, GML, GraphML, edge list or "
-        "picture, packed by gzip or not; - is standard input.",
+        "image file, optionally compressed by gzip; - reads standard input.",
     )
     cut: str = _option(
         "--cut NAME",
-        "normalized (clusters weigh their edges) or ratio (their nodes).",
+        "Cut to minimize: normalized (a cluster's weight is its volume) or ratio (its number of "
+        "nodes).",
         complete=lambda: list(leastcut.CUTS),
         default="normalized",
     )
-    seed: int = _option("--seed N", "The same seed, the same labels.", default=0)
+    seed: int = _option("--seed N", "Random seed; equal seeds give equal labels.", default=0)
     array: str | None = _reading(
-        "--array NAME", "Array to read from an .npz or .mat file that holds several."
+        "--array NAME", "Array to read from an .npz or .mat file with several arrays."
     )
     label_column: str | None = _reading(
         "--label-column NAME",
-        "Column of known classes, by name or number: not clustered by, but compared with.",
+        "Column of known classes, by name or number; used to evaluate the clusters, not to find "
+        "them.",
     )
-    name_column: str | None = _reading("--names NAME", "Column of the names of rows.")
-    without: list[str] | None = _reading(  # noqa: RUF009
-        "--drop NAME", "Column to leave out; may be given several times."
+    name_column: str | None = _reading("--names NAME", "Column of row names.")
+    drop: list[str] | None = _reading(  # noqa: RUF009
+        "--drop NAME", "Column to leave out; can be repeated."
     )
     header: bool | None = _reading(
-        "--header/--no-header", "Whether the first line has names (default: look)."
+        "--header/--no-header", "Whether the first line has column names (default: detected)."
     )
-    kind: str | None = _reading("--as KIND", "Take the file for points, or for a graph.")
+    kind: str | None = _reading("--as KIND", "Read the file as points or as graph.")
     format: str | None = _reading(
         "--format NAME",
-        "csv, tsv, parquet, npy, npz, mat, mtx, metis, edges, gml, graphml or image, where the "
-        "name of the file does not say it.",
+        "File format, if the file name does not determine it: csv, tsv, parquet, npy, npz, mat, "
+        "mtx, metis, edges, gml, graphml or image.",
         complete=_formats,
     )
     standardize: bool = _graph(
-        "--standardize", "Bring every column of points to mean 0 and deviation 1.", default=False
+        "--standardize", "Scale each column to mean 0 and standard deviation 1.", default=False
     )
     affinity: str | None = _graph(
         "--affinity NAME",
-        "How points become a graph: adaptive_neighbors (default), nearest_neighbors, self_tuning, "
-        "learned, a kernel such as rbf or cosine, or anchors (cluster alone; for many points).",
+        "How to construct a graph from points: adaptive_neighbors (default), nearest_neighbors, "
+        "self_tuning, learned, a kernel such as rbf or cosine, or anchors (large data; cluster "
+        "only).",
         complete=lambda: [*leastcut.AFFINITIES, ANCHORS],
     )
     n_neighbors: int | None = _graph(
         "--neighbors N",
-        "Neighbors of every point (default: 10), or its nearest anchors (default: 5).",
+        "Number of neighbors per point (default: 10), or of anchors per point (default: 5).",
     )
     metric: str | None = _graph(
         "--metric NAME", "Distance between points: euclidean (default), cosine, ..."
     )
     n_anchors: int | None = _graph(
-        "--n-anchors N",
-        "Anchors that points are joined through, with --affinity anchors (default: 1000).",
+        "--n-anchors N", "Number of anchors for --affinity anchors (default: 1000)."
     )
     max_memory: str | None = _graph(
         "--max-memory SIZE",
-        "Memory that may be in use, as 4GiB, with --affinity anchors: .npy and Parquet files are "
-        "read block by block.",
+        "Memory limit for --affinity anchors, such as 4GiB; .npy and Parquet files are read in "
+        "blocks.",
     )
     symmetrize: str | None = _graph(
-        "--symmetrize HOW", "Make a directed graph undirected: mean or max of both directions."
+        "--symmetrize HOW", "Symmetrize a directed graph: mean or max of both directions."
     )
     isolated: str = _graph(
         "--isolated HOW",
-        "Nodes without edges: error, or ignore to leave them out of the cut.",
+        "Nodes without edges: error, or ignore to exclude them from the cut.",
         default="error",
     )
     superpixels: int | None = _graph(
         "--superpixels N",
-        "Cut a picture by about so many patches; 0 by pixels (default: by its size).",
+        "Approximate number of superpixels for an image; 0 cuts the pixels (default: depends on "
+        "the image size).",
     )
     json: bool = _output(*JSON, default=False)
-    force: bool = _output("--force", "Overwrite files that are there.", default=False)
-    arguments: tuple[str, ...] = ()  # of the command line, as they were typed
+    force: bool = _output("--force", "Overwrite existing files.", default=False)
+    arguments: tuple[str, ...] = ()  # of the command line, as typed
 
     @property
     def is_anchored(self) -> bool:
-        """Whether points are joined through anchors, in a graph that stores no edges."""
+        """Whether the graph is an anchor graph, which stores no edges."""
         return self.affinity == ANCHORS
 
 
 @_command("cluster", "clustering")
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions(InputOptions):
-    """Cluster a file: labels, and how small their cut is.
+    """Cluster points, a graph or an image.
 
-    The cut value comes with a proven bound on how much smaller it could be.
+    Print the cut value, a lower bound on the smallest cut value, and a table of the clusters.
+
+    Examples
 
     leastcut cluster iris.csv -k 3 --label-column species -o labels.csv
 
@@ -229,90 +261,101 @@ class ClusterOptions(InputOptions):
 
     leastcut cluster photo.jpg -k 6 -o segments.png
 
-    leastcut cluster large.npy -k 10 --affinity anchors --max-memory 4GiB -o labels.npy
+    leastcut cluster large.npy -k 10 --affinity anchors -o labels.npy
     """
 
     clusters: str = _option(*CLUSTERS, default=MISSING)
     effort: str = _option(**EFFORT)
     balance: str | None = _option(
         "--balance B",
-        "No cluster weighs more than 1 + B times the average; of B,C none less than 1 - B and none "
-        "more than 1 + C times it.",
+        "Limit cluster weights to at most 1 + B times their average; B,C sets both limits: at "
+        "least 1 - B and at most 1 + C times the average.",
     )
     bound: bool | None = _option(
-        "--bound/--no-bound", "Prove how small the cut could be (default: on small graphs)."
+        "--bound/--no-bound", "Compute a lower bound (default: only for small graphs)."
     )
-    time_limit: float | None = _option("--time-limit SECONDS", "End the search by then.")
+    time_limit: float | None = _option("--time-limit SECONDS", "Stop the search after this time.")
     output: str | None = _output(
         "--output -o FILE",
-        "Write the labels: .csv, .tsv, .npy, of a picture also .png; - is standard output.",
+        "Save the labels: .csv, .tsv or .npy; for an image also .png; - writes to standard output.",
     )
     plot: str | None = _output(*PLOT)
-    picture: str | None = _output(
-        "--picture KIND",
-        "What --plot draws: embedding, affinity, sizes, graph, evidence or cut_values.",
+    plot_kind: str | None = _output(
+        "--plot-kind KIND",
+        "Plot for --plot: embedding, affinity, sizes, graph, evidence, cut_values or segments "
+        "(default: depends on the input).",
     )
-    report: str | None = _output("--report FILE", "Write a page that explains it: .html.")
+    report: str | None = _output("--report FILE", "Save a report of the result: .html.")
 
 
-@_command("compare", "commands", hidden=(*OF_ANCHORS, "isolated"))
+@_command("compare", "commands", hidden=(*ANCHOR_OPTIONS, "isolated"))
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(InputOptions):
-    """Compare every method on one graph.
+    """Compare methods on one graph.
 
-    The cut value of each, how far from the optimum it can be, cluster sizes and seconds.
+    Print the cut value, the gap to the lower bound, the time and the cluster sizes of each method.
+
+    Examples
 
     leastcut compare iris.csv -k 3 --label-column species
     """
 
     clusters: str = _option(*CLUSTERS, default=MISSING)
     methods: list[str] | None = _option(  # noqa: RUF009
-        "--method -m NAME", "Only this one; may be given several times (default: all)."
+        "--method -m NAME", "Method to run; can be repeated (default: all)."
     )
     effort: str = _option(**EFFORT)
     plot: str | None = _output(*PLOT)
 
 
-@_command("cut", "commands", hidden=OF_ANCHORS)
+@_command("cut", "commands", hidden=ANCHOR_OPTIONS)
 @dataclass(frozen=True, kw_only=True)
 class CutOptions(InputOptions):
-    """Evaluate labels from anywhere, and refine them.
+    """Evaluate and refine existing labels.
 
-    Their cut, cluster by cluster, and what moving single nodes would gain.
+    Print the cut value of the labels, its terms by cluster, and how much moving single nodes
+    reduces it.
+
+    Examples
 
     leastcut cut mesh.graph mesh.part -o refined.csv
     """
 
     labels: str = _argument(
-        "LABELS", "A label per line, a table of names and labels as cluster writes it, or .npy."
+        "LABELS", "File with one label per line, a table of names and labels, or an .npy array."
     )
-    output: str | None = _output("--output -o FILE", "Write the refined labels.")
+    output: str | None = _output("--output -o FILE", "Save the refined labels.")
 
 
-@_command("certify", "commands", hidden=OF_ANCHORS)
+@_command("certify", "commands", hidden=ANCHOR_OPTIONS)
 @dataclass(frozen=True, kw_only=True)
 class CertifyOptions(InputOptions):
-    """Prove how small the cut could be.
+    """Prove how close a cut is to the smallest one.
 
-    Where a smaller one is found on the way, it takes the place of the given labels.
+    Certify LABELS, or the result of a search for -k clusters. A smaller cut that is found during
+    the proof replaces the labels.
+
+    Examples
 
     leastcut certify karate.edges -k 2
+
+    leastcut certify mesh.graph mesh.part --cut ratio --time-limit 300
     """
 
-    labels: str | None = _argument("[LABELS]", "What to certify; without, it is cut first.", None)
-    clusters: str | None = _option(
-        "--clusters -k K", "Number of clusters, where there are no labels."
+    labels: str | None = _argument("LABELS", "Labels to certify, as for cut (optional).", None)
+    clusters: str | None = _option("--clusters -k K", "Number of clusters, without LABELS.")
+    gap: float = _option("--gap G", "Stop at this gap; 0 proves optimality.", default=0.0)
+    time_limit: float = _option(
+        "--time-limit SECONDS", "Stop the proof after this time.", default=60.0
     )
-    gap: float = _option("--gap G", "The gap that is enough; 0 proves it all.", default=0.0)
-    time_limit: float = _option("--time-limit SECONDS", "End the proof by then.", default=60.0)
     effort: str = _option(**EFFORT)
-    output: str | None = _output("--output -o FILE", "Write the labels that were proven.")
+    output: str | None = _output("--output -o FILE", "Save the certified labels.")
 
 
 @_command("info", "information")
 @dataclass(frozen=True, kw_only=True)
 class InfoOptions:
-    """Show versions, folders and optional parts."""
+    """Show versions, folders and optional dependencies."""
 
     json: bool = _output(*JSON, default=False)
     arguments: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""What commands write and show. Files are checked before any work, and written completely or not.
+"""Output files, JSON records and tables. Files are checked first and written atomically.
 
-The keys of the object that ``--json`` writes stay what docs/command_line.md lists.
+docs/command_line.md documents the keys of the JSON records.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from leastcut import __version__
+import leastcut
 from leastcut.cli.inputs import Input
 from leastcut.cli.options import InputOptions
 from leastcut.formatting import text_table
@@ -30,13 +30,13 @@ from leastcut.plot.canvas import CLUSTER_COLORS, file_of
 
 STANDARD_OUTPUT = "-"
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-DOTS_PER_INCH = 150  # of plots that are made of pixels
-COLOR_FRACTION = 0.6  # of a pixel is the color of its segment; the rest is its brightness
-MOST_ROWS = 30  # of a table that are shown; of more the first ones
+DOTS_PER_INCH = 150  # of raster plots
+COLOR_FRACTION = 0.6  # weight of the color of the segment of a pixel; the rest is its brightness
+MOST_ROWS = 30  # rows of a table that are printed
 
 
 class Kind(NamedTuple):
-    """A kind of file: its option, its name, how its files may end, and what drawing it needs."""
+    """A kind of output file: its option, name, file extensions and required packages."""
 
     option: str
     words: str
@@ -48,14 +48,14 @@ class Kind(NamedTuple):
 KINDS = {
     "output": Kind("-o", "Labels", (".csv", ".tsv", ".txt", ".npy")),
     "plot": Kind(
-        "--plot", "Picture", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), "Pictures", ("matplotlib",)
+        "--plot", "Plot", (".png", ".svg", ".pdf", ".jpg", ".jpeg"), "Plots", ("matplotlib",)
     ),
     "report": Kind("--report", "Report", (".html", ".htm"), "Reports", ("jinja2", "matplotlib")),
-}  # by the names of their fields of options
+}  # by field name of the options
 
 
 class Output(NamedTuple):
-    """A file to write, "-" for the standard output, with its option and possible endings."""
+    """An output file, "-" for standard output, with its option and allowed extensions."""
 
     option: str
     name: str
@@ -63,40 +63,42 @@ class Output(NamedTuple):
 
     @property
     def is_standard(self) -> bool:
-        """Whether it goes to the standard output."""
+        """Whether this is standard output."""
         return self.name == STANDARD_OUTPUT
 
     @property
     def suffix(self) -> str:
-        """The end of its name, in lower case."""
+        """The file extension, in lower case."""
         return Path(self.name).suffix.lower()
 
     def check(self, force: bool) -> None:
-        """Raise if it cannot be written, or would replace a file without ``force``."""
+        """Raise if the file cannot be written, or would be overwritten without ``force``."""
         if self.is_standard:
             if self.option != "-o":
-                raise ValueError(f"{self.option} - is not possible; name a file.")
+                raise ValueError(f"{self.option} cannot write to standard output; pass a file.")
             return
         path = Path(self.name)
         if self.suffix not in self.suffixes:
-            endings = ", ".join(self.suffixes[:-1])
+            extensions = ", ".join(self.suffixes[:-1])
             raise ValueError(
-                f"{self.option} {self.name}: the name must end in {endings} or {self.suffixes[-1]}."
+                f"{self.option} {self.name}: the file extension must be {extensions} or "
+                f"{self.suffixes[-1]}."
             )
         if path.is_dir():
-            raise ValueError(f"{self.option} {self.name} is a folder; name a file in it.")
+            raise ValueError(f"{self.option} {self.name} is a folder; pass a file name.")
         if not path.resolve().parent.is_dir():
             raise FileNotFoundError(
-                f"{self.option} {self.name}: there is no folder {path.parent}; make it first."
+                f"{self.option} {self.name}: the folder {path.parent} does not exist; create it "
+                "first."
             )
         if path.exists() and not force:
             raise FileExistsError(
-                f"{self.option} {self.name} is there already; say --force to overwrite it, or "
+                f"{self.option} {self.name} already exists; pass --force to overwrite it, or "
                 "choose another name."
             )
 
     def write(self, content: bytes) -> None:
-        """Write it completely or not at all, or to the standard output."""
+        """Write the content atomically, or to standard output."""
         if self.is_standard:
             sys.stdout.flush()
             sys.stdout.buffer.write(content)
@@ -107,14 +109,15 @@ class Output(NamedTuple):
 
 
 class Outputs(dict[str, Output]):
-    """The files that a command is to write, by option."""
+    """The output files of a command, by option."""
 
     def __init__(
-        self, options: InputOptions, *inputs: str | None, has_pictures: bool = False
+        self, options: InputOptions, *inputs: str | None, allow_image: bool = False
     ) -> None:
-        """Check the files that ``options`` names, and that the packages that they need are there.
+        """Check the output files of ``options`` and the packages that they need.
 
-        ``inputs`` are further files that are read; ``has_pictures`` allows labels as pictures.
+        ``inputs`` are further files that the command reads; ``allow_image`` allows to save labels
+        as an image.
         """
         super().__init__()
         read = {Path(name).resolve() for name in (options.file, *inputs) if name is not None}
@@ -123,53 +126,54 @@ class Outputs(dict[str, Output]):
             name = getattr(options, field, None)
             if name is None:
                 continue
-            pictures = IMAGE_SUFFIXES if has_pictures and field == "output" else ()
-            self[kind.option] = output = Output(kind.option, name, (*kind.suffixes, *pictures))
+            images = IMAGE_SUFFIXES if allow_image and field == "output" else ()
+            self[kind.option] = output = Output(kind.option, name, (*kind.suffixes, *images))
             output.check(options.force)
             if output.is_standard and options.json:
                 raise ValueError(
-                    "-o - and --json both write to standard output; name a file with -o."
+                    "-o - and --json both write to standard output; pass a file name to -o."
                 )
             path = Path(name).resolve()
             if path in read | written and not output.is_standard:
-                what = "is what is read" if path in read else "is named twice"
-                raise ValueError(f"{output.option} {name} {what}; choose another name.")
+                role = "an input file" if path in read else "used for two outputs"
+                raise ValueError(f"{output.option} {name} is {role}; choose another name.")
             written.add(path)
             for package in kind.packages:
                 with needed_for(kind.purpose, package, field):
-                    if find_spec(package) is None:  # which imports nothing
+                    if find_spec(package) is None:  # does not import the package
                         raise ModuleNotFoundError(name=package)
 
     @property
     def is_standard(self) -> bool:
-        """Whether labels go to the standard output."""
+        """Whether labels are written to standard output."""
         return "-o" in self and self["-o"].is_standard
 
     @property
     def labels_path(self) -> str | None:
-        """The file of labels."""
+        """The name of the label file."""
         return self["-o"].name if "-o" in self else None
 
-    def aside(self) -> AbstractContextManager[Any]:
-        """Open a context in which prints go to the standard error if labels go to the other."""
+    def redirected(self) -> AbstractContextManager[Any]:
+        """Redirect prints to standard error if labels are written to standard output."""
         return redirect_stdout(sys.stderr) if self.is_standard else nullcontext()
 
     def in_words(self) -> str:
-        """Return what was written where."""
-        return "; ".join(
-            f"{kind.words} in {self[kind.option].name}"
+        """Return a line that lists the files."""
+        files = [
+            f"{kind.words.lower()} to {self[kind.option].name}"
             for kind in KINDS.values()
             if kind.option in self and not self[kind.option].is_standard
-        )
+        ]
+        return f"Saved {', '.join(files)}." if files else ""
 
 
-# -- labels, plots and pictures
+# -- labels, plots and images
 
 
 def write_labels(
     output: Output, task: Input, labels: np.ndarray, segments: np.ndarray | None = None
 ) -> None:
-    """Write labels: a table of names and clusters, an array, or of a picture its segments."""
+    """Write labels as a table of names and clusters, as an array, or as an image of segments."""
     if segments is not None and output.suffix in IMAGE_SUFFIXES:
         write_image(output, colored(task.loaded.data, segments))
         return
@@ -198,8 +202,8 @@ def write_plot(output: Output, axes: Any) -> None:
 
 
 def write_image(output: Output, pixels: np.ndarray) -> None:
-    """Write a picture."""
-    with needed_for("Pictures", "PIL", "cli"):
+    """Write an image."""
+    with needed_for("Image files", "PIL", "cli"):
         from PIL import Image
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, Image.registered_extensions()[output.suffix])
@@ -207,9 +211,9 @@ def write_image(output: Output, pixels: np.ndarray) -> None:
 
 
 def colored(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
-    """Return a picture with each segment tinted and lines between them: uint8 (height, width, 3).
+    """Return an image with tinted segments and lines between them.
 
-    ``segments`` has the cluster of every pixel.
+    ``segments`` holds the cluster of each pixel; the result is uint8 of shape (height, width, 3).
     """
     lights = [light for light, _ in CLUSTER_COLORS.values()]
     palette = np.array([list(bytes.fromhex(light[1:])) for light in lights], dtype=np.float64)
@@ -230,8 +234,8 @@ def colored(image: np.ndarray, segments: np.ndarray) -> np.ndarray:
 
 
 def record_of(options: InputOptions, task: Input, seconds: dict[str, float]) -> dict[str, Any]:
-    """Return what the record of every command has of the graph."""
-    versions = {"leastcut": __version__, "python": platform.python_version()}
+    """Return the part of a JSON record that describes the graph."""
+    versions = {"leastcut": leastcut.__version__, "python": platform.python_version()}
     return {
         "command": options.arguments,
         "file": task.loaded.source,
@@ -244,25 +248,25 @@ def record_of(options: InputOptions, task: Input, seconds: dict[str, float]) -> 
     }
 
 
-def partition_record(found: Any) -> dict[str, Any]:
-    """Return what a record has of a partition."""
-    sizes = np.bincount(found.labels)
+def partition_record(partition: leastcut.Partition) -> dict[str, Any]:
+    """Return the part of a JSON record that describes a partition."""
+    sizes = np.bincount(partition.labels)
     return {
         "n_clusters": sizes.size,
-        "cut_value": found.cut_value,
-        "lower_bound": found.lower_bound,
-        "gap": found.gap,
+        "cut_value": partition.cut_value,
+        "lower_bound": partition.lower_bound,
+        "gap": partition.gap,
         "sizes": sizes,
     }
 
 
 def write_record(record: dict[str, Any]) -> None:
-    """Write an object to the standard output."""
+    """Print a record as JSON."""
     print(json.dumps(_plain(record), allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: NumPy's numbers as Python's, what is not finite as null."""
+    """Convert NumPy values to Python values, and numbers that are not finite to None."""
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | range):
@@ -272,7 +276,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# -- tables and bars in a terminal
+# -- tables and progress bars in a terminal
 
 
 def is_terminal(file: TextIO) -> bool:
@@ -284,12 +288,12 @@ def is_terminal(file: TextIO) -> bool:
 
 
 def progress_bar() -> str | None:
-    """Return what ``callback`` is: a bar where somebody looks, else None."""
+    """Return the value for ``callback``: "tqdm" if standard error is a terminal, else None."""
     return "tqdm" if is_terminal(sys.stderr) else None
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], n_words: int = 1) -> None:
-    """Print a table; its first ``n_words`` columns are words, the others numbers, flush right."""
+    """Print a table; the first ``n_words`` columns are aligned left, the others right."""
     shown = rows[:MOST_ROWS]
     if is_terminal(sys.stdout):
         _print_rich_table(head, shown, n_words)
@@ -309,6 +313,6 @@ def _print_rich_table(head: Sequence[str], rows: Sequence[Sequence[str]], n_word
     for i, name in enumerate(head):
         table.add_column(Text(name), justify="left" if i < n_words else "right")
     for row in rows:
-        # Text, as a name may hold what rich would take for a style
+        # Text, because rich would interpret markup in a name
         table.add_row(*(Text(cell) for cell in row))
     Console(file=sys.stdout).print(table)

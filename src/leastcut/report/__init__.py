@@ -1,8 +1,8 @@
-"""HTML of results: the report of a partition, one file that opens offline, and notebook tables.
+"""HTML reports of partitions, and HTML tables of results for notebooks.
 
-============  ===================================================================
-``page``      the report: its sentences, tables and settings; needs ``leastcut[report]``
-``figures``   its figures, in colors that change with the page
-``notebook``  small tables of results, which need nothing
-============  ===================================================================
+============  =====================================================
+``page``      the report, one offline file; needs ``leastcut[report]``
+``figures``   figures of the report, in light and dark colors
+``notebook``  tables for notebooks, without optional dependencies
+============  =====================================================
 """

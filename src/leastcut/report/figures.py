@@ -1,6 +1,6 @@
-"""The figures of a report: SVG in the colors of the page, and images where there are many points.
+"""Figures of a report: SVG in the colors of the page, or PNG images for many points.
 
-An image cannot change its colors, so it is there twice: for light screens and for dark ones.
+Each PNG image is stored twice, for light and for dark screens.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from leastcut.plot.canvas import CLUSTER_COLORS, PALETTE, file_of
 from leastcut.plot.clusters import MOST_BARS, Clusters
 from leastcut.plot.node_plots import MANY_POINTS, MOST_LAID_OUT, scatter
 
-COLORS = PALETTE | CLUSTER_COLORS  # by their names in the page's style sheet
-WIDTH = 3.75  # inches of a figure: about as wide as a telephone
-LETTERS = 9.2  # font size: small letters are still legible on a telephone
-DOTS = 190  # per inch of images: two for each of a screen's
-MOST_EDGES = 3_000  # up to which a graph is drawn
+COLORS = PALETTE | CLUSTER_COLORS  # by their names in report.css
+WIDTH = 3.75  # inches: about the width of a phone
+FONT_SIZE = 9.2  # legible on a phone
+DPI = 190  # of images: about twice the resolution of a screen
+MOST_EDGES = 3_000  # edges up to which the graph is drawn
 
-# The metadata and the style sheet of an SVG file; a page has its own.
-NOT_IN_A_PAGE = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+# Metadata and style sheet of an SVG file, which the page replaces by its own.
+HEAD_OF_SVG = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
 
 
 def _style(screen: int) -> Any:
@@ -44,8 +44,8 @@ def _style(screen: int) -> Any:
         "axes.spines.top": False,
         "axes.spines.right": False,
         "legend.frameon": False,
-        "svg.fonttype": "none",  # text stays text, which can be searched and read aloud
-        "svg.hashsalt": "leastcut",  # names inside the file are random otherwise
+        "svg.fonttype": "none",  # keep text searchable and accessible
+        "svg.hashsalt": "leastcut",  # ids are random otherwise
     }
 
 
@@ -55,7 +55,7 @@ BLUE, ORANGE, TEAL = (PALETTE[name][0] for name in ("blue", "orange", "teal"))
 
 
 class Drawing(NamedTuple):
-    """A figure of the page: its markup, and its title as text."""
+    """A figure of the report: its HTML markup and its title."""
 
     markup: str
     title: str
@@ -64,9 +64,9 @@ class Drawing(NamedTuple):
 def drawing(
     name: str, draw: Callable[[Any], Any], height: float = 2.9, *, is_image: bool = False
 ) -> Drawing:
-    """Return a figure of so many inches as SVG, or as two images.
+    """Return a figure ``height`` inches high as SVG, or as two images.
 
-    ``draw`` draws on the axes that it gets, and gives them a title; ``name`` is unique on the page.
+    ``draw`` plots on the axes passed to it and sets their title; ``name`` is unique on the page.
     """
     if not is_image:
         svg, title = _drawn(draw, height, STYLE, "svg")
@@ -75,59 +75,59 @@ def drawing(
     dark, _ = _drawn(draw, height, DARK_STYLE, "png")
     markup = (
         '<picture><source media="screen and (prefers-color-scheme: dark)" '
-        f'srcset="{_as_address(dark)}">'
-        f'<img alt="{escape(title)}" src="{_as_address(light)}"></picture>'
+        f'srcset="{_data_url(dark)}">'
+        f'<img alt="{escape(title)}" src="{_data_url(light)}"></picture>'
     )
     return Drawing(markup, title)
 
 
 def _drawn(draw: Callable[[Any], Any], height: float, style: Any, kind: str) -> tuple[bytes, str]:
-    """Return a figure as a file, and its title, which the page has in its own letters."""
+    """Return a figure as the content of a file without the title, and the title."""
     with needed_for("Figures", "matplotlib", "report"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
-    with rc_context(style | {"font.size": LETTERS}):
+    with rc_context(style | {"font.size": FONT_SIZE}):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         ax = figure.add_subplot()
         draw(ax)
         title = " ".join((ax.get_title() or ax.get_title(loc="left")).split())
-        for place in ("left", "center"):
-            ax.set_title("", loc=place)
-        return file_of(figure, kind, **({} if kind == "svg" else {"dpi": DOTS})), title
+        for loc in ("left", "center"):
+            ax.set_title("", loc=loc)
+        return file_of(figure, kind, **({} if kind == "svg" else {"dpi": DPI})), title
 
 
 def inline_svg(svg: str, name: str, title: str) -> str:
-    """Return an SVG file as part of a page, in colors that change with the page."""
-    # 1. From the root on: a page has no XML declaration, and the figure no size of its own.
+    """Return the content of an SVG file as an inline element in the colors of the page."""
+    # 1. Remove the XML declaration, the size and the style sheet.
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box is not None
-    inside = NOT_IN_A_PAGE.sub("", svg[svg.index(">", box.end()) + 1 :])
-    # 2. Names inside a figure must be unique on the page.
+    content = HEAD_OF_SVG.sub("", svg[svg.index(">", box.end()) + 1 :])
+    # 2. Make ids unique on the page.
     for before in ('id="', "url(#", 'xlink:href="#'):
-        inside = inside.replace(before, f"{before}{name}-")
-    # 3. Colors by name.
+        content = content.replace(before, f"{before}{name}-")
+    # 3. Replace colors by variables of the style sheet.
     for color, (light, _) in COLORS.items():
-        inside = inside.replace(light, f"var(--{color})")
-    return f'<svg role="img" aria-label="{escape(title)}" {box[0]}>{inside}'
+        content = content.replace(light, f"var(--{color})")
+    return f'<svg role="img" aria-label="{escape(title)}" {box[0]}>{content}'
 
 
-def _as_address(image: bytes) -> str:
+def _data_url(image: bytes) -> str:
     return f"data:image/png;base64,{b64encode(image).decode('ascii')}"
 
 
 # -- the figures of a report
 
 
-def of_clusters(clusters: Clusters, points: Any = None) -> list[Drawing]:
-    """Return the figures of the clusters, among them their points if these have two features."""
+def cluster_figures(clusters: Clusters, points: Any = None) -> list[Drawing]:
+    """Return the figures of the clusters, with a scatter plot if points have two features."""
     figures = []
     many = clusters.n_nodes > MANY_POINTS
     if points is not None and points.ndim == 2 and points.shape[1] == 2:
 
         def draw_points(ax: Any) -> None:
             scatter(ax, np.asarray(points), clusters.labels, clusters.n_clusters)
-            ax.set(xlabel="first feature", ylabel="second feature", title="The samples, by cluster")
+            ax.set(xlabel="first feature", ylabel="second feature", title="Samples by cluster")
 
         figures.append(drawing("points", draw_points, 3.4, is_image=many))
     if clusters.n_nodes <= MOST_LAID_OUT and clusters.graph.n_stored // 2 <= MOST_EDGES:
@@ -139,15 +139,15 @@ def of_clusters(clusters: Clusters, points: Any = None) -> list[Drawing]:
     return [*figures, plotted("sizes", clusters, height)]
 
 
-def plotted(name: str, found: Any, height: float = 2.9, *, is_image: bool = False) -> Drawing:
-    """Return the plot of that name in :data:`leastcut.plot.PLOTS`."""
-    return drawing(name, lambda ax: PLOTS[name].draw(found, ax=ax), height, is_image=is_image)
+def plotted(name: str, result: Any, height: float = 2.9, *, is_image: bool = False) -> Drawing:
+    """Return the plot ``name`` of :data:`leastcut.plot.PLOTS`."""
+    return drawing(name, lambda ax: PLOTS[name].draw(result, ax=ax), height, is_image=is_image)
 
 
-def of_segments(picture: np.ndarray) -> str:
-    """Return the address of an image of colored segments."""
+def image_url(image: np.ndarray) -> str:
+    """Return the data URL of an image."""
     from matplotlib.image import imsave
 
     file = BytesIO()
-    imsave(file, np.ascontiguousarray(picture), format="png")
-    return _as_address(file.getvalue())
+    imsave(file, np.ascontiguousarray(image), format="png")
+    return _data_url(file.getvalue())

@@ -1,10 +1,7 @@
-"""What notebooks show of results: small HTML tables without a style sheet.
+"""HTML representations of results for notebooks: small tables with inline styles.
 
-Text has the color of the page and lines are half-transparent, which suits light and dark notebooks;
-bars have a color of medium lightness, and the number of each bar is written next to it. Styles are
-in the tags, so that nothing can affect the rest of the page.
-
-Showing a result never computes what is not there yet: the path of a fitted model can take minutes.
+Colors work in light and dark notebooks. Displaying a result never starts a computation: the cut
+values of a path, for example, can take minutes.
 """
 
 from __future__ import annotations
@@ -17,37 +14,37 @@ import numpy as np
 
 from leastcut.formatting import counted, gap_in_words, label_counts, percent, plain
 
-MOST_BARS = 20  # clusters or eigenvalues that are shown one by one
+MOST_BARS = 20  # clusters or eigenvalues shown individually
 MOST_ROWS = 40  # rows of a table that are shown
-BAR = "#4787c4"  # with a contrast of at least 3 to 1 on white and on near-black
+BAR = "#4787c4"  # contrast of at least 3:1 on white and on near-black
 LINE = "1px solid rgba(128,128,128,.45)"
-# Undoes what notebooks do to tables.
+# Resets the table styles of notebooks.
 CELL = "padding:.15em .7em;border:0;background:none;color:inherit"
 ROW = '<tr style="background:none">{}</tr>'
 
 
-def partition_html(found: Any) -> str:
-    """Return a partition: its value, its bound, its gap in words, and the sizes of its clusters."""
-    return _partition("Partition", found, {"cut value": found.cut_value}, {})
+def partition_html(partition: Any) -> str:
+    """Return the cut value, lower bound, gap and cluster sizes of a partition as HTML."""
+    return _partition("Partition", partition, {"cut value": partition.cut_value}, {})
 
 
-def views_html(found: Any) -> str:
-    """Return a partition of several views: its objective, its cut in each view, and the sizes."""
-    views = zip(found.cuts[:MOST_ROWS], found.weights, strict=False)
+def views_html(partition: Any) -> str:
+    """Return the objective, cuts by view and cluster sizes of a partition of views as HTML."""
+    views = zip(partition.cuts[:MOST_ROWS], partition.weights, strict=False)
     texts = {
         f"view {v}": f"cut {plain(cut)}, weight {plain(weight)}"
         for v, (cut, weight) in enumerate(views)
     }
-    return _partition("PartitionOfViews", found, {"objective": found.objective}, texts)
+    return _partition("PartitionOfViews", partition, {"objective": partition.objective}, texts)
 
 
-def _partition(kind: str, found: Any, value: dict[str, float], further: dict[str, str]) -> str:
-    labels = np.asarray(found.labels)
+def _partition(kind: str, partition: Any, value: dict[str, float], further: dict[str, str]) -> str:
+    labels = np.asarray(partition.labels)
     names, sizes = label_counts(labels)
     facts = {name: plain(number) for name, number in value.items()}
-    bound = found.lower_bound
+    bound = partition.lower_bound
     facts["lower bound"] = "not computed" if bound is None else plain(bound)
-    facts |= {"gap": gap_in_words(found.gap), **further}
+    facts |= {"gap": gap_in_words(partition.gap), **further}
     title = f"{counted(labels.size, 'node')} in {counted(len(sizes), 'cluster')}"
     return _page(
         kind, title, _facts(facts), _bars("cluster", "nodes", list(map(str, names)), sizes)
@@ -55,8 +52,8 @@ def _partition(kind: str, found: Any, value: dict[str, float], further: dict[str
 
 
 def path_html(path: Any) -> str:
-    """Return a path: a row for every number of clusters, the choice marked, and its reason."""
-    # 1. Only what has been computed.
+    """Return a path as HTML: a row per number of clusters, the choice marked, and its reason."""
+    # 1. Show only values that have been computed.
     computed = vars(path.source)
     numbers = list(path)
     at = numbers.index(path.best)
@@ -74,25 +71,25 @@ def path_html(path: Any) -> str:
             values, bounds = path.cut_values, path.lower_bounds
             gaps = (values - bounds) / np.where(values > 0.0, values, np.inf)
             columns["gap"] = [percent(gap) for gap in gaps]
-    # 2. The rows around the choice.
+    # 2. Show the rows around the choice.
     first = max(0, min(at - MOST_ROWS // 2, len(numbers) - MOST_ROWS))
     rows = list(zip(*columns.values(), strict=True))[first : first + MOST_ROWS]
     notes = [path.reason]
     if len(rows) < len(numbers):
         notes.append(f"{len(rows)} of {len(numbers)} rows; path.table() has all of them.")
     if "partitions" not in computed:
-        notes.append("Cut values are computed when they are asked for, as by path.cut_values.")
+        notes.append("Cut values are not computed yet; path.cut_values computes them.")
     title = f"{numbers[0]} to {numbers[-1]} clusters, {path.best} chosen"
     table = _rows(list(columns), rows, bold=at - first)
     return _page("CutPath", title, *map(_paragraph, notes), table)
 
 
 def relaxation_html(relaxation: Any) -> str:
-    """Return a relaxation: its bound, its solver, and its eigenvalues."""
+    """Return the lower bound, solver and eigenvalues of a relaxation as HTML."""
     values = relaxation.eigenvalues
-    state = "converged" if relaxation.converged else "not converged: nothing is proven"
+    state = "converged" if relaxation.converged else "not converged: the bound is not proven"
     facts = {
-        "lower bound": f"{plain(relaxation.lower_bound)} into {relaxation.n_clusters} clusters",
+        "lower bound": f"{plain(relaxation.lower_bound)} for {relaxation.n_clusters} clusters",
         "solver": f"{relaxation.solver}, {state}",
     }
     nodes = counted(relaxation.n_nodes, "node")
@@ -102,18 +99,18 @@ def relaxation_html(relaxation: Any) -> str:
 
 
 def columns_html(columns: Any) -> str:
-    """Return a table, its first rows if there are many."""
+    """Return the first rows of a table as HTML."""
     texts = [[plain(value) for value in column[:MOST_ROWS]] for column in columns.values()]
-    left = columns.n_rows - MOST_ROWS
-    more = [_paragraph(f"and {counted(left, 'row')} more")] if left > 0 else []
+    n_more = columns.n_rows - MOST_ROWS
+    more = [_paragraph(f"and {counted(n_more, 'more row')}")] if n_more > 0 else []
     return _page("", "", _rows(list(columns), zip(*texts, strict=True)), *more)
 
 
-# -- the parts of a page
+# -- elements
 
 
 def _page(kind: str, title: str, *parts: str) -> str:
-    """Return a heading, and parts below one another."""
+    """Return a heading followed by ``parts``."""
     heading = f"<div><b>{escape(kind)}</b> {escape(title)}</div>" if kind else ""
     return f'<div style="color:inherit;max-width:60em">{heading}{"".join(parts)}</div>'
 
@@ -123,14 +120,14 @@ def _paragraph(text: str) -> str:
 
 
 def _facts(facts: dict[str, str]) -> str:
-    """Return a table of names and texts, one pair a row."""
+    """Return a table of names and texts, one pair per row."""
     style, left = "white-space:nowrap;font-weight:normal;opacity:.75", "text-align:left"
     pairs = ([_head(name, f"{left};{style}"), _cell(text, left)] for name, text in facts.items())
     return _table([], pairs)
 
 
 def _rows(heads: list[str], rows: Iterable[Sequence[str]], bold: int = -1) -> str:
-    """Return a table of numbers, one row of it in bold; a column without a name has words."""
+    """Return a table of numbers with row ``bold`` in bold; a column without a name holds text."""
     cells = []
     for i, row in enumerate(rows):
         style = f"white-space:nowrap{';font-weight:bold' if i == bold else ''};text-align:"
@@ -140,7 +137,7 @@ def _rows(heads: list[str], rows: Iterable[Sequence[str]], bold: int = -1) -> st
 
 
 def _bars(kind: str, unit: str, names: list[str], sizes: np.ndarray) -> str:
-    """Return a bar for every size: of many counts the largest, of many eigenvalues the first."""
+    """Return a bar chart of the largest counts, or of the first eigenvalues."""
     kept, are_counts = np.arange(len(sizes)), sizes.dtype.kind in "iu"
     if len(sizes) > MOST_BARS and are_counts:
         kept = np.sort(np.argsort(-sizes, kind="stable")[:MOST_BARS])
@@ -153,16 +150,16 @@ def _bars(kind: str, unit: str, names: list[str], sizes: np.ndarray) -> str:
         right = "text-align:right"
         number = _cell(plain(sizes[i]), right)
         rows.append([_head(names[i], right), number, _cell("", "width:14em;min-width:8em", bar)])
-    left = len(sizes) - len(kept)
-    words = f"and {left:,} more"
+    n_more = len(sizes) - len(kept)
+    text = f"and {n_more:,} more"
     if are_counts:
         others = int(sizes.sum() - sizes[kept].sum())
-        words = f"and {left:,} smaller, with {others:,} {unit} together"
-    return _table([kind, unit, ""], rows) + (_paragraph(words) if left else "")
+        text = f"and {n_more:,} smaller, with {others:,} {unit} in total"
+    return _table([kind, unit, ""], rows) + (_paragraph(text) if n_more else "")
 
 
 def _table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return rows of cells under the names of their columns."""
+    """Return a table with column names and rows of cells."""
     names = "".join(_head(head, f"text-align:right;border-bottom:{LINE}", "col") for head in heads)
     body = "".join(ROW.format("".join(cells)) for cells in rows)
     return (

@@ -1,4 +1,4 @@
-"""The report of a partition: one HTML file that opens offline. Its layout is in ``templates``."""
+"""The report of a partition, a single HTML file. Its layout is in ``templates``."""
 
 from __future__ import annotations
 
@@ -25,54 +25,51 @@ from leastcut.plot.canvas import CLUSTER_COLORS, CLUSTER_MARKERS
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.report import figures
 
-# The markers of clusters, as letters.
+# Characters for the markers of clusters.
 SIGNS = {"o": "●", "s": "■", "^": "▲", "D": "◆", "v": "▼", "P": "✚", "X": "✖", "p": "⬟"}
-REPRESENTATIVES = 5  # nodes that represent a cluster
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")  # on which a result may depend
+REPRESENTATIVES = 5  # representative nodes listed per cluster
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")  # whose versions the report lists
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class ReportContent:
     """A partition and everything that its report mentions."""
 
-    title: str  # what was clustered, such as the name of a file
+    title: str  # such as the name of the file
     graph: Any
     cut: Any  # a name, or node weights
-    found: leastcut.Partition
+    partition: leastcut.Partition
     points: np.ndarray | None = None
     names: Sequence[str] | None = None  # of the nodes
     path: leastcut.CutPath | None = None
     comparison: leastcut.Comparison | None = None
-    seconds: dict[str, float] = field(default_factory=dict)  # of every step
+    seconds: dict[str, float] = field(default_factory=dict)  # by step
     command: str = ""  # that reproduces the result
     notes: list[str] = field(default_factory=list)
-    picture: np.ndarray | None = None  # the colored segments of an image, (height, width, 3 or 4)
+    image: np.ndarray | None = None  # with colored segments, shape (height, width, 3 or 4)
     seed: int | None = None
 
 
-def report_html(answer: Answer) -> str:
-    """Return a page that shows a partition in words, numbers and figures.
-
-    It refers to nothing outside itself, and suits light and dark screens of any width.
-    """
-    with needed_for("Pages", "jinja2", "report"):
+def report_html(content: ReportContent) -> str:
+    """Return the report of a partition as a self-contained HTML page."""
+    with needed_for("Reports", "jinja2", "report"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    clusters = clusters_of(answer.found, answer.graph, answer.cut)
-    if answer.names is not None:
-        clusters.node_names = answer.names
+    clusters = clusters_of(content.partition, content.graph, content.cut)
+    if content.names is not None:
+        clusters.node_names = content.names
     names = clusters.node_names
     if names is not None and len(names) != clusters.n_nodes:
         raise ValueError(
-            f"names must be one for each of the {clusters.n_nodes} nodes, but are {len(names)}."
+            f"names must have one entry per node: expected {clusters.n_nodes}, got {len(names)}."
         )
     parts: dict[str, Any] = {}
-    if answer.path is not None:
+    if content.path is not None:
         kinds = ("evidence", "cut_values")
-        parts["path_pictures"] = [figures.plotted(kind, answer.path) for kind in kinds]
-    if answer.comparison is not None:
-        height = max(1.8, 1.1 + 0.3 * len(answer.comparison.compared))
-        parts["methods"] = method_rows(answer.comparison)
-        parts["methods_picture"] = figures.plotted("comparison", answer.comparison, height)
+        parts["path_plots"] = [figures.plotted(kind, content.path) for kind in kinds]
+    if content.comparison is not None:
+        height = max(1.8, 1.1 + 0.3 * len(content.comparison.compared))
+        parts["methods"] = method_rows(content.comparison)
+        parts["methods_plot"] = figures.plotted("comparison", content.comparison, height)
     environment = Environment(
         loader=PackageLoader("leastcut.report"),
         autoescape=True,
@@ -82,18 +79,18 @@ def report_html(answer: Answer) -> str:
         keep_trailing_newline=True,
     )
     return environment.get_template("report.html").render(
-        title=answer.title,
+        title=content.title,
         palette=figures.COLORS,
-        sentences=sentences(answer, clusters),
+        sentences=sentences(content, clusters),
         rows=cluster_rows(clusters),
         has_names=names is not None,
-        pictures=figures.of_clusters(clusters, answer.points),
-        segments=None if answer.picture is None else figures.of_segments(answer.picture),
-        path=answer.path,
-        comparison=answer.comparison,
-        notes=answer.notes,
-        command=answer.command,
-        settings=settings(answer, clusters),
+        plots=figures.cluster_figures(clusters, content.points),
+        segments=None if content.image is None else figures.image_url(content.image),
+        path=content.path,
+        comparison=content.comparison,
+        notes=content.notes,
+        command=content.command,
+        settings=settings(content, clusters),
         **parts,
     )
 
@@ -101,31 +98,29 @@ def report_html(answer: Answer) -> str:
 # -- sentences
 
 
-def sentences(answer: Answer, clusters: Clusters) -> list[str]:
-    """Return three sentences: the clusters, the cut, and what is proven."""
+def sentences(content: ReportContent, clusters: Clusters) -> list[str]:
+    """Return three sentences about the clusters, the cut value and the lower bound."""
     # 1. The clusters.
     nodes, count = counted(clusters.n_nodes, "node"), counted(clusters.n_clusters, "cluster")
     least, most = int(clusters.sizes.min()), int(clusters.sizes.max())
-    sizes = (
-        f"{nodes} in {count}: the smallest of {counted(least, 'node')}, the largest of {most:,}."
-    )
+    sizes = f"{nodes} in {count} of {least:,} to {counted(most, 'node')}."
     if clusters.n_clusters == 1:
         sizes = f"All {nodes} are in 1 cluster."
     elif least == most:
-        sizes = f"{nodes} in {count}: each of {counted(least, 'node')}."
+        sizes = f"{nodes} in {count} of {counted(least, 'node')} each."
     # 2. The cut.
     value, mean = clusters.cut_value, clusters.cut_value / clusters.n_clusters
     cut = f"The {_cut_name(clusters)} cut value is {significant(value)}: on average, "
     if value == 0.0:
         cut = "The cut value is 0: no edge joins two clusters."
     elif clusters.cut == "normalized":
-        cut += f"{percent(mean)} of a cluster's edge weight goes to others."
+        cut += f"{percent(mean)} of the edge weight of a cluster leads to other clusters."
     else:
-        unit = "node" if clusters.cut == "ratio" else "unit of its weight"
-        cut += f"edges of weight {significant(mean)} leave a cluster per {unit}."
+        unit = "node" if clusters.cut == "ratio" else "unit of node weight"
+        cut += f"the edges that leave a cluster weigh {significant(mean)} per {unit}."
     # 3. The gap.
-    gap, bound = answer.found.gap, answer.found.lower_bound
-    proven = "How much smaller it could be was not computed."
+    gap, bound = content.partition.gap, content.partition.lower_bound
+    proven = "The lower bound was not computed."
     if gap is not None and bound is not None:
         proven = f"The lower bound is {significant(bound)}; {gap_in_words(gap)}."
     return [sizes, cut, proven]
@@ -139,7 +134,7 @@ def _cut_name(clusters: Clusters) -> str:
 
 
 def cluster_rows(clusters: Clusters) -> list[tuple[int, str, str, tuple[str, ...]]]:
-    """Return the number, the color, the sign and the texts of every cluster."""
+    """Return the number, color, marker and table cells of each cluster."""
     degrees, sizes = clusters.graph.degrees, clusters.sizes.tolist()
     order = np.lexsort((-degrees, -clusters.inside, clusters.labels))
     names = clusters.node_names or range(clusters.n_nodes)
@@ -164,7 +159,7 @@ def cluster_rows(clusters: Clusters) -> list[tuple[int, str, str, tuple[str, ...
 
 
 def method_rows(comparison: leastcut.Comparison) -> list[tuple[str, bool, str, list[str]]]:
-    """Return name, whether it is best, value and further texts of methods, the best one first."""
+    """Return name, whether it is best, cut value and other cells of each method, best first."""
     rows = sorted(comparison.compared, key=lambda row: row.cut_value)
     values = column_texts((row.cut_value for row in rows), digits=4)
     return [
@@ -182,20 +177,20 @@ def method_rows(comparison: leastcut.Comparison) -> list[tuple[str, bool, str, l
     ]
 
 
-def settings(answer: Answer, clusters: Clusters) -> dict[str, str]:
-    """Return how the result was computed, as texts by name."""
+def settings(content: ReportContent, clusters: Clusters) -> dict[str, str]:
+    """Return texts on how the result was computed, by name."""
     n_edges = int(np.sum(clusters.graph.rows < clusters.graph.indices))
     texts = {
         "Graph": f"{counted(clusters.n_nodes, 'node')} and {counted(n_edges, 'edge')}",
         "Cut": _cut_name(clusters),
     }
-    if answer.points is not None:
-        rows, columns = answer.points.shape
-        texts["Samples"] = f"{rows:,} of {counted(columns, 'feature')}"
-    if answer.seed is not None:
-        texts["Seed"] = str(answer.seed)
-    if answer.seconds:
-        steps = (f"{name} {seconds_text(seconds)}" for name, seconds in answer.seconds.items())
+    if content.points is not None:
+        rows, columns = content.points.shape
+        texts["Samples"] = f"{rows:,} with {counted(columns, 'feature')}"
+    if content.seed is not None:
+        texts["Seed"] = str(content.seed)
+    if content.seconds:
+        steps = (f"{name} {seconds_text(seconds)}" for name, seconds in content.seconds.items())
         texts["Time"] = ", ".join(steps)
     versions = [f"leastcut {leastcut.__version__}", f"Python {platform.python_version()}"]
     versions += [f"{package} {version(package)}" for package in PACKAGES]
