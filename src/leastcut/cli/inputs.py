@@ -290,13 +290,13 @@ def _scaled(options: InputOptions, loaded: Loaded, note: Note) -> Loaded:
         return replace(loaded, data=(data - data.mean(axis=0)) / safe)
     spread = deviations[deviations > 0]
     # columns without names often hold measurements of one kind, such as pixels
-    has_names = loaded.columns is not None
-    if has_names and spread.size > 1 and spread.max() > SCALE_RATIO * spread.min():
+    names = loaded.columns
+    if names is not None and spread.size > 1 and spread.max() > SCALE_RATIO * spread.min():
         large = int(np.argmax(deviations))
         small = int(np.argmin(np.where(deviations > 0, deviations, np.inf)))
         note(
             "Columns have very different scales: the standard deviation of "
-            f"{loaded.columns[large]!r} is {deviations[large]:.3g}, of {loaded.columns[small]!r} "
+            f"{names[large]!r} is {deviations[large]:.3g}, of {names[small]!r} "
             f"{deviations[small]:.3g}. --standardize scales all columns equally."
         )
     return loaded
