@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks._number_tables import markdown_tables
 from conftest import draws, premise
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +25,6 @@ from leastcut.problem import as_problem
 from leastcut.spectral.relax import relax_problem
 
 CUTS = ["normalized", "ratio"]
-ROOT = Path(__file__).parents[2]
 
 
 def choose(graph, cut="normalized", numbers=range(1, 21), seed=0):
@@ -299,10 +295,3 @@ def test_counted_edges_have_the_evidence_of_the_ratio_cut(seed):
         for problem in (edges, ratio)
     )
     np.testing.assert_array_equal(found.evidence, expected.evidence)
-
-
-def test_the_page_shows_what_was_measured():
-    page = (ROOT / "docs" / "number_of_clusters.md").read_text(encoding="utf-8")
-    stored = ROOT / "benchmarks" / "results" / "number_of_clusters.json"
-    for table in markdown_tables(json.loads(stored.read_text(encoding="utf-8"))["result"]):
-        assert table in page
