@@ -1,4 +1,4 @@
-"""``python -m leastcut``: the command line."""
+"""Run the command line interface with ``python -m leastcut``."""
 
 import sys
 

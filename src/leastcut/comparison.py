@@ -1,8 +1,4 @@
-"""Several methods on one graph: the cut value, the gap and the time of each.
-
-All methods that start from eigenvectors share one relaxation, and all gaps are measured from one
-lower bound, so that the rows of a comparison differ by the method only.
-"""
+"""Comparison of several methods on one graph by cut value, gap and time."""
 
 from __future__ import annotations
 
@@ -28,30 +24,39 @@ from leastcut.spectral.relax import relax
 from leastcut.validation import check_choice, check_n_clusters
 
 WITHOUT_EIGENVECTORS = ("direct_cut", "partition")  # compared with the discretizers
-WARM_UP_NODES = 300  # of a ring that is cut to compile a method: too many for enumeration
+WARM_UP_NODES = 300  # of the ring that is cut to compile a method: too large to be enumerated
 
 Method = str | Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The result of one method in a comparison.
+    """Result of one method in a comparison.
 
     Attributes
     ----------
     method : str
-        A name in ``leastcut.DISCRETIZERS``, "direct_cut", "partition", or the ``__name__`` of a
+        A key of :data:`leastcut.DISCRETIZERS`, "direct_cut", "partition", or the ``__name__`` of a
         function.
     cut_value : float
-        The true cut value of ``labels``.
-    labels : ndarray of shape (n,)
+        The cut value of ``labels``.
+    labels : ndarray of shape (n_nodes,)
         The cluster of every node.
     sizes : tuple of int
         The number of nodes in every cluster.
     seconds : float
-        The time it took, with the eigenvectors if the method needs them, and without compilation.
+        Run time, including the eigenvectors if the method needs them, without compilation.
     gap : float or None
-        How far above the optimum the value can be, as a fraction of it.
+        Relative optimality gap; see :class:`leastcut.Partition`.
+
+    See Also
+    --------
+    compare : Run several methods on one graph.
+    Comparison : The results of all methods.
+
+    Notes
+    -----
+    The gap is measured from the lower bound that all methods of a comparison share.
 
     Examples
     --------
@@ -77,26 +82,37 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The results of several methods on one graph; ``print`` shows them as a table.
+    """Results of several methods on one graph; ``print`` shows them as a table.
 
     Attributes
     ----------
     compared : tuple of Compared
-        One for every method, in the order in which they were passed.
+        The result of every method, in the order in which the methods were passed.
     lower_bound : float
-        A lower bound on the cut value of every partition into as many clusters; every gap is
-        measured from it.
+        Lower bound on the cut value of every partition into ``n_clusters`` clusters, from which all
+        gaps are measured.
     cut : str
-        The name of the cut, "given" for node weights.
+        The name of the cut; "given" if node weights were passed.
     n_clusters : int
         The number of clusters.
+    best : Compared
+        The result with the smallest cut value; the fastest if several are equal.
+
+    See Also
+    --------
+    compare : Run several methods on one graph.
+    Compared : The result of one method.
+
+    Notes
+    -----
+    The printed table is sorted by cut value.
 
     Examples
     --------
     >>> import leastcut
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-    >>> compared = leastcut.compare(S, 2, cut="ratio", methods=["kmeans", "partition"])
-    >>> compared.best.cut_value, len(compared.compared)
+    >>> comparison = leastcut.compare(S, 2, cut="ratio", methods=["kmeans", "partition"])
+    >>> comparison.best.cut_value, len(comparison.compared)
     (1.0, 2)
     """
 
@@ -107,7 +123,7 @@ class Comparison:
 
     @property
     def best(self) -> Compared:
-        """The smallest cut; of equal ones the fastest."""
+        """The result with the smallest cut value; the fastest if several are equal."""
         return min(self.compared, key=lambda row: (row.cut_value, row.seconds))
 
     def __repr__(self) -> str:
@@ -153,48 +169,59 @@ def compare(
 
     Parameters
     ----------
-    graph : Graph, sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative affinities.
+    graph : sparse matrix or array-like of shape (n_nodes, n_nodes), or graph of a library
+        Symmetric non-negative affinities, in any form that :func:`leastcut.partition` accepts.
     n_clusters : int
-        Number of clusters, from 1 to n.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        Number of clusters, from 1 to n_nodes.
+    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), default="normalized"
         The name of a cut, or a positive weight for every node.
     methods : iterable of str or callable, optional
-        Names in ``leastcut.DISCRETIZERS``, "direct_cut" and "partition"; by default all of them. A
-        function is a discretizer ``f(relaxation, *, random_state, score)`` that returns a
-        :class:`leastcut.Discretization`, and its row has its ``__name__``.
+        Keys of :data:`leastcut.DISCRETIZERS`, "direct_cut" and "partition"; all of them by default.
+        A callable is a discretizer ``f(relaxation, *, random_state, score)`` that returns a
+        :class:`leastcut.Discretization`; its row is labeled by its ``__name__``.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
-        How long "partition" searches.
-    random_state : int, Generator, RandomState or None
-        Seed. Every method gets the same one, so that its labels do not depend on the other methods.
+        Effort of "partition".
+    random_state : int, Generator, RandomState or None, default=None
+        Seed. Every method gets the same one, so its labels do not depend on the other methods.
     symmetrize : {"mean", "max"} or None, default=None
-        How to make a directed graph symmetric: (S + Sᵀ) / 2, or the larger of both directions. With
-        None it is an error.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
+        raises an error.
 
     Returns
     -------
     Comparison
-        With labels, cut value, gap, sizes and seconds of every method.
+        Labels, cut value, gap, cluster sizes and run time of every method.
+
+    See Also
+    --------
+    partition : Search for the smallest cut.
+    direct_cut : Minimize the cut directly, without eigenvectors.
+    discretize : Turn eigenvectors into labels by one method.
+
+    Notes
+    -----
+    The eigenvectors are computed once, and their time is added to every method that uses them. All
+    gaps are measured from the same lower bound. Methods are compiled before they are timed.
 
     Examples
     --------
     >>> import leastcut
     >>> from sklearn.datasets import load_iris
     >>> S = leastcut.nearest_neighbors_graph(load_iris().data, 10)
-    >>> compared = leastcut.compare(S, 3, random_state=0)
-    >>> [row.method for row in compared.compared][-3:]
+    >>> comparison = leastcut.compare(S, 3, random_state=0)
+    >>> [row.method for row in comparison.compared][-3:]
     ['cluster_qr', 'direct_cut', 'partition']
-    >>> all(row.cut_value >= compared.lower_bound for row in compared.compared)
+    >>> all(row.cut_value >= comparison.lower_bound for row in comparison.compared)
     True
     """
-    # 1. Everything is checked before anything is computed, and the graph once.
+    # 1. Check everything before computing anything.
     checked = _check_methods(methods)
     effort = check_choice("effort", effort, EFFORTS)
     seed = as_seed(random_state)
     problem = as_problem(graph, cut, symmetrize=symmetrize)
     graph = problem.graph
     n_clusters = check_n_clusters(n_clusters, graph.n_nodes)
-    # 2. The eigenvectors, once, for the bound and for all methods that start from them.
+    # 2. Compute the eigenvectors once, for the bound and for all methods that use them.
     for method in checked:
         _warm_up(method if _is_compiled(method) else "cluster_qr", graph.indices.dtype)
     began = perf_counter()
@@ -210,7 +237,7 @@ def compare(
             )
         return discretize(relaxation, method, graph=graph, cut=cut, random_state=seed)
 
-    # 3. Every method.
+    # 3. Run every method.
     bound = relaxation.lower_bound
     results: list[tuple[str, np.ndarray, float]] = []
     for method in checked:
@@ -219,10 +246,10 @@ def compare(
         seconds = perf_counter() - began + (0.0 if method in WITHOUT_EIGENVECTORS else relaxed)
         name = method if isinstance(method, str) else getattr(method, "__name__", repr(method))
         results.append((name, result.labels, seconds))
-        # On tiny graphs the search proves more than the eigenvalues do.
+        # On tiny graphs the search proves a larger bound than the eigenvalues.
         if isinstance(result, Partition) and result.lower_bound is not None:
             bound = max(bound, result.lower_bound)
-    # 4. The gaps of all, from the one bound.
+    # 4. Measure all gaps from the same bound.
     rows = []
     for name, labels, seconds in results:
         value, sizes = problem.value(labels), tuple(np.bincount(labels).tolist())
@@ -232,14 +259,15 @@ def compare(
 
 
 def _check_methods(methods: Iterable[Method] | None) -> tuple[Method, ...]:
-    """Return the methods, each once, in the order in which they were passed."""
+    """Return the methods without duplicates, in the order in which they were passed."""
     known = (*DISCRETIZERS, *WITHOUT_EIGENVECTORS)
     methods = known if methods is None else methods
     if isinstance(methods, str) or callable(methods):
         raise TypeError(f"methods={methods!r} must be a list; for one method pass [{methods!r}].")
     if not isinstance(methods, Iterable):
         raise TypeError(
-            f"methods={methods!r} must be a list of names, of {', '.join(known)}, or functions."
+            f"methods={methods!r} must be a list of functions or names; known names are "
+            f"{', '.join(known)}."
         )
     checked: list[Method] = []
     for method in methods:
@@ -249,19 +277,19 @@ def _check_methods(methods: Iterable[Method] | None) -> tuple[Method, ...]:
         if one not in checked:
             checked.append(one)
     if not checked:
-        raise ValueError("methods is empty; name at least one method, or leave it out for all.")
+        raise ValueError("methods is empty; pass at least one method, or omit it to run all.")
     return tuple(checked)
 
 
 def _is_compiled(method: Method) -> bool:
-    """Return whether a method is of this package: a user's runs on the user's graph only."""
+    """Return whether a method belongs to this package; user functions are not warmed up."""
     function = DISCRETIZERS.get(method, partition) if isinstance(method, str) else method
     return str(getattr(function, "__module__", "")).startswith("leastcut.")
 
 
 @cache
 def _warm_up(method: str, index: np.dtype[Any]) -> None:
-    """Run a method once on a small ring, so that compilation is not counted as its time."""
+    """Run a method once on a small ring, so that compilation is not part of its time."""
     nodes = np.arange(WARM_UP_NODES)[:, None]
     neighbors = np.sort((nodes + np.array([-2, -1, 1, 2])) % WARM_UP_NODES, axis=1)
     ring = Graph(

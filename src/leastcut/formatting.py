@@ -1,7 +1,7 @@
-"""Numbers, gaps, tables and reprs as short text, the same in a session, on a page and in a plot.
+"""Formatting of numbers, gaps, tables and reprs for sessions, reports and plots.
 
-A class passes what a reader wants to know first to :func:`one_line`; a class that users rarely see
-has ``__repr__ = fields_in_one_line``.
+A class builds its repr with :func:`one_line`, the most important values first; classes that users
+rarely see use ``__repr__ = fields_in_one_line``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 100  # characters of a repr: about what a terminal shows without wrapping
-LONGEST_PART = 45  # characters of one part; a longer part is replaced by the name of its type
-FEW = 7  # numbers that a list shows in full; a longer list shows its first three and its last
+LONGEST = 100  # characters of a repr: about the width of a terminal
+LONGEST_PART = 45  # characters of one value; a longer one is replaced by the name of its type
+FEW = 7  # numbers of a list that are shown in full; a longer one shows its first three and its last
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-PROVEN = 1e-7  # gap up to which a cut counts as proven to be the smallest: rounding leaves as much
+PROVEN = 1e-7  # largest gap that counts as proven optimal, to allow for rounding
 
 
 # -- reprs
@@ -55,14 +55,14 @@ def fields_in_one_line(subject: Any) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as a repr shows it: floats with four digits, arrays by type and shape."""
+    """Format a value for a repr: floats with four digits, arrays by type and shape."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape and dtype is not None:
         return f"{dtype}({', '.join(map(str, shape))})"
     if isinstance(value, np.ndarray):
         value = value[()]
     if isinstance(value, float | np.floating):
-        # With a point, as Python shows a float that is a whole number.
+        # With a decimal point, as Python shows integral floats.
         text = f"{float(value):.4g}"
         return f"{text}.0" if text.lstrip("-").isdigit() else text
     if isinstance(value, np.generic):
@@ -78,7 +78,7 @@ def shown(value: object) -> str:
 
 
 def some(values: Iterable[object]) -> Words:
-    """Return a list of numbers or names, in full if it is short."""
+    """List numbers or names, abbreviated if there are more than :data:`FEW`."""
     words = [shown(value) for value in values]
     if len(words) > FEW:
         words = [*words[:3], "...", words[-1]]
@@ -86,10 +86,10 @@ def some(values: Iterable[object]) -> Words:
 
 
 def label_counts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels, whatever a user has put there, and their numbers of nodes."""
+    """Return the distinct labels, of any type, and the number of nodes with each."""
     is_usual = labels.dtype.kind in "iu" and labels.size
     if is_usual and 0 <= labels.min() <= labels.max() < labels.size:
-        counts = np.bincount(labels)  # needs no sorting
+        counts = np.bincount(labels)  # faster than sorting
         return np.flatnonzero(counts), counts[counts > 0]
     return np.unique(labels, return_counts=True)
 
@@ -98,14 +98,14 @@ def label_counts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def plain(value: Any) -> str:
-    """Return an integer with commas, and another number with four digits; NaN is a dash."""
+    """Format an integer with commas, other numbers with four digits, and NaN as a dash."""
     if isinstance(value, int | np.integer):
         return f"{int(value):,}"
     return "–" if math.isnan(value) else f"{float(value):.4g}"
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """Return a number to some significant digits, very small and large ones as powers of ten."""
+    """Format a number with some significant digits; very small and large ones as powers of ten."""
     if value == 0 or not math.isfinite(value):
         return str(0 if value == 0 else value)
     mantissa, _, tens = f"{value:.{digits - 1}e}".partition("e")
@@ -119,10 +119,7 @@ def significant(value: float, digits: int = 4) -> str:
 
 
 def column_texts(values: Iterable[float], digits: int = 3) -> list[str]:
-    """Return the numbers of a column with the same number of decimals.
-
-    There are as many decimals as the largest number needs for so many significant digits.
-    """
+    """Format numbers with the same number of decimals: ``digits`` significant in the largest."""
     numbers = [float(value) for value in values]
     largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0.0)
     exponent = math.floor(math.log10(largest)) if largest > 0.0 else 0
@@ -133,44 +130,44 @@ def column_texts(values: Iterable[float], digits: int = 3) -> list[str]:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction as percent, from "<0.1%" over "3.1%" to "26%"."""
+    """Format a fraction as a percentage, such as "<0.1%", "3.1%" or "26%"."""
     if 0.0 < fraction < 0.0005:
         return "<0.1%"
     return f"{fraction:.1%}" if 0.0 < fraction < 0.0995 else f"{fraction:.0%}"
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 cluster", "1,797 nodes"."""
+    """Format a count with its noun: "1 cluster", "1,797 nodes"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shortened(name: str, most: int = 24) -> str:
-    """Return a name in at most so many characters, the last of them "…" if it was longer."""
+    """Truncate a name to at most ``most`` characters, the last of which is then "…"."""
     return name if len(name) <= most else name[: most - 1].rstrip() + "…"
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration: "<0.01 s", "0.41 s", "7.0 s", "312 s"."""
+    """Format a duration: "<0.01 s", "0.41 s", "7.0 s", "312 s"."""
     if seconds < 0.01:
         return "<0.01 s"
     return f"{seconds:.{2 if seconds < 1 else 1 if seconds < 100 else 0}f} s"
 
 
 def sizes_text(sizes: Iterable[int], most: int = 6) -> str:
-    """Return cluster sizes, the largest first; of more than ``most`` the largest and the last."""
+    """List cluster sizes in descending order; if there are more than ``most``, omit some."""
     texts = [str(size) for size in sorted(sizes, reverse=True)]
     return " ".join(texts if len(texts) <= most else [*texts[: most - 1], "…", texts[-1]])
 
 
 def gap_in_words(gap: float | None) -> str:
-    """Return what a gap means in words."""
+    """Describe a gap in words."""
     if gap is None:
-        return "not known: lower_bound=True computes a bound"
+        return "unknown: lower_bound=True computes a bound"
     if gap < 0.0:
         return "none: the lower bound is above the value, so one of them is wrong"
     if gap <= PROVEN:
         return "proven: no partition is smaller"
-    # Rounded up to three digits, so that the statement stays true.
+    # Rounded up to three digits, so that the statement remains true.
     unit = 10.0 ** (math.floor(math.log10(gap)) - 2)
     return f"no partition is more than {100.0 * math.ceil(gap / unit) * unit:.3g}% smaller"
 
@@ -179,7 +176,7 @@ def gap_in_words(gap: float | None) -> str:
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_words: int = 1) -> str:
-    """Return a table as text; its first ``n_words`` columns are aligned left, the others right."""
+    """Format a table; its first ``n_words`` columns are left-aligned, the others right-aligned."""
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(

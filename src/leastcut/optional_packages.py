@@ -1,4 +1,4 @@
-"""Packages that only some parts need: imported when used, and missed with one message."""
+"""Optional dependencies: imported when they are needed, with one error message if missing."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from contextlib import contextmanager
 
 
 def install_command(extra: str) -> str:
-    """Return the command that brings every optional package of a part at once."""
+    """Return the command that installs the packages of an extra."""
     return f"pip install 'leastcut[{extra}]'"
 
 
 @contextmanager
 def needed_for(purpose: str, package: str, extra: str | None = None) -> Iterator[None]:
-    """Return a context for the import of a package, which names the remedy if it is missing.
+    """Import a package within this context; if it is missing, the error says how to install it.
 
-    ``purpose`` is what needs it, in the plural and at the beginning of a sentence; ``extra`` is the
-    extra that brings it, if any.
+    ``purpose`` is a capitalized plural that begins the message, ``extra`` the extra that installs
+    the package, if any.
 
-    >>> with needed_for("Miracles", "no_such_package", "plot"):
+    >>> with needed_for("Plots", "no_such_package", "plot"):
     ...     import no_such_package
     Traceback (most recent call last):
     ...
-    ImportError: Miracles need no_such_package, which is not installed; pip install \
-'leastcut[plot]' brings it.
+    ImportError: Plots need no_such_package, which is not installed; pip install \
+'leastcut[plot]' installs it.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        # a package that is there but misses a part of its own is another trouble, told as it is
+        # A failed import inside an installed package is a different error, and is not replaced.
         if error.name is None or error.name.partition(".")[0] != package:
             raise
         command = f"pip install {package}" if extra is None else install_command(extra)
         raise ImportError(
-            f"{purpose} need {package}, which is not installed; {command} brings it."
+            f"{purpose} need {package}, which is not installed; {command} installs it."
         ) from None

@@ -1,9 +1,9 @@
 """Progress bars for long computations.
 
-``callback="tqdm"`` is a bar on the standard error, drawn by tqdm in a terminal or a notebook; in a
-log, or without tqdm, it is a line now and then. Work that ends within a second shows nothing. A bar
-must not go backwards, and the time left must be realistic, so progress is measured in seconds: the
-seconds that have passed, of the estimated total (:class:`TimeEstimate`).
+``callback="tqdm"`` shows a tqdm bar on the standard error in a terminal or a notebook, and writes a
+line every few seconds in a log or without tqdm. Work that ends within a second shows nothing.
+Progress is the elapsed fraction of the estimated total time (:class:`TimeEstimate`), so a bar never
+goes backwards and its remaining time is realistic.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any, NamedTuple, TextIO
 
 from leastcut.optional_packages import install_command
 
-BAR = "tqdm"  # the value of ``callback`` that asks for a progress bar
+BAR = "tqdm"  # the value of ``callback`` that requests a progress bar
 DELAY = 1.0  # seconds of work before anything is shown
 LIVE_SECONDS = 0.1  # between updates of a bar
-LINE_SECONDS = 5.0  # between lines in a log, which should stay short
-WIDTH = 120  # characters of a bar in a notebook, which has no terminal to ask
-LEAST_FRACTION = 0.05  # of a stage, from which on its pace is a better estimate than a listed time
+LINE_SECONDS = 5.0  # between lines in a log
+WIDTH = 120  # characters of a bar in a notebook, which has no terminal width
+LEAST_FRACTION = 0.05  # of a stage, beyond which its pace replaces the tabulated time
 
-# Estimates for the later stages of a search: at least so many seconds, and so many times the
-# seconds of all stages before it.
+# Time of a stage by name: the minimum in seconds, and the multiple of the time of all stages before
+# it.
 Times = Mapping[str, tuple[float, float]]
 
 # Measured on searches of 500 to 30,000 nodes; the time of a proof ("tight") is not predictable.
@@ -39,18 +39,18 @@ PATH_STAGES: Times = {"auto": (0.0, 1.5), "balanced": (3.0, 4.0), "thorough": (1
 
 _watching = 0  # open bars and calls of ``watch``
 _count_lock = threading.Lock()
-_said: set[str] = set()  # notes, each of which is printed once in a process
+_written: set[str] = set()  # notes that have been written; each is written once per process
 
 
 class Shown(NamedTuple):
-    """What a bar shows: the fraction that is done, the seconds left if known, and a text."""
+    """Contents of a bar: the completed fraction, the seconds left if known, and a text."""
 
     done: float
     left: float | None
     words: str
 
 
-# Translates the progress that a computation reports into what a bar shows.
+# Converts the progress that a computation reports to the contents of a bar.
 Reading = Callable[[Any], Shown]
 
 
@@ -61,18 +61,18 @@ def error_stream() -> TextIO | None:
 
 
 def is_interactive(stream: TextIO | None) -> bool:
-    """Return whether a person sees at once what is written: in a terminal or a session."""
-    # A notebook's streams are no terminals, but like every session it has prompts.
+    """Return whether a stream belongs to a terminal or an interactive session."""
+    # The streams of a notebook are not terminals, but the session has prompts.
     return stream is not None and (_is_terminal(stream) or hasattr(sys, "ps1"))
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    # An object that replaces a stream may have no more than ``write``.
+    # An object that replaces a stream may only have ``write``.
     return bool(getattr(stream, "isatty", lambda: False)())
 
 
 def watch() -> None:
-    """Report long compilation from now on, as the user has asked for verbose output."""
+    """Report long compilation from now on, because the user requested verbose output."""
     _count_watching(1)
 
 
@@ -88,7 +88,7 @@ def _count_watching(change: int) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write a line to the standard error, above the bars that are open there."""
+    """Write a line to the standard error, above open bars."""
     stream = error_stream()
     if stream is None:
         return
@@ -101,13 +101,13 @@ def write_line(line: str) -> None:
 
 
 class TimeEstimate:
-    """Fraction of a search that is done, and the seconds left.
+    """Estimate the completed fraction of a search and the seconds left.
 
-    1. The current stage takes the time it has taken, divided by the fraction of it that is done.
-    2. Later stages take the times that are listed in ``later``, such as :data:`SEARCH_STAGES`.
-    3. A time limit ends whatever would take longer.
+    1. The current stage takes its elapsed time divided by its completed fraction.
+    2. Later stages take the times in ``later``, such as :data:`SEARCH_STAGES`.
+    3. A time limit bounds the total.
 
-    The fraction never falls, and is 1 only after the last stage.
+    The fraction never decreases, and is 1 only after the last stage.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TimeEstimate:
         self._seconds = self._done = 0.0
 
     def __call__(self, progress: Any) -> Shown:
-        """Return the state of a search from its progress."""
+        """Return the contents of the bar for the progress of a search."""
         seconds, fraction = progress.seconds, progress.fraction
         if progress.stage != self._stage:
             self._stage, self._began = progress.stage, self._seconds
@@ -143,7 +143,7 @@ class TimeEstimate:
         # 4. The text.
         count = getattr(progress, "n_clusters", None)
         words = progress.stage if count is None else f"{progress.stage}, {count} clusters"
-        # The first pass over a large graph reports before it has any partition.
+        # The first pass over a large graph reports progress before there is a partition.
         if progress.cut_value < float("inf"):
             words += f", cut value {progress.cut_value:.4g}"
         return Shown(self._done, max(0.0, total - seconds), words)
@@ -154,16 +154,16 @@ class TimeEstimate:
 
 
 class ProofReading:
-    """State of a proof: the bound as a fraction of the value, which does not predict time.
+    """Progress of a proof: the lower bound as a fraction of the cut value.
 
-    With a time limit, the text has the seconds left until it.
+    It does not predict time; the text shows the seconds left until the time limit, if any.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
         self._limit, self._done = time_limit, 0.0
 
     def __call__(self, progress: Any) -> Shown:
-        """Return the state of a proof from its progress."""
+        """Return the contents of the bar for the progress of a proof."""
         done = progress.lower_bound / progress.cut_value if progress.n_open else 1.0
         # A bar is full only when the proof is complete.
         self._done = max(self._done, done if done == 1.0 else min(done, 0.99))
@@ -176,7 +176,7 @@ class ProofReading:
 
 
 class ProgressBar:
-    """A bar of tqdm where somebody looks, else a line every :data:`LINE_SECONDS`."""
+    """A tqdm bar in an interactive session, else a line every :data:`LINE_SECONDS`."""
 
     def __init__(self, title: str, reading: Reading) -> None:
         self._title, self._reading = title, reading
@@ -187,14 +187,14 @@ class ProgressBar:
         try:
             from tqdm import tqdm
         except ModuleNotFoundError:
-            self._note = f"tqdm is not installed; {install_command('progress')} brings it."
+            self._note = f"tqdm is not installed; {install_command('progress')} installs it."
         else:
             stream = error_stream()
             if is_interactive(stream):
                 size = get_terminal_size()
                 self._bar = tqdm(
                     total=1.0,
-                    # Passed, as a terminal may report size 0, and tqdm would then show nothing.
+                    # Passed explicitly: a terminal may report size 0, and tqdm would show nothing.
                     ncols=size.columns if _is_terminal(stream) else WIDTH,
                     nrows=size.lines,
                     desc=title,
@@ -222,14 +222,14 @@ class ProgressBar:
             self._next = now + LINE_SECONDS
 
     def _write_line(self) -> None:
-        if self._note and self._note not in _said:
-            _said.add(self._note)
+        if self._note and self._note not in _written:
+            _written.add(self._note)
             write_line(self._note)
         write_line(self._line)
         self._line = ""
 
     def close(self) -> None:
-        """Leave the bar, or write the last line, above what is written next."""
+        """Close the bar, or write the last line."""
         _count_watching(-1)
         if self._bar is not None:
             self._bar.close()

@@ -1,6 +1,6 @@
-"""What functions return: relaxed solutions, labels made of them, and partitions with their value.
+"""Result objects: relaxed solutions, discretizations, partitions and tables.
 
-Each is a small immutable value. None of them computes what it is not asked for.
+All are immutable.
 """
 
 from __future__ import annotations
@@ -16,27 +16,41 @@ from leastcut.validation import as_floats, check_positive
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """The relaxed solution of a c-way cut: the c smallest eigenpairs of A.
+    """Relaxed solution of a c-way cut: the c smallest eigenpairs of its operator A.
+
+    :func:`leastcut.relax` returns it. Construct it directly to discretize eigenvectors from another
+    program.
 
     Attributes
     ----------
-    eigenvalues : ndarray of shape (c,)
-        Ascending.
-    eigenvectors : ndarray of shape (n, c)
+    eigenvalues : ndarray of shape (n_clusters,)
+        Eigenvalues in ascending order.
+    eigenvectors : ndarray of shape (n_nodes, n_clusters)
         Orthonormal columns F.
-    node_weights : ndarray of shape (n,)
-        The weights b of the cut.
-    operator_product : ndarray of shape (n, c) or None
-        A F where it was computed; None means F Λ, that is, eigenpairs taken to be exact.
+    node_weights : ndarray of shape (n_nodes,)
+        The node weights b of the cut.
+    operator_product : ndarray of shape (n_nodes, n_clusters) or None
+        The product A F, if it was computed. None means F Λ: the eigenpairs are taken to be exact.
     solver : str
-        What computed it: a name from :data:`leastcut.EIGENSOLVERS` (on the largest component),
-        ``"components"`` where graph search was enough, ``"given"`` when it comes from elsewhere.
+        The eigensolver used on the largest component, a key of :data:`leastcut.EIGENSOLVERS`;
+        ``"components"`` if the connected components were enough; ``"given"`` by default.
     converged : bool
-        Whether the eigenpairs reached the tolerance asked for.
-    floors : ndarray of shape (c,) or None
-        What no true eigenvalue of the same rank is below, ascending: the eigenvalues less what
-        residuals, rounding and the search for missed pairs leave open. None stands for the
-        eigenvalues less the norm of all residuals: these are the smallest, and none is missed.
+        Whether all eigenpairs reached the requested tolerance.
+    floors : ndarray of shape (n_clusters,) or None
+        Lower bounds on the true eigenvalues, in ascending order. They account for residuals,
+        rounding and eigenpairs that the solver may have missed. With None, the bound is computed
+        from the residuals and assumes that no smaller eigenvalue was missed.
+
+    See Also
+    --------
+    relax : Compute the relaxed solution of a graph.
+    discretize : Turn a relaxed solution into labels.
+    lower_bound : Compute the lower bound alone.
+
+    Notes
+    -----
+    A = B^-½ L B^-½, where L is the graph Laplacian and B = diag(b). The arrays are not copied if
+    they are already float64.
 
     Examples
     --------
@@ -61,24 +75,21 @@ class Relaxation:
         for name in ("eigenvalues", "eigenvectors", "node_weights", "operator_product", "floors"):
             value = getattr(self, name)
             if value is not None or name not in ("operator_product", "floors"):
-                # The class is frozen, also for its own checks. Arrays that already are float64 are
-                # shared.
-                object.__setattr__(self, name, _finite(name, value))
+                object.__setattr__(self, name, _finite(name, value))  # the dataclass is frozen
         shape = self.eigenvectors.shape
         if len(shape) != 2 or not 1 <= shape[1] <= shape[0]:
             raise ValueError(
-                f"eigenvectors must have one row per node and one column per cluster, no more "
-                f"columns than rows, but its shape is {shape}."
+                f"eigenvectors must have one row per node and one column per cluster, with at most "
+                f"as many columns as rows, but its shape is {shape}."
             )
         expected = {"eigenvalues": shape[1:], "floors": shape[1:], "node_weights": shape[:1]}
-        for name, wanted in {**expected, "operator_product": shape}.items():
+        for name, required in {**expected, "operator_product": shape}.items():
             value = getattr(self, name)
-            if value is not None and value.shape != wanted:
+            if value is not None and value.shape != required:
                 raise ValueError(
-                    f"{name} must have shape {wanted} to go with eigenvectors of shape {shape}, "
+                    f"{name} must have shape {required} to match eigenvectors of shape {shape}, "
                     f"but its shape is {value.shape}."
                 )
-        # Only the user's own weights can fail here; those of a Problem are positive.
         check_positive("node_weights", self.node_weights, "node")
 
     @property
@@ -93,39 +104,46 @@ class Relaxation:
 
     @property
     def gradient(self) -> np.ndarray:
-        """A F, half the gradient of tr(Fᵀ A F): what the first-order method steps along."""
-        # A F = F Λ, column by column.
+        """The product A F, half the gradient of tr(Fᵀ A F)."""
         if self.operator_product is None:
-            return np.asarray(self.eigenvectors * self.eigenvalues)
+            return np.asarray(self.eigenvectors * self.eigenvalues)  # A F = F Λ
         return self.operator_product
 
     @property
     def residuals(self) -> np.ndarray:
-        """‖A f − λ f‖ of every pair; zeros where A F is not known."""
+        """The residual norm ‖A f − λ f‖ of every eigenpair; zeros if A F was not computed."""
         if self.operator_product is None:
             return np.zeros(self.n_clusters)
         return _column_norms(self.operator_product - self.eigenvectors * self.eigenvalues)
 
     @property
     def lower_bound(self) -> float:
-        """No c-way partition has a smaller cut value: the sum of the floors under the eigenvalues.
+        """Lower bound on the cut value of every c-way partition.
 
-        It is 0 where the eigenpairs have not converged: they may then stand for larger eigenvalues
-        than the smallest, and their sum proves nothing.
+        It is 0 if the eigenpairs have not converged, as they may then belong to larger eigenvalues.
         """
         if not self.converged:
             return 0.0
         if self.floors is not None:
             return float(np.sum(self.floors))
-        # By Weyl's inequality no eigenvalue is further below than the norm of all residuals.
+        # Weyl's inequality: the eigenvalues change by at most the norm of the residuals.
         return float(np.sum(np.maximum(self.eigenvalues - np.linalg.norm(self.residuals), 0.0)))
 
     def leading(self, count: int) -> Relaxation:
-        """Return the relaxation of the ``count`` smallest eigenpairs only."""
+        """Return the relaxation of the ``count`` smallest eigenpairs; arrays are views.
+
+        Parameters
+        ----------
+        count : int
+            Number of eigenpairs, at most ``n_clusters``.
+
+        Returns
+        -------
+        Relaxation
+        """
         if count == self.n_clusters:
             return self
         product, floors = self.operator_product, self.floors
-        # Views of this one's columns: they are not copied.
         return replace(
             self,
             eigenvalues=self.eigenvalues[:count],
@@ -135,10 +153,19 @@ class Relaxation:
         )
 
     def padded(self, width: int) -> Relaxation:
-        """Return the relaxation with zero columns up to ``width``, at its largest eigenvalue.
+        """Return the relaxation with columns of zeros appended, for discretization only.
 
-        Rotations then map the dimensions that there are onto ``width`` directions. It is something
-        to discretize, no longer eigenpairs: its ``lower_bound`` means nothing.
+        Rotation methods need one column per cluster. The ``lower_bound`` of the result is
+        meaningless.
+
+        Parameters
+        ----------
+        width : int
+            Number of columns of the result.
+
+        Returns
+        -------
+        Relaxation
         """
         missing = width - self.n_clusters
         return replace(
@@ -160,40 +187,50 @@ class Relaxation:
         )
 
     def _repr_html_(self) -> str:
-        from leastcut.report.notebook import relaxation_html  # which only notebooks need
+        from leastcut.report.notebook import relaxation_html
 
         return relaxation_html(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Discretization:
-    """Labels that a method made of a relaxed solution.
+    """Labels computed from a relaxed solution.
 
     Attributes
     ----------
-    labels : ndarray of shape (n,)
-        The cluster of every node, 0..c-1, none empty.
+    labels : ndarray of shape (n_nodes,)
+        The cluster of every node, 0..n_clusters-1. No cluster is empty.
     n_iter : int
-        Iterations of the run that gave these labels.
+        Number of iterations of the run that returned these labels.
     converged : bool
-        Whether that run ended at a fixed point rather than at ``max_iter``.
+        Whether that run reached a fixed point before ``max_iter``.
     loss : float
-        The method's own loss at the end, the smaller the better; comparable only between runs of
-        one method with one eta.
+        Final loss of the method; lower is better. It is comparable only between runs of the same
+        method with the same ``eta``.
     history : ndarray of shape (n_iter,)
-        The loss after every iteration; it never rises.
+        The loss after every iteration; it never increases.
     cut_value : float or None
-        The true cut value; None where no graph was given to compute it from.
+        The cut value of ``labels``; None if no graph was passed.
     eta : float or None
-        The weight of the gradient term, where the method has one.
+        Weight of the gradient term, if the method has one.
+
+    See Also
+    --------
+    discretize : Compute the labels.
+    Relaxation : The relaxed solution that they are computed from.
+
+    Notes
+    -----
+    A discretizer sees the eigenvectors and not the graph. ``cut_value`` is therefore the only
+    number by which different methods can be compared.
 
     Examples
     --------
     >>> import leastcut
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
     >>> relaxation = leastcut.relax(S, 2, cut="ratio", random_state=0)
-    >>> found = leastcut.discretize(relaxation, "cluster_qr", graph=S)
-    >>> found.cut_value, found.converged, found.n_iter
+    >>> result = leastcut.discretize(relaxation, "cluster_qr", graph=S)
+    >>> result.cut_value, result.converged, result.n_iter
     (1.0, True, 1)
     """
 
@@ -219,25 +256,42 @@ class Discretization:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A partition of a graph, with the value of its cut.
+    """Partition of a graph with its cut value and, if computed, a lower bound.
 
     Attributes
     ----------
-    labels : ndarray of shape (n,)
-        The cluster of every node, 0..c-1, none empty.
+    labels : ndarray of shape (n_nodes,)
+        The cluster of every node, 0..n_clusters-1. No cluster is empty.
     cut_value : float
-        The true cut value of ``labels``.
+        The cut value of ``labels``.
     lower_bound : float or None
-        No partition into as many clusters has a smaller value; None when it was not computed.
+        Lower bound on the cut value of every partition into the same number of clusters; None if it
+        was not computed.
+    gap : float or None
+        Relative optimality gap, ``(cut_value - lower_bound) / cut_value``: the smallest possible
+        cut is at most this fraction below ``cut_value``. 0 means proven optimal, None that no bound
+        was computed.
     nodes : tuple or None
-        The names of the nodes, in the order of ``labels``; None where the graph has no names.
+        The names of the nodes, in the order of ``labels``; None if the graph has no names.
+
+    See Also
+    --------
+    partition : Search for the smallest cut of a graph.
+    refine : Improve the labels of a graph.
+    certify : Raise the lower bound of a partition, and improve its labels.
+    cut_value : Compute the cut value of labels.
+
+    Notes
+    -----
+    The gap is 0 if value and bound are both 0. A negative gap would mean that the bound is wrong;
+    it is reported and not clipped.
 
     Examples
     --------
     >>> import numpy as np
     >>> import leastcut
-    >>> found = leastcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
-    >>> found.gap
+    >>> result = leastcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
+    >>> result.gap
     0.25
     """
 
@@ -248,70 +302,83 @@ class Partition:
 
     @property
     def gap(self) -> float | None:
-        """How far above the optimum this can be, as a fraction of the cut value; None if unknown.
+        """Relative optimality gap: (cut_value − lower_bound) / cut_value; None without a bound.
 
-        0 means proven optimal; 0.3 means that no partition is more than 30% smaller. It is never
-        below 0 unless the bound is false, which is not to be hidden.
+        0 means proven optimal; 0.3 means that no partition is more than 30% smaller.
         """
         if self.lower_bound is None:
             return None
-        # This covers 0 and 0, which would be 0/0; a bound above a value of 0 is false by far.
-        if self.cut_value == self.lower_bound:
+        if self.cut_value == self.lower_bound:  # also 0 and 0
             return 0.0
         if self.cut_value == 0.0:
             return -np.inf
         return (self.cut_value - self.lower_bound) / self.cut_value
 
     def by_node(self) -> dict[Any, int]:
-        """Return the cluster of every node by its name, as ``{name: cluster}``.
+        """Return the cluster of every node, keyed by node name.
+
+        Returns
+        -------
+        dict
+            ``{name: cluster}``, in the order of ``labels``.
 
         Raises
         ------
         ValueError
-            Where the graph has no names, or several nodes of one name.
+            If the graph has no names, or if several nodes share a name.
         """
         if self.nodes is None:
             raise ValueError(
-                "The graph has no names of nodes, and labels[i] is the cluster of node i. Graphs "
-                "of networkx, igraph (by the vertex attribute 'name'), pandas and AnnData have "
-                "names; or pass dict(zip(names, labels))."
+                "The graph has no names of nodes; labels[i] is the cluster of node i. Graphs of "
+                "networkx, igraph (vertex attribute 'name'), pandas and AnnData have names; for "
+                "other graphs use dict(zip(names, labels))."
             )
-        found = dict(zip(self.nodes, self.labels.tolist(), strict=True))
-        if len(found) < len(self.nodes):
+        clusters = dict(zip(self.nodes, self.labels.tolist(), strict=True))
+        if len(clusters) < len(self.nodes):
             seen: set[Any] = set()
-            again = next(name for name in self.nodes if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            duplicate = next(name for name in self.nodes if name in seen or seen.add(name))  # type: ignore[func-returns-value]
             raise ValueError(
-                f"{len(self.nodes) - len(found)} nodes share the name of another, such as "
-                f"{again!r}, so that they cannot be told apart by name; use labels, which are in "
-                "the order of nodes."
+                f"{len(self.nodes) - len(clusters)} nodes share the name of another, such as "
+                f"{duplicate!r}, so names do not identify them; use labels, which are in the order "
+                "of nodes."
             )
-        return found
+        return clusters
 
     def named(self, nodes: tuple[Any, ...] | None) -> Partition:
-        """Return the partition with the names of its nodes, if they have names."""
+        """Return the partition with node names.
+
+        Parameters
+        ----------
+        nodes : tuple or None
+            The names, in the order of ``labels``; None returns the partition itself.
+
+        Returns
+        -------
+        Partition
+        """
         return self if nodes is None else replace(self, nodes=nodes)
 
     def plot(
         self, graph: Any, kind: str = "sizes", *, cut: Any = "normalized", **options: Any
     ) -> Any:
-        """Draw the partition; needs ``leastcut[plot]``.
+        """Plot the partition; requires ``leastcut[plot]``.
 
         Parameters
         ----------
         graph : graph
-            The graph that was cut.
+            The graph that was cut, in any form that :func:`leastcut.partition` accepts.
         kind : {"embedding", "affinity", "sizes", "graph"}, default="sizes"
-            A picture of clusters in :data:`leastcut.plot.PLOTS`.
-        cut : {"normalized", "ratio"} or array-like of shape (n,), default="normalized"
-            The cut.
+            The kind of plot, a key of :data:`leastcut.plot.PLOTS`.
+        cut : {"normalized", "ratio"} or array-like of shape (n_nodes,), default="normalized"
+            The cut that was minimized.
         **options
-            Further arguments of the picture, such as ``ax``.
+            Further arguments of the plot, such as ``ax``.
 
         Returns
         -------
         Axes
         """
-        from leastcut.plot import draw  # which few partitions need
+        from leastcut.plot import draw
 
         return draw(kind, ("clusters",), self, graph=graph, cut=cut, **options)
 
@@ -326,13 +393,13 @@ class Partition:
         )
 
     def _repr_html_(self) -> str:
-        from leastcut.report.notebook import partition_html  # which only notebooks need
+        from leastcut.report.notebook import partition_html
 
         return partition_html(self)
 
 
 class Columns(dict[str, np.ndarray]):
-    """A table: its columns by name, all of one length; ``pandas.DataFrame`` takes it as it is.
+    """Table with named columns of the same length; pass it to ``pandas.DataFrame``.
 
     Examples
     --------
@@ -349,7 +416,7 @@ class Columns(dict[str, np.ndarray]):
 
     @property
     def n_rows(self) -> int:
-        """The length of the columns."""
+        """The number of rows."""
         return max((len(column) for column in self.values()), default=0)
 
     def __repr__(self) -> str:
@@ -360,21 +427,20 @@ class Columns(dict[str, np.ndarray]):
         return text_table(list(self), rows, n_words=0)
 
     def _repr_html_(self) -> str:
-        from leastcut.report.notebook import columns_html  # which only notebooks need
+        from leastcut.report.notebook import columns_html
 
         return columns_html(self)
 
 
 def _column_norms(matrix: np.ndarray) -> np.ndarray:
-    """Return the norm of every column, without overflow or underflow on the way."""
+    """Return the norm of every column, without intermediate overflow or underflow."""
     largest = np.abs(matrix).max(axis=0)
-    # Squares of entries scaled to at most 1; a column of zeros is divided by 1.
     safe = np.where(largest > 0, largest, 1.0)
     return np.asarray(largest * np.sqrt(np.sum((matrix / safe) ** 2, axis=0)))
 
 
 def _finite(name: str, value: Any) -> np.ndarray:
-    """Return ``value`` as a float64 array if all of it is finite."""
+    """Return ``value`` as a float64 array; raise if an entry is not finite."""
     array = as_floats(name, value)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
@@ -383,27 +449,36 @@ def _finite(name: str, value: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NeighborSearch:
-    """How neighbors were found: what the ``callback`` of a graph function receives.
+    """Method, recall and time of a neighbor search, passed to the ``callback`` of a graph function.
 
     Attributes
     ----------
     method : {"tree", "products", "approximate", "gpu", "ball tree", "pairs"}
-        A k-d tree, products of all with all, the approximate search, or products on a GPU; under
-        other metrics a ball tree, or the distances of all pairs.
+        A k-d tree, products of all pairs, the approximate search, or products on a GPU; for other
+        metrics a ball tree, or the distances of all pairs.
     recall : float
-        The fraction of the nearest neighbors that were found. Measured of "approximate" and "gpu",
-        on a sample of rows that were compared with all samples; 1.0 of the others, which miss none
-        by construction.
+        Fraction of the true nearest neighbors that were found. For "approximate" and "gpu" it is
+        measured on a sample of rows; the other methods are exact, and it is 1.0.
     seconds : float
-        What the search took.
+        Time of the search in seconds.
+
+    See Also
+    --------
+    adaptive_neighbors_graph : Graph of adaptive neighbors.
+    nearest_neighbors_graph : Graph of the nearest neighbors.
+    self_tuning_graph : Gaussian affinities with local scales.
+
+    Notes
+    -----
+    ``str(search)`` is a one-line summary, which verbose estimators log.
 
     Examples
     --------
     >>> import leastcut
-    >>> told = []
+    >>> searches = []
     >>> X = [[0.0], [1.0], [3.0], [4.0]]
-    >>> _ = leastcut.nearest_neighbors_graph(X, 2, callback=told.append)
-    >>> told[0].method, told[0].recall
+    >>> _ = leastcut.nearest_neighbors_graph(X, 2, callback=searches.append)
+    >>> searches[0].method, searches[0].recall
     ('tree', 1.0)
     """
 
@@ -415,10 +490,10 @@ class NeighborSearch:
         return one_line(self, method=self.method, recall=self.recall, seconds=self.seconds)
 
     def __str__(self) -> str:
-        """Return a line for people."""
+        """Return a one-line summary."""
         names = {
             "tree": "a k-d tree, exact",
-            "products": "products of all with all, exact",
+            "products": "products of all pairs, exact",
             "approximate": f"approximate search, sampled recall {self.recall:.3f}",
             "ball tree": "a ball tree, exact",
             "pairs": "distances of all pairs, exact",

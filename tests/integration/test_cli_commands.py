@@ -626,7 +626,7 @@ def test_without_typer_the_error_names_the_install_command(here):
         )
         assert ended.returncode == 2
         (line,) = ended.stderr.splitlines()
-        assert "need typer, which is not installed; pip install 'leastcut[cli]' brings it" in line
+        assert "need typer, which is not installed; pip install 'leastcut[cli]' installs it" in line
 
 
 @pytest.mark.parametrize(

@@ -414,7 +414,7 @@ def test_without_tqdm_there_are_lines_and_the_command_once(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "_said", set())
+    monkeypatch.setattr(progress, "_written", set())
     for _ in range(2):
         leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
     said = stream.getvalue()

@@ -129,7 +129,7 @@ def test_words_of_the_errors(wine_graph):
         leastcut.discretize(relaxation, n_init=0)
     with pytest.raises(TypeError, match=r"max_iter=1.5 is not a whole number"):
         leastcut.discretize(relaxation, max_iter=1.5)
-    with pytest.raises(ValueError, match="which needs the graph"):
+    with pytest.raises(ValueError, match="no effect without a graph"):
         leastcut.discretize(relaxation, cut="ratio")
     with pytest.raises(ValueError, match="graph has 2 nodes and the relaxation 178"):
         leastcut.discretize(relaxation, graph=np.ones((2, 2)))

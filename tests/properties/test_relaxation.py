@@ -148,7 +148,7 @@ def test_a_relaxation_from_elsewhere():
     ("change", "words"),
     [
         ({"eigenvectors": [1.0, 2.0]}, r"its shape is \(2,\)"),
-        ({"eigenvectors": [[1.0, 2.0]]}, "no more columns than rows"),
+        ({"eigenvectors": [[1.0, 2.0]]}, "at most as many columns as rows"),
         ({"eigenvalues": [0.0]}, r"eigenvalues must have shape \(2,\)"),
         ({"eigenvalues": [0.0, np.nan]}, "eigenvalues holds NaN"),
         ({"node_weights": [1.0, 1.0]}, r"node_weights must have shape \(3,\)"),

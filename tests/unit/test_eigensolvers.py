@@ -512,7 +512,7 @@ def test_what_a_search_has_not_seen_would_have_grown(seed, products, hidden):
         growth.expand(length)
         projected = V * values @ V.T
         ritz, coordinates = np.linalg.eigh(projected)
-        growth.see(ritz[::-1])
+        growth.update(ritz[::-1])
         basis.append(image / length)
         if len(basis) > 12:
             growth.restart(6)

@@ -436,7 +436,7 @@ def test_a_partition_that_is_given_shows_that_there_is_one(monkeypatch):
         ),
         ({"cannot_link": odd_wheel()}, r"3 clusters cannot separate all .* \(4 are enough\)"),
         ({"must_link": [1, 2]}, r"must_link must .* shape \(m, 2\)"),
-        ({"must_link": [(0, 1), (1, 2, 3)]}, "must_link cannot be made an array"),
+        ({"must_link": [(0, 1), (1, 2, 3)]}, "must_link cannot be converted to an array"),
         ({"must_link": [(0.0, 1.0)]}, "must_link must contain node numbers"),
         ({"must_link": [(True, False)]}, "must_link must contain node numbers"),
         ({"cannot_link": np.ma.masked_equal([(0, 1), (2, 3)], 3)}, "cannot_link is a masked"),

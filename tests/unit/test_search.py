@@ -262,7 +262,7 @@ def test_init_never_gets_worse(effort):
 
 def test_init_must_have_as_many_clusters():
     S = points_graph(50)
-    with pytest.raises(ValueError, match=r"init has 2 clusters where 3 are wanted"):
+    with pytest.raises(ValueError, match=r"init has 2 clusters, but n_clusters=3"):
         leastcut.partition(S, 3, init=np.arange(50) % 2)
     with pytest.raises(ValueError, match=r"init\[1\] has 4 clusters"):
         leastcut.partition(S, 3, init=[np.arange(50) % 3, np.arange(50) % 4])

@@ -1,1 +1,1 @@
-"""From a graph to eigenvectors: the cut problem without its discreteness, and its solvers."""
+"""Spectral relaxation: eigensolvers, and discretizers that turn eigenvectors into labels."""

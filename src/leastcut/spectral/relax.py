@@ -1,12 +1,12 @@
-"""The relaxation: a cut problem without its discreteness, solved exactly by eigenvectors.
+"""Spectral relaxation of a cut problem.
 
-The smallest cut value over all G with orthonormal columns, whether or not they indicate clusters,
-is the sum of the c smallest eigenvalues of A = B^-½ L B^-½ (see :mod:`leastcut.problem`). It is a
-lower bound on every c-way cut value, and its eigenvectors are where discretizers start.
+The minimum of tr(Gᵀ A G) over all G with orthonormal columns is the sum of the c smallest
+eigenvalues of A = B^-½ L B^-½ (see :mod:`leastcut.problem`). It is a lower bound on the value of
+every c-way cut, and discretizers turn the eigenvectors into labels.
 
-A is block diagonal, one block per connected component, and √b on a component spans the null space
-of its block. So nothing is left to chance where the eigenvalue 0 repeats: components are found by
-graph search, and a solver only ever sees one connected block, with its null vector.
+A has one diagonal block per connected component, and √b spans the null space of each block. The
+components are computed by graph search, and an eigensolver is called for one connected block at a
+time with a known null vector, so a repeated eigenvalue 0 needs no special care.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from leastcut.threads import single_threaded
 from leastcut.validation import check_count, check_number
 
 Solve = Callable[[sp.csr_array, np.ndarray, int], Eigenpairs]
-"""A solver with its options filled in."""
+"""A solver with its options bound."""
 
-SMALLEST_TOLERANCE = 1e-11  # asked for if the user asks for less: every solver reaches this
+SMALLEST_TOLERANCE = 1e-11  # smaller tolerances are raised to this, which every solver reaches
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a matrix of norm 1, per row
-FURTHER_ROWS = 16  # rows that stand for the rounding which does not grow with the matrix
-SMALLEST_SCALE = 1e-280  # size of A's entries below which they may not have all their digits
-TIED = 1e-6  # relative difference up to which entries of an eigenvector count as equally large
+FURTHER_ROWS = 16  # added to the number of rows, for rounding errors that do not depend on it
+SMALLEST_SCALE = 1e-280  # size of the entries of A below which they may have lost digits
+TIED = 1e-6  # relative difference up to which entries of an eigenvector count as equal
 
 
 def relax(
@@ -55,36 +55,51 @@ def relax(
     max_iter: int | None = None,
     symmetrize: str | None = None,
 ) -> Relaxation:
-    """Solve the relaxed cut problem: the ``n_clusters`` smallest eigenpairs of A.
+    """Compute the spectral relaxation of a cut: the ``n_clusters`` smallest eigenpairs of A.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
-        Symmetric non-negative affinities; it may be disconnected. Libraries: as for
-        :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n_nodes, n_nodes), AnchorGraph or graph of a library
+        Symmetric non-negative affinities, in any form that :func:`leastcut.partition` accepts. The
+        graph may be disconnected.
     n_clusters : int
-        How many eigenpairs, c; any number from 1 to n.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        Number of eigenpairs, from 1 to n_nodes.
+    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), default="normalized"
         The name of a cut, or a positive weight for every node.
-    random_state : int, Generator, RandomState or None
-        Seeds the start vectors of iterative solvers.
-    solver : {"auto", ...} or callable, default="auto"
-        A name in :data:`leastcut.EIGENSOLVERS`, a function with their signature, or ``"auto"`` to
-        choose by the size and shape of the graph. The result says which was used.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the start vectors of iterative solvers.
+    solver : str or callable, default="auto"
+        A key of :data:`leastcut.EIGENSOLVERS`, a function with their signature, or ``"auto"`` to
+        choose by the size and shape of the graph. ``Relaxation.solver`` is the one that was used.
     tol : float, optional
-        Residual norm, relative to the norm of A, at which an eigenpair has converged; 0 asks for
-        all that rounding allows. By default the solver's own: 1e-9, or 1e-6 for "lobpcg" and "amg".
+        Residual norm, relative to the norm of A, at which an eigenpair has converged; 0 requests
+        the highest accuracy that rounding allows. By default 1e-9, or 1e-6 for "lobpcg" and "amg".
     max_iter : int, optional
-        Cap on the products with A, or its inverse, of iterative solvers. When it is reached the
-        best pairs so far are returned, with ``converged=False``. By default the solver's own:
-        10,000, or 300 products with a block of vectors for "lobpcg" and "amg".
+        Maximum number of products with A, or with its inverse. If it is reached, the best
+        eigenpairs so far are returned with ``converged=False``. By default 10,000, or 300 products
+        with a block of vectors for "lobpcg" and "amg".
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
+        raises an error.
 
     Returns
     -------
     Relaxation
+        Eigenvalues, eigenvectors and node weights, with the lower bound that they prove.
+
+    See Also
+    --------
+    discretize : Turn the relaxed solution into labels.
+    lower_bound : Compute the lower bound alone.
+    partition : Search for the smallest cut.
+
+    Notes
+    -----
+    A = B^-½ L B^-½, where L is the graph Laplacian and B the diagonal matrix of node weights. The
+    eigenvectors minimize the cut over all matrices with orthonormal columns, so the sum of their
+    eigenvalues is at most the value of every cut into ``n_clusters`` clusters. Every connected
+    component is solved separately. The sign of each eigenvector is fixed, so a seed determines the
+    result.
 
     Examples
     --------
@@ -113,28 +128,37 @@ def lower_bound(
     *,
     symmetrize: str | None = None,
 ) -> float:
-    """Return a number that no partition into ``n_clusters`` clusters has a smaller cut value than.
+    """Return a lower bound on the cut value of every partition, computed from eigenvalues.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
-        Symmetric non-negative affinities; it may be disconnected. Libraries: as for
-        :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n_nodes, n_nodes), AnchorGraph or graph of a library
+        Symmetric non-negative affinities, in any form that :func:`leastcut.partition` accepts. The
+        graph may be disconnected.
     n_clusters : int
-        The number of clusters, from 1 to n.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        Number of clusters, from 1 to n_nodes.
+    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), default="normalized"
         The name of a cut, or a positive weight for every node.
-    random_state : int, Generator, RandomState or None
-        Seeds the start vectors of iterative solvers.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the start vectors of iterative solvers.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
+        raises an error.
 
     Returns
     -------
     float
-        Σλ, less all that rounding, residuals and eigenvalues that may have been missed leave open;
-        0 where nothing more can be proven.
+        The bound; 0 if nothing better can be proven.
+
+    See Also
+    --------
+    relax : Compute the eigenpairs as well.
+    certify : Prove larger bounds, up to optimality.
+
+    Notes
+    -----
+    The bound is the sum of the ``n_clusters`` smallest eigenvalues, reduced by the effects of
+    rounding, residuals and eigenvalues that the solver may have missed.
 
     Examples
     --------
@@ -157,7 +181,7 @@ def lower_bound_problem(problem: AnyProblem, n_clusters: int, random_state: Rand
 def relax_problem(
     problem: AnyProblem, n_clusters: int, *, random_state: RandomState, **options: Any
 ) -> Relaxation:
-    """Solve the relaxed cut of a problem, with options that :func:`relax` would accept."""
+    """Compute the spectral relaxation of a problem; the options are those of :func:`relax`."""
     raise unsupported_problem("relax", problem)
 
 
@@ -172,56 +196,51 @@ def relax_graph(
     max_iter: int | None = None,
     budget: Budget | None = None,
 ) -> Relaxation:
-    """Solve the relaxed cut of a graph.
-
-    Raises TimeoutError if it cannot be solved within the budget.
-    """
+    """Compute the spectral relaxation of a graph; raise TimeoutError if the budget is too small."""
     matrix = problem.operator()
     budget = budget or Budget()
     options: dict[str, Any] = {"rng": as_generator(random_state), "deadline": budget.deadline}
-    # What is not given stays out of the options, so that each solver has its own default.
+    # Omitted options keep the defaults of the solver.
     if tol is not None:
         options["tol"] = max(tol, SMALLEST_TOLERANCE)
     if max_iter is not None:
         options["max_iter"] = max_iter
     solve = partial(solver_of(solver), **options)
     n_components, component = problem.graph.components
-    # One thread, as the sums of several round differently, and an eigenspace may be any basis of it
+    # One thread: rounding depends on the number of threads, and decides the basis of an eigenspace.
     with single_threaded():
         if n_components >= n_clusters:
-            found, floors = _components_alone(problem, n_clusters), np.zeros(n_clusters)
+            pairs, floors = _null_vectors(problem, n_clusters), np.zeros(n_clusters)
         else:
-            found, floors = _by_component(
+            pairs, floors = _solve_components(
                 matrix, problem.node_weights, component, n_clusters, solve
             )
-        # A solver may return f or −f; one of the two is agreed on, so that a seed fixes the answer.
-        vectors = found.vectors * _signs(found.vectors)
-        # A F from the matrix itself: what the residuals and the first-order method need.
+        vectors = pairs.vectors * _signs(pairs.vectors)
         product = matrix @ vectors
     return Relaxation(
-        found.values,
+        pairs.values,
         vectors,
         problem.node_weights,
         product,
-        found.solver,
-        found.converged,
+        pairs.solver,
+        pairs.converged,
         floors,
     )
 
 
 class _Block(NamedTuple):
-    """The nodes of a component, the eigenpairs of its block but the null vector, their floors."""
+    """Nodes of a component, eigenpairs of its block without the null vector, and their floors."""
 
     nodes: np.ndarray
-    found: Eigenpairs
+    pairs: Eigenpairs
     floors: np.ndarray
 
 
-def _components_alone(problem: Problem, n_clusters: int) -> Eigenpairs:
+def _null_vectors(problem: Problem, n_clusters: int) -> Eigenpairs:
     """Return ``n_clusters`` null vectors of a problem with at least as many components.
 
-    They are the indicators of groups of components of about even weight, so that whatever turns
-    eigenvectors into clusters finds a cut of value 0.
+    They indicate groups of components of similar weight, from which every discretizer recovers a
+    cut of value 0.
     """
     labels = problem.uncut_labels(n_clusters)
     assert labels is not None  # there are enough components
@@ -229,7 +248,7 @@ def _components_alone(problem: Problem, n_clusters: int) -> Eigenpairs:
     return Eigenpairs(np.zeros(n_clusters), vectors, 0.0, True, "components")
 
 
-def _by_component(
+def _solve_components(
     matrix: sp.csr_array,
     node_weights: np.ndarray,
     component: np.ndarray,
@@ -238,111 +257,110 @@ def _by_component(
 ) -> tuple[Eigenpairs, np.ndarray]:
     """Return the smallest eigenpairs of a matrix with fewer components than clusters, and floors.
 
-    Every component gives its null vector. The rest are the smallest of what the components have
-    beyond it, each solved on its own block.
+    Every component contributes its null vector; the other pairs are the smallest of all blocks.
     """
     n_components = int(component.max()) + 1
-    # 1. Any of the pairs beyond the null vectors may come from any block, so that each is asked for
-    #    all that are wanted.
-    wanted = n_clusters - n_components
-    blocks = _solved_blocks(matrix, node_weights, component, wanted, solve)
-    values = np.concatenate([block.found.values for block in blocks])
-    # 2. All values in one array, with the block and the column that each comes from. Of equal
-    #    values the sort keeps those of the larger component first, as blocks come by size.
-    counts = [block.found.values.size for block in blocks]
+    # 1. All of the other pairs may come from the same block, so each is solved for that number.
+    n_further = n_clusters - n_components
+    blocks = _solve_blocks(matrix, node_weights, component, n_further, solve)
+    values = np.concatenate([block.pairs.values for block in blocks])
+    # 2. Select the smallest values. Of equal ones, the sort puts the larger component first, as
+    #    blocks are sorted by size.
+    counts = [block.pairs.values.size for block in blocks]
     owner = np.repeat(np.arange(len(blocks)), counts)
     column = np.concatenate([np.arange(count) for count in counts])
-    smallest = np.argsort(values, kind="stable")[:wanted]
-    # 3. Vectors of the whole graph: null vectors first, then the others, 0 outside their block.
+    smallest = np.argsort(values, kind="stable")[:n_further]
+    # 3. Vectors of the full graph: the null vectors, then the others, which are 0 outside of their
+    #    block.
     vectors = np.zeros((component.size, n_clusters))
     vectors[:, :n_components] = indicator(component, node_weights)
     for position, pick in enumerate(smallest, start=n_components):
         block = blocks[owner[pick]]
-        vectors[block.nodes, position] = block.found.vectors[:, column[pick]]
-    # 4. What a block has beyond its floors is no smaller than the last of them, so that the
-    #    smallest of all floors are floors of the smallest of all eigenvalues.
-    floors = np.sort(np.concatenate([block.floors for block in blocks]))[:wanted]
-    found = Eigenpairs(
+        vectors[block.nodes, position] = block.pairs.vectors[:, column[pick]]
+    # 4. The further eigenvalues of a block are at least its last floor. So the smallest of all
+    #    floors are lower bounds on the smallest of all eigenvalues.
+    floors = np.sort(np.concatenate([block.floors for block in blocks]))[:n_further]
+    pairs = Eigenpairs(
         np.concatenate([np.zeros(n_components), values[smallest]]),
         vectors,
         float(floors[-1]),
-        all(block.found.converged for block in blocks),
-        blocks[0].found.solver,
+        all(block.pairs.converged for block in blocks),
+        blocks[0].pairs.solver,
     )
-    return found, np.concatenate([np.zeros(n_components), floors])
+    return pairs, np.concatenate([np.zeros(n_components), floors])
 
 
-def _solved_blocks(
+def _solve_blocks(
     matrix: sp.csr_array,
     node_weights: np.ndarray,
     component: np.ndarray,
-    wanted: int,
+    count: int,
     solve: Solve,
 ) -> list[_Block]:
-    """Solve every component of more than one node for up to ``wanted`` pairs, the largest first."""
+    """Solve each component of more than one node for up to ``count`` pairs, the largest first."""
     sizes = np.bincount(component)
     # With the nodes sorted by component, every block is a slice of rows and columns.
     order = np.argsort(component, kind="stable")
     ends = np.cumsum(sizes)
-    # A connected graph is its own block, and is not copied.
-    connected = sizes.size == 1
+    connected = sizes.size == 1  # then the matrix is not copied
     sorted_matrix = matrix if connected else matrix[order][:, order]
     blocks = []
     for k in np.argsort(-sizes, kind="stable"):
-        # From here on components are single nodes, which have a null vector and nothing else.
+        # Only isolated nodes follow, which have a null vector and no other eigenpair.
         if sizes[k] == 1:
             break
         span = slice(ends[k] - sizes[k], ends[k])
         nodes = order[span]
         block, scale = _scaled(sorted_matrix if connected else sorted_matrix[span, span])
         null = np.sqrt(node_weights[nodes] / node_weights[nodes].sum())
-        found = solve(block, null, min(wanted, int(sizes[k]) - 1))
-        floors = _floors(block, found)
-        # Near underflow entries have lost digits, and nothing is known of small eigenvalues.
+        pairs = solve(block, null, min(count, int(sizes[k]) - 1))
+        floors = _floors(block, pairs)
+        # Near underflow, entries have lost digits, and no positive bound can be proven.
         if scale < SMALLEST_SCALE:
             floors[:] = 0.0
-        # Back in the units of A. A is positive semi-definite; only rounding goes below 0.
-        found = found._replace(values=np.maximum(found.values, 0.0) * scale)
-        blocks.append(_Block(nodes, found, floors * scale))
+        # A is positive semi-definite; values below 0 are rounding errors.
+        pairs = pairs._replace(values=np.maximum(pairs.values, 0.0) * scale)
+        blocks.append(_Block(nodes, pairs, floors * scale))
     return blocks
 
 
 def _scaled(block: sp.csr_array) -> tuple[sp.csr_array, float]:
-    """Return the block with its spectrum brought into [0, 1], and what it was divided by.
+    """Return the block divided by a scale such that its spectrum is in [0, 1], and the scale.
 
-    A Laplacian is at most twice its diagonal, and so is A, whatever the node weights.
+    L ⪯ 2 diag(L), and therefore A ⪯ 2 diag(A) for all node weights.
     """
-    # A diagonal of 0, where all weights underflow, is left as it is. Indices are shared.
-    scale = 2.0 * float(block.diagonal().max()) or 1.0
+    scale = 2.0 * float(block.diagonal().max()) or 1.0  # the diagonal may underflow to 0
     return sp.csr_array((block.data / scale, block.indices, block.indptr), block.shape), scale
 
 
-def _floors(matrix: sp.csr_array, found: Eigenpairs) -> np.ndarray:
-    """Return for every eigenpair a number that the true eigenvalue of its rank is not below.
+def _floors(matrix: sp.csr_array, pairs: Eigenpairs) -> np.ndarray:
+    """Return a lower bound on the true eigenvalue of every rank.
 
-    Let V be the vectors, Θ their values, R = AV − VΘ, and let A on the complement of V and the null
-    vector have nothing below β. In a basis of V and that complement A is [[Θ, Rᵀ], [R, C]] with
-    C ⪰ βI. For every σ < β it has as many eigenvalues below σ as the Schur complement
-    Θ − σ − Rᵀ(C − σ)⁻¹R ⪰ Θ − σ − ‖R‖²/(β − σ) has below 0. So the j-th is at least the smaller
-    eigenvalue of [[θ_j, ‖R‖], [‖R‖, β]]; and rounding leaves open some of that.
+    Let V be the vectors, Θ their values, R = AV − VΘ, and let A have no eigenvalue below β on the
+    complement of V and the null vector. In a basis of V and that complement, A is
+    [[Θ, Rᵀ], [R, C]] with C ⪰ βI. For every σ < β it has as many eigenvalues below σ as the Schur
+    complement Θ − σ − Rᵀ(C − σ)⁻¹R ⪰ Θ − σ − ‖R‖²/(β − σ) has below 0. So the j-th is at least the
+    smaller eigenvalue of [[θ_j, ‖R‖], [‖R‖, β]], up to rounding.
     """
-    values, beyond = found.values, found.beyond if found.converged else -np.inf
-    pairs = zip(values, found.vectors.T, strict=True)
-    squared = float(sum(np.sum((matrix @ vector - value * vector) ** 2) for value, vector in pairs))
-    # That eigenvalue is min(θ, β) + half − √(half² + ‖R‖²), here written without cancellation.
+    values, beyond = pairs.values, pairs.beyond if pairs.converged else -np.inf
+    columns = zip(values, pairs.vectors.T, strict=True)
+    squared = float(
+        sum(np.sum((matrix @ vector - value * vector) ** 2) for value, vector in columns)
+    )
+    # That eigenvalue is min(θ, β) + half − √(half² + ‖R‖²), written here without cancellation.
     half = 0.5 * np.abs(beyond - values)
     spread = half + np.sqrt(half**2 + squared)
     loss = np.divide(squared, spread, out=np.zeros_like(spread), where=spread > 0)
-    unknown = ROUNDING * (matrix.shape[0] + FURTHER_ROWS)
-    # A is positive semi-definite, and no eigenvalue is below the floor of a smaller one.
-    floors = np.maximum(np.minimum(values, beyond) - loss - unknown, 0.0)
+    rounding = ROUNDING * (matrix.shape[0] + FURTHER_ROWS)
+    floors = np.maximum(np.minimum(values, beyond) - loss - rounding, 0.0)
+    # Eigenvalues ascend, so the bound on a smaller one holds too.
     return np.asarray(np.maximum.accumulate(floors))
 
 
 def _signs(vectors: np.ndarray) -> np.ndarray:
-    """Return the sign that makes the largest entry of every column positive.
+    """Return the signs that make the largest entry of every column positive.
 
-    Of entries that are equal up to rounding the first decides, so that rounding does not.
+    If entries are equal up to rounding, the first of them decides.
     """
     size = np.abs(vectors)
     first = np.argmax(size >= (1.0 - TIED) * size.max(axis=0), axis=0)

@@ -54,7 +54,9 @@ def samples_of(X: Any, scheduler: Scheduler) -> Any:
             "to_dask_array(lengths=True)."
         )
     if 0 in array.shape:
-        raise ValueError(f"X has shape {array.shape}: there is nothing to compare.")
+        raise ValueError(
+            f"X has shape {array.shape}; it needs at least one sample and one feature."
+        )
     return _rows_together(array)
 
 

@@ -1,10 +1,9 @@
-"""From a relaxed solution to labels: one function per method, one dict that lists them.
+"""Discretizers: methods that turn a relaxed solution into labels.
 
 A discretizer is a function ``method(relaxation, *, random_state, score, **options)`` that returns a
-:class:`leastcut.Discretization` with exactly c non-empty clusters. It sees eigenvectors,
-eigenvalues and node weights, never the graph. To add one, write it and a line in
-:data:`DISCRETIZERS`; users may also add a function at run time, or pass it where a name is
-expected.
+:class:`leastcut.Discretization` with exactly c non-empty clusters. It uses eigenvectors,
+eigenvalues and node weights, but not the graph. To add one, write the function and list it in
+:data:`DISCRETIZERS`. Users may add functions at run time, or pass them in place of a name.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from leastcut.spectral.discretizers.rotation import (
 )
 from leastcut.spectral.discretizers.shared import Score
 from leastcut.threads import single_threaded
-from leastcut.validation import accepted, check_choice, check_function, check_init
+from leastcut.validation import accepted_options, check_choice, check_function, check_init
 
 USAGE = "f(relaxation, *, random_state, score, **options) that returns labels"
 
 Discretizer = Callable[..., Any]
-"""The signature ``method(relaxation, *, random_state, score, **options)``; a user's function may
-leave ``random_state`` and ``score`` out, and return labels alone."""
+"""The signature ``method(relaxation, *, random_state, score, **options)``. A user's function may
+omit ``random_state`` and ``score``, and return labels only."""
 
 DISCRETIZERS: dict[str, Discretizer] = {
     "first_order": first_order,
@@ -45,11 +44,11 @@ DISCRETIZERS: dict[str, Discretizer] = {
     "improved_rotation": improved_rotation,
     "cluster_qr": cluster_qr,
 }
-"""Every method by name. Options, errors, documentation and contract tests read this dict."""
+"""All methods by name."""
 
 
 def discretizer_of(method: str | Discretizer, name: str = "method") -> Discretizer:
-    """Return the discretizer of a name, or a function as it is."""
+    """Return the discretizer for a name; a function is returned unchanged."""
     function: Any = method
     if not callable(method):
         function = DISCRETIZERS[check_choice(name, method, DISCRETIZERS)]
@@ -59,11 +58,10 @@ def discretizer_of(method: str | Discretizer, name: str = "method") -> Discretiz
 
 
 def options_of(method: str | Discretizer) -> dict[str, Any]:
-    """Return the options of a discretizer and their defaults, as its signature has them."""
+    """Return the options of a discretizer with their defaults."""
     return {
         name: parameter.default
         for name, parameter in inspect.signature(discretizer_of(method)).parameters.items()
-        # The arguments that all discretizers share have no default; options all have one.
         if parameter.default is not parameter.empty and name not in ("random_state", "score")
     }
 
@@ -75,32 +73,32 @@ def run_discretizer(
     score: Score | None,
     **options: Any,
 ) -> Discretization:
-    """Run a discretizer, and check that its labels form the clusters that were asked for.
+    """Run a discretizer and check the number of clusters in its result.
 
-    BLAS has one thread: at a tie the last bit decides, and several threads round it differently.
+    BLAS runs on one thread, as rounding, which breaks ties, depends on the number of threads.
     """
     discretizer = discretizer_of(method)
-    shared = accepted(discretizer, {"random_state": rng, "score": score})
-    is_trusted = any(discretizer is one for one in _TRUSTED)
-    # A user's function may change what it gets, and return anything.
-    seen = relaxation if is_trusted else deepcopy(relaxation)
+    shared = accepted_options(discretizer, {"random_state": rng, "score": score})
+    is_builtin = any(discretizer is one for one in _BUILTIN)
+    # A user's function may change its arguments.
+    argument = relaxation if is_builtin else deepcopy(relaxation)
     with single_threaded():
-        result = discretizer(seen, **shared, **options)
-    known = result if isinstance(result, Discretization) else None
-    if known is not None and is_trusted:
-        return known
+        result = discretizer(argument, **shared, **options)
+    discretization = result if isinstance(result, Discretization) else None
+    if discretization is not None and is_builtin:
+        return discretization
     name = method if isinstance(method, str) else getattr(method, "__name__", method)
     if result is None:
         raise TypeError(f"The discretizer {name!r} returned None; it must be a function {USAGE}.")
     n_clusters = options.get("n_clusters") or relaxation.n_clusters
     name = f"The result of {name!r}"
-    labels = result if known is None else known.labels
+    labels = result if discretization is None else discretization.labels
     labels = check_init(labels, relaxation.n_nodes, n_clusters, name)
     value = None if score is None else score(labels)
-    if known is not None:
-        return replace(known, labels=labels, cut_value=value)
+    if discretization is not None:
+        return replace(discretization, labels=labels, cut_value=value)
     loss = np.nan if value is None else value
     return Discretization(labels, 1, True, loss, np.array([loss]), value)
 
 
-_TRUSTED = tuple(DISCRETIZERS.values())
+_BUILTIN = tuple(DISCRETIZERS.values())

@@ -1,4 +1,4 @@
-"""Cluster by pivoted QR (Damle, Minden & Ying 2019): one direct factorization, no starts."""
+"""Discretization by pivoted QR (Damle, Minden & Ying 2019), without iterations."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def cluster_qr(
     random_state: np.random.Generator,
     score: Score | None,
 ) -> Discretization:
-    """Discretize by the rotation that c pivot rows of F define; the loss is −Σ_i max_k |F R|_ik.
+    """Discretize by rotating c pivot rows of F to the axes; the loss is −Σ_i max_k |F R|_ik.
 
-    It is deterministic, and draws nothing from ``random_state``.
+    The method is deterministic and does not use ``random_state``.
     """
     vectors = relaxation.eigenvectors
     c = vectors.shape[1]
-    # 1. Turn c rows of F that are far apart, one per cluster, onto the axes.
-    _, turn = pivot_rotation(vectors)
-    # 2. Send every row to its axis, whichever way along it.
-    rotated = np.abs(vectors @ turn)
+    # 1. Rotate c distant rows of F, one per cluster, to the axes.
+    _, rotation = pivot_rotation(vectors)
+    # 2. Assign every row to its nearest axis, in either direction.
+    rotated = np.abs(vectors @ rotation)
     labels = fill_empty_clusters(np.argmax(rotated, axis=1), rotated, c)
     loss = -float(rotated.max(axis=1).sum())
     return best_of([Discretization(labels, 1, True, loss, np.array([loss]))], score)

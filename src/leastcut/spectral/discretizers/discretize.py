@@ -1,6 +1,6 @@
-"""``discretize``: labels of a relaxed solution, judged by the true cut value if there is a graph.
+"""``discretize``: labels from a relaxed solution, selected by cut value if a graph is passed.
 
-The methods never see the graph; here it becomes the scoring function that they are handed.
+Discretizers receive a scoring function in place of the graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leastcut.spectral.discretizers import (
 from leastcut.spectral.discretizers.shared import Score
 from leastcut.validation import check_count, check_symmetrize
 
-COUNTS = ("n_init", "max_iter", "n_clusters")  # options that are whole numbers
+COUNTS = ("n_init", "max_iter", "n_clusters")  # options that are integers
 
 
 def discretize(
@@ -37,40 +37,52 @@ def discretize(
     Parameters
     ----------
     relaxation : Relaxation
-        What :func:`leastcut.relax` returns, or eigenpairs from elsewhere.
+        The result of :func:`leastcut.relax`, or one constructed from other eigenpairs.
     method : str or callable, default="first_order"
-        A name in ``leastcut.DISCRETIZERS``: "first_order", "kmeans", "kmeans_norm", "rotation",
-        "unscaled_rotation", "improved_rotation", "cluster_qr", or one that was added to it. Or a
+        A key of :data:`leastcut.DISCRETIZERS`: "first_order", "kmeans", "kmeans_norm", "rotation",
+        "unscaled_rotation", "improved_rotation", "cluster_qr", or a name added by the user. Or a
         function ``method(relaxation, *, random_state, score, **options)`` that returns labels or a
-        :class:`leastcut.Discretization`; it may leave ``random_state`` and ``score`` out.
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library, optional
-        With it, the candidates (starts, values of eta) are judged by their true cut value, which
-        is returned too. Without it they are judged by the method's own loss.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), optional
-        The cut by which they are judged; by default the one that was relaxed.
+        :class:`leastcut.Discretization`; it may omit ``random_state`` and ``score``.
+    graph : sparse matrix, array-like of shape (n_nodes, n_nodes) or graph of a library, optional
+        If passed, candidates (starts, values of eta) are compared by their cut value, which is
+        returned too; otherwise by the loss of the method.
+    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), optional
+        The cut by which candidates are compared; by default the one that was relaxed.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the starts.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
+        raises an error.
     **options : dict
-        What the method takes: ``n_init`` and ``max_iter`` (all but "cluster_qr"), ``init``
+        Options of the method: ``n_init`` and ``max_iter`` (all but "cluster_qr"), ``init``
         ("first_order", "improved_rotation"), ``rotation`` (these and "unscaled_rotation"), ``eta``
         ("first_order"), ``n_clusters`` ("kmeans", "kmeans_norm").
 
     Returns
     -------
     Discretization
-        Its labels form exactly as many clusters as there are eigenvectors (or ``n_clusters``, where
-        the method takes it), none empty.
+        Labels of exactly as many non-empty clusters as there are eigenvectors (or of ``n_clusters``
+        clusters, if the method has this option).
+
+    See Also
+    --------
+    relax : Compute the relaxed solution.
+    refine : Improve the labels by moving single nodes.
+    compare : Compare all methods on one graph.
+
+    Notes
+    -----
+    The eigenvectors contain no information on the graph beyond the relaxed solution. For smaller
+    cuts, refine the labels with :func:`leastcut.refine`, or search with
+    :func:`leastcut.partition`.
 
     Examples
     --------
     >>> import leastcut
     >>> S = [[0, 0.5, 0.1, 0.8], [0.5, 0, 0.4, 0.2], [0.1, 0.4, 0, 0.5], [0.8, 0.2, 0.5, 0]]
     >>> relaxation = leastcut.relax(S, 2, cut="ratio", random_state=0)
-    >>> found = leastcut.discretize(relaxation, "kmeans", graph=S, random_state=0)
-    >>> round(found.cut_value, 4) >= round(relaxation.lower_bound, 4)
+    >>> result = leastcut.discretize(relaxation, "kmeans", graph=S, random_state=0)
+    >>> round(result.cut_value, 4) >= round(relaxation.lower_bound, 4)
     True
     """
     if not isinstance(relaxation, Relaxation):
@@ -86,20 +98,20 @@ def discretize(
 def _checked(
     method: str | Discretizer, options: dict[str, Any], relaxation: Relaxation
 ) -> dict[str, Any]:
-    """Return the options if the method has them all, counts as whole numbers."""
+    """Return the options; raise if the method does not have one, or if a count is not valid."""
     discretizer_of(method)
     known = options_of(method)
     for name, value in options.items():
         if name not in known:
             listed = ", ".join(map(repr, known)) or "none"
             raise TypeError(f"method={method!r} has no option {name!r}; its options are {listed}.")
-        # None is a count where it is the default: the method then chooses.
+        # None is valid if it is the default.
         if name in COUNTS and not (value is None and known[name] is None):
             options[name] = check_count(name, value)
     if (options.get("n_clusters") or 0) > relaxation.n_nodes:
         raise ValueError(
-            f"n_clusters={options['n_clusters']} is more than the {relaxation.n_nodes} nodes there "
-            f"are; choose between 1 and {relaxation.n_nodes}."
+            f"n_clusters={options['n_clusters']} is more than the {relaxation.n_nodes} nodes of "
+            f"the graph; choose a number between 1 and {relaxation.n_nodes}."
         )
     return options
 
@@ -107,10 +119,10 @@ def _checked(
 def _score(
     relaxation: Relaxation, graph: Any, cut: CutLike | None, symmetrize: str | None
 ) -> Score | None:
-    """Return the function from labels to true cut value, or None without a graph."""
+    """Return the function from labels to cut value; None without a graph."""
     if graph is None:
         if cut is not None:
-            raise ValueError("cut says by what to judge, which needs the graph: pass graph=S too.")
+            raise ValueError("cut has no effect without a graph; pass graph=S as well.")
         return None
     graph = as_affinity_graph(graph, symmetrize)
     if graph.n_nodes != relaxation.n_nodes:
@@ -118,5 +130,4 @@ def _score(
             f"The graph has {graph.n_nodes} nodes and the relaxation {relaxation.n_nodes}; pass "
             "the graph that was relaxed."
         )
-    # The relaxation knows the node weights of its cut, and they are all that a cut is.
     return as_problem(graph, relaxation.node_weights if cut is None else cut).value

@@ -1,4 +1,4 @@
-"""k-means on the rows of the relaxed solution (KM), or on the rows scaled to length 1 (KM-norm)."""
+"""k-means on the rows of the eigenvectors (KM), or on the rows scaled to unit length (KM-norm)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def kmeans(
 ) -> Discretization:
     """Discretize by k-means on the rows of F (KM).
 
-    ``n_init`` k-means++ starts have up to ``max_iter`` iterations; ``n_clusters`` means are by
-    default as many as there are eigenvectors.
+    ``n_init`` is the number of k-means++ starts, and ``max_iter`` the maximum number of iterations
+    of each. ``n_clusters`` defaults to the number of eigenvectors.
     """
     rows = relaxation.eigenvectors
     c = rows.shape[1] if n_clusters is None else n_clusters
-    # All drawn at once, as scikit-learn takes seeds and no Generator.
     seeds = random_state.integers(2**31 - 1, size=n_init)
     return best_of((_run(rows, c, int(seed), max_iter) for seed in seeds), score)
 
@@ -42,7 +41,7 @@ def kmeans_norm(
     max_iter: int = 300,
     n_clusters: int | None = None,
 ) -> Discretization:
-    """Discretize by k-means on the rows of F scaled to length 1 (KM-norm), else as ``kmeans``."""
+    """Discretize by k-means on the rows of F scaled to unit length (KM-norm)."""
     scaled = replace(relaxation, eigenvectors=unit_rows(relaxation.eigenvectors))
     return kmeans(
         scaled,
@@ -55,18 +54,17 @@ def kmeans_norm(
 
 
 def _run(rows: np.ndarray, c: int, seed: int, max_iter: int) -> Discretization:
-    """Run k-means once, to its fixed point: a tolerance would end it where nothing is special."""
+    """Run k-means once, until its labels do not change."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
     model = KMeans(c, n_init=1, max_iter=max_iter, tol=0.0, random_state=seed)
-    # Again, as the import above may just have loaded the OpenMP library that is to be limited.
+    # Limited again, as the import above may have loaded the OpenMP library.
     with single_threaded(), warnings.catch_warnings():
-        # fewer distinct rows than clusters: the repair below answers that
+        # Warns if there are fewer distinct rows than clusters, which is repaired below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(rows)
     labels = fill_empty_clusters(model.labels_.astype(np.int64), rows, c)
-    # Of the means as k-means left them, before the repair.
-    loss = float(model.inertia_)
-    # A run that ends at the last iteration may have converged there, which cannot be told.
+    loss = float(model.inertia_)  # before the repair
+    # KMeans does not report whether it converged in its last iteration.
     return Discretization(labels, model.n_iter_, model.n_iter_ < max_iter, loss, np.array([loss]))

@@ -1,8 +1,8 @@
-"""Eigensolvers: the smallest eigenpairs of one connected block, one file per solver.
+"""Eigensolvers for the smallest eigenpairs of a connected graph.
 
 Every solver has the signature :class:`leastcut.spectral.eigensolvers.interface.Solver`. To add one,
-write its file and a line in :data:`EIGENSOLVERS`; users may also add a function at run time, or
-pass it where a name is expected.
+write the function and list it in :data:`EIGENSOLVERS`. Users may add functions at run time, or pass
+them in place of a name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leastcut.spectral.eigensolvers.interface import TOLERANCE, Eigenpairs, Solv
 from leastcut.spectral.eigensolvers.inverse import cg_invert, shift_invert
 from leastcut.spectral.eigensolvers.lanczos import lanczos
 from leastcut.spectral.eigensolvers.lobpcg import amg, lobpcg
-from leastcut.validation import accepted, as_floats, check_choice, check_function
+from leastcut.validation import accepted_options, as_floats, check_choice, check_function
 
 EIGENSOLVERS: dict[str, Solver] = {
     "dense": dense,
@@ -30,47 +30,47 @@ EIGENSOLVERS: dict[str, Solver] = {
     "lobpcg": lobpcg,
     "amg": amg,
 }
-"""Every solver by name. Errors, documentation and contract tests read this dict."""
+"""All eigensolvers by name."""
 
-PACKAGES = {"amg": "pyamg"}  # packages that a solver needs beyond the dependencies of leastcut
+PACKAGES = {"amg": "pyamg"}  # optional dependencies by solver
 ORTHONORMAL = 1e-6  # largest error of an inner product of vectors from a user's solver
 USAGE = "f(matrix, null, count, *, rng, tol, max_iter, deadline) that returns values and vectors"
-_TRUSTED = tuple(EIGENSOLVERS.values())
+_BUILTIN = tuple(EIGENSOLVERS.values())
 
 
 def check_solver(solver: Any, name: str = "solver") -> Any:
-    """Return a solver, its name or "auto", if it is known and the package it needs is installed.
+    """Return a solver or its name; raise if it is unknown or if the package it needs is missing.
 
-    ``name`` is that of the user's parameter, for the error.
+    ``name`` is the name of the user's parameter, for the error.
     """
     if callable(solver):
         check_function(name, solver, USAGE, 3)
         return solver
-    known = check_choice(name, solver, ("auto", *EIGENSOLVERS))
-    if known != "auto":
-        check_function(f"leastcut.EIGENSOLVERS[{known!r}]", EIGENSOLVERS[known], USAGE, 3)
-    package = PACKAGES.get(known)
+    solver = check_choice(name, solver, ("auto", *EIGENSOLVERS))
+    if solver != "auto":
+        check_function(f"leastcut.EIGENSOLVERS[{solver!r}]", EIGENSOLVERS[solver], USAGE, 3)
+    package = PACKAGES.get(solver)
     if package is not None and find_spec(package) is None:
         raise ValueError(
-            f"{name}={known!r} needs the package {package}, which is not installed: "
-            f"pip install {package} (or 'leastcut[{known}]'), or leave the choice of a solver to "
-            "leastcut, which goes by the size and shape of the graph."
+            f"{name}={solver!r} needs the package {package}, which is not installed: "
+            f"pip install {package} (or 'leastcut[{solver}]'), or omit {name} to choose a solver "
+            "by the size and shape of the graph."
         )
-    return known
+    return solver
 
 
 def solver_of(solver: str | Solver) -> Solver:
-    """Return the solver of a name, or a user's function with its result checked."""
+    """Return the solver for a name; the result of a user's function is checked."""
     if solver == "auto":
         return auto
-    chosen = EIGENSOLVERS[solver] if isinstance(solver, str) else solver
-    if any(chosen is one for one in _TRUSTED):
-        return chosen
+    function = EIGENSOLVERS[solver] if isinstance(solver, str) else solver
+    if any(function is one for one in _BUILTIN):
+        return function
     name = solver if isinstance(solver, str) else getattr(solver, "__name__", str(solver))
-    return partial(_checked, chosen, name)
+    return partial(_run_checked, function, name)
 
 
-def _checked(
+def _run_checked(
     solver: Any,
     name: str,
     matrix: sp.csr_array,
@@ -80,12 +80,12 @@ def _checked(
     tol: float = TOLERANCE,
     **options: Any,
 ) -> Eigenpairs:
-    """Run a user's solver with those options that it has, and measure what it returns.
+    """Run a user's solver with the options that it accepts, and check its result.
 
-    It returns values and vectors, or :class:`Eigenpairs`. Whether they have converged is computed
-    from their residuals; nothing is proven of eigenvalues beyond them unless it says so itself.
+    It may return values and vectors, or :class:`Eigenpairs`, which can include a bound on further
+    eigenvalues. Convergence is determined from the residuals.
     """
-    result = solver(matrix, null, count, **accepted(solver, {"tol": tol, **options}))
+    result = solver(matrix, null, count, **accepted_options(solver, {"tol": tol, **options}))
     if not isinstance(result, tuple | list) or len(result) < 2:
         raise TypeError(
             f"The eigensolver {name} returned {type(result).__name__}; it must be a function "

@@ -1,4 +1,4 @@
-"""LAPACK on the matrix in full: what small blocks are solved by, and what the others must match."""
+"""Dense eigensolver (LAPACK), for small graphs and as the reference for the other solvers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 
-LIFT = 2.0  # added to the known eigenvalue 0: any number above 1 takes it out of the way
-# To reduce the matrix to tridiagonal form, for every n³, on one core of 2024.
-SECONDS_PER_CUBE = 1e-10
-SECONDS_PER_PAIR = 4e-10  # what a wanted eigenpair adds to that for every n²
+LIFT = 2.0  # added to the known eigenvalue 0, to move it above the spectrum, which is in [0, 1]
+SECONDS_PER_CUBE = 1e-10  # for the reduction to tridiagonal form, per n³, on one core of 2024
+SECONDS_PER_PAIR = 4e-10  # for each eigenpair, per n²
 ORTHOGONAL = 4.0 * float(np.finfo(np.float64).eps)  # largest product of two vectors, per row
 
 
@@ -28,26 +27,25 @@ def dense(
     max_iter: int = MAX_ITER,
     deadline: float = np.inf,
 ) -> Eigenpairs:
-    """LAPACK on the matrix in full: exact to rounding, in O(n³) time and O(n²) memory."""
+    """Compute eigenpairs by LAPACK, exact to rounding, in O(n³) time and O(n²) memory."""
     n = null.size
     seconds = n**2 * (SECONDS_PER_CUBE * n + SECONDS_PER_PAIR * count)
     if time.monotonic() + seconds > deadline:
         raise TimeoutError(OUT_OF_TIME)
     full = matrix.toarray()
-    # A + LIFT · null nullᵀ has the same eigenvectors; only the null vector's value has moved, from
-    # 0 to beyond all others, so that the smallest are those wanted.
+    # A + LIFT · null nullᵀ has the same eigenvectors; only the eigenvalue of the null vector moves,
+    # from 0 to above all others.
     full += LIFT * np.outer(null, null)
     values, vectors = eigenpairs(full, 0, count - 1)
-    # All eigenvalues were there to choose from, and the others are no smaller than the last.
     return Eigenpairs(values, vectors, float(values[-1]), True, "dense")
 
 
 def eigenpairs(matrix: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues from number ``first`` to ``last``, ascending, and their vectors.
+    """Return the eigenvalues with ranks ``first`` to ``last``, ascending, and their eigenvectors.
 
-    LAPACK's fastest driver may lose orthogonality where entries differ by very much, and fail or
-    return too few pairs where eigenvalues repeat by the dozen. Then the divide-and-conquer driver
-    computes all pairs.
+    LAPACK's fastest driver may lose orthogonality if entries differ by many orders of magnitude,
+    and may fail or return too few pairs if eigenvalues have a high multiplicity. The
+    divide-and-conquer driver then computes all pairs.
     """
     with contextlib.suppress(scipy.linalg.LinAlgError):
         values, vectors = scipy.linalg.eigh(

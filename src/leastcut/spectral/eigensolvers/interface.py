@@ -1,4 +1,4 @@
-"""What every eigensolver takes and returns."""
+"""The interface of eigensolvers."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-TOLERANCE = 1e-9  # residual norm: labels would do with less, but a lower bound loses all residuals
-MAX_ITER = 10_000  # products: a graph that needs more is better given to another solver
-OUT_OF_TIME = "The eigenproblem cannot be solved in the time there is."  # what a TimeoutError says
+TOLERANCE = 1e-9  # residual norm; labels need less, but residuals reduce the lower bound
+MAX_ITER = 10_000  # products; a graph that needs more should be solved by factorization
+OUT_OF_TIME = "The eigenproblem cannot be solved within the time limit."  # of a TimeoutError
 
 
 class Eigenpairs(NamedTuple):
-    """Ascending values, orthonormal columns, whether all converged, and the solver that ran."""
+    """Eigenvalues in ascending order, with orthonormal eigenvectors as columns."""
 
     values: np.ndarray
     vectors: np.ndarray
-    # No eigenvalue of another vector is below, as far as the solver has seen; -inf: it has not.
-    beyond: float
-    converged: bool
-    solver: str
+    beyond: float  # lower bound on all other eigenvalues; -inf if the solver has none
+    converged: bool  # whether all pairs reached the tolerance
+    solver: str  # the name of the solver that ran
 
 
 class Solver(Protocol):
-    """The signature that every solver shares: the smallest eigenpairs of one connected block.
+    """Signature of an eigensolver, which computes the smallest eigenpairs of a connected graph.
 
-    ``matrix`` is symmetric positive semi-definite with its spectrum in [0, 1], ``null`` the unit
-    vector that spans its null space, and ``count``, less than the number of rows, how many of the
-    other eigenpairs are wanted. ``tol`` is the residual norm at which a pair has converged, and
-    ``max_iter`` a cap on products with the matrix or its inverse; each has the default that suits
-    the solver. The arrays given are never changed. A solver raises TimeoutError where it cannot
-    end by ``deadline``, on the monotonic clock.
+    ``matrix`` is symmetric positive semi-definite with its spectrum in [0, 1], ``null`` is the unit
+    vector that spans its null space, and ``count``, less than the number of rows, is the number of
+    further eigenpairs to compute. ``tol`` is the residual norm at which a pair has converged, and
+    ``max_iter`` the maximum number of products with the matrix or its inverse; the defaults depend
+    on the solver. The arguments are not changed. A solver raises TimeoutError if it cannot finish
+    by ``deadline``, a time of :func:`time.monotonic`.
     """
 
     def __call__(

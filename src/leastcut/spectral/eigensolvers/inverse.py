@@ -1,8 +1,8 @@
-"""Lanczos on the inverse: by a sparse factorization, or by conjugate gradients.
+"""Lanczos with the inverse, by a sparse factorization or by conjugate gradients.
 
-The inverse turns the smallest eigenvalues into the largest and drives them apart, so that a search
-space of little more than twice as many vectors as are wanted is enough. A factorization is for thin
-graphs, whose factor stays sparse, and conjugate gradients for diagonals of very uneven size.
+The inverse maps the smallest eigenvalues to the largest and separates them, so that a search space
+of about twice the number of eigenpairs is enough. A factorization suits graphs with small
+separators, whose factor is sparse; conjugate gradients suit diagonals with very uneven entries.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from scipy.sparse.linalg import LinearOperator, cg, splu
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import MAX_ITER, OUT_OF_TIME, TOLERANCE, Eigenpairs
 from leastcut.spectral.eigensolvers.krylov import Plan
-from leastcut.spectral.eigensolvers.lanczos import Found, iterate, smallest_size
+from leastcut.spectral.eigensolvers.lanczos import RitzPairs, iterate, smallest_size
 
 SHIFT = 1e-9  # added to the diagonal before factorizing: small, but enough for a pivot
-TINY = 1e-6  # eigenvalues below this are small beside what residuals leave open: the norm of A is 1
-# Of a step of conjugate gradients, in steps of Lanczos, which orthogonalize as well.
-CG_PRICE = 0.25
+TINY = 1e-6  # eigenvalues below this are small compared with the effect of residuals; ‖A‖ ≤ 1
+CG_COST = 0.25  # of a step of conjugate gradients, in Lanczos steps, which orthogonalize as well
 EPSILON = float(np.finfo(np.float64).eps)
-LONGEST = 1e12  # largest entry of a solution beyond which rounding makes up much of it
-FEWEST_STEPS = 10  # steps of a solve even if all is spent, for vectors worth returning
+LONGEST = 1e12  # largest entry of a solution, above which rounding errors dominate
+FEWEST_STEPS = 10  # steps of a solve after the limit, for useful approximate vectors
 
 
 def shift_invert(
@@ -39,23 +38,21 @@ def shift_invert(
     max_iter: int = MAX_ITER,
     deadline: float = np.inf,
 ) -> Eigenpairs:
-    """Lanczos on (A + shift)⁻¹: few products, each two triangular solves with the factor."""
+    """Run Lanczos with (A + shift)⁻¹, by a sparse LU factorization."""
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, deadline=deadline)
-    # A by itself is singular. The shift leaves eigenvectors as they are, and values are taken from
-    # A, so that it need not be undone.
+    # A is singular. The shift does not change eigenvectors, and eigenvalues are computed from A.
     shifted = sp.csc_array(matrix + SHIFT * sp.eye_array(null.size, format="csr"))
     factor = splu(
         shifted,
         permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,  # positive definite: no pivoting, so the ordering stands
+        diag_pivot_thresh=0.0,  # positive definite: no pivoting, which would change the ordering
         options={"SymmetricMode": True},
     )
 
-    # How the spectrum of A shows in that of the inverse; the factor's rounding is that of A.
-    def beyond(found: Found) -> float:
-        return 1.0 / found.top - SHIFT
+    def beyond(pairs: RitzPairs) -> float:
+        return 1.0 / pairs.top - SHIFT
 
     plan = Plan(dimension, tol, rng, max_iter, deadline)
     return iterate("shift_invert", factor.solve, beyond, matrix, null, count, plan, TINY)
@@ -71,58 +68,56 @@ def cg_invert(
     max_iter: int = MAX_ITER,
     deadline: float = np.inf,
 ) -> Eigenpairs:
-    """Lanczos on A⁻¹, each product solved for, with the diagonal as the preconditioner.
+    """Run Lanczos with A⁻¹, by conjugate gradients with the diagonal as preconditioner.
 
-    Where a few nodes have a diagonal far above the others (hubs under the ratio cut, node weights
-    of very different size), they stretch the spectrum, and Lanczos on the matrix itself crawls.
+    A few nodes with a very large diagonal (hubs under the ratio cut, very uneven node weights)
+    dominate the spectrum, and Lanczos with A converges slowly.
     """
     dimension = max(20, 2 * count + 2)
     if null.size < smallest_size(count, dimension):
         return dense(matrix, null, count, rng=rng, deadline=deadline)
-    # At most ½, as the block is scaled; an entry that vanishes beside that must not divide.
+    # The largest entry is ½; the smallest are bounded to avoid overflow.
     inverse_diagonal = 1.0 / np.maximum(matrix.diagonal(), EPSILON)
     system = _unchecked(null.size, matrix.__matmul__)
     preconditioner = _unchecked(null.size, inverse_diagonal.__mul__)
     plan = Plan(dimension, tol, rng, max_iter, deadline)
 
-    # Lanczos counts its own step as one product; the steps within a solve are paid here.
-    def pay(_: np.ndarray) -> None:
-        plan.spent += CG_PRICE
+    # Lanczos counts its own products; the steps of a solve are counted here.
+    def count_step(_: np.ndarray) -> None:
+        plan.spent += CG_COST
         if time.monotonic() > deadline:
             raise TimeoutError(OUT_OF_TIME)
 
     def apply(right_side: np.ndarray) -> np.ndarray:
-        # A is singular, but the right side has no part in its null space, so there is a solution.
-        most = max(FEWEST_STEPS, ceil((plan.limit - plan.spent) / CG_PRICE))
+        # A is singular, but the right-hand side is orthogonal to its null space.
+        most = max(FEWEST_STEPS, ceil((plan.limit - plan.spent) / CG_COST))
         with np.errstate(divide="ignore", invalid="ignore"):
             solution, _ = cg(
-                system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=pay
+                system, right_side, rtol=tol, maxiter=most, M=preconditioner, callback=count_step
             )
-        # Where A takes another direction to 0, up to rounding, there is no inverse to speak of, and
-        # the search ends without an answer. (The right side has length 1.)
+        # If A is numerically singular in another direction as well, end without convergence. The
+        # right-hand side has unit length.
         largest = float(np.abs(solution).max())
         if not largest <= LONGEST:
             plan.spent = plan.limit
             return right_side.copy()
-        # What rounding leaves of a residual grows with the solution.
+        # The residual left by rounding is proportional to the solution.
         plan.noise = max(plan.noise, tol, EPSILON * float(np.linalg.norm(solution)))
-        # Rounding adds a part along the null vector, which Lanczos must not see grow.
+        # Remove the component along the null vector, which comes from rounding.
         return np.asarray(solution - null * (null @ solution))
 
-    # A solve leaves a residual of up to the tolerance, which A⁻¹ makes larger by ``top`` at most
-    # outside of what was found.
-    def beyond(found: Found) -> float:
-        return 1.0 / (found.top * (1.0 + 2.0 * tol))
+    # The residual of a solve is at most the tolerance, and A⁻¹ amplifies it by at most ``top``.
+    def beyond(pairs: RitzPairs) -> float:
+        return 1.0 / (pairs.top * (1.0 + 2.0 * tol))
 
     return iterate("cg_invert", apply, beyond, matrix, null, count, plan)
 
 
 def _unchecked(n: int, product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
-    """Return an operator that ``cg`` calls as it is.
+    """Return an operator without SciPy's check of every vector.
 
-    SciPy's own checks every vector first, which was 5 to 8% of the time at 800 to 2000 nodes.
+    The checks took 5 to 8% of the time at 800 to 2000 nodes.
     """
     operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    # On the instance it hides the method of the class, which checks before it multiplies.
-    operator.matvec = product
+    operator.matvec = product  # shadows the method of the class, which checks its argument
     return operator

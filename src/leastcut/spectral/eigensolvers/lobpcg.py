@@ -1,8 +1,8 @@
-"""LOBPCG, with and without algebraic multigrid: the eigensolvers that users of scikit-learn name.
+"""LOBPCG, with and without algebraic multigrid, as in scikit-learn.
 
-All wanted eigenvectors are improved together, in a block that is kept orthogonal to the null
-vector. As many copies of a repeated eigenvalue can be found as the block has columns. What it may
-have missed is then looked for as :mod:`leastcut.spectral.eigensolvers.lanczos` does.
+All eigenvectors are improved together, in a block orthogonal to the null vector, so that a repeated
+eigenvalue can be found as often as the block has columns. Missed pairs are then searched for as in
+:mod:`leastcut.spectral.eigensolvers.lanczos`.
 
 References
 ----------
@@ -24,16 +24,16 @@ import scipy.sparse.linalg
 from leastcut.spectral.eigensolvers.dense import dense
 from leastcut.spectral.eigensolvers.interface import OUT_OF_TIME, Eigenpairs
 from leastcut.spectral.eigensolvers.krylov import Plan
-from leastcut.spectral.eigensolvers.lanczos import basis_for, completed, rayleigh_ritz
+from leastcut.spectral.eigensolvers.lanczos import basis_for, complete, rayleigh_ritz
 
-GUARDS = 4  # vectors beyond those wanted, which make the wanted ones converge sooner
-ROWS_PER_VECTOR = 6  # with fewer a block method has no room, and the matrix is solved in full
-COMPLEMENT = 20  # size of the space in which missed pairs are searched for, which are few
+GUARDS = 4  # additional vectors, which speed up convergence
+ROWS_PER_VECTOR = 6  # with fewer rows, the dense solver is used
+COMPLEMENT = 20  # dimension of the search for missed pairs
 MULTIGRID_LIFT = 1e-5  # added to the diagonal before coarsening, as the matrix is singular
-# Iterations after which it begins again with the block that it has: where rounding has spoiled its
-# directions a run makes no more progress, and without them it goes on, mostly in fewer of them.
+# Iterations before a restart with the current block: rounding can spoil the search directions of a
+# run, and without them it converges again, mostly in fewer iterations.
 RUN = 50
-SLACK = 2.0  # tolerances that a residual may be off by, as the last step may round it up
+SLACK = 2.0  # multiple of the tolerance for residuals, which the last step may round up
 
 
 def lobpcg(
@@ -46,7 +46,7 @@ def lobpcg(
     max_iter: int = 300,
     deadline: float = np.inf,
 ) -> Eigenpairs:
-    """LOBPCG without a preconditioner; ``max_iter`` counts products with the whole block."""
+    """Run LOBPCG without a preconditioner; ``max_iter`` counts products with the full block."""
     return _iterate("lobpcg", matrix, null, count, rng, tol, max_iter, deadline)
 
 
@@ -60,7 +60,7 @@ def amg(
     max_iter: int = 300,
     deadline: float = np.inf,
 ) -> Eigenpairs:
-    """LOBPCG preconditioned by a multigrid cycle of pyamg, which is only imported here."""
+    """Run LOBPCG with a multigrid cycle of pyamg as preconditioner."""
     return _iterate("amg", matrix, null, count, rng, tol, max_iter, deadline)
 
 
@@ -74,13 +74,12 @@ def _iterate(
     max_iter: int,
     deadline: float,
 ) -> Eigenpairs:
-    """Run SciPy's LOBPCG from random vectors, and judge what it returns by the matrix itself."""
+    """Run SciPy's LOBPCG from random vectors, and check its residuals with the matrix."""
     if null.size < ROWS_PER_VECTOR * (count + GUARDS) + 1:
         return dense(matrix, null, count, rng=rng, deadline=deadline)
     preconditioner = _multigrid(matrix, rng) if name == "amg" else None
     n_products = 0
 
-    # In place of the matrix, to count the products.
     def multiply(block: np.ndarray) -> np.ndarray:
         nonlocal n_products
         if time.monotonic() > deadline:
@@ -88,14 +87,14 @@ def _iterate(
         n_products += 1
         return np.asarray(matrix @ block)
 
-    # 1. Begin with a block of random vectors, shape (n, count + GUARDS).
+    # 1. Start with a block of random vectors, of shape (n, count + GUARDS).
     block = rng.standard_normal((null.size, count + GUARDS))
     while True:
-        # 2. Let it run for a while, orthogonal to the null vector throughout.
+        # 2. Iterate, orthogonal to the null vector.
         length = min(RUN, max_iter - n_products)
         end = n_products + length
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the residuals below tell what it would
+            warnings.simplefilter("ignore", UserWarning)  # residuals are checked below
             values, block = scipy.sparse.linalg.lobpcg(
                 multiply,
                 block,
@@ -105,42 +104,42 @@ def _iterate(
                 maxiter=length,
                 largest=False,
             )
-        # 3. What the smallest, all but the guards, are worth is asked of the matrix.
+        # 3. Compute Ritz values and residuals of all pairs but the guards.
         block = block[:, np.argsort(values)]
         values, vectors, residuals = rayleigh_ritz(matrix, block[:, :count])
         if residuals.max() <= SLACK * tol:
-            # In single products from here on, of which a block has as many as columns.
+            # From here on, products with single vectors are counted.
             limit, spent = (number * block.shape[1] for number in (max_iter, n_products))
             plan = Plan(COMPLEMENT, tol, rng, limit, deadline, float(spent))
-            return _completed(name, matrix, null, vectors, plan)
+            return _complete(name, matrix, null, vectors, plan)
         if n_products >= max_iter:
             return Eigenpairs(values, vectors, -np.inf, False, name)
-        # 4. Go on with what there is. Before its end a run gives up where its block becomes
-        #    dependent, as in a graph of equal parts, which has few distinct eigenvalues: then
-        #    the guards are drawn anew.
-        gave_up = n_products < end
-        guards = rng.standard_normal((null.size, GUARDS)) if gave_up else block[:, count:]
+        # 4. Continue with the current block. A run ends early if its block becomes linearly
+        #    dependent, as in symmetric graphs with few distinct eigenvalues; the guards are then
+        #    replaced.
+        ended_early = n_products < end
+        guards = rng.standard_normal((null.size, GUARDS)) if ended_early else block[:, count:]
         block = np.hstack([vectors, guards])
 
 
-def _completed(
+def _complete(
     name: str, matrix: sp.csr_array, null: np.ndarray, vectors: np.ndarray, plan: Plan
 ) -> Eigenpairs:
-    """Look for pairs that the block has missed; if all is spent before, nothing is proven."""
-    # Of I − A the largest are wanted, and Lanczos takes pairs in that order.
+    """Search for pairs that the block has missed; there is no bound if the limit is reached."""
+    # The largest eigenpairs of I − A.
     values, vectors, _ = rayleigh_ritz(matrix, vectors)
     basis = basis_for(null, values.size, plan)
-    found = completed(lambda v: v - matrix @ v, basis, 1.0 - values, vectors, plan)
-    values, vectors, _ = rayleigh_ritz(matrix, found.vectors)
-    beyond = 1.0 - found.top if found.converged else -np.inf
+    pairs = complete(lambda v: v - matrix @ v, basis, 1.0 - values, vectors, plan)
+    values, vectors, _ = rayleigh_ritz(matrix, pairs.vectors)
+    beyond = 1.0 - pairs.top if pairs.converged else -np.inf
     return Eigenpairs(values, vectors, beyond, True, name)
 
 
 def _multigrid(matrix: sp.csr_array, rng: np.random.Generator) -> Any:
-    """Return one cycle of smoothed aggregation, as the operator that preconditions."""
+    """Return one cycle of smoothed aggregation as a preconditioner."""
     pyamg: Any = import_module("pyamg")
     lifted = sp.csr_matrix(matrix + MULTIGRID_LIFT * sp.eye_array(matrix.shape[0]))
-    # pyamg draws from NumPy's global stream, which is left as it was.
+    # pyamg uses NumPy's global random state, which is restored.
     state = np.random.get_state()  # noqa: NPY002
     try:
         np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
