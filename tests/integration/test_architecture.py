@@ -338,6 +338,6 @@ def test_read_only_install_without_a_home(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd="/"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("could not be kept") == 1
+    assert done.stderr.count("could not be saved") == 1
     assert f"{package}/kernels/__pycache__ or /proc/nowhere" in done.stderr
     assert float(done.stdout) == pytest.approx(1 / 6)

@@ -497,7 +497,7 @@ import sys
 sys.ps1 = ">>> "
 import numpy as np, leastcut
 from leastcut.kernels import compile_time
-compile_time.MOMENT = 0.0
+compile_time.REPORT_AFTER = 0.0
 S = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
 relaxation = leastcut.relax(S, 3, random_state=0)
 leastcut.discretize(relaxation, random_state=0, graph=S)
@@ -517,5 +517,5 @@ def test_a_session_is_told_when_it_compiles_and_not_when_all_is_on_disk(tmp_path
         assert done.stdout == ""
         return done.stderr
 
-    assert said().count("leastcut: compiling, once") == 1
+    assert said().count("leastcut: compiling for the first time") == 1
     assert said() == ""

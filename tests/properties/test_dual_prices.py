@@ -15,7 +15,7 @@ import leastcut
 from leastcut.bounds.dual_prices import MARGIN, DualPriceBound, _scratch, _with_reverse
 from leastcut.budget import Budget
 from leastcut.kernels import cheapest_cluster
-from leastcut.kernels.cheapest_cluster import FOUND, LEFT, search_clusters
+from leastcut.kernels.cheapest_cluster import N_ALLOWED, N_FOUND, search_clusters
 from leastcut.kernels.minimum_cut import minimum_cut
 from leastcut.problem import as_problem
 
@@ -82,7 +82,7 @@ def test_the_search_finds_the_cheapest_of_all_sets(seed, n, t, slice_size):
     assert cheapest >= level[0] - 1e-6 - 1e-12
     assert level[0] >= cheapest - 1e-12
     # what it lowered the level by are sets, the last of them the cheapest
-    last = sets[cursor[FOUND] - 1].astype(bool)
+    last = sets[cursor[N_FOUND] - 1].astype(bool)
     cost = boundary(S, last) / weights[last].sum() - prices[last].sum()
     assert cost == pytest.approx(level[0], abs=1e-12)
 
@@ -94,7 +94,7 @@ def searched(search, edges, priced, order, slice_size):
     progress = level, np.zeros((100, n), dtype=np.int8), cursor
     work = _scratch(n, edges[1].size)
     while not search(edges, priced, order, 1e-6, progress, work):
-        cursor[LEFT] = slice_size
+        cursor[N_ALLOWED] = slice_size
     return progress
 
 

@@ -236,7 +236,7 @@ def test_compiled_and_interpreted_lists_are_the_same(monkeypatch):
     for name in ("search_inverted_lists", "rank_candidates"):
         plain = getattr(kernels, name).py_func
         monkeypatch.setattr(approximate_coordinates, name, plain)
-    monkeypatch.setattr(kernels, "_pick", kernels._pick.py_func)
+    monkeypatch.setattr(kernels, "_select_lists", kernels._select_lists.py_func)
     interpreted = approximate_neighbors(X, 4, 1, 0)
     np.testing.assert_array_equal(interpreted[0], compiled[0])
     np.testing.assert_array_equal(interpreted[1], compiled[1])
@@ -252,7 +252,7 @@ def test_the_nearest_lists_are_picked(values, share, seed):
     nearness[::3] += np.random.default_rng(seed).random(nearness[::3].size, dtype=np.float32)
     n_probed = 1 + int(share * (nearness.size - 1))
     picked = np.empty(min(nearness.size, 2 * n_probed), np.int32)
-    count = kernels._pick(nearness, n_probed, picked)
+    count = kernels._select_lists(nearness, n_probed, picked)
     chosen = np.zeros(nearness.size, dtype=bool)
     chosen[picked[:count]] = True
     assert chosen.sum() == count >= n_probed

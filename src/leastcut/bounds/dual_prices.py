@@ -28,7 +28,13 @@ from leastcut.bounds.semidefinite import SemidefiniteBound
 from leastcut.bounds.spaces import groups_within
 from leastcut.budget import Budget
 from leastcut.graph import Graph
-from leastcut.kernels.cheapest_cluster import FOUND, LEFT, TAKEN, search_clusters, update_prices
+from leastcut.kernels.cheapest_cluster import (
+    N_ALLOWED,
+    N_FOUND,
+    N_ROOTS,
+    search_clusters,
+    update_prices,
+)
 from leastcut.problem import ORDINARY, Problem
 from leastcut.reductions import contracted_by_labels
 
@@ -153,11 +159,11 @@ class DualPriceBound:
         is_complete, at_once = False, max(1, WORK_AT_ONCE // (n + self._graph[1].size))
         while not is_complete:
             # The stack is full, most have taken long so far, or time is up.
-            is_hard = used > PARTS_AHEAD + PARTS_PER_NODE * cursor[TAKEN]
-            is_hopeless = cursor[LEFT] > 0 or (is_hard and used % at_once == 0)
+            is_hard = used > PARTS_AHEAD + PARTS_PER_NODE * cursor[N_ROOTS]
+            is_hopeless = cursor[N_ALLOWED] > 0 or (is_hard and used % at_once == 0)
             if is_hopeless or budget.is_exhausted:
                 return None
-            cursor[LEFT], used = 1, used + 1
+            cursor[N_ALLOWED], used = 1, used + 1
             is_complete = search_clusters(
                 self._graph, nodes, self._order, MARGIN, found, self._work
             )
@@ -166,7 +172,7 @@ class DualPriceBound:
         total = float(np.sum(prices)) + c * (float(level[0]) - MARGIN)
         total -= 4.0 * EPSILON * (n + c) * size
         self.bound = max(self.bound, total * (self._value / c))
-        return list(sets[: cursor[FOUND]])
+        return list(sets[: cursor[N_FOUND]])
 
     def _move(self, budget: Budget) -> None:
         """Move prices and μ to where no set found so far is cheaper, until time is up."""

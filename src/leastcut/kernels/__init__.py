@@ -1,15 +1,15 @@
-"""Compiled inner loops: arrays in, arrays changed in place, nothing else.
+"""Compiled inner loops, which read arrays and change arrays in place.
 
-A kernel allocates nothing, draws nothing at random and takes everything it needs as an argument;
-its docstring says what it changes. ``some_kernel.py_func`` is the same code uncompiled.
+A kernel allocates no memory and generates no random numbers: scratch arrays and permutations are
+arguments. Its docstring lists what it changes. ``some_kernel.py_func`` is the same code uncompiled.
 
-Arrays that belong together travel as one plain tuple, which a kernel unpacks on its first line:
+Related arrays are passed as one plain tuple, which a kernel unpacks on its first line:
 
-- ``problem``: indptr, indices, weights, node_weights: a graph in CSR form and the weights b;
-- ``state``: labels, boundary, cluster_weights, count, ratio, bounds: see ``moves``.
+- ``problem``: indptr, indices, weights, node_weights: a graph in CSR form and the node weights b;
+- ``state``: labels, boundary, cluster_weights, count, ratio, bounds; see ``moves``.
 
-Plain tuples, because Numba's dispatcher looks up the class of a named tuple at every call, which
-takes 2.9 µs. Numba compiles a kernel once per machine: ``code_cache`` keeps what it compiled.
+The tuples are plain because Numba's dispatcher looks up the class of a named tuple at every call,
+which takes 2.9 µs. Each kernel is compiled once per machine; ``code_cache`` stores the result.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from leastcut.kernels.code_cache import CodeCache, without_collections
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
-    "_nrt": False,  # no memory is allocated, and so no references to arrays are counted
-    "no_cfunc_wrapper": True,  # takes 5% of the time of compiling, and nothing calls it
+    "_nrt": False,  # kernels allocate no memory, so arrays need no reference counts
+    "no_cfunc_wrapper": True,  # unused, and 5% of the compile time
 }
 
 
 def kernel(function: Callable[..., Any], **options: Any) -> Any:
-    """Compile ``function`` on its first call, without the interpreter lock, and keep the result.
+    """Compile ``function`` on its first call, without the interpreter lock, and cache the result.
 
-    Division follows IEEE rules, as in NumPy: a zero divisor is the caller's to rule out, and the
-    loops can be vectorised. A kernel that allocates memory does not compile.
+    Division follows IEEE rules, as in NumPy, so that loops can be vectorized; callers must rule out
+    zero divisors. A kernel that allocates memory does not compile.
     """
     compiled: Any = njit(**{**OPTIONS, **options})(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT returns the function itself
@@ -43,9 +43,9 @@ def kernel(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that is copied into the kernels that call it.
+    """Compile a kernel that is inlined into the kernels that call it.
 
-    A call passes every array of a tuple as seven numbers: without this, and with references
-    counted, moves within limits take three times as long.
+    A call passes every array of a tuple as seven numbers: without inlining, and with reference
+    counting, moves within limits take three times as long.
     """
     return kernel(function, forceinline=True)

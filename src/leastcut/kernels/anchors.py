@@ -1,17 +1,19 @@
-"""Moves of points on an anchor graph, through the table of clusters and anchors alone.
+"""Anchor graphs: anchors and weights of points, sums over points, and moves between clusters.
 
-With T_jk the weight that cluster k has at anchor j and Λ_j = Σ_k T_jk, cluster k has
+Moves need only the table of anchors and clusters. With T_jk the weight of cluster k at anchor j and
+Λ_j = Σ_k T_jk, cluster k has
 
     n_k = Σ_j T_jk points,    boundary_k = Σ_j T_jk (Λ_j − T_jk) / Λ_j,
 
-and the value of the cut is Σ_k boundary_k / n_k. A point with weights w_j is tied to cluster k by
-t_k = Σ_j w_j T_jk / Λ_j; these add up to 1. With z = Σ_j w_j² / Λ_j, its move from a to k changes
+and the cut value is Σ_k boundary_k / n_k. A point with anchor weights w_j has the edge weight t_k =
+Σ_j w_j T_jk / Λ_j into cluster k; the t_k sum to 1. With z = Σ_j w_j² / Λ_j, moving the point from
+a to k changes
 
     boundary_a by 2 t_a − 1 − z    and    boundary_k by 1 − 2 t_k − z.
 
-A point that is tied to its own cluster by more than (1 + z + r) / 2, r the largest of the ratios
-boundary_k / n_k, cannot gain by any move: no other tie is above 1 − t_a. Most points are so, and
-cost no more than that.
+No move of a point can lower the value if t_a is above (1 + z + r) / 2, where r is the largest ratio
+boundary_k / n_k, because no other t_k is above 1 − t_a. This holds for most points, which then cost
+no more than this test.
 """
 
 from __future__ import annotations
@@ -21,91 +23,91 @@ import numpy as np
 from leastcut.kernels import kernel
 from leastcut.kernels.containers import insert
 
-LANES = 16  # sums that are carried side by side, so that adding up does not wait for itself
+LANES = 16  # partial sums that are accumulated in parallel, to hide the latency of additions
 
 
 # -- anchors of points, and their weights
 
 
 @kernel
-def nearest_by_products(products, halves, listed, keys):
-    """List, for every row of products, the anchors with the smallest h_j − xᵀa_j, ties by number.
+def nearest_by_products(products, half_norms, indices, keys):
+    """List, for every row of products, the anchors with the smallest h_j − xᵀa_j, ties by index.
 
-    In: products (m, p) of points and anchors, halves (p,) half the squared norms of anchors.
-    Overwritten: listed (m, k) and keys (m, k). Keys are half the squared distances less |x|²/2,
-    which is the same for all anchors. O(m p).
+    In: products (m, p) of points and anchors, half_norms (p,), half the squared norms of the
+    anchors. Overwritten: indices (m, k) and keys (m, k). Keys are half the squared distances minus
+    |x|²/2, which is the same for all anchors. O(m p).
     """
     m, p = products.shape
-    k = listed.shape[1]
+    k = indices.shape[1]
     for i in range(m):
         for q in range(k):
             keys[i, q] = np.inf
-            listed[i, q] = 0
+            indices[i, q] = 0
         worst = keys[i, k - 1]
         for j in range(p):
-            key = halves[j] - products[i, j]
+            key = half_norms[j] - products[i, j]
             if key < worst:
-                insert(keys[i], listed[i], 0, k - 1, key, j)
+                insert(keys[i], indices[i], 0, k - 1, key, j)
                 worst = keys[i, k - 1]
 
 
 @kernel
-def sort_by_distance(points, anchors, listed, squared, sums):
-    """Compute squared distances to listed anchors by differences, and sort by them, ties by number.
+def sort_by_distance(points, anchors, indices, squared, sums):
+    """Compute squared distances to the listed anchors from differences, and sort, ties by index.
 
-    In: points (m, d), anchors (p, d). Changed in place: listed (m, k). Overwritten: squared (m, k).
-    Scratch: sums (LANES,). O(m k d).
+    In: points (m, d), anchors (p, d). Changed in place: indices (m, k). Overwritten: squared (m,
+    k). Scratch: sums (LANES,). O(m k (d + k)).
     """
     m, d = points.shape
-    k = listed.shape[1]
-    whole = d - d % LANES
+    k = indices.shape[1]
+    n_full = d - d % LANES
     for i in range(m):
         for q in range(k):
-            j = listed[i, q]
+            j = indices[i, q]
             sums[:] = 0.0
-            for f in range(0, whole, LANES):
+            for f in range(0, n_full, LANES):
                 for lane in range(LANES):
                     difference = points[i, f + lane] - anchors[j, f + lane]
                     sums[lane] += difference * difference
-            for f in range(whole, d):
+            for f in range(n_full, d):
                 difference = points[i, f] - anchors[j, f]
-                sums[f - whole] += difference * difference
+                sums[f - n_full] += difference * difference
             distance = 0.0
             for lane in range(LANES):
                 distance += sums[lane]
-            # Those before it are in order; it goes where it belongs among them.
-            insert(squared[i], listed[i], 0, q, distance, j)
+            # The entries before it are sorted.
+            insert(squared[i], indices[i], 0, q, distance, j)
 
 
 @kernel
 def compute_anchor_weights(squared, unit, weights):
-    """Turn squared distances, nearest first, into weights that are multiples of ``unit``.
+    """Convert squared distances, nearest first, to weights that are multiples of ``unit``.
 
-    In: squared (m, K + 1) or more columns, ascending. Overwritten: weights (m, K), adding up to
-    exactly 1 in every row. Where all K + 1 are equally far, so are the weights. O(m K).
+    In: squared (m, K + 1) or more columns, ascending. Overwritten: weights (m, K), each row of
+    which sums to exactly 1. If all K + 1 distances are equal, so are the weights. O(m K).
     """
     m, count = weights.shape
-    whole = round(1.0 / unit)
+    total_units = round(1.0 / unit)
     for i in range(m):
-        beyond = squared[i, count]
+        next_distance = squared[i, count]
         total = 0.0
         for q in range(count):
-            total += beyond - squared[i, q]
-        # Also where distances are beyond the range of numbers: no order can be told then.
+            total += next_distance - squared[i, q]
+        # Also if distances overflow, as they then cannot be ordered.
         equal = not 0.0 < total < np.inf
-        rest = whole
+        remaining_units = total_units
         for q in range(1, count):
-            share = 1.0 / count if equal else (beyond - squared[i, q]) / total
-            units = int(share * whole + 0.5)
+            weight = 1.0 / count if equal else (next_distance - squared[i, q]) / total
+            units = int(weight * total_units + 0.5)
             weights[i, q] = units * unit
-            rest -= units
-        # The nearest has the largest share, which takes what rounding leaves.
-        weights[i, 0] = rest * unit
+            remaining_units -= units
+        # The nearest anchor, of largest weight, absorbs the rounding.
+        weights[i, 0] = remaining_units * unit
 
 
 @kernel
 def add_to_centers(points, nearest, sums, counts):
-    """Add every point to the sums of its nearest centre. O(m d).
+    """Add every point to the sums of its nearest center. O(m d).
 
     In: points (m, d), nearest (m, 1). Changed in place: sums (p, d), counts (p,).
     """
@@ -121,65 +123,65 @@ def add_to_centers(points, nearest, sums, counts):
 
 @kernel
 def add_anchor_products(anchors, weights, sums):
-    """Add what points contribute to ZᵀZ, in their order. Changed in place: sums (p, p). O(m K²)."""
+    """Add the contribution of the points to ZᵀZ. Changed in place: sums (p, p). O(m K²)."""
     for i in range(anchors.shape[0]):
         for q in range(anchors.shape[1]):
-            # In double precision: products of weights have twice as many bits as they.
+            # Double precision, as products of weights have twice as many bits.
             w = np.float64(weights[i, q])
             for r in range(anchors.shape[1]):
                 sums[anchors[i, q], anchors[i, r]] += w * weights[i, r]
 
 
 @kernel
-def number_keys(keys, places, found):
-    """Number the keys that there are, ascending, and return how many.
+def number_keys(keys, key_numbers, distinct):
+    """Number the distinct keys in ascending order, and return their count.
 
-    In: keys (m,). Overwritten: places (n_keys,), the number of every key, -1 of one that is not
-    there, and found (n_keys,), the keys in order. O(m + n_keys).
+    In: keys (m,), each below n_keys. Overwritten: key_numbers (n_keys,), the number of every key,
+    or -1 if it does not occur, and distinct (n_keys,), the keys in order. O(m + n_keys).
     """
-    places[:] = -1
+    key_numbers[:] = -1
     for i in range(keys.shape[0]):
-        places[keys[i]] = 0
+        key_numbers[keys[i]] = 0
     count = 0
-    for key in range(places.shape[0]):
-        if places[key] == 0:
-            places[key] = count
-            found[count] = key
+    for key in range(key_numbers.shape[0]):
+        if key_numbers[key] == 0:
+            key_numbers[key] = count
+            distinct[count] = key
             count += 1
     return count
 
 
 @kernel
-def add_to_groups(anchors, weights, keys, places, sums):
+def add_to_groups(anchors, weights, keys, key_numbers, sums):
     """Add the weights of points to their groups. Changed in place: sums (n_groups, p). O(m K)."""
     for i in range(anchors.shape[0]):
-        group = places[keys[i]]
+        group = key_numbers[keys[i]]
         for q in range(anchors.shape[1]):
             sums[group, anchors[i, q]] += weights[i, q]
 
 
 @kernel
 def compress_rows(sums, indptr, indices, values):
-    """Put the entries that are not 0 in CSR form; without room for them, count them row by row.
+    """Write the nonzero entries in CSR form, or count them per row if ``indices`` is empty.
 
-    In: sums (n, p). Overwritten: indptr (n + 1,) if ``indices`` is empty, else indices and values.
+    In: sums (n, p). Overwritten: indptr (n + 1,) when counting, else indices and values. O(n p).
     """
-    counts = indices.shape[0] == 0
-    if counts:
+    is_counting = indices.shape[0] == 0
+    if is_counting:
         indptr[0] = 0
     for i in range(sums.shape[0]):
-        place = indptr[i]
+        position = indptr[i]
         for j in range(sums.shape[1]):
             if sums[i, j] != 0.0:
-                if not counts:
-                    indices[place] = j
-                    values[place] = sums[i, j]
-                place += 1
-        if counts:
-            indptr[i + 1] = place
+                if not is_counting:
+                    indices[position] = j
+                    values[position] = sums[i, j]
+                position += 1
+        if is_counting:
+            indptr[i + 1] = position
 
 
-# -- the table, and moves
+# -- the table of anchors and clusters, and moves
 
 
 @kernel
@@ -200,33 +202,33 @@ def add_to_masses(anchors, weights, masses):
 
 
 @kernel
-def assign_by_anchors(anchors, weights, label_of_anchor, labels, ties):
-    """Give points the cluster that most of their weight lies in, ties to the smaller number.
+def assign_by_anchors(anchors, weights, label_of_anchor, labels, links):
+    """Assign each point to the cluster of most of its anchor weight, ties to the smaller label.
 
-    In: label_of_anchor (p,). Overwritten: labels (m,). Scratch: ties (c,). O(m K).
+    In: label_of_anchor (p,). Overwritten: labels (m,). Scratch: links (c,). O(m K).
     """
-    ties[:] = 0.0
+    links[:] = 0.0
     for i in range(anchors.shape[0]):
         best = label_of_anchor[anchors[i, 0]]
         for q in range(anchors.shape[1]):
             k = label_of_anchor[anchors[i, q]]
-            ties[k] += weights[i, q]
-            if ties[k] > ties[best] or (ties[k] == ties[best] and k < best):
+            links[k] += weights[i, q]
+            if links[k] > links[best] or (links[k] == links[best] and k < best):
                 best = k
         labels[i] = best
         for q in range(anchors.shape[1]):
-            ties[label_of_anchor[anchors[i, q]]] = 0.0
+            links[label_of_anchor[anchors[i, q]]] = 0.0
 
 
 @kernel
-def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, change, ties):
+def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, change, links):
     """Visit points in order, move each to the cluster where the value falls most; count the moves.
 
-    Every point that moves is taken to move with ``copies`` others like it, elsewhere: the tables
-    that later points see anticipate what other blocks do at the same time. With 1 they are exact.
-    Changed in place: labels (m,); sums, which are table (p, c), boundary (c,), size (c,); and
-    change (p, c), to which exactly what moved is added. Scratch: ties (c,). Moves gain more than
-    ``tolerance`` and empty no cluster. O(m K), and O(K c) for points that might move.
+    A moving point is counted as ``copies`` points, so that the sums later points see anticipate the
+    simultaneous moves of other blocks; with copies = 1 they are exact. Changed in place: labels
+    (m,); sums, that is, table (p, c), boundary (c,), size (c,); and change (p, c), to which the
+    actual moves are added. Scratch: links (c,). A move gains more than ``tolerance`` and empties no
+    cluster. O(m K), plus O(K c) per point that might move.
     """
     table, boundary, size = sums
     m, count = anchors.shape
@@ -237,38 +239,38 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
         largest = max(largest, boundary[k] / size[k])
     for i in range(m):
         a = labels[i]
-        # 1. Its tie to its own cluster. Most points are inside, and stay.
-        own = 0.0
+        # 1. The edge weight into its own cluster. Most points are interior, and stay.
+        link_a = 0.0
         z = 0.0
         for q in range(count):
             w = weights[i, q] * inverse[anchors[i, q]]
-            own += w * table[anchors[i, q], a]
+            link_a += w * table[anchors[i, q], a]
             z += w * weights[i, q]
-        if own >= 0.5 * (1.0 + z + largest) or size[a] <= copies:
+        if link_a >= 0.5 * (1.0 + z + largest) or size[a] <= copies:
             continue
-        # 2. Its ties to all, and what the value falls by.
-        ties[:] = 0.0
+        # 2. The edge weights into all clusters, and the decrease of the value.
+        links[:] = 0.0
         for q in range(count):
             j = anchors[i, q]
             w = weights[i, q] * inverse[j]
             for k in range(c):
-                ties[k] += w * table[j, k]
-        leaving = (1.0 - 2.0 * own + z - boundary[a] / size[a]) / (size[a] - 1.0)
+                links[k] += w * table[j, k]
+        removal = (1.0 - 2.0 * link_a + z - boundary[a] / size[a]) / (size[a] - 1.0)
         best = a
         gain = tolerance
         for k in range(c):
-            joining = (1.0 - 2.0 * ties[k] - z - boundary[k] / size[k]) / (size[k] + 1.0)
-            if k != a and leaving - joining > gain:
+            insertion = (1.0 - 2.0 * links[k] - z - boundary[k] / size[k]) / (size[k] + 1.0)
+            if k != a and removal - insertion > gain:
                 best = k
-                gain = leaving - joining
+                gain = removal - insertion
         if best == a:
             continue
-        # 3. Move it, and its copies with it: between themselves they are tied by z each way.
+        # 3. Move it and its copies, which have edges of weight z to each other, in both directions.
         labels[i] = best
         moves += 1
-        among = copies * copies * z
-        boundary[a] += copies * (2.0 * own - 1.0) - among
-        boundary[best] += copies * (1.0 - 2.0 * ties[best]) - among
+        internal = copies * copies * z
+        boundary[a] += copies * (2.0 * link_a - 1.0) - internal
+        boundary[best] += copies * (1.0 - 2.0 * links[best]) - internal
         size[a] -= copies
         size[best] += copies
         for q in range(count):
@@ -283,29 +285,29 @@ def sweep_points(anchors, weights, labels, inverse, sums, copies, tolerance, cha
 
 
 @kernel
-def assign_new_points(anchors, weights, inverse, clusters, labels, ties):
-    """Give new points the cluster where the value grows least, ties to the smaller number.
+def assign_new_points(anchors, weights, inverse, clusters, labels, links):
+    """Assign new points to the cluster where the value grows least, ties to the smaller label.
 
-    ``clusters``: the table (p, c) divided by masses, the ratios of boundary and size, and the sizes
-    (c,). Overwritten: labels (m,). Scratch: ties (c,). O(m K c).
+    ``clusters``: the table (p, c) divided by the masses of the anchors, the ratios boundary / size,
+    and the sizes (c,). Overwritten: labels (m,). Scratch: links (c,). O(m K c).
     """
-    shares, ratio, size = clusters
+    table, ratio, size = clusters
     m, count = anchors.shape
     c = ratio.shape[0]
     for i in range(m):
-        ties[:] = 0.0
+        links[:] = 0.0
         z = 0.0
         for q in range(count):
             j = anchors[i, q]
             w = weights[i, q]
             z += w * w * inverse[j]
             for k in range(c):
-                ties[k] += w * shares[j, k]
+                links[k] += w * table[j, k]
         best = 0
-        least = (1.0 - 2.0 * ties[0] - z - ratio[0]) / (size[0] + 1.0)
+        least = (1.0 - 2.0 * links[0] - z - ratio[0]) / (size[0] + 1.0)
         for k in range(1, c):
-            grown = (1.0 - 2.0 * ties[k] - z - ratio[k]) / (size[k] + 1.0)
-            if grown < least:
+            growth = (1.0 - 2.0 * links[k] - z - ratio[k]) / (size[k] + 1.0)
+            if growth < least:
                 best = k
-                least = grown
+                least = growth
         labels[i] = best

@@ -1,11 +1,11 @@
-"""Clusters that may not weigh more, or less, than so much: exchanges within the limits, and repair.
+"""Limits on cluster weights: exchanges within the limits, and repair of partitions outside them.
 
-Where clusters are full a single node cannot move into any of them. It can if another makes room:
-node i moves from a to k, and at once a node j of k moves to a cluster m, which may be a.
+If clusters are full, no single node can move into any of them, but an exchange may: node i moves
+from a to k while a node j moves from k to a cluster m, which may be a.
 
-A partition that breaks the limits is repaired by shedding. Clusters that are too heavy hand nodes
-to neighbours that are nearer to one with room, along the edges between clusters, so that what moves
-stays beside what it has edges to. Clusters that are too light are filled the other way round.
+A partition outside the limits is repaired by moving nodes from clusters that are too heavy to
+adjacent clusters that are closer to one with spare capacity, so that nodes stay close to their
+neighbors. Clusters that are too light are filled in the same way, in the opposite direction.
 """
 
 from __future__ import annotations
@@ -26,64 +26,64 @@ from leastcut.kernels.moves import (
 )
 
 MOST_TRIED = 12
-"""Nodes that are asked to make room for one, at most: those that it costs least come first."""
+"""The largest number of nodes tried as partners in an exchange with one node, cheapest first."""
 
-FAR = 2**30  # the distance to a cluster with room, where no edges lead there
+FAR = 2**30  # the distance if no path leads to a cluster with spare capacity
 
 
 @kernel
 def list_moves(problem, state, scratch, nodes, change, target):
-    """Fill in where each of ``nodes`` had best move, and what that is worth by its edges alone.
+    """Compute for each of ``nodes`` the best move, judged by edges alone, and the change.
 
-    What a move does to the weight of clusters is left out, as another node is to move the other
-    way. Fills ``change`` and ``target``, -1 where there is none. O(edges of the nodes).
+    The effect on cluster weights is ignored, as another node is to move in exchange. Fills
+    ``change`` and ``target``, which is -1 if there is no move. O(edges of the nodes).
     """
     labels, _, cluster_weights, _, _, _ = state
     link, touched = scratch
     for q in range(nodes.shape[0]):
         i = nodes[q]
-        n_touched, total, own = sum_links(i, problem, labels, scratch)
+        n_touched, total, link_a = sum_links(i, problem, labels, scratch)
         change[q] = 0.0
         target[q] = -1
         for r in range(n_touched):
             k = touched[r]
-            joined = (total - 2.0 * link[k]) / cluster_weights[k]
-            if target[q] < 0 or joined < change[q]:
-                change[q] = joined
+            insertion = (total - 2.0 * link[k]) / cluster_weights[k]
+            if target[q] < 0 or insertion < change[q]:
+                change[q] = insertion
                 target[q] = k
             link[k] = 0.0
-        change[q] += (2.0 * own - total) / cluster_weights[labels[i]]
+        change[q] += (2.0 * link_a - total) / cluster_weights[labels[i]]
 
 
 @kernel
 def exchange_within_limits(problem, state, limits, listed, first, max_edges):
-    """Make the moves and exchanges that lower the value; return (decrease, made, edges visited).
+    """Make moves and exchanges that lower the value; return (decrease, number made, edges visited).
 
-    ``listed`` is ``nodes``, ``change`` and ``target`` of moves as :func:`list_moves` found them, by
-    cluster and the best of each cluster first; ``first[k]`` is where those of cluster k begin.
-    Changes the state, which keeps to the limits, and sets ``target`` to -1 for what has moved.
+    ``listed`` is ``nodes``, ``change`` and ``target`` from :func:`list_moves`, sorted by cluster
+    and then by change; the nodes of cluster k begin at ``first[k]``. Changes the state, which stays
+    within the limits, and sets ``target`` to -1 for moved nodes.
     """
     indptr, _, _, node_weights = problem
     labels, boundary, cluster_weights, count, ratio, _ = state
     nodes, change, target = listed
     lightest, heaviest = limits
     decrease = 0.0
-    made = 0
+    n_made = 0
     edges = 0
     for q in range(nodes.shape[0]):
         if edges > max_edges:
             break
         i = nodes[q]
         k = target[q]
-        # What moves into a full cluster must gain more than the other loses.
+        # A node that moves into a full cluster must gain more than its partner loses.
         if k < 0 or change[q] >= 0.0:
             continue
         a = labels[i]
         weight = node_weights[i]
-        # 1. There may be room by now.
+        # 1. Earlier moves may have freed capacity for a single move.
         edges += indptr[i + 1] - indptr[i]
-        is_free = count[a] > 1 and cluster_weights[a] - weight >= lightest[a]
-        if is_free and cluster_weights[k] + weight <= heaviest[k]:
+        may_leave = count[a] > 1 and cluster_weights[a] - weight >= lightest[a]
+        if may_leave and cluster_weights[k] + weight <= heaviest[k]:
             before = ratio[a] + ratio[k]
             old_a = boundary[a], cluster_weights[a]
             old_k = boundary[k], cluster_weights[k]
@@ -92,14 +92,14 @@ def exchange_within_limits(problem, state, limits, listed, first, max_edges):
             gain = before - ratio[a] - ratio[k]
             if gain > TOLERANCE * before:
                 decrease += gain
-                made += 1
+                n_made += 1
                 target[q] = -1
             else:
                 relabel(i, a, state)
                 set_sums(a, *old_a, state)
                 set_sums(k, *old_k, state)
             continue
-        # 2. Ask the nodes of k that it costs least, as long as both together could gain.
+        # 2. Try the cheapest nodes of k as partners, as long as both moves together could gain.
         tried = 0
         for r in range(first[k], first[k + 1]):
             if tried == MOST_TRIED or change[q] + change[r] >= 0.0:
@@ -109,12 +109,12 @@ def exchange_within_limits(problem, state, limits, listed, first, max_edges):
             if m < 0 or labels[j] != k:
                 continue
             other = node_weights[j]
-            # 3. All three clusters must keep to the limits when both have moved.
-            left = cluster_weights[a] - weight + (other if m == a else 0.0)
-            middle = cluster_weights[k] + weight - other
-            if left < lightest[a] or left > heaviest[a]:
+            # 3. All three clusters must be within the limits after both moves.
+            new_a = cluster_weights[a] - weight + (other if m == a else 0.0)
+            new_k = cluster_weights[k] + weight - other
+            if new_a < lightest[a] or new_a > heaviest[a]:
                 continue
-            if middle < lightest[k] or middle > heaviest[k]:
+            if new_k < lightest[k] or new_k > heaviest[k]:
                 continue
             if m != a and cluster_weights[m] + other > heaviest[m]:
                 continue
@@ -124,8 +124,8 @@ def exchange_within_limits(problem, state, limits, listed, first, max_edges):
             old_a = boundary[a], cluster_weights[a]
             old_k = boundary[k], cluster_weights[k]
             old_m = boundary[m], cluster_weights[m]
-            # 4. Make both moves, and take them back unless the value falls. The one that leaves a
-            #    node behind goes first.
+            # 4. Make both moves, and undo them unless the value falls. The first move must not
+            #    empty its cluster.
             n_moved = 0
             if count[a] > 1:
                 if try_move(i, k, problem, state):
@@ -139,7 +139,7 @@ def exchange_within_limits(problem, state, limits, listed, first, max_edges):
             after = ratio[a] + ratio[k] + (ratio[m] if m != a else 0.0)
             if n_moved == 2 and before - after > TOLERANCE * before:
                 decrease += before - after
-                made += 1
+                n_made += 1
                 target[q] = -1
                 target[r] = -1
                 break
@@ -148,14 +148,15 @@ def exchange_within_limits(problem, state, limits, listed, first, max_edges):
             set_sums(m, *old_m, state)
             set_sums(a, *old_a, state)
             set_sums(k, *old_k, state)
-    return decrease, made, edges
+    return decrease, n_made, edges
 
 
 @kernel
 def propagate_distances(problem, labels, distance):
-    """Lower ``distance`` of clusters, until it grows by 1 at most along every edge between two.
+    """Lower ``distance`` until it differs by at most 1 along every edge between two clusters.
 
-    O(edges) a round; as many rounds as the longest way is long.
+    Entries of 0 are sources and stay. O(edges) per round; at most as many rounds as the longest
+    path.
     """
     indptr, indices, _, _ = problem
     changed = True
@@ -172,46 +173,48 @@ def propagate_distances(problem, labels, distance):
 
 @kernel
 def best_receiver(i, problem, state, link, distance, heaviest):
-    """Return (cost, k): the cluster that node i of one that is too heavy had best be handed to.
+    """Return (cost, k): the cluster k to which node i should move from a cluster that is too heavy.
 
-    Of those it has an edge to and that are nearer to room, or else of all with room, the one that
-    the value grows least by; the cost is per fraction of the limit. k is -1 where there is none.
-    ``link`` is c zeros, left zero. O(deg(i) + c).
+    Candidates are the clusters with an edge to i that are closer to spare capacity or, if none can
+    be reached, all with spare capacity. k minimizes the growth of the value, or is -1 if there is
+    no candidate; the cost is relative to the fraction of the limit that i weighs. ``link`` is c
+    zeros, left zero. O(deg(i) + c).
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, count, _, _ = state
     a = labels[i]
     weight = node_weights[i]
     best = -1
-    best_join = 0.0
+    best_insertion = 0.0
     if count[a] == 1 or not cluster_weights[a] - weight > 0.0:
         return 0.0, best
     total = add_links(i, problem, labels, link)
     for k in range(link.shape[0]):
         if k == a or (link[k] == 0.0 and distance[a] < FAR):
             continue
-        # A cluster with room must have enough of it; others hand on what they cannot hold.
+        # A cluster with spare capacity must have enough of it; others pass nodes on later.
         if distance[k] >= distance[a] or (
             distance[k] == 0 and cluster_weights[k] + weight > heaviest[k]
         ):
             continue
-        join = insertion_change(k, link[k], total, weight, state)
-        if best < 0 or join < best_join:
+        insertion = insertion_change(k, link[k], total, weight, state)
+        if best < 0 or insertion < best_insertion:
             best = k
-            best_join = join
-    leave = removal_change(a, link[a], total, weight, state)
+            best_insertion = insertion
+    removal = removal_change(a, link[a], total, weight, state)
     for p in range(indptr[i], indptr[i + 1]):
         link[labels[indices[p]]] = 0.0
-    return (leave + best_join) / (weight / heaviest[a]), best
+    return (removal + best_insertion) / (weight / heaviest[a]), best
 
 
 @kernel
 def lighten_clusters(problem, state, limits, link, distance, members, first, status, heap):
-    """Let clusters that are too heavy hand nodes on towards those with room; return how many moved.
+    """Move nodes from clusters that are too heavy towards spare capacity; return how many moved.
 
-    One round: ``members`` lists the nodes by cluster, those of k from ``first[k]`` on, and
-    ``distance`` says how far each cluster is from one with room. Changes the state; clusters on
-    the way may become too heavy. Scratch: ``link`` c and ``status`` n zeros, left so, ``heap``.
+    This is one round. ``members`` lists the nodes by cluster, those of k from ``first[k]`` on, and
+    ``distance`` is the distance of each cluster to one with spare capacity. Changes the state;
+    clusters on the path may become too heavy. Scratch: ``link`` (c,) and ``status`` (n,), zeros
+    left zero, and ``heap``.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state
@@ -232,7 +235,7 @@ def lighten_clusters(problem, state, limits, link, distance, members, first, sta
         while size > 0 and cluster_weights[a] > limits[1][a]:
             i = nodes[0]
             size = pop(keys, nodes, size)
-            # Moves since it was put there may have changed what it costs.
+            # Moves since it entered the heap may have changed its cost.
             cost, k = best_receiver(i, problem, state, link, distance, limits[1])
             if k < 0:
                 status[i] = 0
@@ -240,11 +243,11 @@ def lighten_clusters(problem, state, limits, link, distance, members, first, sta
             if size > 0 and cost > keys[0]:
                 size = push(keys, nodes, size, cost, i)
                 continue
-            total, own, into = node_links(i, k, problem, labels)
-            apply_move(i, k, total, own, into, node_weights, state)
+            total, link_a, link_k = node_links(i, k, problem, labels)
+            apply_move(i, k, total, link_a, link_k, node_weights, state)
             status[i] = 0
             moved += 1
-            # Its neighbours are now beside k.
+            # Its neighbors now have an edge to k.
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
                 if status[j] == 0 and labels[j] == a:
@@ -259,34 +262,34 @@ def lighten_clusters(problem, state, limits, link, distance, members, first, sta
 
 @kernel
 def filling_cost(i, k, problem, state, distance, lightest):
-    """Return (cost, whether): what node i costs where cluster k, which is too light, takes it over.
+    """Return (cost, whether allowed) of moving node i to cluster k, which is too light.
 
-    The cost is by the fraction of the limit that is taken over. It may where i's own cluster is
-    nearer to one that can spare nodes, or can spare i itself. O(deg(i)).
+    The cost is relative to the fraction of the limit that i weighs. The move is allowed if the
+    cluster of i is closer to one with spare weight than k is, or can spare i itself. O(deg(i)).
     """
     node_weights = problem[3]
     labels, _, cluster_weights, count, _, _ = state
     a = labels[i]
     weight = node_weights[i]
-    rest = cluster_weights[a] - weight
-    if a == k or count[a] == 1 or not rest > 0.0 or distance[a] >= distance[k]:
+    remaining = cluster_weights[a] - weight
+    if a == k or count[a] == 1 or not remaining > 0.0 or distance[a] >= distance[k]:
         return 0.0, False
-    if distance[a] == 0 and rest < lightest[a]:
+    if distance[a] == 0 and remaining < lightest[a]:
         return 0.0, False
-    total, own, into = node_links(i, k, problem, labels)
-    cost = removal_change(a, own, total, weight, state)
-    cost += insertion_change(k, into, total, weight, state)
+    total, link_a, link_k = node_links(i, k, problem, labels)
+    cost = removal_change(a, link_a, total, weight, state)
+    cost += insertion_change(k, link_k, total, weight, state)
     return cost / (weight / lightest[k]), True
 
 
 @kernel
 def fill_clusters(problem, state, limits, distance, status, heap):
-    """Let clusters that are too light take nodes over; return how many moved.
+    """Move nodes into clusters that are too light; return how many moved.
 
-    One round: ``distance`` says how far each cluster is from one that can spare nodes, and is FAR
-    where only nodes without an edge to it are to be had. Changes the state; clusters on the way may
-    become too light. Scratch: ``status`` n zeros, left so, ``heap``. One loop for
-    :func:`lighten_clusters` and this one took 1.4 and 1.1 times as long, for ten lines less.
+    This is one round. ``distance`` is the distance of each cluster to one with spare weight, or FAR
+    if no path leads to one: then any node is a candidate. Changes the state; clusters on the path
+    may become too light. Scratch: ``status`` (n,), zeros left zero, and ``heap``. One loop for this
+    kernel and :func:`lighten_clusters` was ten lines shorter, and 1.1 and 1.4 times as slow.
     """
     indptr, indices, _, node_weights = problem
     labels, _, cluster_weights, _, _, _ = state
@@ -297,36 +300,36 @@ def fill_clusters(problem, state, limits, distance, status, heap):
             continue
         size = 0
         for i in range(labels.shape[0]):
-            near = distance[k] >= FAR
+            is_adjacent = distance[k] >= FAR
             for p in range(indptr[i], indptr[i + 1]):
                 if labels[indices[p]] == k:
-                    near = True
+                    is_adjacent = True
                     break
-            if near:
-                cost, is_free = filling_cost(i, k, problem, state, distance, limits[0])
-                if is_free:
+            if is_adjacent:
+                cost, is_allowed = filling_cost(i, k, problem, state, distance, limits[0])
+                if is_allowed:
                     status[i] = 1
                     size = push(keys, nodes, size, cost, i)
         while size > 0 and cluster_weights[k] < limits[0][k]:
             i = nodes[0]
             size = pop(keys, nodes, size)
-            cost, is_free = filling_cost(i, k, problem, state, distance, limits[0])
-            if not is_free or cluster_weights[k] + node_weights[i] > limits[1][k]:
+            cost, is_allowed = filling_cost(i, k, problem, state, distance, limits[0])
+            if not is_allowed or cluster_weights[k] + node_weights[i] > limits[1][k]:
                 status[i] = 0
                 continue
             if size > 0 and cost > keys[0]:
                 size = push(keys, nodes, size, cost, i)
                 continue
-            total, own, into = node_links(i, k, problem, labels)
-            apply_move(i, k, total, own, into, node_weights, state)
+            total, link_a, link_k = node_links(i, k, problem, labels)
+            apply_move(i, k, total, link_a, link_k, node_weights, state)
             status[i] = 0
             moved += 1
-            # Its neighbours are now beside k.
+            # Its neighbors now have an edge to k.
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
                 if status[j] == 0:
-                    cost, is_free = filling_cost(j, k, problem, state, distance, limits[0])
-                    if is_free:
+                    cost, is_allowed = filling_cost(j, k, problem, state, distance, limits[0])
+                    if is_allowed:
                         status[j] = 1
                         size = push(keys, nodes, size, cost, j)
         for q in range(size):

@@ -1,4 +1,4 @@
-"""Splitting a small problem into two sides of given weights: one grows, chains improve both."""
+"""Bisection of a small problem into two sides of given weights: greedy growing, then FM search."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ from leastcut.kernels.moves import mark_border, measure
 
 
 @kernel
-def grow_side(problem, order, wanted, labels, heap):
-    """Let cluster 0 grow from a node, until it weighs about ``wanted``; cluster 1 is the rest.
+def grow_side(problem, order, target, labels, heap):
+    """Grow cluster 0 from a node until it weighs about ``target``; cluster 1 is the rest.
 
-    Always by the node that the cut grows least by, beginning with the first of ``order``, and the
-    next of it where no edges lead on. Fills ``labels``; ``heap`` is two arrays of as many places as
-    stored edges and nodes. Returns the edges visited. O(edges log edges), times those of a node.
+    Each step adds the node that increases the cut least, beginning with the first of ``order``, and
+    continues with the next of ``order`` when no edge leads on. Fills ``labels``; ``heap`` is two
+    arrays with one place per stored edge and per node. Returns the edges visited. O(edges · (log
+    edges + degree)).
     """
     indptr, indices, weights, node_weights = problem
     keys, nodes = heap
     labels[:] = 1
     weight = 0.0
     size = 0
-    at = 0
+    next_start = 0
     edges = 0
-    while weight < wanted:
-        # 1. The next node: of the heap, where a node is once for every edge that leads to it, or
-        #    the next of the order.
+    while weight < target:
+        # 1. The next node: from the heap, which holds a node once per edge from the side, or from
+        #    the order.
         if size > 0:
             i = nodes[0]
             size = pop(keys, nodes, size)
-        elif at < order.shape[0]:
-            i = order[at]
-            at += 1
+        elif next_start < order.shape[0]:
+            i = order[next_start]
+            next_start += 1
         else:
             break
-        # 2. Not one that is there already, nor one that leads further away than it brings near.
-        if labels[i] == 0 or weight + node_weights[i] - wanted > wanted - weight:
+        # 2. Skip nodes that are on the side already, or that exceed the target by more than they
+        #    close the gap.
+        if labels[i] == 0 or weight + node_weights[i] - target > target - weight:
             continue
         labels[i] = 0
         weight += node_weights[i]
-        # 3. Those beside it cost less now.
+        # 3. Its neighbors now cost less.
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if labels[j] == 0:
@@ -55,18 +57,18 @@ def grow_side(problem, order, wanted, labels, heap):
 
 @kernel
 def split(problem, orders, weight, fewest, limits, chains, state, scratch, best):
-    """Try to split a problem once for each row of ``orders``; return (value, edges visited).
+    """Bisect a problem once for each row of ``orders``; return (best value, edges visited).
 
-    Side 0 begins to grow at the first node of the row, until it weighs about as wanted; ``weight``
-    is that and what each side weighs besides its nodes. FM search within ``limits`` improves it;
-    ``chains`` is its patience and most rounds. The best sides that have ``fewest`` nodes each are
-    put into ``best``; the value is infinite where there are none. Changes ``state``. ``scratch``:
-    two arrays of 2 for moves, the five of a chain, the heap of :func:`grow_side`, and n bytes and n
+    Side 0 grows from the first node of the row until it has the target weight; ``weight`` is that
+    and the offset of each side. FM search within ``limits`` improves it; ``chains`` is its patience
+    and its largest number of rounds. The best sides with at least ``fewest`` nodes each are written
+    to ``best``; the value is infinite if there are none. Changes ``state``. ``scratch``: two arrays
+    of 2 for moves, the five arrays of a chain, the heap of :func:`grow_side`, and n bytes and n
     integers for the border.
     """
     indptr, indices, _, _ = problem
     labels, _, cluster_weights, count, _, _ = state
-    wanted, offset = weight
+    target, offset = weight
     patience, most_rounds = chains
     link, chain, heap, on_border, seeds = scratch
     status = chain[2]
@@ -75,15 +77,15 @@ def split(problem, orders, weight, fewest, limits, chains, state, scratch, best)
     best_value = float("inf")
     edges = 0
     for t in range(orders.shape[0]):
-        # 1. Grow a side. It may be too heavy by a node: moves do not mend that, so it is left.
-        edges += grow_side(problem, orders[t], wanted, labels, heap)
+        # 1. Grow a side. If it is too heavy by a node, it is rejected, as moves do not repair that.
+        edges += grow_side(problem, orders[t], target, labels, heap)
         value = measure(problem, state, offset)
         edges += stored
         if count[0] < fewest[0] or count[1] < fewest[1]:
             continue
         if cluster_weights[0] > limits[1][0] or cluster_weights[1] > limits[1][1]:
             continue
-        # 2. Chains from all of the border, in the order of the row, as often as that helps.
+        # 2. Chains from all border nodes, in the order of the row, as long as they help.
         for _ in range(most_rounds):
             mark_border(indptr, indices, labels, on_border)
             size = 0
@@ -99,7 +101,7 @@ def split(problem, orders, weight, fewest, limits, chains, state, scratch, best)
             edges += stored + visited
             if not decrease > 0.0:
                 break
-        # 3. Keep the best, by fresh sums.
+        # 3. Keep the best, by recomputed sums.
         value = measure(problem, state, offset)
         edges += stored
         if value < best_value and count[0] >= fewest[0] and count[1] >= fewest[1]:

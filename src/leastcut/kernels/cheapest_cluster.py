@@ -1,17 +1,19 @@
-"""Dual prices of nodes: the search for clusters cheaper than their prices, and better prices.
+"""Cheapest cluster under dual prices of nodes (the pricing problem), and updates of the prices.
 
-Let every node have a price λ_i, and C cost boundary(C) / b(C) − λ(C). No set costs less than μ if
+Let every node have a price λ_i, and define the reduced cost of a cluster C as boundary(C) / b(C) −
+λ(C). No cluster has a reduced cost below μ if
 
     G(C) = boundary(C) − b(C) s(C) ≥ 0  for all C,   s(C) = λ(C) + μ.
 
-With w = t b + s / t and z = t b − s / t the product b s is (w² − z²) / 4. Where w is between w₁ and
-w₂, −w² is at least its chord −(w₁ + w₂) w + w₁ w₂, and z² is everywhere at least its tangent
-2 z₀ z − z₀². Both are sums over the nodes of C. So a minimum cut bounds G from below on a range of
-w, for every z₀, and the best z₀ is where two sets meet, one with z above it and one below.
+With w = t b + s / t and z = t b − s / t the product b s is (w² − z²) / 4. For w in [w₁, w₂], −w² is
+at least its chord −(w₁ + w₂) w + w₁ w₂, and z² is everywhere at least its tangent 2 z₀ z − z₀².
+Both are sums over the nodes of C. So, for every z₀, a minimum cut bounds G from below on a range of
+w; the best z₀ is where the values of two sets are equal, one with z above it and one with z below.
 
-The search takes the nodes one by one: those sets that hold this one, and none of those before it.
-Where the bound is below 0 it goes on with parts: halves of the range of w, or the sets with and
-without a node in which the two sets differ. ``t`` weighs b against s; it changes the work only.
+The search fixes nodes one by one as roots: it examines the sets that contain the root and no
+earlier root. If the bound is below 0, it branches: into halves of the range of w, or into sets with
+and without a node in which the two sets differ. ``t`` scales b against s and affects the amount of
+work only.
 """
 
 from __future__ import annotations
@@ -21,88 +23,88 @@ from leastcut.kernels.minimum_cut import minimum_cut
 
 EPSILON = 2.0**-52
 
-FOUND, LEFT, TAKEN, HEIGHT = 0, 1, 2, 3
-"""What stands where in the cursor: sets found, parts left, nodes taken, parts on the stack."""
+N_FOUND, N_ALLOWED, N_ROOTS, STACK_SIZE = 0, 1, 2, 3
+"""The entries of the cursor: clusters found, subproblems allowed, roots completed, stack size."""
 
-MOST_TANGENTS = 30  # tangents that are tried on one part: two or three decide nearly always
+MOST_TANGENTS = 30  # tangents tried on a subproblem; two or three usually suffice
 
-CLOSE = 1e-4  # part of the bound that another tangent must promise to add
+CLOSE = 1e-4  # smallest relative improvement expected of another tangent
 
-NARROW = 1e-9  # part of w to which its range is halved at most
+NARROW = 1e-9  # relative width to which a range of w is bisected
 
 
 @kernel
 def search_clusters(graph, priced, order, margin, progress, work):
-    """Search all sets for cheap ones, as far as the number of parts that is allowed.
+    """Search all clusters for cheap ones, within the allowed number of subproblems.
 
     ``graph`` is as in ``minimum_cut``; ``priced``: the weights b, prices λ and t; ``order``: the
-    nodes as they are taken. ``progress``: ``level`` (1,), the least cost of a set so far, as every
-    set is to be proven to cost ``level[0] − margin``; ``found`` (most, n), sets that cost less and
-    lower it; and ``cursor`` (4,), zeros at first but for the parts that may be looked at. A further
-    call goes on from there. Returns whether the proof is complete. ``work``: the scratch of
-    ``minimum_cut``, then w, z, linear, inside, lower, upper (n,), and the stack: fixed (most, n),
-    ranges (most, 3), which is given up where it is full.
+    nodes as roots. ``progress``: ``level`` (1,), the smallest reduced cost so far: the search
+    proves that no cluster costs less than ``level[0] − margin``; ``found`` (most, n), the clusters
+    that lowered it; and ``cursor`` (4,), zeros at first except for the number of subproblems
+    allowed. A further call continues from there. Returns whether the proof is complete. ``work``:
+    the scratch of ``minimum_cut``, then w, z, linear, inside, lower, upper (n,), and the stack:
+    fixed (most, n), ranges (most, 3). The search stops if the stack is full.
     """
     nodes, prices, t = priced
     level, cursor = progress[0], progress[2]
-    w_part, z_part, fixed, ranges = work[1], work[2], work[7], work[8]
+    w_terms, z_terms, fixed, ranges = work[1], work[2], work[7], work[8]
     n = nodes.shape[0]
     for i in range(n):
-        w_part[i] = t * nodes[i] + prices[i] / t
-        z_part[i] = t * nodes[i] - prices[i] / t
-    while cursor[TAKEN] < n:
-        if cursor[HEIGHT] == 0:
-            # 1. The sets with this node and none before it, for all w they can have. Ranges are of
-            #    Σ w_i, without μ, which may fall. Where s ≤ 0, G ≥ 0.
+        w_terms[i] = t * nodes[i] + prices[i] / t
+        z_terms[i] = t * nodes[i] - prices[i] / t
+    while cursor[N_ROOTS] < n:
+        if cursor[STACK_SIZE] == 0:
+            # 1. The sets with this root and no earlier one, for all their w. Ranges are of Σ w_i,
+            #    without μ, which may fall. If s ≤ 0, G ≥ 0.
             for i in range(n):
                 fixed[0, i] = 0
-            for q in range(cursor[TAKEN]):
+            for q in range(cursor[N_ROOTS]):
                 fixed[0, order[q]] = -1
-            fixed[0, order[cursor[TAKEN]]] = 1
+            fixed[0, order[cursor[N_ROOTS]]] = 1
             ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0.0, 0.0, 0.0
             for i in range(n):
                 if fixed[0, i] >= 0:
-                    ranges[0, 1] += max(w_part[i], 0.0) if fixed[0, i] == 0 else w_part[i]
-                    ranges[0, 0] += min(w_part[i], 0.0) if fixed[0, i] == 0 else w_part[i]
+                    ranges[0, 1] += max(w_terms[i], 0.0) if fixed[0, i] == 0 else w_terms[i]
+                    ranges[0, 0] += min(w_terms[i], 0.0) if fixed[0, i] == 0 else w_terms[i]
             ranges[0, 0] = max(ranges[0, 0], (margin - level[0]) / t)
-            cursor[HEIGHT] = 1
-        while cursor[HEIGHT] > 0:
-            height = cursor[HEIGHT] - 1
-            if cursor[LEFT] == 0 or height + 2 > fixed.shape[0]:
+            cursor[STACK_SIZE] = 1
+        while cursor[STACK_SIZE] > 0:
+            height = cursor[STACK_SIZE] - 1
+            if cursor[N_ALLOWED] == 0 or height + 2 > fixed.shape[0]:
                 return False
-            cursor[LEFT] -= 1
-            part = bound_subproblem(graph, priced, margin, progress, work, height)
-            bounded, split_range, node, z0, at = part
+            cursor[N_ALLOWED] -= 1
+            result = bound_subproblem(graph, priced, margin, progress, work, height)
+            bounded, split_range, node, z0, split = result
             if bounded:
-                cursor[HEIGHT] = height
+                cursor[STACK_SIZE] = height
                 continue
-            # 2. Two parts, one in place of the one that was looked at.
+            # 2. Branch: two subproblems, one in place of the current one.
             for i in range(n):
                 fixed[height + 1, i] = fixed[height, i]
             ranges[height, 2] = z0
             for q in range(3):
                 ranges[height + 1, q] = ranges[height, q]
             if split_range:
-                ranges[height, 1] = at
-                ranges[height + 1, 0] = at
+                ranges[height, 1] = split
+                ranges[height + 1, 0] = split
             else:
                 fixed[height, node] = -1
                 fixed[height + 1, node] = 1
-            cursor[HEIGHT] = height + 2
-        cursor[TAKEN] += 1
+            cursor[STACK_SIZE] = height + 2
+        cursor[N_ROOTS] += 1
     return True
 
 
 @kernel
 def bound_subproblem(graph, priced, margin, progress, work, height):
-    """Bound G on the part at ``height`` of the stack by the best tangent.
+    """Bound G on the subproblem at ``height`` of the stack by the best tangent.
 
-    Returns whether it is at least 0 there and, if not, how to divide the part: whether by its
-    range, the node, the tangent to begin with, and where the range is divided.
+    Returns whether the bound is at least 0 and, if not, how to branch: whether on the range of w,
+    the node, the initial tangent, and where to split the range.
     """
     nodes, prices, t = priced
     level, found, cursor = progress
-    scratch, w_part, z_part, linear, inside, lower, upper, fixed, ranges = work
+    scratch, w_terms, z_terms, linear, inside, lower, upper, fixed, ranges = work
     n = nodes.shape[0]
     mu = level[0] - margin
     w1, w2 = ranges[height, 0] + mu / t, ranges[height, 1] + mu / t
@@ -111,14 +113,14 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
     has_lower, has_upper = False, False
     z_low = w_low = a_low = z_up = w_up = a_up = 0.0
     for _ in range(MOST_TANGENTS):
-        # 1. The smallest of boundary − (w₁ + w₂) w / 4 + z₀ z / 2 over all sets, by a minimum cut.
+        # 1. The minimum of boundary − (w₁ + w₂) w / 4 + z₀ z / 2 over all sets, by a minimum cut.
         for i in range(n):
-            linear[i] = 0.5 * z0 * z_part[i] - 0.25 * (w1 + w2) * w_part[i]
+            linear[i] = 0.5 * z0 * z_terms[i] - 0.25 * (w1 + w2) * w_terms[i]
         smallest, _ = minimum_cut(graph, linear, fixed[height], inside, scratch)
         constant = 0.25 * (w1 * w2 - z0 * z0) - (0.25 * (w1 + w2) + 0.5 * z0) * mu / t
         size = w1 * w1 + w2 * w2 + z0 * z0 + (abs(w1) + abs(w2) + abs(z0)) * abs(mu) / t
         bound = smallest + constant - 8.0 * EPSILON * size
-        # 2. The set itself: a new cheapest one lowers μ, and all begins anew.
+        # 2. The set itself: if it is the cheapest so far, μ falls, and the tangents restart.
         boundary, weight, price = 0.0, 0.0, 0.0
         for i in range(n):
             if inside[i] == 1:
@@ -128,10 +130,10 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
                     if inside[graph[1][p]] == 0:
                         boundary += graph[2][p]
         if boundary / weight - price < level[0] - margin:
-            if cursor[FOUND] < found.shape[0]:
+            if cursor[N_FOUND] < found.shape[0]:
                 for i in range(n):
-                    found[cursor[FOUND], i] = inside[i]
-                cursor[FOUND] += 1
+                    found[cursor[N_FOUND], i] = inside[i]
+                cursor[N_FOUND] += 1
             level[0] = boundary / weight - price
             mu = level[0] - margin
             w1, w2 = ranges[height, 0] + mu / t, ranges[height, 1] + mu / t
@@ -141,8 +143,8 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
             return True, False, 0, 0.0, 0.0
         if bound > best:
             best, best_z0 = bound, z0
-        # 3. With another z₀ this set has a + z z₀ / 2 − z₀² / 4. The best z₀ so far is where the
-        #    nearest sets on either side are equal, or the z of one of them.
+        # 3. For another z₀ this set has the value a + z z₀ / 2 − z₀² / 4. The best z₀ so far is
+        #    where the nearest sets on either side are equal, or the z of one of them.
         w, z = t * weight + (price + mu) / t, t * weight - (price + mu) / t
         a = bound - 0.5 * z0 * z + 0.25 * z0 * z0
         if z >= z0:
@@ -162,12 +164,12 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
         z0 = z_low
         if z_low > z_up:
             z0 = min(max(2.0 * (a_up - a_low) / (z_low - z_up), z_up), z_low)
-        promised = min(a_low + 0.5 * z_low * z0, a_up + 0.5 * z_up * z0) - 0.25 * z0 * z0
-        if promised < 0.0 or promised - best <= CLOSE * abs(best):
+        expected = min(a_low + 0.5 * z_low * z0, a_up + 0.5 * z_up * z0) - 0.25 * z0 * z0
+        if expected < 0.0 or expected - best <= CLOSE * abs(best):
             break
 
-    # 4. Divide where more is lost: the chord loses between the ends of the range, the tangent
-    #    between the two sets.
+    # 4. Branch where the loss is larger: the chord loses within the range, the tangent between the
+    #    two sets.
     if not has_lower:
         z_low, w_low = z_up, w_up
         for i in range(n):
@@ -176,20 +178,20 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
         z_up, w_up = z_low, w_low
         for i in range(n):
             upper[i] = lower[i]
-    node, most = -1, -1.0
+    node, largest_link = -1, -1.0
     for i in range(n):
         if fixed[height, i] == 0 and lower[i] != upper[i]:
-            # the node with most of its edges among those in which the sets differ
-            ties = 0.0
+            # The node with the largest edge weight to other nodes in which the sets differ.
+            link = 0.0
             for p in range(graph[0][i], graph[0][i + 1]):
                 j = graph[1][p]
                 if fixed[height, j] == 0 and lower[j] != upper[j]:
-                    ties += graph[2][p]
-            if ties > most:
-                node, most = i, ties
-    lost = max((w2 - w_low) * (w_low - w1), (w2 - w_up) * (w_up - w1))
-    wide = w2 - w1 > NARROW * abs(w2)
-    if wide and (node < 0 or lost > (z_low - z_up) * (z_low - z_up)):
+                    link += graph[2][p]
+            if link > largest_link:
+                node, largest_link = i, link
+    chord_loss = max((w2 - w_low) * (w_low - w1), (w2 - w_up) * (w_up - w1))
+    is_wide = w2 - w1 > NARROW * abs(w2)
+    if is_wide and (node < 0 or chord_loss > (z_low - z_up) * (z_low - z_up)):
         middle = 0.5 * (w_low + w_up)
         if not w1 + 0.1 * (w2 - w1) <= middle <= w2 - 0.1 * (w2 - w1):
             middle = 0.5 * (w1 + w2)
@@ -198,20 +200,20 @@ def bound_subproblem(graph, priced, margin, progress, work, height):
         for i in range(n):
             if fixed[height, i] == 0:
                 node = i
-    # A single set is known exactly, and costs no less than the level.
+    # A single set is evaluated exactly, and costs at least the level.
     return node < 0, False, node, best_z0, 0.0
 
 
 @kernel
-def update_prices(rows, clusters, costs, spread, softness, prices, level, multipliers, limits):
-    """Move prices λ and the level μ to where no listed set is cheaper, by Hildreth's steps.
+def update_prices(rows, clusters, costs, scale, softness, prices, level, multipliers, limits):
+    """Update prices λ and the level μ so that no listed cluster is cheaper, by Hildreth's method.
 
-    Minimises Σ (λ_i − λ'_i)² / spread_i + (μ − μ')² + δ² / softness from the values that come in,
-    subject to λ(C_k) + μ = costs_k for the clusters, and sign · λ − extra μ ≤ rest + δ for every
-    row. ``rows``: indptr, indices, signs, extra, rest; ``clusters``: indptr, indices. A step makes
-    one multiplier optimal with the others held. Changes ``prices``, ``level`` (μ, δ) and
-    ``multipliers``, which begin at 0; a further call goes on from there. ``limits``: sweeps, and
-    the violation at which it ends. Returns the largest violation of the last sweep.
+    Minimizes Σ (λ_i − λ'_i)² / scale_i + (μ − μ')² + δ² / softness, where primes are the initial
+    values, subject to λ(C_k) + μ = costs_k for the clusters, and sign · λ − extra μ ≤ rest + δ for
+    every row. ``rows``: indptr, indices, signs, extra, rest; ``clusters``: indptr, indices. A step
+    optimizes one multiplier with the others fixed. Changes ``prices``, ``level`` (μ, δ) and
+    ``multipliers``, which are 0 at first; a further call continues. ``limits``: the number of
+    sweeps, and the violation at which it stops. Returns the largest violation of the last sweep.
     """
     indptr, indices, signs, extra, rest = rows
     starts, members = clusters
@@ -222,18 +224,18 @@ def update_prices(rows, clusters, costs, spread, softness, prices, level, multip
             excess, norm = level[0] - costs[k], 1.0
             for p in range(starts[k], starts[k + 1]):
                 excess += prices[members[p]]
-                norm += spread[members[p]]
+                norm += scale[members[p]]
             step = excess / norm
             level[0] -= step
             for p in range(starts[k], starts[k + 1]):
-                prices[members[p]] -= step * spread[members[p]]
+                prices[members[p]] -= step * scale[members[p]]
             worst = max(worst, abs(excess))
         for r in range(rest.shape[0]):
             excess = -rest[r] - level[1] - extra[r] * level[0]
             norm = softness + extra[r] * extra[r]
             for p in range(indptr[r], indptr[r + 1]):
                 excess += signs[p] * prices[indices[p]]
-                norm += spread[indices[p]]
+                norm += scale[indices[p]]
             step = max(excess / norm, -multipliers[r])
             if step == 0.0:
                 continue
@@ -241,7 +243,7 @@ def update_prices(rows, clusters, costs, spread, softness, prices, level, multip
             level[0] += step * extra[r]
             level[1] += step * softness
             for p in range(indptr[r], indptr[r + 1]):
-                prices[indices[p]] -= step * signs[p] * spread[indices[p]]
+                prices[indices[p]] -= step * signs[p] * scale[indices[p]]
             worst = max(worst, excess)
         if worst < limits[1]:
             break

@@ -1,74 +1,74 @@
-"""Coarsening: gather nodes into groups, and contract the groups into a smaller graph.
+"""Coarsening: aggregate nodes, and contract the aggregates into a smaller graph.
 
-Only what crosses between coarse nodes is kept: an edge inside a coarse node can never be cut, and
-the cut value is made of crossing edges and node weights alone, so both levels give every coarse
-partition the same value. ``aggregate_of[i]`` is the aggregate of node i, named after one of its
-nodes, its root: ``aggregate_of[root] == root``.
+Only edges between coarse nodes are kept: an edge inside a coarse node is never cut, and the cut
+value depends on cut edges and node weights only, so every coarse partition has the same value on
+both levels. ``aggregate_of[i]`` is the aggregate of node i, identified by one of its nodes, its
+root: ``aggregate_of[root] == root``.
 """
 
 from __future__ import annotations
 
 from leastcut.kernels import kernel
 
-FEW_MOVES = 50  # a round of propagation that moves less than one in so many nodes is the last
+FEW_MOVES = 50  # label propagation ends after a round that moves less than one node in this many
 
 
 @kernel
-def aggregate(problem, inverse, parts, order, most_nodes, max_weight, groups):
-    """Let every node, in the given order, join the neighbour of its heaviest edge.
+def aggregate(problem, inverse, labels, order, most_nodes, max_weight, aggregates):
+    """Let every node, in the given order, join the neighbor with the largest edge score.
 
-    Heaviest by S_ij (1/b_i + 1/b_j), where ``inverse`` is 1/b, among the neighbours of the same
-    part whose group stays within ``most_nodes`` nodes and ``max_weight``. Fills ``groups``:
-    ``aggregate_of``, and for the roots the ``size`` and ``group_weight`` of their groups. O(edges).
+    The score is S_ij (1/b_i + 1/b_j), where ``inverse`` is 1/b; candidates have the same entry in
+    ``labels`` and an aggregate that stays within ``most_nodes`` nodes and ``max_weight``. Fills
+    ``aggregates``: ``aggregate_of``, and for roots the ``size`` and ``aggregate_weight``. O(edges).
     """
     indptr, indices, weights, node_weights = problem
-    aggregate_of, size, group_weight = groups
-    # ``size`` and ``group_weight`` are read for leaders only, which write them first.
+    aggregate_of, size, aggregate_weight = aggregates
+    # ``size`` and ``aggregate_weight`` are only read for roots, after they are written.
     aggregate_of[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
-        # An earlier node has paired with i.
+        # Node i is already in the pair of an earlier node.
         if aggregate_of[i] >= 0:
             continue
-        # What a group may weigh before i joins it.
-        room = max_weight - node_weights[i]
-        own = inverse[i]
+        # The largest weight of an aggregate that i may join.
+        capacity = max_weight - node_weights[i]
+        inverse_i = inverse[i]
         best = -1
         best_score = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            score = weights[p] * (own + inverse[j])
-            # Of equal scores the first neighbour is taken.
-            if score <= best_score or j == i or parts[j] != parts[i]:
+            score = weights[p] * (inverse_i + inverse[j])
+            # Ties go to the first neighbor.
+            if score <= best_score or j == i or labels[j] != labels[i]:
                 continue
-            # A node without a group makes a pair with i; one that has a group takes i in.
+            # A node without an aggregate forms a pair with i; otherwise i joins its aggregate.
             r = aggregate_of[j]
-            if (r < 0 and node_weights[j] <= room) or (
-                r >= 0 and size[r] < most_nodes and group_weight[r] <= room
+            if (r < 0 and node_weights[j] <= capacity) or (
+                r >= 0 and size[r] < most_nodes and aggregate_weight[r] <= capacity
             ):
                 best = j
                 best_score = score
-        # No neighbour to join: i stays alone, and a later node may still join it.
+        # No neighbor to join: i is an aggregate of its own, which later nodes may join.
         if best < 0:
             aggregate_of[i] = i
             size[i] = 1
-            group_weight[i] = node_weights[i]
+            aggregate_weight[i] = node_weights[i]
         elif aggregate_of[best] < 0:
-            # Both were free: a pair, led by i.
+            # Both were free: a pair with root i.
             aggregate_of[i] = i
             aggregate_of[best] = i
             size[i] = 2
-            group_weight[i] = node_weights[i] + node_weights[best]
+            aggregate_weight[i] = node_weights[i] + node_weights[best]
         else:
             r = aggregate_of[best]
             aggregate_of[i] = r
             size[r] += 1
-            group_weight[r] += node_weights[i]
+            aggregate_weight[r] += node_weights[i]
 
 
 @kernel
-def aggregate_leaves(problem, parts, order, max_weight, aggregate_of, size, waiting):
-    """Pair nodes that :func:`aggregate` left alone and that share a neighbor, as at a hub.
+def aggregate_leaves(problem, labels, order, max_weight, aggregate_of, size, waiting):
+    """Pair nodes that :func:`aggregate` left single and that share a neighbor, as leaves of a hub.
 
     ``waiting`` is scratch of n. Changes ``aggregate_of`` and ``size``. O(edges).
     """
@@ -76,14 +76,14 @@ def aggregate_leaves(problem, parts, order, max_weight, aggregate_of, size, wait
     waiting[:] = -1
     for q in range(order.shape[0]):
         i = order[q]
-        # Alone, and not joined by anyone.
+        # A single node that no other node has joined.
         if aggregate_of[i] != i or size[i] != 1:
             continue
         hub = -1
         best_score = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            if j == i or parts[j] != parts[i]:
+            if j == i or labels[j] != labels[i]:
                 continue
             score = weights[p] / node_weights[j]
             if score > best_score:
@@ -91,11 +91,11 @@ def aggregate_leaves(problem, parts, order, max_weight, aggregate_of, size, wait
                 best_score = score
         if hub < 0:
             continue
-        # At most one leaf waits at every hub; the next one takes it along.
+        # At most one leaf waits at every hub; the next one is paired with it.
         other = waiting[hub]
         if other < 0:
             waiting[hub] = i
-        # Where both are too heavy together the first goes on waiting, and i stays alone.
+        # If both are too heavy together, the first keeps waiting, and i stays single.
         elif node_weights[other] + node_weights[i] <= max_weight:
             aggregate_of[i] = other
             size[other] = 2
@@ -105,57 +105,57 @@ def aggregate_leaves(problem, parts, order, max_weight, aggregate_of, size, wait
 @kernel
 def propagate(
     problem,
-    parts,
+    labels,
     order,
-    stretch,
+    span,
     max_weight,
     most_rounds,
-    fewest_groups,
+    fewest_aggregates,
     aggregate_of,
     sums,
     scratch,
 ):
-    """Let every node, in the given order, join the group that it has the heaviest edges into.
+    """Let every node, in the given order, join the aggregate with the heaviest edges to it.
 
-    Among the groups of its own part that stay within ``max_weight``; its own wins a tie. Nodes
-    start..stop-1 of ``stretch``, which ``order`` has at these places, are gathered as if there were
-    no others. Ends after ``most_rounds`` rounds, when hardly any node moves, or when
-    ``fewest_groups`` are left. Fills ``aggregate_of``; ``sums`` are the weight of every group, at
-    first that of its node, and the number of its nodes; ``scratch`` is n zeros, left zero, and n
-    integers. O(edges) per round.
+    Candidates have the same entry in ``labels`` and stay within ``max_weight``; ties go to the
+    current aggregate. Nodes start..stop-1 of ``span``, which ``order`` has at these positions, are
+    aggregated as if there were no others. Ends after ``most_rounds`` rounds, when few nodes move,
+    or when ``fewest_aggregates`` are left. Fills ``aggregate_of``; ``sums`` are the weight of every
+    aggregate, on entry that of its node, and its number of nodes; ``scratch`` is n zeros, left
+    zero, and n integers. O(edges) per round.
     """
     indptr, indices, weights, node_weights = problem
-    group_weight, size = sums
+    aggregate_weight, size = sums
     link, touched = scratch
-    start, stop = stretch
+    start, stop = span
     n = stop - start
-    # Until the end ``aggregate_of`` is the number of a group: that of the node it began with.
+    # Until the end ``aggregate_of`` is the index of the node that an aggregate began with.
     for i in range(start, stop):
         aggregate_of[i] = i
         size[i] = 1
-    groups = n
+    n_aggregates = n
     for _ in range(most_rounds):
         moved = 0
         for q in range(start, stop):
             i = order[q]
-            # 1. Sum the edges of i into every group.
+            # 1. Sum the edges of i by aggregate.
             n_touched = start
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
-                if j == i or j < start or j >= stop or parts[j] != parts[i]:
+                if j == i or j < start or j >= stop or labels[j] != labels[i]:
                     continue
                 k = aggregate_of[j]
                 if link[k] == 0.0:
                     touched[n_touched] = k
                     n_touched += 1
                 link[k] += weights[p]
-            # 2. Take the heaviest that has room, the first of equal ones.
+            # 2. Choose the heaviest sum within the capacity, the first of equal ones.
             a = aggregate_of[i]
             best = a
-            room = max_weight - node_weights[i]
+            capacity = max_weight - node_weights[i]
             for q_touched in range(start, n_touched):
                 k = touched[q_touched]
-                if link[k] > link[best] and group_weight[k] <= room:
+                if link[k] > link[best] and aggregate_weight[k] <= capacity:
                     best = k
             for q_touched in range(start, n_touched):
                 link[touched[q_touched]] = 0.0
@@ -163,18 +163,18 @@ def propagate(
                 continue
             # 3. Move there.
             aggregate_of[i] = best
-            group_weight[a] -= node_weights[i]
-            group_weight[best] += node_weights[i]
+            aggregate_weight[a] -= node_weights[i]
+            aggregate_weight[best] += node_weights[i]
             size[a] -= 1
             size[best] += 1
             moved += 1
             if size[a] == 0:
-                groups -= 1
-                if groups <= fewest_groups:
+                n_aggregates -= 1
+                if n_aggregates <= fewest_aggregates:
                     break
-        if groups <= fewest_groups or moved * FEW_MOVES < n:
+        if n_aggregates <= fewest_aggregates or moved * FEW_MOVES < n:
             break
-    # Name every group by its first node: the one it began with may be elsewhere by now.
+    # Identify every aggregate by its first node: the node it began with may have left.
     touched[start:stop] = -1
     for i in range(start, stop):
         if touched[aggregate_of[i]] < 0:
@@ -185,11 +185,11 @@ def propagate(
 
 @kernel
 def aggregate_pairs(source, target, most_merges, aggregate_of, size):
-    """Merge the ends of the listed edges, first come first served, up to ``most_merges`` times.
+    """Merge the end points of the listed edges in order, up to ``most_merges`` times.
 
-    A node takes part in one merge only, unless that leaves less than half as many merges, as where
-    all nodes hang on few hubs: then further nodes join the groups that there are. Fills
-    ``aggregate_of`` and, for the roots, ``size``. O(nodes + edges).
+    A node takes part in one merge only, unless that leaves less than half as many merges, as in
+    stars: then further nodes join existing aggregates. Fills ``aggregate_of`` and, for roots,
+    ``size``. O(nodes + edges).
     """
     for i in range(aggregate_of.shape[0]):
         aggregate_of[i] = i
@@ -200,7 +200,7 @@ def aggregate_pairs(source, target, most_merges, aggregate_of, size):
             return
         i = source[p]
         j = target[p]
-        # Both ends untouched: a node that leads a pair has size 2, one that was led another leader.
+        # Both ends are single: a root of a pair has size 2, and its other node another root.
         if (
             i != j
             and aggregate_of[i] == i
@@ -216,7 +216,7 @@ def aggregate_pairs(source, target, most_merges, aggregate_of, size):
             return
         i = source[p]
         j = target[p]
-        # Only one end is untouched: of two that are, the edge would have made a pair.
+        # At most one end is single: two single ends would have formed a pair.
         if aggregate_of[j] == j and size[j] == 1:
             i, j = j, i
         if i != j and aggregate_of[i] == i and size[i] == 1:
@@ -228,73 +228,73 @@ def aggregate_pairs(source, target, most_merges, aggregate_of, size):
 
 @kernel
 def number_aggregates(aggregate_of, parent, first):
-    """Number the groups in the order of their leaders; a leader leads itself. Return how many.
+    """Number the aggregates in the order of their roots; return how many there are.
 
-    Fills ``parent``, the number of every node's group, and ``first``, where a group's nodes will
-    begin in a list of all nodes by group (one more entry than groups). O(n).
+    Fills ``parent``, the number of every node's aggregate, and ``first``, where the nodes of each
+    aggregate begin in a list of all nodes by aggregate (one entry more than aggregates). O(n).
     """
     n = aggregate_of.shape[0]
-    groups = 0
-    # 1. Number the leaders.
+    n_aggregates = 0
+    # 1. Number the roots.
     for i in range(n):
         if aggregate_of[i] == i:
-            parent[i] = groups
-            groups += 1
-    # 2. Every node takes the number of its leader (a leader its own again), and is counted one
-    #    place further on, so that the running sums are where groups begin.
-    first[: groups + 1] = 0
+            parent[i] = n_aggregates
+            n_aggregates += 1
+    # 2. Every node takes the number of its root and is counted one place further on, so that the
+    #    cumulative sums are where aggregates begin.
+    first[: n_aggregates + 1] = 0
     for i in range(n):
         parent[i] = parent[aggregate_of[i]]
         first[parent[i] + 1] += 1
-    for r in range(groups):
+    for r in range(n_aggregates):
         first[r + 1] += first[r]
-    return groups
+    return n_aggregates
 
 
 @kernel
 def list_members(parent, first, node_weights, members, coarse_node_weights):
-    """Fill ``members``, all nodes by group, and the weight of every group.
+    """Fill ``members``, all nodes by aggregate, and the weight of every aggregate.
 
-    ``coarse_node_weights`` must be zero; ``first`` is used as a counter and left as it was. O(n).
+    ``coarse_node_weights`` must be zero; ``first`` is used as a counter and restored. O(n).
     """
-    # A counting sort: first[r] is where the next node of group r goes, and ends where group r + 1
-    # begins. Nodes of a group stay in their order.
+    # A counting sort: first[r] is where the next node of aggregate r goes, and ends where aggregate
+    # r + 1 begins. The nodes of an aggregate stay in order.
     for i in range(parent.shape[0]):
         r = parent[i]
         members[first[r]] = i
         first[r] += 1
         coarse_node_weights[r] += node_weights[i]
-    # Shift the beginnings back by one group; first[n_groups], the end of all, was never touched.
+    # Shift the starts back by one; first[n_aggregates], the end, is unchanged.
     for r in range(coarse_node_weights.shape[0] - 1, 0, -1):
         first[r] = first[r - 1]
     first[0] = 0
 
 
 @kernel
-def contract(graph, groups, start, stop, place, coarse):
-    """Write the coarse rows start..stop-1 one after another from position 0; return their length.
+def contract(graph, aggregates, start, stop, place, coarse):
+    """Write the coarse rows start..stop-1 consecutively from position 0; return their length.
 
-    ``groups``: parent, first, members of :func:`number_aggregates` and :func:`list_members`.
+    ``aggregates``: parent, first, members of :func:`number_aggregates` and :func:`list_members`.
     ``place`` is one scratch entry per coarse node, all -1, and left so. ``coarse_indptr[r + 1]``
-    becomes the end of row r, counted from this block's beginning. Edges between the same two coarse
-    nodes are summed, those inside one are dropped. O(edges of the block).
+    becomes the end of row r, relative to this block. Edges between the same two coarse nodes are
+    summed, and edges inside a coarse node dropped. O(edges of the block).
     """
     indptr, indices, weights = graph
-    parent, first, members = groups
+    parent, first, members = aggregates
     coarse_indptr, coarse_indices, coarse_weights = coarse
     filled = 0
-    # Here ``place`` is -1 everywhere, and the rows before r are written up to ``filled``.
+    # Invariant: ``place`` is -1 everywhere, and rows before r are written up to ``filled``.
     for r in range(start, stop):
         row = filled
         for m in range(first[r], first[r + 1]):
             i = members[m]
             for p in range(indptr[i], indptr[i + 1]):
-                # 1. Every edge of every node in the group leads to a coarse node k.
+                # 1. Every edge of the aggregate leads to a coarse node k.
                 k = parent[indices[p]]
                 if k == r:
                     continue
                 q = place[k]
-                # 2. The first edge to k opens an entry in the row; further ones are added to it.
+                # 2. The first edge to k creates an entry of the row; further ones are added to it.
                 if q < 0:
                     place[k] = filled
                     coarse_indices[filled] = k
@@ -302,7 +302,7 @@ def contract(graph, groups, start, stop, place, coarse):
                     filled += 1
                 else:
                     coarse_weights[q] += weights[p]
-        # 3. Only the entries of this row are cleared: all of ``place`` would cost O(n) per row.
+        # 3. Reset the entries of this row only: resetting all of ``place`` would cost O(n) per row.
         for q in range(row, filled):
             place[coarse_indices[q]] = -1
         coarse_indptr[r + 1] = filled

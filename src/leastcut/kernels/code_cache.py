@@ -1,12 +1,12 @@
-"""Compiled kernels on disk, which cost a recompilation at worst.
+"""A cache of compiled kernels on disk, whose failure costs at most a recompilation.
 
-Numba's own cache runs whatever its folder holds: a truncated file there fails every call until
-somebody deletes it, a full disk does too, a kernel keeps the old code of another one that is
-compiled into it, and a file that another user has planted is unpickled, that is, executed. Here
+Numba's own cache executes whatever its folder contains: a truncated file or a full disk makes every
+call fail until somebody deletes the file, a kernel keeps old code of another kernel inlined into
+it, and a file planted by another user is unpickled, that is, executed. In this cache
 
-- a file is named after what it is for (kernel, argument types, CPU) and begins with a digest of
-  what it was compiled from and one of its content. A file of another origin is replaced, a damaged
-  one is compiled again with one warning;
+- a file name identifies the kernel, the argument types and the CPU, and a file begins with a digest
+  of what was compiled and one of its content. An outdated file is replaced, and a damaged one
+  recompiled, with one warning;
 - a folder and a file are used only if nobody but the user, or root, can write to them or replace
   them. Otherwise kernels are compiled in memory, with one warning, or the file is replaced.
 """
@@ -34,19 +34,19 @@ from numba.core.serialize import dumps
 
 from leastcut.kernels.compile_time import CompileTime
 
-DIGEST_SIZE = 16  # bytes: no two contents share a digest by chance
+DIGEST_SIZE = 16  # bytes: collisions by chance are practically impossible
 
 _compile_time = CompileTime()
 
-_warned: set[str] = set()  # the kinds of warnings issued: each is issued once
+_warned: set[str] = set()  # kinds of warnings already issued: each is issued once
 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
     """Pause Python's garbage collector while code is compiled or loaded.
 
-    It would go through everything that is imported, again and again: up to a fifth of the time of
-    compiling, and a third of that of the first fit of a process.
+    Repeated collections of all imported objects take up to a fifth of the time of compiling, and a
+    third of that of the first fit of a process.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -60,7 +60,7 @@ def without_collections() -> Iterator[None]:
 class CodeCache:
     """The compiled code of one kernel, in one file per signature and CPU.
 
-    Numba's dispatcher calls ``load_overload`` before it compiles and ``save_overload`` after it.
+    Numba's dispatcher calls ``load_overload`` before it compiles and ``save_overload`` afterwards.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -74,7 +74,7 @@ class CodeCache:
 
     @property
     def folders(self) -> list[Path]:
-        """The folders that are tried in turn."""
+        """The candidate folders, in order."""
         source = self._source.parent
         name = f"{source.name}_{_digest(str(source).encode()).hex()}"
         if chosen := os.environ.get("NUMBA_CACHE_DIR"):
@@ -83,7 +83,7 @@ class CodeCache:
 
     @property
     def cache_path(self) -> str:
-        """The folder that is tried first."""
+        """The first candidate folder."""
         return str(self.folders[0])
 
     @without_collections()
@@ -91,7 +91,7 @@ class CodeCache:
         """Return the compiled code for a signature, or None if it must be compiled."""
         compiled = None
         target_context.refresh()
-        # Whatever pickle and LLVM may raise: compiling is always possible.
+        # Any exception of pickle or LLVM: compiling is always possible.
         try:
             data = self._read(signature, target_context.codegen().magic_tuple())
             if data is not None:
@@ -99,9 +99,9 @@ class CodeCache:
         except Exception as error:
             _warn_once(
                 "damaged",
-                f"Compiled code of leastcut in {self._places} could not be read ({error!r}). "
+                f"The compiled code of leastcut in {self._places} could not be read ({error!r}). "
                 "It is compiled again, which takes seconds, and replaced. If this warning "
-                "comes back, delete that folder or set NUMBA_CACHE_DIR to another one.",
+                "persists, delete that folder or set NUMBA_CACHE_DIR to another one.",
             )
         if compiled is None:
             _compile_time.begin()
@@ -110,19 +110,20 @@ class CodeCache:
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Write the compiled code for a signature, if a folder allows it."""
         _compile_time.end()
-        if compiled.library.has_dynamic_globals:  # addresses of this process
+        if compiled.library.has_dynamic_globals:  # contains addresses of this process
             return
         try:
             target = compiled.codegen.magic_tuple()
             self._write(signature, target, dumps(compiled._reduce()))
         except OSError as error:
-            # On Windows a file that another process is reading cannot be replaced, nor need it be.
+            # On Windows a file that another process is reading cannot be, and need not be,
+            # replaced.
             if not (os.name == "nt" and isinstance(error, PermissionError)):
                 _warn_once(
                     "not kept",
-                    f"Compiled code of leastcut could not be kept in {self._places} ({error!r}): "
-                    "every process compiles it again, which takes seconds. Free some space there, "
-                    "or set NUMBA_CACHE_DIR to a folder that belongs to you and that nobody else "
+                    f"The compiled code of leastcut could not be saved in {self._places} "
+                    f"({error!r}), so every process compiles it again, which takes seconds. Free "
+                    "disk space, or set NUMBA_CACHE_DIR to a folder that you own and nobody else "
                     "can write to.",
                 )
 
@@ -131,22 +132,22 @@ class CodeCache:
         return " or ".join(map(str, self.folders))
 
     def _name(self, signature: Any, target: Any) -> str:
-        """Return the name of the file for a signature and a CPU."""
-        arguments = getattr(signature, "args", signature)  # a return type adds nothing
-        made_for = _digest(repr(arguments).encode(), repr(target).encode()).hex()
-        return f"{self._base}.{made_for}.nbc"
+        """Return the file name for a signature and a CPU."""
+        arguments = getattr(signature, "args", signature)  # the return type follows from them
+        key = _digest(repr(arguments).encode(), repr(target).encode()).hex()
+        return f"{self._base}.{key}.nbc"
 
     def _origin(self) -> bytes:
-        """Return a digest of all that takes part in compiling."""
-        # All kernels beside this one: one is compiled into another that calls it.
+        """Return a digest of everything that affects compiling."""
+        # The sources of all kernels, as kernels are inlined into others.
         sources = _sources(self._source.parent)
         versions = sys.version, np.__version__, numba.__version__
-        # The variables of a function defined inside another stand in no source.
+        # Closure variables are not part of the source.
         bound = [cell.cell_contents for cell in self._function.__closure__ or ()]
         return _digest(sources, repr((versions, self._function.__code__.co_code, bound)).encode())
 
     def _read(self, signature: Any, target: Any) -> bytes | None:
-        """Return what was written, or None if there is nothing or it has another origin.
+        """Return the cached data, or None if there is none or it is outdated.
 
         Raises ValueError if the file is damaged.
         """
@@ -154,46 +155,46 @@ class CodeCache:
         for folder in filter(is_private, self.folders):
             try:
                 with open(folder / name, "rb") as file:
-                    # One that another user left there before the folder was private is theirs.
+                    # Another user may have written the file before the folder was private.
                     if os.name != "nt" and not _is_owned(os.fstat(file.fileno()), sticky=False):
                         continue
                     content = file.read()
             except OSError:
-                continue  # there is none, or `_write` will report what is wrong
-            made_from, digest = content[:DIGEST_SIZE], content[DIGEST_SIZE : 2 * DIGEST_SIZE]
+                continue  # no file, or `_write` will report the problem
+            file_origin, digest = content[:DIGEST_SIZE], content[DIGEST_SIZE : 2 * DIGEST_SIZE]
             data = content[2 * DIGEST_SIZE :]
-            if digest != _digest(made_from, name.encode(), data):
+            if digest != _digest(file_origin, name.encode(), data):
                 raise ValueError(f"{name} is damaged")
-            if made_from == origin:
+            if file_origin == origin:
                 return data
         return None
 
     def _write(self, signature: Any, target: Any, data: bytes) -> None:
-        """Write a file atomically into the first folder that allows it; OSError if none does."""
+        """Write a file atomically to the first folder that allows it; OSError if none does."""
         name, origin, errors = self._name(signature, target), self._origin(), []
         for folder in self.folders:
-            unfinished = folder / f"{name}.{os.urandom(8).hex()}.tmp"
+            temporary = folder / f"{name}.{os.urandom(8).hex()}.tmp"
             try:
                 folder.mkdir(mode=0o755, parents=True, exist_ok=True)
                 if not is_private(folder):
                     raise PermissionError(f"others can write to {folder}, or to a folder above it")
                 try:
-                    unfinished.write_bytes(origin + _digest(origin, name.encode(), data) + data)
-                    os.replace(unfinished, folder / name)
+                    temporary.write_bytes(origin + _digest(origin, name.encode(), data) + data)
+                    os.replace(temporary, folder / name)
                     return
                 finally:
-                    unfinished.unlink(missing_ok=True)
+                    temporary.unlink(missing_ok=True)
             except OSError as error:
                 errors.append(error)
         raise errors[0]
 
 
 def is_private(folder: Path) -> bool:
-    """Return whether nobody but the user and root can change what a folder holds.
+    """Return whether only the user and root can change the contents of a folder.
 
-    It and every folder above it must belong to one of them and be writable by nobody else (in those
-    above with the sticky bit, such as /tmp, others cannot rename what is not theirs). Windows has
-    no such bits; there the user's own profile is private by default.
+    The folder and all its parents must belong to one of them and be writable by nobody else (in
+    parents with the sticky bit, such as /tmp, others cannot rename files of the user). Windows has
+    no such permission bits; there the user's profile is private by default.
     """
     if os.name == "nt":
         return True
@@ -222,22 +223,22 @@ def _has_others(group: int) -> bool:
     import pwd
 
     try:
-        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        user, entry = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:
         return True
-    is_private_group = user.pw_gid == group and user.pw_name == found.gr_name
-    return not is_private_group or not set(found.gr_mem) <= {user.pw_name}
+    is_private_group = user.pw_gid == group and user.pw_name == entry.gr_name
+    return not is_private_group or not set(entry.gr_mem) <= {user.pw_name}
 
 
 def _user_caches() -> list[Path]:
-    """Return the user's folder for files that can be made again, or nothing if it has none."""
+    """Return the user's cache folder as a list, which is empty if there is none."""
     if sys.platform == "win32":
         folder = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
     elif sys.platform == "darwin":
         folder = os.path.expanduser("~/Library/Caches")
     else:
         folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    # Without a home "~" stays as it is, which would be a folder of the working directory.
+    # Without a home, "~" is not expanded, and would be a folder of the working directory.
     return [Path(folder)] if os.path.isabs(folder) else []
 
 
@@ -253,9 +254,9 @@ def _sources(folder: Path) -> bytes:
 
 
 def _digest(*parts: bytes) -> bytes:
-    made = blake2b(digest_size=DIGEST_SIZE)
+    digest = blake2b(digest_size=DIGEST_SIZE)
     for part in parts:
-        # With its length, so that no bytes can pass from one part to the next.
-        made.update(len(part).to_bytes(8, "little"))
-        made.update(part)
-    return made.digest()
+        # Its length is included, so that no bytes can shift from one part to the next.
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()

@@ -1,9 +1,9 @@
-"""One line that says, where somebody would wonder, that compiling takes a while.
+"""A one-line message that compiling takes a while.
 
-A first fit compiles some 25 kernels; nothing is said where the code is on disk. The line is no
-warning, as nothing is wrong. It goes to the logger "leastcut" as INFO where that is listened to,
-else to the standard error if a person looks at it (a terminal, a notebook) or has asked for
-progress (``verbose``, a progress bar). Programs and logs get nothing.
+A first fit compiles about 25 kernels; nothing is reported if the code is on disk. The line is not a
+warning, as nothing is wrong. It is logged to "leastcut" as INFO if that is enabled, and otherwise
+written to the standard error if that is interactive (a terminal, a notebook) or progress is enabled
+(``verbose``, a progress bar). Otherwise nothing is written.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ from time import monotonic
 
 from leastcut.progress import error_stream, is_interactive, is_watched, write_line
 
-MOMENT = 1.0  # seconds of compiling after which it is said
-FIRST_CALL_SECONDS = 5  # about; see "compiling" in ``benchmarks/results/startup.json``
+REPORT_AFTER = 1.0  # seconds of compiling after which it is reported
+FIRST_CALL_SECONDS = 5  # approximate; "compiling" in ``benchmarks/results/startup.json``
 LINE = (
-    f"leastcut: compiling, once; the first call takes about {FIRST_CALL_SECONDS} s longer, and "
-    "later ones find the code on disk."
+    f"leastcut: compiling for the first time, which takes about {FIRST_CALL_SECONDS} s; "
+    "later calls load the compiled code from disk."
 )
 
 
 class CompileTime:
-    """Adds up the time that Numba compiles, and reports it once when it has become long.
+    """Sums up the time that Numba compiles, and reports once when it becomes long.
 
-    Numba compiles one kernel at a time, and inside of one those that it calls.
+    Numba compiles one kernel at a time, and the kernels it calls within that time.
     """
 
     def __init__(self) -> None:
-        self._spent, self._began, self._depth = 0.0, 0.0, 0
-        self._is_said = False
+        self._elapsed, self._start, self._depth = 0.0, 0.0, 0
+        self._is_reported = False
 
     def begin(self) -> None:
-        """Note that a kernel is going to be compiled."""
+        """Record that compiling a kernel begins."""
         now = monotonic()
         if self._depth == 0:
-            self._began = now
+            self._start = now
         self._depth += 1
-        if not self._is_said and self._spent + now - self._began > MOMENT:
-            self._is_said = True
+        if not self._is_reported and self._elapsed + now - self._start > REPORT_AFTER:
+            self._is_reported = True
             report_compiling()
 
     def end(self) -> None:
-        """Note that a kernel was compiled."""
+        """Record that a kernel was compiled."""
         self._depth = max(0, self._depth - 1)
         if self._depth == 0:
-            self._spent += monotonic() - self._began
+            self._elapsed += monotonic() - self._start
 
 
 def report_compiling() -> None:
-    """Report that compiling takes a while."""
+    """Log or print that compiling takes a while."""
     logger = logging.getLogger("leastcut")
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         logger.info(LINE)

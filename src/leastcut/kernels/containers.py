@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from leastcut.kernels import inlined, kernel
 
-SHORT = 32  # up to so many pairs are sorted by plain insertion
+SHORT = 32  # up to this many pairs, insertion sort is used
 
 
 @inlined
 def insert(keys, others, first, place, key, other, gap=1):
-    """Insert a pair into those sorted from ``first`` to before ``place``, ties by ``others``.
+    """Insert a pair into the pairs sorted from ``first`` to before ``place``, ties by ``others``.
 
-    The list has every ``gap``-th entry. O(pairs that come after it), which move on by one place.
+    Only every ``gap``-th entry belongs to the list. O(number of larger pairs), which move up by one
+    place.
     """
     while place - gap >= first and (
         keys[place - gap] > key or (keys[place - gap] == key and others[place - gap] > other)
@@ -25,10 +26,10 @@ def insert(keys, others, first, place, key, other, gap=1):
 
 @kernel
 def sort_pairs(keys, others, start, stop):
-    """Sort ``keys[start:stop]``, and ``others`` with them, ties by ``others``.
+    """Sort ``keys[start:stop]``, and ``others`` along with them, ties by ``others``.
 
-    Shell's sort: insertion into pairs that are ``gap`` places apart, for smaller and smaller gaps.
-    O(m) for the m ≤ SHORT pairs of most lists, and at most O(m^1.5).
+    Shell sort: insertion sort of pairs that are ``gap`` places apart, for decreasing gaps. O(m) for
+    the m ≤ SHORT pairs of most lists, and at most O(m^1.5).
     """
     gap = 1
     while SHORT * gap < stop - start:
@@ -42,49 +43,49 @@ def sort_pairs(keys, others, start, stop):
 @kernel
 def push(keys, nodes, size, key, node):
     """Insert (key, node) into the binary min-heap of ``size`` entries; return the new size."""
-    # Move a hole from the end towards the root, past parents that are larger, and fill it.
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
+    # Move the hole at the end towards the root, past larger parents, and fill it.
+    hole = size
+    while hole > 0:
+        parent = (hole - 1) >> 1
+        if keys[parent] <= key:
             break
-        keys[at] = keys[up]
-        nodes[at] = nodes[up]
-        at = up
-    keys[at] = key
-    nodes[at] = node
+        keys[hole] = keys[parent]
+        nodes[hole] = nodes[parent]
+        hole = parent
+    keys[hole] = key
+    nodes[hole] = node
     return size + 1
 
 
 @kernel
 def pop(keys, nodes, size):
-    """Remove the smallest entry, which the caller has read at 0; return the new size."""
-    # The last entry takes the root's place: move a hole down, past the smaller child each time.
+    """Remove the smallest entry, at index 0; return the new size."""
+    # The last entry replaces the root: move the hole down, past the smaller child each time.
     size -= 1
     key = keys[size]
     node = nodes[size]
-    at = 0
+    hole = 0
     while True:
-        down = 2 * at + 1
-        if down >= size:
+        child = 2 * hole + 1
+        if child >= size:
             break
-        if down + 1 < size and keys[down + 1] < keys[down]:
-            down += 1
-        if keys[down] >= key:
+        if child + 1 < size and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
             break
-        keys[at] = keys[down]
-        nodes[at] = nodes[down]
-        at = down
-    keys[at] = key
-    nodes[at] = node
+        keys[hole] = keys[child]
+        nodes[hole] = nodes[child]
+        hole = child
+    keys[hole] = key
+    nodes[hole] = node
     return size
 
 
 @inlined
 def enqueue(i, queue, head, n_queued, queued):
-    """Put i at the end of a ring, unless ``queued[i]`` is 1; return how many are in it.
+    """Append i to a ring buffer unless ``queued[i]`` is 1; return the new number of entries.
 
-    Every index is in the ring once at most, so a ring of n places cannot overflow.
+    No index is in the ring twice, so a ring of n places cannot overflow.
     """
     if queued[i] == 0:
         queued[i] = 1

@@ -1,14 +1,14 @@
-"""Exchanges: nodes that stand in each other's way change places.
+"""Exchanges of nodes between clusters under cannot-link constraints.
 
-Where nodes must be apart, a node cannot move to a cluster that holds one of those, which in turn
-cannot move to where the first is: single moves are stuck, and with two clusters always. Two steps
-lead on from there, and both keep all pairs apart:
+A node cannot move to a cluster that holds a node it must be separated from, which in turn cannot
+move to the cluster of the first: single moves get stuck, with two clusters always. Two compound
+moves remain possible and violate no pair:
 
-- Node i moves to cluster k, after the nodes there that it must be apart from have each moved to
-  whatever third cluster is best.
-- Let i be in cluster a, and follow the pairs from i through clusters a and k only. What is reached
-  is a chain (Kempe's, of the four colours), and no pair leads from it to the rest of a and k. The
-  two clusters exchange all nodes of the chain.
+- Ejection: node i moves to cluster k after its conflicting nodes in k have each moved to the best
+  third cluster.
+- Kempe chain: let i be in cluster a. The nodes reached from i along pairs within clusters a and k
+  form a chain, and no pair joins it to the other nodes of a and k. The two clusters exchange all
+  nodes of the chain.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from leastcut.kernels.moves import (
     try_move,
 )
 
-MOST_EJECTED = 3  # nodes that make room for one, at most: more hardly ever gain what they cost
+MOST_EJECTED = 3  # conflicting nodes ejected for one move; more hardly ever pay off
 
 
 @kernel
 def find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen):
-    """List the chain of node i with cluster k; return how many it has in i's cluster and in k.
+    """List the Kempe chain of node i with cluster k; return its numbers of nodes in a and in k.
 
-    Both are 0 where the chain has a node smaller than i, from which it is found as well. ``seen``
-    marks by ``stamp`` what is listed in ``members``. O(pairs of the chain).
+    Both are 0 if the chain has a node smaller than i, from which the same chain is found. Nodes
+    listed in ``members`` have the mark ``stamp`` in ``seen``. O(pairs of the chain).
     """
     indptr, indices = cannot_link
     a = labels[i]
     members[0] = i
     seen[i] = stamp
     size = 1
-    n_own = 0
-    # Nodes before ``done`` have had their pairs followed.
-    done = 0
-    while done < size:
-        j = members[done]
-        done += 1
+    n_a = 0
+    # The pairs of the first ``n_expanded`` nodes have been followed.
+    n_expanded = 0
+    while n_expanded < size:
+        j = members[n_expanded]
+        n_expanded += 1
         if labels[j] == a:
-            n_own += 1
+            n_a += 1
         for p in range(indptr[j], indptr[j + 1]):
             u = indices[p]
             if seen[u] != stamp and (labels[u] == a or labels[u] == k):
@@ -54,14 +54,14 @@ def find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen):
                 seen[u] = stamp
                 members[size] = u
                 size += 1
-    return n_own, size - n_own
+    return n_a, size - n_a
 
 
 @kernel
 def best_target(i, problem, state, link, cannot_link):
-    """Return the cluster, other than its own, that it costs least to put node i into.
+    """Return the other cluster that node i can join at the smallest growth of the value.
 
-    -1 where each holds a node that i must be apart from. ``link`` is c zeros and is left zero.
+    It is -1 if each holds a node that must be separated from i. ``link`` is c zeros, left zero.
     O(deg(i) + c).
     """
     labels = state[0]
@@ -69,13 +69,13 @@ def best_target(i, problem, state, link, cannot_link):
     for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
         link[labels[cannot_link[1][p]]] = -1.0
     best = -1
-    best_join = 0.0
+    best_insertion = 0.0
     for k in range(link.shape[0]):
         if k != labels[i] and link[k] >= 0.0:
-            join = insertion_change(k, link[k], total, problem[3][i], state)
-            if best < 0 or join < best_join:
+            insertion = insertion_change(k, link[k], total, problem[3][i], state)
+            if best < 0 or insertion < best_insertion:
                 best = k
-                best_join = join
+                best_insertion = insertion
     for k in range(link.shape[0]):
         link[k] = 0.0
     return best
@@ -83,11 +83,11 @@ def best_target(i, problem, state, link, cannot_link):
 
 @kernel
 def move_with_ejections(i, k, problem, state, cannot_link, scratch):
-    """Move node i to cluster k, and what it must be apart from there elsewhere; return the change.
+    """Move node i to cluster k and its conflicting nodes in k elsewhere; return the change.
 
-    Where that does not lower the value, or is not possible, everything stays as it was, and what is
-    returned is positive. ``scratch`` is ``members`` and ``origin``, integers for who was moved from
-    where, ``link``, c zeros, and ``saved``, three rows of c numbers. O(edges of all that move + c).
+    If that is impossible or does not lower the value, the state is restored and the result is
+    positive. ``scratch`` is ``members`` and ``origin``, integers for the moved nodes and their
+    clusters, ``link``, c zeros, and ``saved`` (3, c). O(edges of all moved nodes + c).
     """
     labels, boundary, cluster_weights, _, ratio, _ = state
     members, origin, link, saved = scratch
@@ -97,32 +97,32 @@ def move_with_ejections(i, k, problem, state, cannot_link, scratch):
         saved[1, q] = cluster_weights[q]
         saved[2, q] = ratio[q]
         before += ratio[q]
-    # 1. Those that i must be apart from leave k, each for the best of the clusters it may join.
-    #    None joins that of i, which is still there.
+    # 1. Move each conflicting node of k to its best cluster. None joins the cluster of i, which is
+    #    still there.
     n_moved = 0
-    is_free = True
+    is_possible = True
     for p in range(cannot_link[0][i], cannot_link[0][i + 1]):
         j = cannot_link[1][p]
         if labels[j] != k:
             continue
         target = best_target(j, problem, state, link, cannot_link) if n_moved < MOST_EJECTED else -1
         if target < 0 or not try_move(j, target, problem, state):
-            is_free = False
+            is_possible = False
             break
         members[n_moved] = j
         origin[n_moved] = k
         n_moved += 1
-    # 2. Then i moves there.
-    if is_free:
+    # 2. Move i.
+    if is_possible:
         members[n_moved] = i
         origin[n_moved] = labels[i]
-        is_free = try_move(i, k, problem, state)
+        is_possible = try_move(i, k, problem, state)
         n_moved += 1
-    # 3. Keep what lowers the value, and put back everything else as it was.
+    # 3. Keep the moves if the value falls, and undo them otherwise.
     after = 0.0
     for q in range(ratio.shape[0]):
         after += ratio[q]
-    if is_free and before - after > TOLERANCE * before:
+    if is_possible and before - after > TOLERANCE * before:
         return after - before
     for q in range(n_moved):
         relabel(members[q], origin[q], state)
@@ -135,17 +135,16 @@ def move_with_ejections(i, k, problem, state, cannot_link, scratch):
 
 @kernel
 def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
-    """Make the exchanges from ``nodes`` that lower the value; return what came of it.
+    """Make exchanges from ``nodes`` that lower the value; return (decrease, number, edges visited).
 
-    That is (decrease, exchanges, edges visited). Chains are found from their smallest nodes, so
-    ``nodes`` should have those. ``scratch`` is ``members``, ``seen`` and ``origin``, integers of n,
-    the second zero, ``tried``, integers of c, zero, ``link``, c zeros, which are left zero, and
-    ``saved``, three rows of c numbers. Changes the state; every exchange lowers the value, no
-    cluster is emptied, and pairs that are apart stay apart. Ends after ``max_edges``.
+    A chain is found from its smallest node only, which ``nodes`` should contain. ``scratch`` is
+    ``members``, ``seen`` and ``origin``, integers of n, the second zero, ``tried``, integers of c,
+    zero, ``link``, c zeros, left zero, and ``saved`` (3, c). Changes the state; every exchange
+    lowers the value, no cluster is emptied, and no pair is violated. Ends after ``max_edges``.
     """
     indptr = problem[0]
     labels, boundary, cluster_weights, count, ratio, _ = state
-    apart_indptr, apart_indices = cannot_link
+    pair_indptr, pair_indices = cannot_link
     members, seen, origin, tried, link, saved = scratch
     n_clusters = link.shape[0]
     decrease = 0.0
@@ -157,13 +156,13 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
             break
         i = nodes[s]
         a = labels[i]
-        for p in range(apart_indptr[i], apart_indptr[i + 1]):
-            # 1. Clusters that i may not simply move to are those of the nodes it is apart from.
-            k = labels[apart_indices[p]]
+        for p in range(pair_indptr[i], pair_indptr[i + 1]):
+            # 1. Candidate clusters are those of the nodes that i must be separated from.
+            k = labels[pair_indices[p]]
             if tried[k] == s + 1:
                 continue
             tried[k] = s + 1
-            # 2. Let those in k make room, where there is a third cluster for them.
+            # 2. Try ejections, if there is a third cluster.
             if n_clusters > 2:
                 edges += indptr[i + 1] - indptr[i] + n_clusters
                 change = move_with_ejections(
@@ -173,23 +172,24 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
                     decrease -= change
                     exchanges += 1
                     break
-            # 3. Follow the chain. Where it is all of both clusters, they would only swap names.
+            # 3. Find the chain. If it is all of both clusters, the exchange would only swap their
+            #    labels.
             stamp += 1
-            n_own, n_other = find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen)
-            size = n_own + n_other
-            edges += apart_indptr[i + 1] - apart_indptr[i] + size
-            if size == 0 or (n_own == count[a] and n_other == count[k]):
+            n_a, n_k = find_kempe_chain(i, k, labels, cannot_link, stamp, members, seen)
+            size = n_a + n_k
+            edges += pair_indptr[i + 1] - pair_indptr[i] + size
+            if size == 0 or (n_a == count[a] and n_k == count[k]):
                 continue
-            # 4. Move its nodes over, and first those of the cluster that others stay behind in.
+            # 4. Move its nodes, beginning with a cluster that is not emptied by that.
             before = ratio[a] + ratio[k]
             old_a = boundary[a], cluster_weights[a]
             old_k = boundary[k], cluster_weights[k]
-            first, second = (k, a) if n_other < count[k] else (a, k)
+            first, second = (k, a) if n_k < count[k] else (a, k)
             n_moved = 0
             for source, target in ((first, second), (second, first)):
                 for q in range(size):
                     j = members[q]
-                    # Those that have come over in the first round are marked by a negative stamp.
+                    # Nodes moved in the first pass have a negative stamp.
                     if labels[j] != source or seen[j] != stamp:
                         continue
                     edges += indptr[j + 1] - indptr[j]
@@ -197,7 +197,7 @@ def exchange(problem, state, cannot_link, nodes, max_edges, scratch):
                         break
                     seen[j] = -stamp
                     n_moved += 1
-            # 5. Keep what lowers the value, and put back everything else as it was.
+            # 5. Keep the exchange if the value falls, and undo it otherwise.
             change = ratio[a] + ratio[k] - before
             if n_moved == size and -change > TOLERANCE * before:
                 decrease -= change

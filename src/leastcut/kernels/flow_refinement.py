@@ -1,15 +1,15 @@
-"""The best border between two clusters: a minimum cut of the strip that lies along it.
+"""Flow refinement: the best border between two clusters, from a minimum cut of the strip along it.
 
-Moves and chains change a border node by node, and long borders, as meshes have them, stay where
-every single step back costs something. For two clusters a and b take the nodes that are near
-their common border, as many as may change sides within the limits or somewhat more, and leave all
-others where they are. With weights of clusters that change little, a side for every node of the
-strip is worth
+Moves and FM search change a border node by node; long borders, as in meshes, get stuck if every
+single step raises the value. For two clusters a and b, take a strip of nodes near their common
+border, about as many as may change sides within the limits, and fix all other nodes. As long as the
+cluster weights w change little, an assignment of the strip to both sides has the value
 
-    cut(a, b) (1/w_a + 1/w_b) + Σ_{i in a} (t_i/w_a − ratio_a b_i/w_a) + Σ_{i in b} (the same of b),
+    cut(a, b) (1/w_a + 1/w_b) + Σ_{i in a} (t_i/w_a − ratio_a b_i/w_a) + Σ_{i in b} (same for b),
 
-where t_i is the weight of i's edges into third clusters. The smallest is a minimum cut. Whether it
-keeps to the limits and lowers the value is then told exactly, and else a narrower strip is tried.
+where t_i is the weight of i's edges into third clusters. A minimum cut minimizes it. Whether the
+result is within the limits and lowers the value is then checked exactly; if not, a narrower strip
+is tried.
 """
 
 from __future__ import annotations
@@ -19,50 +19,49 @@ from leastcut.kernels.minimum_cut import minimum_cut
 from leastcut.kernels.moves import HEAVY, TOLERANCE, set_sums
 
 WIDEST, NARROWED = 4.0, 4
-"""What strips may weigh to begin with beyond what there is room for, in times what the limits leave
-to a cluster of average weight; it is halved, and then nothing, until what is found is within the
-limits and better."""
+"""The weight of the first strip beyond the spare capacity, as a multiple of the spare capacity of a
+cluster of average weight, and the number of times that the strip is narrowed. The weight is halved
+each time, and 0 at last, until the result is within the limits and better."""
 
 MOST_NODES = 20_000
-"""Nodes of a strip at most on either side, as nothing interrupts a flow: the strips of one border
-then take a second at most, about, on grids."""
+"""The largest number of nodes of a strip on either side, as a flow cannot be interrupted: the
+strips of one border then take at most about a second on grids."""
 
-STRIP_VISITS = 6  # times that the edges of a strip are visited besides by the flow
+STRIP_VISITS = 6  # passes over the edges of a strip in addition to those of the flow
 
 
 @kernel
 def collect_strip(problem, labels, sides, seeds, most, start, nodes, status):
-    """List nodes of a cluster from its border with another inwards; return where they end.
+    """List nodes of a cluster from its border with another one inwards; return where the list ends.
 
-    ``sides`` are the two clusters. The nodes are put into ``nodes`` from ``start`` on, and marked
-    by 1 in ``status``; ``most`` is what they may weigh together, and how many they may be.
-    ``seeds`` are nodes among which those on the border are looked for. O(edges of the seeds and of
-    what is listed).
+    ``sides`` are the two clusters. Nodes are written to ``nodes`` from ``start`` on, and get 1 in
+    ``status``; ``most`` is the largest weight and number of these nodes. The search starts at
+    border nodes among ``seeds``. O(edges of the seeds and of the listed nodes).
     """
     indptr, indices, _, node_weights = problem
-    own, other = sides
+    cluster, neighbor = sides
     most_weight, most_nodes = most
     end = start
     weight = 0.0
     for q in range(seeds.shape[0]):
         i = seeds[q]
-        if labels[i] != own or status[i] == 1:
+        if labels[i] != cluster or status[i] == 1:
             continue
         for p in range(indptr[i], indptr[i + 1]):
-            if labels[indices[p]] == other:
+            if labels[indices[p]] == neighbor:
                 if weight + node_weights[i] <= most_weight and end - start < most_nodes:
                     status[i] = 1
                     weight += node_weights[i]
                     nodes[end] = i
                     end += 1
                 break
-    done = start
-    while done < end:
-        i = nodes[done]
-        done += 1
+    n_expanded = start
+    while n_expanded < end:
+        i = nodes[n_expanded]
+        n_expanded += 1
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            if labels[j] != own or status[j] == 1:
+            if labels[j] != cluster or status[j] == 1:
                 continue
             if weight + node_weights[j] <= most_weight and end - start < most_nodes:
                 status[j] = 1
@@ -74,27 +73,28 @@ def collect_strip(problem, labels, sides, seeds, most, start, nodes, status):
 
 @kernel
 def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_edge):
-    """Fill in the graph of the listed nodes, and what ties them to others; return its edges.
+    """Fill in the graph of the listed nodes, and their edges to other nodes; return its edges.
 
-    ``sides`` are the two clusters a and b. ``strip`` is indptr, indices, weights, reverse, as
-    :func:`minimum_cut` takes them. ``sums`` are ``lean``, the weight of a node's edges into the
-    rest of b less that into the rest of a, and ``third``, that of its edges into other clusters.
-    ``local`` gets a node's place in the list, and ``next_edge`` is one integer for each.
+    ``sides`` are the two clusters a and b. ``strip`` is indptr, indices, weights, reverse, as for
+    :func:`minimum_cut`. ``sums`` are ``link_difference``, the weight of a node's edges into the
+    rest of b minus that into the rest of a, and ``third_links``, that of its edges into other
+    clusters. ``local`` gets the position of a node in the list, and ``next_edge`` is one integer
+    per node. O(edges of the listed nodes).
     """
     indptr, indices, weights, _ = problem
     a, b = sides
     to, neighbors, capacity, reverse = strip
-    lean, third = sums
+    link_difference, third_links = sums
     m = nodes.shape[0]
     for q in range(m):
         local[nodes[q]] = q
-    # 1. Where the edges of every node begin, and what leads out of the strip.
+    # 1. Where the edges of every node begin, and the weight of edges that leave the strip.
     to[0] = 0
     for q in range(m):
         i = nodes[q]
         inner = 0
-        lean[q] = 0.0
-        third[q] = 0.0
+        link_difference[q] = 0.0
+        third_links[q] = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if j == i:
@@ -102,13 +102,13 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
             if status[j] == 1:
                 inner += 1
             elif labels[j] == b:
-                lean[q] += weights[p]
+                link_difference[q] += weights[p]
             elif labels[j] == a:
-                lean[q] -= weights[p]
+                link_difference[q] -= weights[p]
             else:
-                third[q] += weights[p]
+                third_links[q] += weights[p]
         to[q + 1] = to[q] + inner
-    # 2. Edges in the order of their ends: every node, in turn, enters itself with its neighbours.
+    # 2. Each node, in turn, is appended to the rows of its neighbors, which are thus sorted.
     for q in range(m):
         next_edge[q] = to[q]
     for q in range(m):
@@ -120,7 +120,7 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
                 neighbors[next_edge[r]] = q
                 capacity[next_edge[r]] = weights[p]
                 next_edge[r] += 1
-    # 3. As neighbours ascend, the other direction of an edge is the next of the other end's.
+    # 3. As rows are sorted, the reverse of each edge is the next one of the other end.
     for q in range(m):
         next_edge[q] = to[q]
     for q in range(m):
@@ -133,46 +133,61 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
 
 @kernel
 def refine_border(problem, state, limits, sides, seeds, width, scratch):
-    """Move the border of two clusters to the best place; return (decrease, edges, narrower).
+    """Move the border of two clusters to its best place; return (decrease, edges, try narrower).
 
-    ``seeds`` are the nodes that were on borders of a and of b, ``width`` what the strips may weigh
-    beyond what there is room for, and ``narrower`` says whether less could help. Changes the state
-    where that lowers the value and keeps to the limits. ``scratch``: ``nodes`` and ``local``; the
-    ``strip`` and the sums of :func:`strip_graph`, and prices; marks, zeros that are left zero,
-    zeros for :func:`minimum_cut`, and what that finds; its own scratch.
+    ``seeds`` are the nodes that were on borders of a and of b; ``width`` is the weight of the
+    strips beyond the spare capacity; the last result is whether a narrower strip could help.
+    Changes the state only if that lowers the value within the limits. ``scratch``: ``nodes`` and
+    ``local``; the ``strip`` and the sums of :func:`strip_graph`, and costs; marks, zeros left zero,
+    zeros for :func:`minimum_cut`, and its result; its own scratch.
     """
     node_weights = problem[3]
     labels, boundary, cluster_weights, count, ratio, _ = state
     lightest, heaviest = limits
-    nodes, local, strip, (lean, third, prices), (status, fixed, inside), flow = scratch
+    nodes, local, strip, (link_difference, third_links, costs), (status, fixed, inside), flow = (
+        scratch
+    )
     to, neighbors, capacity, reverse = strip
     a, b = sides
-    # 1. What may change sides.
+    # 1. The nodes that may change sides.
     most = heaviest[b] - cluster_weights[b] + width, min(MOST_NODES, count[a] - 1)
     middle = collect_strip(problem, labels, (a, b), seeds[0], most, 0, nodes, status)
     most = heaviest[a] - cluster_weights[a] + width, min(MOST_NODES, count[b] - 1)
     m = collect_strip(problem, labels, (b, a), seeds[1], most, middle, nodes, status)
     stored = strip_graph(
-        problem, labels, sides, nodes[:m], status, local, strip, (lean, third), flow[3]
+        problem,
+        labels,
+        sides,
+        nodes[:m],
+        status,
+        local,
+        strip,
+        (link_difference, third_links),
+        flow[3],
     )
-    # 2. The price of a node on the side of a, beside what it is on that of b, for edges of price 1.
-    #    An edge of a counts 1 / b(a) in the value, one of b 1 / b(b), and both together 1 here.
-    of_a = cluster_weights[b] / (cluster_weights[a] + cluster_weights[b])
-    of_b = cluster_weights[a] / (cluster_weights[a] + cluster_weights[b])
-    per_third = of_a - of_b
-    per_weight = ratio[a] * of_a - ratio[b] * of_b
+    # 2. The cost of a node on side a relative to side b, in units where cutting an edge between a
+    #    and b costs its weight: an edge that leaves a counts 1 / b(a) in the value, one that leaves
+    #    b 1 / b(b).
+    factor_a = cluster_weights[b] / (cluster_weights[a] + cluster_weights[b])
+    factor_b = cluster_weights[a] / (cluster_weights[a] + cluster_weights[b])
+    cost_per_link = factor_a - factor_b
+    cost_per_weight = ratio[a] * factor_a - ratio[b] * factor_b
     for q in range(m):
-        prices[q] = lean[q] + per_third * third[q] - per_weight * node_weights[nodes[q]]
-    # 3. The best sides.
+        costs[q] = (
+            link_difference[q]
+            + cost_per_link * third_links[q]
+            - cost_per_weight * node_weights[nodes[q]]
+        )
+    # 3. The minimum cut.
     graph = to[: m + 1], neighbors[:stored], capacity[:stored], reverse[:stored]
-    _, edges = minimum_cut(graph, prices[:m], fixed[:m], inside[:m], flow)
+    _, edges = minimum_cut(graph, costs[:m], fixed[:m], inside[:m], flow)
     edges += STRIP_VISITS * stored
-    # 4. What they add to the edges between both, to those of a into third clusters, to its weight
-    #    and to its nodes. Every edge of the strip is met from both ends.
+    # 4. The change of the edges between both, of those from a into third clusters, and of the
+    #    weight and number of nodes of a. Each edge of the strip is visited from both ends.
     between = 0.0
     outward = 0.0
     weight = 0.0
-    joined = 0
+    count_change = 0
     moved = 0
     for q in range(m):
         status[nodes[q]] = 0
@@ -186,14 +201,14 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
                 between -= 0.5 * capacity[p]
         if is_in != was_in:
             sign = 1.0 if is_in else -1.0
-            between += sign * lean[q]
-            outward += sign * third[q]
+            between += sign * link_difference[q]
+            outward += sign * third_links[q]
             weight += sign * node_weights[nodes[q]]
-            joined += 1 if is_in else -1
+            count_change += 1 if is_in else -1
             moved += 1
     if moved == 0:
         return 0.0, edges, False
-    # 5. Within the limits? What is left of a cluster, by a difference, must keep its digits.
+    # 5. Check the limits. The remaining weight of a cluster, a difference, must be accurate.
     weight_a = cluster_weights[a] + weight
     weight_b = cluster_weights[b] - weight
     if weight_a > heaviest[a] or weight_b > heaviest[b]:
@@ -202,7 +217,7 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
         return 0.0, edges, True
     if weight_b < max(lightest[b], (1.0 - HEAVY) * cluster_weights[b]):
         return 0.0, edges, True
-    # 6. Better?
+    # 6. Check the value.
     boundary_a = max(boundary[a] + between + outward, 0.0)
     boundary_b = max(boundary[b] + between - outward, 0.0)
     before = ratio[a] + ratio[b]
@@ -211,8 +226,8 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
         return 0.0, edges, True
     for q in range(m):
         labels[nodes[q]] = a if inside[q] == 1 else b
-    count[a] += joined
-    count[b] -= joined
+    count[a] += count_change
+    count[b] -= count_change
     set_sums(a, boundary_a, weight_a, state)
     set_sums(b, boundary_b, weight_b, state)
     return gain, edges, False
@@ -222,10 +237,10 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
 def refine_borders(problem, state, limits, pairs, listed, marks, work, scratch):
     """Improve the borders of pairs of clusters; return (decrease, improved, edges, next pair).
 
-    ``pairs`` (m, 2) are clusters that touch; ``listed`` are the nodes on borders by cluster, and
-    where those of each begin. ``marks``: pairs of which neither is ``active`` are passed over, and
-    ``changed`` gets 1 for clusters that change. ``work`` is the pair to begin with, and the edges
-    that may be visited. Changes the state.
+    ``pairs`` (m, 2) are adjacent clusters; ``listed`` is the border nodes by cluster, and where
+    those of each begin. ``marks``: pairs without an ``active`` cluster are skipped, and ``changed``
+    gets 1 for clusters that change. ``work`` is the first pair, and the largest number of edges to
+    visit. Changes the state.
     """
     nodes, first = listed
     active, changed = marks
@@ -254,6 +269,6 @@ def refine_borders(problem, state, limits, pairs, listed, marks, work, scratch):
                 changed[b] = 1
             if not narrower:
                 break
-            # The last has room for all of it, whatever changes sides.
+            # The last strip is within the spare capacity, whatever nodes change sides.
             width = 0.5 * width if step < NARROWED - 1 else 0.0
     return decrease, improved, edges, q

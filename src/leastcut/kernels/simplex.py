@@ -1,8 +1,8 @@
-"""Rows of weights that are not negative and add up to 1: distances of pairs, and projections.
+"""Distances of pairs, and projection of rows of weights onto the simplex.
 
-The projection of a row a under spreads r, all positive, is the row s that minimises
-Σ_j (s_j − a_j)² / r_j where s ≥ 0 and Σ_j s_j = 1. By the conditions of optimality there is one
-number τ with s_j = max(a_j − τ r_j, 0). With r = 1 it is the nearest point of the simplex.
+The weighted projection of a row a with positive r is the row s that minimizes Σ_j (s_j − a_j)² /
+r_j subject to s ≥ 0 and Σ_j s_j = 1. By the optimality conditions there is a number τ with s_j =
+max(a_j − τ r_j, 0). For r = 1 it is the Euclidean projection.
 
 References
 ----------
@@ -21,36 +21,37 @@ from leastcut.kernels import kernel
 def project_rows(start, stop, indptr, points, spreads, least, weights):
     """Project the rows start..stop-1 onto the simplex.
 
-    The entries of row i are at indptr[i]:indptr[i + 1]; a point may be -inf, but not all of a row.
-    Weights up to ``least`` are 0, and the others of the row still add up to 1. Overwritten: weights
-    at these rows. O(m²) for m entries at worst, and O(m) as a rule.
+    The entries of row i are at indptr[i]:indptr[i + 1]; entries may be -inf, but not all of a row.
+    Weights up to ``least`` become 0, and the others still sum to 1. Overwritten: weights at these
+    rows. O(m²) for m entries at worst, and typically O(m).
     """
     for i in range(start, stop):
         begin, end = indptr[i], indptr[i + 1]
-        # 1. Adding a multiple of r to a adds to τ and changes no weight. So the largest a_j / r_j
-        #    becomes 0: what cancels is then small, however far below 0 the row lies.
+        # 1. Adding a multiple of r to a shifts τ and changes no weight. Shifting the largest a_j /
+        #    r_j to 0 avoids cancellation, however negative the row is.
         top = -np.inf
         for p in range(begin, end):
             top = max(top, points[p] / spreads[p])
-        # 2. With all entries in, τ is too small. An entry whose weight is not above the least is
-        #    out for good, and τ grows, until no entry leaves. Weights add up to 1: one stays.
+        # 2. With all entries active, τ is too small. An entry whose weight is at most ``least`` is
+        #    dropped permanently, and τ grows, until no entry is dropped. As weights sum to 1, one
+        #    remains.
         for p in range(begin, end):
             weights[p] = np.inf
         threshold = -np.inf
-        n_in, before = end - begin + 1, end - begin + 2
-        while n_in < before:
-            before, n_in = n_in, 0
+        n_active, n_before = end - begin + 1, end - begin + 2
+        while n_active < n_before:
+            n_before, n_active = n_active, 0
             total, spread = -1.0, 0.0
             for p in range(begin, end):
                 point = points[p] - top * spreads[p]
                 if weights[p] > 0.0 and point > threshold * spreads[p] + least:
-                    n_in += 1
+                    n_active += 1
                     total += point
                     spread += spreads[p]
                 else:
                     weights[p] = 0.0
             threshold = total / spread
-        # 3. The weights.
+        # 3. Compute the weights.
         for p in range(begin, end):
             if weights[p] > 0.0:
                 weights[p] = points[p] - top * spreads[p] - threshold * spreads[p]
@@ -60,7 +61,7 @@ def project_rows(start, stop, indptr, points, spreads, least, weights):
 def pair_distances(start, stop, indptr, indices, vectors, squared):
     """Compute ‖f_i − f_j‖² for the pairs listed in the rows start..stop-1.
 
-    Overwritten: squared, at these rows. O(c) for each pair.
+    Overwritten: squared, at these rows. O(c) per pair.
     """
     n_columns = vectors.shape[1]
     for i in range(start, stop):

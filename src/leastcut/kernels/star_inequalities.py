@@ -1,18 +1,19 @@
-"""Star inequalities on the matrix Z of a partition: projecting on them, adding and finding them.
+"""Star inequalities on the matrix Z of a partition: projection, sums of multipliers, separation.
 
-For a partition let X_ij be 1/b(C) where i and j share the cluster C, and 0 elsewhere. For a node i,
-the centre, and a set T of other nodes, its leaves,
+For a partition let X_ij be 1/b(C) if i and j share the cluster C, and 0 otherwise. For a node i,
+the center, and a set T of other nodes, its leaves,
 
     Σ_{t ∈ T} X_it − Σ_{s < t ∈ T} X_st ≤ X_ii :
 
-where i's cluster holds m of the leaves the left is (m − m (m − 1) / 2) X_ii, which no whole m makes
-more than X_ii; clusters without i only lower it. One leaf is X_ij ≤ X_ii, two are the triangle
-inequality. Kernels hold it times b_i, in Z_ij = √(b_i b_j) X_ij: with w_t = √(b_i / b_t)
+if the cluster of i contains m of the leaves, its terms on the left sum to (m − m (m − 1) / 2) X_ii,
+which is at most X_ii for every integer m; other clusters only subtract. One leaf gives X_ij ≤ X_ii,
+two the triangle inequality. Kernels use the inequality times b_i, in terms of Z_ij = √(b_i b_j)
+X_ij: with w_t = √(b_i / b_t)
 
     Z_ii − Σ_t w_t Z_it + Σ_{s < t} w_s w_t Z_st ≥ 0.
 
-``centres`` (m,) and ``leaves`` (m, LEAVES) hold m stars, the leaves first and −1 where there are
-none; ``root`` are the √b of the nodes.
+``centers`` (m,) and ``leaves`` (m, LEAVES) hold m stars, with −1 after the last leaf; ``root`` are
+the √b of the nodes.
 """
 
 from __future__ import annotations
@@ -21,26 +22,27 @@ import numpy as np
 
 from leastcut.kernels import kernel
 
-LEAVES = 4  # leaves that a star may have
+LEAVES = 4  # largest number of leaves of a star
 
 
 @kernel
 def project_on_star_inequalities(
-    lifted, root, mass, centres, leaves, multipliers, n_sweeps, weight
+    lifted, root, mass, centers, leaves, multipliers, n_sweeps, weight
 ):
-    """Move W = max(lifted, 0) towards the nearest matrix that fulfils every star, by Hildreth.
+    """Move W = max(lifted, 0) towards the nearest matrix that satisfies all star inequalities.
 
-    W has the diagonal of ``lifted``, which is symmetric. A step makes one star's multiplier optimal
-    with the others held: changes ``multipliers`` and ``lifted``, which stays what it was plus
-    Σ multiplier · star. Entries of −inf stay so, and are 0 in W. ``mass`` (n,): of how many entries
-    of a larger matrix each diagonal entry is the sum; ``weight`` (LEAVES,) is scratch. Returns the
-    largest step of the last sweep; a sweep costs O(stars).
+    W has the diagonal of ``lifted``, which is symmetric. Each step of Hildreth's method optimizes
+    the multiplier of one star with the others fixed: it changes ``multipliers`` and ``lifted``,
+    which stays its initial value plus Σ multiplier · star. Entries of −inf stay so, and are 0 in W.
+    ``mass`` (n,): the number of entries of a larger matrix that each diagonal entry is the sum of;
+    ``weight`` (LEAVES,) is scratch. Returns the largest step of the last sweep; a sweep costs
+    O(stars).
     """
     largest = 0.0
     for _ in range(n_sweeps):
         largest = 0.0
-        for m in range(centres.shape[0]):
-            i = centres[m]
+        for m in range(centers.shape[0]):
+            i = centers[m]
             slack, norm, count = lifted[i, i], mass[i], 0
             for a in range(LEAVES):
                 t = leaves[m, a]
@@ -74,14 +76,14 @@ def project_on_star_inequalities(
 
 
 @kernel
-def add_star_multipliers(matrix, root, centres, leaves, multipliers):
+def add_star_multipliers(matrix, root, centers, leaves, multipliers):
     """Add Σ multiplier · star to a symmetric matrix in place, and return Σ multiplier · |star|.
 
-    |star| is the sum of the absolute values of all its coefficients: what rounding goes by.
+    |star| is the sum of the absolute values of its coefficients, which bounds the rounding errors.
     """
     size = 0.0
-    for m in range(centres.shape[0]):
-        i, step = centres[m], multipliers[m]
+    for m in range(centers.shape[0]):
+        i, step = centers[m], multipliers[m]
         matrix[i, i] += step
         size += step
         for a in range(LEAVES):
@@ -103,15 +105,15 @@ def add_star_multipliers(matrix, root, centres, leaves, multipliers):
 
 @kernel
 def find_star_inequalities(
-    Z, root, first, last, tolerance, most_ratio, violations, leaves, near, scaled
+    Z, root, first, last, tolerance, most_ratio, violations, leaves, candidates, scaled_Z
 ):
-    """Write the most violated stars of every centre from ``first`` to ``last`` but that.
+    """Find the most violated stars of every center in ``first`` .. ``last`` − 1 (separation).
 
-    Row i of ``violations`` (n, q) and ``leaves`` (n, q, LEAVES) gets up to q stars with centre i
-    that are violated by more than ``tolerance``, and 0 where there is none. Leaves weigh between
-    b_i / most_ratio and b_i · most_ratio. The q best pairs are found by trying all, and more leaves
-    by adding the best as long as one helps: O(k² + q k) for k nodes of Z_it > tolerance. Scratch:
-    ``near`` and ``scaled`` (n,).
+    Row i of ``violations`` (n, q) and ``leaves`` (n, q, LEAVES) gets up to q stars with center i
+    that are violated by more than ``tolerance``, and violation 0 beyond those. Leaves weigh between
+    b_i / most_ratio and b_i · most_ratio. The q best pairs are found by enumeration, and further
+    leaves added greedily: O(k² + q k) for k nodes with Z_it > tolerance. Scratch: ``candidates``
+    and ``scaled_Z`` (n,).
     """
     n, q = Z.shape[0], violations.shape[1]
     for i in range(first, last):
@@ -120,21 +122,21 @@ def find_star_inequalities(
             weight = root[i] / root[t]
             ordinary = weight * weight < most_ratio and weight * weight * most_ratio > 1.0
             if t != i and ordinary and Z[i, t] * weight > tolerance:
-                near[count] = t
-                scaled[count] = Z[i, t] * weight
+                candidates[count] = t
+                scaled_Z[count] = Z[i, t] * weight
                 count += 1
         for a in range(q):
             violations[i, a] = -0.5 * Z[i, i]
             leaves[i, a, :] = -1
-        # 1. The best pairs, and single leaves: the worst of those kept gives way to a better one.
+        # 1. The best pairs and single leaves: a better one replaces the worst one kept.
         worst = 0
         for a in range(count):
-            t = near[a]
+            t = candidates[a]
             for e in range(a + 1):
-                s = near[e]
-                violated = scaled[a] - Z[i, i]
+                s = candidates[e]
+                violated = scaled_Z[a] - Z[i, i]
                 if e < a:
-                    violated += scaled[e] - Z[s, t] * (root[i] / root[s]) * (root[i] / root[t])
+                    violated += scaled_Z[e] - Z[s, t] * (root[i] / root[s]) * (root[i] / root[t])
                 if violated > violations[i, worst]:
                     violations[i, worst] = violated
                     leaves[i, worst, 0] = s
@@ -142,7 +144,7 @@ def find_star_inequalities(
                     for p in range(q):
                         if violations[i, p] < violations[i, worst]:
                             worst = p
-        # 2. Further leaves, each the best there is.
+        # 2. Further leaves, each the best available.
         for p in range(q):
             if leaves[i, p, 0] < 0:
                 violations[i, p] = 0.0
@@ -151,18 +153,18 @@ def find_star_inequalities(
             while size < LEAVES:
                 best, gain = -1, 0.0
                 for a in range(count):
-                    t = near[a]
-                    more = scaled[a]
+                    t = candidates[a]
+                    increase = scaled_Z[a]
                     for e in range(size):
                         s = leaves[i, p, e]
                         if s == t:
-                            more = -1.0
+                            increase = -1.0
                             break
-                        more -= Z[s, t] * (root[i] / root[s]) * (root[i] / root[t])
-                        if more <= gain:
+                        increase -= Z[s, t] * (root[i] / root[s]) * (root[i] / root[t])
+                        if increase <= gain:
                             break
-                    if more > gain:
-                        best, gain = t, more
+                    if increase > gain:
+                        best, gain = t, increase
                 if best < 0:
                     break
                 leaves[i, p, size] = best
@@ -171,7 +173,7 @@ def find_star_inequalities(
             if violations[i, p] <= tolerance:
                 violations[i, p] = 0.0
                 continue
-            # One order for every set of leaves, so that equal stars are equal rows.
+            # Sort the leaves, so that equal stars are equal rows.
             for a in range(1, size):
                 t, e = leaves[i, p, a], a
                 while e > 0 and leaves[i, p, e - 1] > t:
@@ -182,13 +184,13 @@ def find_star_inequalities(
 
 @kernel
 def update_pairs(lifted, Z, W, pair_multipliers, penalty):
-    """Take W = max(lifted, 0) and what multiplies it, and return ‖W − Z‖² and ‖W − last W‖².
+    """Set W = max(lifted, 0) and its multipliers, and return ‖W − Z‖² and ‖W − previous W‖².
 
     Changes ``W`` and ``pair_multipliers``. The diagonal has no multipliers. Entries of −inf are
-    those that must be 0: W is, and their multipliers may have any sign.
+    fixed at 0 in W, and their multipliers may have either sign.
     """
     n = Z.shape[0]
-    cannot_link, moved = 0.0, 0.0
+    distance, change = 0.0, 0.0
     for i in range(n):
         for j in range(n):
             entry, before = lifted[i, j], W[i, j]
@@ -203,6 +205,6 @@ def update_pairs(lifted, Z, W, pair_multipliers, penalty):
             else:
                 W[i, j] = 0.0
                 pair_multipliers[i, j] = -penalty * entry
-            cannot_link += (W[i, j] - Z[i, j]) ** 2
-            moved += (W[i, j] - before) ** 2
-    return cannot_link, moved
+            distance += (W[i, j] - Z[i, j]) ** 2
+            change += (W[i, j] - before) ** 2
+    return distance, change

@@ -1,22 +1,23 @@
-"""A k-d tree: points in the order of its leaves, and the nearest of each, exactly.
+"""A k-d tree: points in the order of its leaves, and exact nearest neighbors.
 
-Points stand in blocks of ``LANES``, coordinate by coordinate, so that the distances of a block are
-computed together. Nodes are numbered like a heap: the root is 1, the children of v are 2v and
+Points are stored in blocks of ``LANES``, coordinate by coordinate, so that the distances to a block
+are computed together. Nodes are numbered as in a heap: the root is 1, the children of v are 2v and
 2v + 1, and the leaves are the last ``n_leaves``, a power of two. With B blocks in all, node j of
 the level of 2^t nodes holds the blocks ⌊Bj / 2^t⌋ to ⌊B(j + 1) / 2^t⌋ − 1, so a leaf holds one or
 two, and where a node begins is computed, not stored.
 
 ``tree`` is the tuple of
 
-- ``blocks`` (B, n_features, LANES): the points, and infinity where the last block is not full;
-- ``numbers`` (B · LANES,): which sample stands where, and the largest integer where none does;
+- ``blocks`` (B, n_features, LANES): the points, and infinity after the last point;
+- ``numbers`` (B · LANES,): the sample index of every position, and the largest integer after the
+  last;
 - ``boxes`` (2 n_leaves, 2, n_features): the smallest and largest coordinates in every node;
-- ``first`` (2 n_leaves,): the smallest number of a sample in every node.
+- ``first`` (2 n_leaves,): the smallest sample index in every node.
 
-Coordinates are subtracted, squared and added in double precision, the even ones apart from the odd
-ones, for points and for boxes alike. Rounding is monotone, so the computed distance to a box is at
-most the computed distance to any point in it: what is pruned is provably not nearer. Ties go to the
-smaller number, for which ``first`` prunes: a million equal points cost no more than others.
+Coordinate differences are squared and summed in double precision, even and odd ones separately, for
+points and for boxes alike. Rounding is monotone, so the computed distance to a box is at most the
+computed distance to any point in it: pruned points are provably not nearer. Ties go to the smaller
+sample index, by which ``first`` prunes: a million equal points cost no more than others.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from __future__ import annotations
 from leastcut.kernels import inlined, kernel
 from leastcut.kernels.containers import insert, sort_pairs
 
-LANES = 8  # points in a block: a cache line of coordinates in double precision
+LANES = 8  # points per block: a cache line of coordinates in double precision
 
-SAMPLED = 9  # points that a pivot is the median of
+SAMPLED = 9  # number of points of which a pivot is the median
 
 
 @kernel
 def build_subtree(tree, top, bottom, node, n_points, sample):
-    """Split ``node``, of level ``top``, and what is below it down to the level before ``bottom``.
+    """Split ``node``, of level ``top``, and the nodes below it down to the level before ``bottom``.
 
-    Each of these nodes gets its box and its first number, and unless it is a leaf it is then split
-    in the middle of its blocks, along its longest side. Changes the part of ``tree`` that is below
-    ``node``; ``sample`` is scratch of SAMPLED positions. O(points · levels) on average.
+    Each of these nodes gets its box and its smallest index, and unless it is a leaf, it is split in
+    the middle of its blocks along its longest side. Changes the part of ``tree`` below ``node``;
+    ``sample`` is scratch of SAMPLED positions. O(points · levels) on average.
     """
     blocks, numbers, boxes, first = tree
     n_blocks, n_features = blocks.shape[0], blocks.shape[1]
@@ -43,11 +44,11 @@ def build_subtree(tree, top, bottom, node, n_points, sample):
     for level in range(top, bottom):
         below = level - top
         for v in range(node << below, (node + 1) << below):
-            # 1. Which points: node j of its level.
+            # 1. The points of node j of its level.
             j = v - (1 << level)
             start = ((n_blocks * j) >> level) * LANES
             stop = min(((n_blocks * (j + 1)) >> level) * LANES, n_points)
-            # 2. Their box, and the first of them.
+            # 2. Their box, and their smallest index.
             longest = -1.0
             axis = 0
             for f in range(n_features):
@@ -67,23 +68,23 @@ def build_subtree(tree, top, bottom, node, n_points, sample):
             for p in range(start, stop):
                 smallest = min(smallest, numbers[p])
             first[v] = smallest
-            # 3. The smaller half along the longest side to the left, ties by number.
+            # 3. Move the smaller half along the longest side to the left, ties by index.
             if v < n_leaves:
                 middle = ((n_blocks * (2 * j + 1)) >> (level + 1)) * LANES
-                # As an int, or Numba compiles it for the literal 0 as well.
+                # Converted to int, as Numba would also compile it for the literal 0.
                 _select(blocks, numbers, int(axis), start, middle, stop, sample)
 
 
 @kernel
 def _select(blocks, numbers, axis, start, middle, stop, sample):
-    """Reorder points so that none before ``middle`` comes after one behind it, along ``axis``.
+    """Reorder points so that those before ``middle`` are the smallest along ``axis`` (quickselect).
 
-    They are ordered by coordinate and then by number, so that no two are equal.
+    They are ordered by coordinate and then by sample index, so that no two are equal.
     """
     low = start
     high = stop - 1
     while low < high:
-        # 1. A pivot: the median of points at irregular places, so that no regular order is slow.
+        # 1. A pivot: the median of points at irregular positions, so that no regular order is slow.
         if high - low < 4 * SAMPLED:
             pivot = (low + high) // 2
         else:
@@ -98,7 +99,7 @@ def _select(blocks, numbers, axis, start, middle, stop, sample):
             pivot = sample[SAMPLED // 2]
         value = blocks[pivot // LANES, axis, pivot % LANES]
         number = numbers[pivot]
-        # 2. What comes before the pivot to the left, what comes after it to the right.
+        # 2. Smaller points to the left of the pivot, larger ones to the right.
         i = low
         j = high
         while i <= j:
@@ -122,7 +123,7 @@ def _select(blocks, numbers, axis, start, middle, stop, sample):
                 numbers[j] = other
                 i += 1
                 j -= 1
-        # 3. Go on in the part that the middle is in; between the two there is only the pivot.
+        # 3. Continue in the part that contains the middle; between the parts is only the pivot.
         if middle <= j:
             high = j
         elif middle >= i:
@@ -133,7 +134,7 @@ def _select(blocks, numbers, axis, start, middle, stop, sample):
 
 @kernel
 def _before(blocks, numbers, axis, p, q):
-    """Tell whether the point at p comes before that at q along ``axis``."""
+    """Return whether the point at p comes before that at q along ``axis``."""
     x = blocks[p // LANES, axis, p % LANES]
     y = blocks[q // LANES, axis, q % LANES]
     return x < y or (x == y and numbers[p] < numbers[q])
@@ -154,7 +155,7 @@ def _distance_to_box(query, boxes, v):
 
 @inlined
 def _distances_to_block(query, blocks, b, sums):
-    """Fill ``sums`` with what adds up to the squared distances to the points of block b."""
+    """Fill ``sums`` with two partial sums of the squared distances to the points of block b."""
     sums[:] = 0.0
     for f in range(query.shape[0]):
         x = query[f]
@@ -165,51 +166,51 @@ def _distances_to_block(query, blocks, b, sums):
 
 @kernel
 def list_nearest(tree, queries, start, stop, indices, squared, scratch):
-    """List the nearest points of the queries start..stop-1, nearest first, ties by number.
+    """List the nearest points of the queries start..stop-1, nearest first, ties by index.
 
-    Without ``queries`` the points at the positions start..stop-1 are asked for, and none lists
-    itself. Fills the rows of ``indices`` and ``squared``, that of a point under its number; there
-    must be as many points as a row is long. ``scratch``: a query, the distances of a block
-    (2, LANES), a stack of nodes and one of their distances, of two entries more than there are
-    levels, and a row of each list. Returns how many nodes were visited.
+    If ``queries`` is empty, the queries are the points at the positions start..stop-1, each without
+    itself. Fills the rows of ``indices`` and ``squared``, for a point the row of its sample index;
+    there must be enough points for a row. ``scratch``: a query, the distances of a block (2,
+    LANES), a stack of nodes and one of their distances, of two more entries than levels, and a row
+    of each list. Returns the number of nodes visited.
     """
     blocks, numbers, boxes, first = tree
-    query, sums, nodes, distances, listed, lengths = scratch
+    query, sums, nodes, distances, row_indices, row_squared = scratch
     n_blocks, n_features = blocks.shape[0], blocks.shape[1]
     n_leaves = first.shape[0] // 2
     last = indices.shape[1] - 1
-    themselves = queries.shape[0] == 0
+    is_self_search = queries.shape[0] == 0
     visits = 0
     for r in range(start, stop):
         row = r
-        own = -1
-        if themselves:
+        position = -1
+        if is_self_search:
             row = numbers[r]
-            own = r
+            position = r
             for f in range(n_features):
                 query[f] = blocks[r // LANES, f, r % LANES]
         else:
             for f in range(n_features):
                 query[f] = queries[r, f]
         for q in range(last + 1):
-            listed[q] = -1
-            lengths[q] = float("inf")
-        # From the root, at distance 0 as far as anybody knows.
+            row_indices[q] = -1
+            row_squared[q] = float("inf")
+        # The root, with the trivial bound 0 on its distance.
         nodes[0] = 1
         distances[0] = 0.0
-        waiting = 1
-        while waiting > 0:
-            # 1. The nearest node that waits. The list may have improved since it was put aside: it
-            #    must be nearer than the last, or as near and hold a smaller number.
-            waiting -= 1
-            v = nodes[waiting]
-            worst = lengths[last]
-            if distances[waiting] > worst or (
-                distances[waiting] == worst and first[v] >= listed[last]
+        stack_size = 1
+        while stack_size > 0:
+            # 1. The nearest node on the stack. The list may have improved since it was pushed: the
+            #    node must be nearer than the last entry, or as near with a smaller index.
+            stack_size -= 1
+            v = nodes[stack_size]
+            worst = row_squared[last]
+            if distances[stack_size] > worst or (
+                distances[stack_size] == worst and first[v] >= row_indices[last]
             ):
                 continue
             visits += 1
-            # 2. Its children: the nearer comes first; if both are as near, the smaller number.
+            # 2. Its children, the nearer one first, ties by the smaller index.
             if v < n_leaves:
                 near = 2 * v
                 far = near + 1
@@ -221,40 +222,41 @@ def list_nearest(tree, queries, start, stop, indices, squared, scratch):
                     near, far = far, near
                     near_distance, far_distance = far_distance, near_distance
                 if far_distance <= worst:
-                    nodes[waiting] = far
-                    distances[waiting] = far_distance
-                    waiting += 1
+                    nodes[stack_size] = far
+                    distances[stack_size] = far_distance
+                    stack_size += 1
                 if near_distance <= worst:
-                    nodes[waiting] = near
-                    distances[waiting] = near_distance
-                    waiting += 1
+                    nodes[stack_size] = near
+                    distances[stack_size] = near_distance
+                    stack_size += 1
                 continue
-            # 3. A leaf: the distances of a block at once, then those that improve the list.
+            # 3. A leaf: compute the distances of a block, then insert those that improve the list.
             j = v - n_leaves
             for b in range(n_blocks * j // n_leaves, n_blocks * (j + 1) // n_leaves):
                 _distances_to_block(query, blocks, b, sums)
                 for lane in range(LANES):
                     distance = sums[0, lane] + sums[1, lane]
                     p = b * LANES + lane
-                    if distance > worst or p == own:
+                    if distance > worst or p == position:
                         continue
                     number = numbers[p]
-                    if distance == worst and number >= listed[last]:
+                    if distance == worst and number >= row_indices[last]:
                         continue
-                    insert(lengths, listed, 0, last, distance, number)
-                    worst = lengths[last]
+                    insert(row_squared, row_indices, 0, last, distance, number)
+                    worst = row_squared[last]
         for q in range(last + 1):
-            indices[row, q] = listed[q]
-            squared[row, q] = lengths[q]
+            indices[row, q] = row_indices[q]
+            squared[row, q] = row_squared[q]
     return visits
 
 
 @kernel
-def list_within_radius(tree, start, stop, needed, indptr, indices, squared, scratch):
-    """List, for the points at the positions start..stop-1, all others nearer than ``needed``.
+def list_within_radius(tree, start, stop, radii, indptr, indices, squared, scratch):
+    """List, for the points at the positions start..stop-1, all others nearer than ``radii``.
 
-    Nearest first, ties by number. Without ``indices`` they are counted: ``indptr[i + 1]`` becomes
-    how many point i has. Else its list is put from ``indptr[i]`` on. ``scratch`` is that of
+    ``radii`` (n,) are squared and exclusive. Lists are sorted nearest first, ties by index. If
+    ``indices`` is empty, points are counted: ``indptr[i + 1]`` becomes the count of point i.
+    Otherwise its list is written from ``indptr[i]`` on. ``scratch`` is that of
     :func:`list_nearest`.
     """
     blocks, numbers, boxes, first = tree
@@ -262,24 +264,24 @@ def list_within_radius(tree, start, stop, needed, indptr, indices, squared, scra
     n_blocks, n_features = blocks.shape[0], blocks.shape[1]
     n_leaves = first.shape[0] // 2
     fill = indices.shape[0] > 0
-    for own in range(start, stop):
-        i = numbers[own]
+    for position in range(start, stop):
+        i = numbers[position]
         for f in range(n_features):
-            query[f] = blocks[own // LANES, f, own % LANES]
-        found = indptr[i] if fill else 0
+            query[f] = blocks[position // LANES, f, position % LANES]
+        filled = indptr[i] if fill else 0
         nodes[0] = 1
-        waiting = 1
-        while waiting > 0:
-            # 1. A node; whatever is in it is at least as far as its box.
-            waiting -= 1
-            v = nodes[waiting]
-            if _distance_to_box(query, boxes, v) >= needed[i]:
+        stack_size = 1
+        while stack_size > 0:
+            # 1. A node, whose points are at least as far as its box.
+            stack_size -= 1
+            v = nodes[stack_size]
+            if _distance_to_box(query, boxes, v) >= radii[i]:
                 continue
             # 2. Its children.
             if v < n_leaves:
-                nodes[waiting] = 2 * v
-                nodes[waiting + 1] = 2 * v + 1
-                waiting += 2
+                nodes[stack_size] = 2 * v
+                nodes[stack_size + 1] = 2 * v + 1
+                stack_size += 2
                 continue
             # 3. A leaf.
             j = v - n_leaves
@@ -288,12 +290,12 @@ def list_within_radius(tree, start, stop, needed, indptr, indices, squared, scra
                 for lane in range(LANES):
                     distance = sums[0, lane] + sums[1, lane]
                     p = b * LANES + lane
-                    if distance < needed[i] and p != own:
+                    if distance < radii[i] and p != position:
                         if fill:
-                            indices[found] = numbers[p]
-                            squared[found] = distance
-                        found += 1
+                            indices[filled] = numbers[p]
+                            squared[filled] = distance
+                        filled += 1
         if fill:
-            sort_pairs(squared, indices, indptr[i], found)
+            sort_pairs(squared, indices, indptr[i], filled)
         else:
-            indptr[i + 1] = found
+            indptr[i + 1] = filled

@@ -1,23 +1,23 @@
-"""Exact moves of nodes that several graphs share: one partition, and a cut value in every view.
+"""Exact vertex moves for several graphs over the same nodes: one partition, one cut per view.
 
-What is minimised is Σ_v f_v √cut_v where ``rooted``, and Σ_v f_v cut_v else, with a factor f_v for
-every view. Arrays that belong together travel as tuples:
+The objective is Σ_v f_v √cut_v if ``rooted``, and Σ_v f_v cut_v otherwise, with a factor f_v for
+every view. Related arrays are passed as tuples:
 
 - ``views``: indptr of shape (V, n + 1), indices, weights, node_weights of shape (V, n): the graphs
-  in CSR form one behind the other, row v of ``indptr`` pointing to where view v's edges are;
-- ``state``: labels, members of shape (c,), boundary, cluster_weights and weighing of shape (V, c),
-  crossing and cuts of shape (V,): the nodes of every cluster, and in every view the weight of the
-  edges that leave it, the weight of its nodes and how many of them weigh something; then the stored
-  edges that cross, and the cut value;
+  in CSR form one after the other, where row v of ``indptr`` points to the edges of view v;
+- ``state``: labels, count of shape (c,), boundary, cluster_weights and n_weighted of shape (V, c),
+  crossing and cuts of shape (V,): the number of nodes of every cluster, and in every view the
+  weight of the edges that leave it, the weight of its nodes and the number of nodes of positive
+  weight; then the number of stored edges that are cut, and the cut value;
 - ``objective``: factors of shape (V,), and whether roots are taken;
-- ``scratch``: link and met of shape (V, c), zeros that are left zero, and degree, left and before
-  of shape (V,).
+- ``scratch``: link and n_links of shape (V, c), zeros that are left zero, and degree, left and
+  before of shape (V,).
 
-A cluster without a node that weighs something in a view has no term in it. Crossing edges are
-counted besides their weights being summed, so that a view in which no edge is cut has the value 0
-exactly: near 0 a root makes of rounding in the sixteenth digit an error in the eighth. For what is
-not said here see ``moves``, whose local search is not this one of a single view: that took 2.2
-times as long (50,000 nodes, 20 clusters), as here all clusters are tried and all views summed.
+A cluster without a node of positive weight in a view has no term in it. Cut edges are counted in
+addition to summing their weights, so that a view in which no edge is cut has the value 0 exactly:
+near 0, a root turns rounding errors in the sixteenth digit into errors in the eighth. See ``moves``
+for everything else. Its local search is a separate kernel, as this one takes 2.2 times as long on a
+single view (50,000 nodes, 20 clusters): it tries all clusters and sums all views.
 """
 
 from __future__ import annotations
@@ -31,95 +31,95 @@ from leastcut.kernels.moves import HEAVY, TOLERANCE
 
 @kernel
 def measure_views(views, state):
-    """Fill the state from its labels: sums, counts and the cut value of every view. O(edges)."""
+    """Compute the state from its labels: sums, counts and the cut value of every view. O(edges)."""
     indptr, indices, weights, node_weights = views
-    labels, members, boundary, cluster_weights, weighing, crossing, cuts = state
+    labels, count, boundary, cluster_weights, n_weighted, crossing, cuts = state
     n_views, n_clusters = boundary.shape
-    members[:] = 0
+    count[:] = 0
     for i in range(labels.shape[0]):
-        members[labels[i]] += 1
+        count[labels[i]] += 1
     for v in range(n_views):
         for k in range(n_clusters):
             boundary[v, k] = 0.0
             cluster_weights[v, k] = 0.0
-            weighing[v, k] = 0
+            n_weighted[v, k] = 0
         crossing[v] = 0
         for i in range(labels.shape[0]):
             a = labels[i]
-            outward = 0.0
+            boundary_i = 0.0
             for p in range(indptr[v, i], indptr[v, i + 1]):
                 if labels[indices[p]] != a:
-                    outward += weights[p]
+                    boundary_i += weights[p]
                     crossing[v] += 1
-            boundary[v, a] += outward
+            boundary[v, a] += boundary_i
             cluster_weights[v, a] += node_weights[v, i]
-            weighing[v, a] += node_weights[v, i] > 0.0
+            n_weighted[v, a] += node_weights[v, i] > 0.0
         cuts[v] = 0.0
         for k in range(n_clusters):
-            if weighing[v, k] > 0:
+            if n_weighted[v, k] > 0:
                 cuts[v] += boundary[v, k] / cluster_weights[v, k]
 
 
 @inlined
 def sum_view_links(i, views, labels, scratch):
-    """Fill the scratch with node i's edges into every cluster of every view: weights and numbers.
+    """Sum node i's edges by cluster in every view: weights in ``link``, numbers in ``n_links``.
 
-    ``degree`` gets the weight of those into all clusters. :func:`clear_view_links` undoes the rest.
-    O(edges of i).
+    ``degree`` gets the weight of all its edges. :func:`clear_view_links` clears the rest. O(edges
+    of i).
     """
     indptr, indices, weights, _ = views
-    link, met, degree, _, _ = scratch
+    link, n_links, degree, _, _ = scratch
     for v in range(link.shape[0]):
         degree[v] = 0.0
         for p in range(indptr[v, i], indptr[v, i + 1]):
             j = indices[p]
             if j != i:
                 link[v, labels[j]] += weights[p]
-                met[v, labels[j]] += 1
+                n_links[v, labels[j]] += 1
                 degree[v] += weights[p]
 
 
 @inlined
 def clear_view_links(i, views, labels, scratch):
-    """Make the scratch zero again where node i's edges lead. O(edges of i)."""
+    """Reset the entries of the scratch for the clusters of node i's neighbors. O(edges of i)."""
     indptr, indices, _, _ = views
-    link, met, _, _, _ = scratch
+    link, n_links, _, _, _ = scratch
     for v in range(link.shape[0]):
         for p in range(indptr[v, i], indptr[v, i + 1]):
             link[v, labels[indices[p]]] = 0.0
-            met[v, labels[indices[p]]] = 0
+            n_links[v, labels[indices[p]]] = 0
 
 
 @inlined
 def best_view_move(i, node_weights, state, objective, scratch):
-    """Return (change, rounding, k) for node i's best move to another cluster k, given its ties.
+    """Return (change, rounding, k) for node i's best move to another cluster k, given its links.
 
-    ``change`` is what the move adds to the objective, and ``rounding`` the size of the terms that
-    it is the difference of. k is -1 where there is no move to make: i is alone in its cluster, or
-    holds nearly all of its weight in some view. Changes ``left`` and ``before``; O(V c).
+    ``change`` is what the move adds to the objective, and ``rounding`` the sum of the terms whose
+    difference it is. k is -1 if there is no move: i is alone in its cluster, or has nearly all of
+    its weight in some view. Changes ``left`` and ``before``; O(V c).
     """
-    labels, members, boundary, cluster_weights, weighing, crossing, cuts = state
+    labels, count, boundary, cluster_weights, n_weighted, crossing, cuts = state
     factors, rooted = objective
-    link, met, degree, left, before = scratch
+    link, n_links, degree, left, before = scratch
     n_views, n_clusters = boundary.shape
     a = labels[i]
-    if members[a] == 1:
+    if count[a] == 1:
         return 0.0, 0.0, -1
-    # What cluster a's term becomes in every view, and what it was; they are the same for all k.
+    # The term of cluster a in every view, after and before the move; the same for all k.
     for v in range(n_views):
         weight = node_weights[v, i]
         left[v] = 0.0
         before[v] = 0.0
-        if weighing[v, a] > 0:
+        if n_weighted[v, a] > 0:
             before[v] = boundary[v, a] / cluster_weights[v, a]
             left[v] = before[v]
         if weight > 0.0:
             left[v] = 0.0
-            if weighing[v, a] > 1:
+            if n_weighted[v, a] > 1:
                 if weight > HEAVY * cluster_weights[v, a]:
                     return 0.0, 0.0, -1
-                rest = boundary[v, a] - degree[v] + 2.0 * link[v, a]
-                left[v] = max(rest, 0.0) / (cluster_weights[v, a] - weight)
+                remaining = boundary[v, a] - degree[v] + 2.0 * link[v, a]
+                left[v] = max(remaining, 0.0) / (cluster_weights[v, a] - weight)
     best = -1
     best_change = 0.0
     best_rounding = 0.0
@@ -131,9 +131,9 @@ def best_view_move(i, node_weights, state, objective, scratch):
         for v in range(n_views):
             weight = node_weights[v, i]
             if weight == 0.0:
-                continue  # without a weight there are no edges either, and nothing changes here
+                continue  # without weight i has no edges either
             old = 0.0
-            if weighing[v, k] > 0:
+            if n_weighted[v, k] > 0:
                 old = boundary[v, k] / cluster_weights[v, k]
             joined = max(boundary[v, k] + degree[v] - 2.0 * link[v, k], 0.0)
             joined /= cluster_weights[v, k] + weight
@@ -143,11 +143,12 @@ def best_view_move(i, node_weights, state, objective, scratch):
                 change += factors[v] * delta
                 rounding += factors[v] * size
                 continue
-            # Edges of i into a begin to cross, and those into k no longer do, both as stored twice.
-            if crossing[v] + 2 * (met[v, a] - met[v, k]) == 0:
+            # Edges of i into a become cut, and those into k are no longer cut; both are stored
+            # twice.
+            if crossing[v] + 2 * (n_links[v, a] - n_links[v, k]) == 0:
                 change -= factors[v] * math.sqrt(cuts[v])
                 continue
-            # √new − √old as a quotient, which cancels nothing.
+            # √new − √old as a quotient, to avoid cancellation.
             roots = math.sqrt(max(cuts[v] + delta, 0.0)) + math.sqrt(cuts[v])
             if roots > 0.0:
                 change += factors[v] * delta / roots
@@ -161,30 +162,30 @@ def best_view_move(i, node_weights, state, objective, scratch):
 
 @inlined
 def apply_view_move(i, k, node_weights, state, scratch):
-    """Move node i to cluster k and update the state, given the ties of i. O(V)."""
-    labels, members, boundary, cluster_weights, weighing, crossing, cuts = state
-    link, met, degree, _, _ = scratch
+    """Move node i to cluster k and update the state, given the links of i. O(V)."""
+    labels, count, boundary, cluster_weights, n_weighted, crossing, cuts = state
+    link, n_links, degree, _, _ = scratch
     a = labels[i]
     labels[i] = k
-    members[a] -= 1
-    members[k] += 1
+    count[a] -= 1
+    count[k] += 1
     for v in range(boundary.shape[0]):
         weight = node_weights[v, i]
         if weight == 0.0:
             continue
-        if weighing[v, a] > 0:
+        if n_weighted[v, a] > 0:
             cuts[v] -= boundary[v, a] / cluster_weights[v, a]
-        if weighing[v, k] > 0:
+        if n_weighted[v, k] > 0:
             cuts[v] -= boundary[v, k] / cluster_weights[v, k]
         # Rounding must not make a boundary negative, which would look like a gain.
         boundary[v, a] = max(boundary[v, a] - degree[v] + 2.0 * link[v, a], 0.0)
         boundary[v, k] = max(boundary[v, k] + degree[v] - 2.0 * link[v, k], 0.0)
         cluster_weights[v, a] -= weight
         cluster_weights[v, k] += weight
-        weighing[v, a] -= 1
-        weighing[v, k] += 1
-        crossing[v] += 2 * (met[v, a] - met[v, k])
-        if weighing[v, a] == 0:  # not what rounding has left of them
+        n_weighted[v, a] -= 1
+        n_weighted[v, k] += 1
+        crossing[v] += 2 * (n_links[v, a] - n_links[v, k])
+        if n_weighted[v, a] == 0:  # exactly, without rounding errors
             boundary[v, a] = 0.0
             cluster_weights[v, a] = 0.0
         else:
@@ -197,10 +198,11 @@ def apply_view_move(i, k, node_weights, state, scratch):
 def local_search_views(views, state, objective, scratch, queue, n_queued, queued, max_visits):
     """Make improving moves until the queue is empty; return (moves, edges visited).
 
-    ``queue`` is a ring of n places whose first ``n_queued`` are filled, and ``queued[i]`` is 1 for
-    the nodes in it. A node that moves brings its neighbours in all views back. Changes the state;
-    leaves ``queued`` and the scratch zero. Every move lowers the objective, as far as rounding
-    lets it be told, and no cluster is emptied. Stops early after ``max_visits`` nodes.
+    ``queue`` is a ring buffer of n places, the first ``n_queued`` of which are filled, and
+    ``queued[i]`` is 1 for the nodes in it. When a node moves, its neighbors in all views are queued
+    again. Changes the state; leaves ``queued`` and the scratch zero. Every move lowers the
+    objective by more than rounding, and no cluster is emptied. Stops early after ``max_visits``
+    nodes.
     """
     indptr, indices, _, node_weights = views
     labels = state[0]
@@ -216,13 +218,13 @@ def local_search_views(views, state, objective, scratch, queue, n_queued, queued
             head = 0
         n_queued -= 1
         queued[i] = 0
-        # Out of visits: the rest is taken out only to leave ``queued`` zero.
+        # After the last visit the queue is only emptied, to leave ``queued`` zero.
         if visits >= max_visits:
             continue
         visits += 1
         sum_view_links(i, views, labels, scratch)
         change, rounding, k = best_view_move(i, node_weights, state, objective, scratch)
-        # In this form it also refuses a change that is not a number.
+        # This form also rejects NaN.
         moved = k >= 0 and -change > TOLERANCE * rounding and change < 0.0
         if moved:
             apply_view_move(i, k, node_weights, state, scratch)
