@@ -1,4 +1,4 @@
-"""Renew the tables of ``balance.md`` from the record ``benchmarks/results/balance.json``."""
+"""Update the tables of ``balance.md`` from the record ``benchmarks/results/balance.json``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "balance.json"
 PAGE = ROOT / "docs" / "balance.md"
-GAMES = ("edge cut", "normalized cut")
-HALVES = {"chosen on": True, "held out": False}
+OBJECTIVES = ("edge cut", "normalized cut")
+HALVES = {"tuned on": True, "held out": False}
+"""The graphs that parameters were tuned on, and the others."""
+
+NAMES = {"KaHIP, STRONG": "KaHIP, STRONG (meshes)"}
+"""Names of rows that need more than the name of the method."""
 
 
 def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -25,49 +29,54 @@ def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def methods(rows: list[dict[str, Any]]) -> str:
-    """Every method beside the best of all, by game and half of the graphs."""
+    """Compare every method with the best result, by objective and half of the graphs."""
     names = sorted(
         dict.fromkeys(name for row in rows for name in row["methods"]),
         key=lambda name: not name.startswith("leastcut"),
     )
     table = []
     for name in names:
-        cells = [_cell(rows, name, game, half) for game in GAMES for half in HALVES.values()]
-        own = [row["methods"][name] for row in rows if name in row["methods"]]
-        broken = sum(not found["is_balanced"] for found in own)
-        table.append([name, *cells, f"{broken} of {len(own)}"])
-    heads = [f"{game}, {half}" for game in GAMES for half in HALVES]
-    return markdown(["", *heads, "above the limit"], table)
+        cells = [
+            _cell(rows, name, objective, half)
+            for objective in OBJECTIVES
+            for half in HALVES.values()
+        ]
+        results = [row["methods"][name] for row in rows if name in row["methods"]]
+        violations = sum(not result["is_balanced"] for result in results)
+        table.append([NAMES.get(name, name), *cells, f"{violations} of {len(results)}"])
+    heads = [f"{objective}, {half}" for objective in OBJECTIVES for half in HALVES]
+    return markdown(["", *heads, "limit violated"], table)
 
 
-def _cell(rows: list[dict[str, Any]], name: str, game: str, half: bool) -> str:
-    """Return the excess over the best of all, geometric mean, and the mean of seconds."""
+def _cell(rows: list[dict[str, Any]], name: str, objective: str, half: bool) -> str:
+    """Return the excess over the best result (geometric mean) and the mean of the seconds."""
     ratios, times = [], []
     for row in rows:
-        found = row["methods"].get(name)
-        if row["game"] != game or row["was_looked_at"] is not half or found is None:
+        result = row["methods"].get(name)
+        if row["game"] != objective or row["was_looked_at"] is not half or result is None:
             continue
-        times.append(found["seconds"])
-        if found["is_balanced"]:
-            ratios.append(found[game] / _best(row, "", game))
+        times.append(result["seconds"])
+        if result["is_balanced"]:
+            ratios.append(result[objective] / _best(row, "", objective))
     if not ratios:
         return "–"
     excess = 100 * (float(np.exp(np.mean(np.log(ratios)))) - 1)
     return f"{excess:.1f}%, {np.mean(times):.2f} s"
 
 
-def _best(row: dict[str, Any], program: str, game: str) -> float:
+def _best(row: dict[str, Any], program: str, objective: str) -> float:
+    """Return the smallest cut of a program's methods that satisfies the limit."""
     return float(
         min(
-            found[game]
-            for name, found in row["methods"].items()
-            if name.startswith(program) and found["is_balanced"]
+            result[objective]
+            for name, result in row["methods"].items()
+            if name.startswith(program) and result["is_balanced"]
         )
     )
 
 
 def edges(rows: list[dict[str, Any]]) -> str:
-    """Our edge cut over KaHIP's, graph by graph."""
+    """Return the ratio of leastcut's edge cut to KaHIP's, graph by graph."""
     rows = [row for row in rows if row["game"] == "edge cut"]
     cases = sorted({(row["balance"], row["n_clusters"]) for row in rows})
     at = {(row["graph"], row["balance"], row["n_clusters"]): row for row in rows}
@@ -81,9 +90,11 @@ def edges(rows: list[dict[str, Any]]) -> str:
 
 
 def _over(row: dict[str, Any] | None) -> str:
-    """Return the ratio, or a dash where the case is impossible or KaHIP broke the limit."""
+    """Return the ratio, or a dash if the case is infeasible or KaHIP violated the limit."""
     if row is None or not any(
-        found["is_balanced"] for name, found in row["methods"].items() if name.startswith("KaHIP")
+        result["is_balanced"]
+        for name, result in row["methods"].items()
+        if name.startswith("KaHIP")
     ):
         return "–"
     ours = row["methods"]["leastcut, balanced"]["edge cut"]
@@ -91,16 +102,15 @@ def _over(row: dict[str, Any] | None) -> str:
 
 
 TABLES: dict[str, Callable[[list[dict[str, Any]]], str]] = {"methods": methods, "edges": edges}
-"""The mark that a table stands behind, and who makes it."""
+"""The comment that precedes a table, and the function that makes the table."""
 
 
 def renewed(text: str) -> str:
-    """Return the page with every table as the record is now."""
-    there = RECORD.exists()
-    rows = json.loads(RECORD.read_text(encoding="utf-8"))["result"]["rows"] if there else []
+    """Return the page with the tables of the record."""
+    rows = json.loads(RECORD.read_text(encoding="utf-8"))["result"]["rows"]
     for mark, table in TABLES.items():
         pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        fresh = table(rows) if there else "Not measured yet.\n"
+        fresh = table(rows)
         text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
         if count != 1:
             raise ValueError(f"{PAGE.name} must have one mark {mark!r}, and it has {count}.")

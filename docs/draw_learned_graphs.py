@@ -1,4 +1,4 @@
-"""Renew the tables of ``learned_graphs.md`` from ``benchmarks/results/learned_graphs.json``."""
+"""Update the tables of ``learned_graphs.md`` from ``benchmarks/results/learned_graphs.json``."""
 
 from __future__ import annotations
 
@@ -12,100 +12,79 @@ RECORD = ROOT / "benchmarks" / "results" / "learned_graphs.json"
 PAGE = ROOT / "docs" / "learned_graphs.md"
 
 COLUMNS = {
-    "plain cut": "plain cut",
+    "plain cut": "ratio cut",
     "learned, multilevel": "learned",
-    "learned, spectral": "learned, by eigenvectors",
-    "CAN, as described": "CAN, as described",
-    "nearest l2, multilevel": "nearest ℓ2",
-    "nearest l1, multilevel": "nearest ℓ1",
-    "nearest l2, spectral": "ℓ2, by eigenvectors",
-    "nearest l1, spectral": "ℓ1, by eigenvectors",
+    "learned, spectral": "learned, eigenvectors",
+    "CAN, as described": "CAN, as published",
+    "nearest l2, multilevel": "nearest, ℓ2",
+    "nearest l1, multilevel": "nearest, ℓ1",
 }
-"""The methods of the record, in order, and the heads of their columns."""
+"""The methods of the record that are shown, and the heads of their columns."""
 
 
 def agreement(result: dict[str, Any]) -> str:
-    """Accuracy and NMI of every method on every set."""
+    """Return the NMI of every method on every dataset as a table."""
     lines = [
-        f"| | c | {' | '.join(COLUMNS.values())} |",
+        f"| dataset | clusters | {' | '.join(COLUMNS.values())} |",
         "|---" + "|---:" * (1 + len(COLUMNS)) + "|",
     ]
     for row in result["rows"]:
-        methods = row["methods"]
-        best = max(told["nmi"] for told in methods.values())
-        cells = [_cell(methods[name], row, best) if name in methods else "" for name in COLUMNS]
-        mark = "" if row["looked_at"] else " *"
-        lines.append(f"| {row['data']}{mark} | {row['n_clusters']} | {' | '.join(cells)} |")
-    for row in result["shapes"]:
-        cells = [f"{100 * row['methods'][name]['accuracy']:.1f}" for name in COLUMNS]
-        lines.append(f"| {row['drawn']} {row['data']} | 2 | {' | '.join(cells)} |")
+        methods = {name: row["methods"][name] for name in COLUMNS if name in row["methods"]}
+        best = max(scores["nmi"] for scores in methods.values())
+        cells = [_cell(methods[name], row, best) if name in methods else "–" for name in COLUMNS]
+        star = "" if row["looked_at"] else " *"
+        lines.append(f"| {row['data']}{star} | {row['n_clusters']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(told: dict[str, Any], row: dict[str, Any], best: float) -> str:
-    text = f"{100 * told['accuracy']:.1f} / {100 * told['nmi']:.1f}"
-    text = f"**{text}**" if told["nmi"] == best else text
-    # Other components than clusters are told.
-    count = told.get("n_components", row["n_clusters"])
+def _cell(scores: dict[str, Any], row: dict[str, Any], best: float) -> str:
+    text = f"{100 * scores['nmi']:.1f}"
+    text = f"**{text}**" if scores["nmi"] == best else text
+    # The number of components, if it is not the number of clusters.
+    count = scores.get("n_components", row["n_clusters"])
     return text if count == row["n_clusters"] else f"{text} ({count})"
 
 
 def summary(result: dict[str, Any]) -> str:
-    """What can be counted: components, turns, seconds, and who is ahead of whom."""
+    """Return counts of components, wins and losses, and seconds, as a list."""
     rows = result["rows"]
-    described = [row["methods"].get("CAN, as described") for row in rows]
-    described = [told for told in described if told is not None]
     runs = [
-        told
+        scores
         for row in rows
-        for name, told in row["methods"].items()
-        if "n_iter" in told and name != "CAN, as described"
+        for name, scores in row["methods"].items()
+        if "n_iter" in scores and name != "CAN, as described"
     ]
-    exact = sum(told["converged"] for told in runs)
-    turns = [told["n_iter"] for told in runs]
-    lines = [
-        f"- Exactly c components in {exact} of {len(runs)} runs, after {min(turns)} to "
-        f"{max(turns)} turns; CAN as described ends with exactly c in "
-        f"{sum(told['converged'] for told in described)} of {len(described)}."
-    ]
-    for name, other, words in (
-        ("learned, multilevel", "plain cut", "The learned graph agrees"),
-        ("learned, spectral", "plain cut", "By eigenvectors it agrees"),
-        ("learned, multilevel", "CAN, as described", "The learned graph agrees"),
-    ):
-        lines.append(f"- {words} {_beside(rows, name, other)}")
+    exact = sum(scores["converged"] for scores in runs)
     many = result["many"]
-    lines.append(
-        f"- {many['n']:,} samples of {many['n_features']} features: {many['seconds']:.0f} s on 2 "
-        f"cores, of which {many['seconds_of_neighbors']:.0f} s for neighbours; {many['n_iter']} "
-        f"turns, {many['n_components']} components."
-    )
+    lines = [
+        f"- Exactly c components in {exact} of {len(runs)} runs, after at most "
+        f"{max(scores['n_iter'] for scores in runs)} iterations.",
+        f"- NMI of the learned graph: {_compared(rows, 'learned, multilevel', 'plain cut')} the "
+        f"ratio cut; {_compared(rows, 'learned, multilevel', 'CAN, as described')} CAN.",
+        f"- {many['n']:,} samples of {many['n_features']} features take {many['seconds']:.0f} s "
+        f"on 2 cores, of which {many['seconds_of_neighbors']:.0f} s for neighbors.",
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _beside(rows: list[dict[str, Any]], name: str, other: str) -> str:
-    """Return on how many sets a method has more NMI than another, and by how much on the whole."""
+def _compared(rows: list[dict[str, Any]], name: str, other: str) -> str:
+    """Return on how many sets a method has more NMI than another, and on how many less."""
     pairs = [
         (row["methods"][name]["nmi"], row["methods"][other]["nmi"])
         for row in rows
         if other in row["methods"]
     ]
-    above = sum(ours > theirs for ours, theirs in pairs)
-    below = sum(ours < theirs for ours, theirs in pairs)
-    mean = 100 * sum(ours - theirs for ours, theirs in pairs) / len(pairs)
-    words = other if other.startswith("CAN") else f"the {other}"
-    return (
-        f"better with classes (NMI) than {words} on {above} of {len(pairs)} sets and worse on "
-        f"{below}; the mean difference is {mean:+.1f} points."
-    )
+    above = sum(left > right for left, right in pairs)
+    below = sum(left < right for left, right in pairs)
+    return f"higher on {above} and lower on {below} of {len(pairs)} sets than"
 
 
 TABLES = {"agreement": agreement, "summary": summary}
-"""The mark that a part stands behind, and who makes it."""
+"""The comment that precedes a part, and the function that makes the part."""
 
 
 def renewed(text: str) -> str:
-    """Return the page with every part as the record is now."""
+    """Return the page with the parts of the record."""
     result = json.loads(RECORD.read_text(encoding="utf-8"))["result"]
     for mark, part in TABLES.items():
         pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")

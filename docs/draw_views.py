@@ -1,7 +1,4 @@
-"""Renew the table of ``multiview.md`` from the record ``views.json`` of ``benchmarks/results``.
-
-What it comes to is said below it, counted from the record.
-"""
+"""Update the table of ``multiview.md`` from ``benchmarks/results/views.json``."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ WAYS = {
     "AMGL": "AMGL",
     "partition_views": "**`partition_views`**",
 }
-"""What is compared, and what it is called on the page."""
+"""The methods that are compared, and their names on the page."""
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return Σ√cut, NMI and accuracy of every way on every set."""
-    heads = ["", "n, c", *WAYS.values(), "proven gap"]
+    """Return objective and NMI of every method on every dataset, and the proven gap."""
+    heads = ["dataset: views", "samples, clusters", *WAYS.values(), "proven gap"]
     lines = [f"| {' | '.join(heads)} |", "|---|---|" + "---:|" * (len(WAYS) + 1)]
     for name, row in result["sets"].items():
         ways = {way: scores for way, scores in row["ways"].items() if way in WAYS}
@@ -40,33 +37,35 @@ def table(result: dict[str, Any]) -> str:
 
 
 def counts(result: dict[str, Any]) -> str:
-    """Return on how many sets NMI is above, as high as and below that of every other way."""
+    """Return on how many datasets the NMI is higher than another method's, and lower."""
     sets, parts = result["sets"].values(), []
     for way, name in (("best view", "the best view"), ("mean", "the mean graph"), ("AMGL", "AMGL")):
-        above = level = 0
+        higher = lower = 0
         for row in sets:
             ways = row["ways"]
             others = [way] if way in ways else row["views"]
-            own, other = ways["partition_views"]["nmi"], max(ways[one]["nmi"] for one in others)
-            above, level = above + (own > other), level + (own == other)
-        parts.append(f"{name} on {above}, {level}, {len(sets) - above - level}")
-    return f"NMI is above, as high as, and below that of: {'; '.join(parts)} of {len(sets)} sets.\n"
+            ours, other = ways["partition_views"]["nmi"], max(ways[one]["nmi"] for one in others)
+            higher, lower = higher + (ours > other), lower + (ours < other)
+        parts.append(f"{name} on {higher} ({lower})")
+    return (
+        f"Of {len(sets)} datasets, the NMI of `partition_views` is higher (lower) than that of "
+        f"{', that of '.join(parts)}.\n"
+    )
 
 
 def _scores(scores: dict[str, Any]) -> str:
-    return f"{scores['objective']:.4f}, {scores['nmi']:.3f}, {scores['accuracy']:.3f}"
+    return f"{scores['objective']:.4f}, {scores['nmi']:.3f}"
 
 
 def _best(row: dict[str, Any]) -> str:
-    """Return the best of single views in each number, which may be different views."""
-    alone = [row["ways"][view] for view in row["views"]]
-    best = {"objective": min(one["objective"] for one in alone)}
-    best |= {score: max(one[score] for one in alone) for score in ("nmi", "accuracy")}
-    return _scores(best)
+    """Return the best of the single views in each number, possibly of different views."""
+    views = [row["ways"][view] for view in row["views"]]
+    best = {"objective": min(view["objective"] for view in views)}
+    return _scores(best | {"nmi": max(view["nmi"] for view in views)})
 
 
 def renewed(text: str) -> str:
-    """Return the page with its table as the record is now."""
+    """Return the page with the table of the record."""
     result = json.loads(RECORD.read_text(encoding="utf-8"))["result"]
     fresh = f"{table(result)}\n{counts(result)}"
     text, count = TABLE.subn(lambda match: match[1] + fresh + match[2], text)
