@@ -1,7 +1,6 @@
-"""Draw seconds of anchor graphs against points, and renew the tables of ``large_data.md``.
+"""Plot seconds against points, and update the tables of ``large_data.md`` and ``on_dask.md``.
 
-Reads the records ``anchors*.json`` of ``benchmarks/results``. The figure goes to
-``docs/large_data.svg``, and every table behind its mark into ``large_data.md``.
+Reads records of ``benchmarks/results``. The figure is ``docs/large_data.svg``.
 """
 
 from __future__ import annotations
@@ -14,56 +13,122 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "large_data.md"
+DOCS = ROOT / "docs"
+SHOWN = 100_000
+"""Smallest number of points that the table of in-memory graphs shows."""
+
+SEARCHES = {
+    "ours, approximate": "leastcut, approximate",
+    "faiss HNSW, 16 links, 40 and 32": "FAISS, HNSW",
+    "faiss HNSW, 16 links, 40 and 64": "FAISS, HNSW, longer search",
+    "hnswlib, 16 links, 60 and 32": "hnswlib",
+    "hnswlib, 16 links, 100 and 64": "hnswlib, longer search",
+    "pynndescent": "pynndescent",
+    "pynndescent, 20 of them": "pynndescent, 20 neighbors",
+}
+"""The neighbor searches that are shown, and their names on the page."""
 
 
 def result_of(name: str) -> dict[str, Any]:
-    """Return what a benchmark found."""
+    """Return the result of a benchmark."""
     return dict(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["result"])
 
 
 def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table; all columns but the first are numbers."""
+    """Return a table; all columns but the first are aligned to the right."""
     heads = list(heads)
     lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
 def seconds(value: float | None) -> str:
-    """Return seconds as people read them."""
+    """Return seconds with two or three digits."""
     if value is None:
         return ""
     return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
 
 
-def plane(result: dict[str, Any]) -> str:
-    """Points in the plane beside U-SPEC."""
+def points_to_labels(result: dict[str, Any]) -> str:
+    """Return seconds, memory and cut of clusterings of in-memory graphs."""
     return markdown(
-        ["points", "clusters", "seconds", "of that graph, cut", "memory", "NMI", "U-SPEC"],
+        ["points", "clusters", "method", "seconds", "memory", "cut", "NMI"],
+        (
+            [
+                f"{row['data']}, {row['n']:,}",
+                str(row["n_clusters"]),
+                row["method"],
+                seconds(row["seconds"]),
+                f"{row['peak_gib']:.1f} GiB",
+                f"{row.get('cut_on_the_exact_graph', row.get('cut')):.2g}",
+                f"{row['nmi']:.2f}",
+            ]
+            for row in result["rows"]
+            if row["n"] >= SHOWN or row["data"] == "fashion"
+            if "nmi" in row
+        ),
+    )
+
+
+def neighbors(result: dict[str, Any]) -> str:
+    """Return seconds and recall of neighbor searches."""
+    at = {(row["data"], row["search"]): row for row in result["rows"]}
+    datasets = {"Fashion-MNIST": "Fashion-MNIST", "blobs of 32 features": "blobs"}
+    heads = []
+    for data, name in datasets.items():
+        n, n_features = at[data, "ours, approximate"]["shape"]
+        heads += [f"{name}, {n:,} x {n_features}", "recall"]
+    rows = []
+    for search, name in SEARCHES.items():
+        cells = [(at[data, search]["wall_s"], at[data, search]["recall"]) for data in datasets]
+        rows.append([name, *(text for s, r in cells for text in (seconds(s), f"{r:.3f}"))])
+    return markdown(["", *heads], rows)
+
+
+def gpu(result: dict[str, Any]) -> str:
+    """Return seconds of exact neighbor searches on a GPU."""
+    rows = []
+    for row in result["rows"]:
+        peer = row.get("plain_torch_seconds")
+        rows.append(
+            [
+                f"{row['data']}, {row['n']:,} x {row['n_features']}",
+                seconds(row["neighbour_seconds"]),
+                "–" if peer is None else f"{seconds(peer)}, {row['plain_torch_recall']:.3f}",
+                f"{row['device_peak_gib']:.1f} GiB",
+                seconds(row["points_to_labels_seconds"]),
+            ]
+        )
+    heads = ["points", "neighbor search", "plain PyTorch, recall", "GPU memory", "points to labels"]
+    return markdown(heads, rows)
+
+
+def plane(result: dict[str, Any]) -> str:
+    """Return the anchor graphs for which U-SPEC's authors published times."""
+    return markdown(
+        ["points", "clusters", "seconds", "memory", "NMI", "U-SPEC, published"],
         (
             [
                 f"{row['data']}, {row['n']:,}",
                 str(row["n_clusters"]),
                 seconds(row["seconds"]),
-                f"{seconds(row['of_which_graph_seconds'])}, {seconds(row['of_which_cut_seconds'])}",
                 f"{row['peak_gib']:.2f} GiB",
                 f"{row['nmi']:.3f}",
                 seconds(row["published_seconds_of_u_spec"]),
             ]
             for row in result["rows"]
+            if row["published_seconds_of_u_spec"]
         ),
     )
 
 
 def fashion(result: dict[str, Any]) -> str:
-    """Fashion-MNIST by several methods."""
+    """Return several methods on Fashion-MNIST."""
     return markdown(
-        ["", "seconds", "CPU", "memory", "NMI", "cut, 10-NN graph", "cut, adaptive weights"],
+        ["", "seconds", "memory", "NMI", "cut, unit weights", "cut, adaptive weights"],
         (
             [
                 name,
                 seconds(row["seconds"]),
-                seconds(row["cpu_seconds"]),
                 f"{row['peak_gib']:.2f} GiB",
                 f"{row['nmi']:.3f}",
                 f"{row['cut_on_the_10_nn_graph']:.3f}",
@@ -75,9 +140,9 @@ def fashion(result: dict[str, Any]) -> str:
 
 
 def out_of_core(result: dict[str, Any]) -> str:
-    """Points in files."""
+    """Return the clusterings of samples in files."""
     return markdown(
-        ["file", "size", "`max_memory`", "memory held", "ties on disk", "seconds", "NMI"],
+        ["file", "size", "`max_memory`", "memory used", "disk used", "seconds", "NMI"],
         (
             [
                 f"{row['data']}, {row['n']:,} x {row['n_features']}",
@@ -93,180 +158,126 @@ def out_of_core(result: dict[str, Any]) -> str:
     )
 
 
-def gpu(result: dict[str, Any]) -> str:
-    """Points of many features on a GPU."""
+def anchors_on_gpu(result: dict[str, Any]) -> str:
+    """Return anchor graphs on a GPU compared with ncut-pytorch."""
     return markdown(
-        ["points", "they lie on", "", "seconds", "NMI", "cut, 10-NN graph of a sample"],
+        ["points", "in memory of", "", "seconds", "NMI", "cut"],
         (
             [
                 f"{row['n']:,} x {row['n_features']}",
-                f"the {row['where']}",
-                name,
-                seconds(found["seconds"]),
-                f"{found['nmi']:.3f}",
-                f"{found['cut_on_the_10_nn_graph']:.3f}",
+                f"the {row['where'].replace('gpu', 'GPU')}",
+                name.replace("on the processor", "on the CPU"),
+                seconds(method["seconds"]),
+                f"{method['nmi']:.3f}",
+                f"{method['cut_on_the_10_nn_graph']:.3f}",
             ]
             for row in result["rows"]
-            for name, found in row["methods"].items()
+            for name, method in row["methods"].items()
         ),
     )
 
 
 def workers(result: dict[str, Any]) -> str:
-    """One process beside workers of Dask."""
-    said = {check["n_workers"]: check["seconds"] for check in result["scaling"]["checks"]}
-    rows = []
-    for row in result["workers"]:
-        known = said.get(int(row["workers"].split()[0])) if "worker" in row["workers"] else None
-        rows.append([row["workers"], seconds(row["seconds"]), seconds(known), row["labels"][:8]])
-    return markdown(["", "seconds", "by the model", "labels, hashed"], rows)
+    """Return one process compared with workers of Dask."""
+    rows = [[row["workers"], seconds(row["seconds"])] for row in result["workers"]]
+    return markdown(["", "seconds"], rows)
 
 
-def beside_dask_ml(result: dict[str, Any]) -> str:
-    """dask-ml's estimator on the same cluster and data."""
+def dask_ml(result: dict[str, Any]) -> str:
+    """Return dask-ml's estimator on the same cluster and data."""
     rows = []
     for row in result["beside_dask_ml"]:
-        name = row["method"] if row["method"] == "leastcut" else f"dask-ml, {row['method']}"
-        if "seconds" in row:
-            cells = [
-                seconds(row["seconds"]),
-                f"{row['cut_on_the_10_nn_graph']:.2g}",
-                f"{row['nmi']:.3f}",
-            ]
-        else:
-            cells = [row.get("failed") or f"not within {row['stopped_after']} s", "", ""]
+        if row["n"] < SHOWN or row["method"] not in ("leastcut", "defaults"):
+            continue
+        name = "leastcut" if row["method"] == "leastcut" else "dask-ml"
+        cells = [
+            seconds(row["seconds"]),
+            f"{row['cut_on_the_10_nn_graph']:.2g}",
+            f"{row['nmi']:.3f}",
+        ]
         rows.append([f"{row['data']}, {row['n']:,}", name, *cells])
     return markdown(["points", "", "seconds", "cut, 10-NN graph", "NMI"], rows)
 
 
-def constants(result: dict[str, Any]) -> str:
-    """What the model of scaling is made of."""
-    scaling = result["scaling"]
-    kinds = [scaling["2 features"], scaling["784 features"]]
-    lines: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        (
-            "nearest anchors, points per second and core",
-            lambda k: f"{k['points_per_second_and_core_nearest']:,}",
-        ),
-        (
-            "a sweep, points per second and core",
-            lambda k: f"{k['points_per_second_and_core_sweep']:,}",
-        ),
-        ("all passes, microseconds per point and core", lambda k: f"{_per_point(k) * 1e6:.2f}"),
-        ("sweeps of a fit", lambda k: f"{k['rounds']:g}"),
-        ("passes over all blocks of a fit", lambda k: f"{_n_passes(k):g}"),
-        (
-            "table that every worker gets in a round, 8 c p bytes",
-            lambda k: f"{k['table_bytes_to_a_worker_and_round']:,}",
-        ),
-        (
-            "what a block tells in a round, bytes",
-            lambda k: f"{k['told_bytes_of_a_block_and_sweep']:,}",
-        ),
-        (
-            "Dask's latency, milliseconds per sweep, and per task",
-            lambda k: (
-                f"{k['milliseconds_per_sweep']:.1f}, {k['milliseconds_per_task_and_sweep']:.1f}"
-            ),
-        ),
-        ("what one does for all", lambda k: seconds(k["once_seconds"])),
-    ]
-    return markdown(
-        ["", "2 features, 11 clusters", "784 features, 10 clusters"],
-        ([head, *(cell(kind) for kind in kinds)] for head, cell in lines),
-    )
-
-
-def _per_point(kind: dict[str, Any]) -> float:
-    passes = kind["passes"].values()
-    return float(sum(one["passes"] * one["seconds_per_point"] for one in passes))
-
-
-def _n_passes(kind: dict[str, Any]) -> float:
-    return float(sum(one["passes"] for one in kind["passes"].values()))
-
-
-def forecast(result: dict[str, Any]) -> str:
-    """A billion points on a hundred workers."""
-    parts = ("nearest_anchors", "other_passes", "scheduling", "once")
-    return markdown(
-        [
-            "features",
-            "points per block",
-            "seconds",
-            "nearest anchors",
-            "other passes",
-            "scheduling",
-            "once",
-        ],
-        (
-            [
-                str(row["n_features"]),
-                f"{row['points_per_block']:,}",
-                f"{row['seconds']:.0f} s",
-                *(f"{row[part]:.0f} s" for part in parts),
-            ]
-            for row in result["scaling"]["forecasts"]
-        ),
-    )
-
-
-TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
-    "plane": ("anchors", plane),
-    "fashion": ("anchors_fashion", fashion),
-    "out of core": ("anchors_out_of_core", out_of_core),
-    "gpu": ("anchors_gpu", gpu),
-    "workers": ("anchors_dask", workers),
-    "dask-ml": ("anchors_dask", beside_dask_ml),
-    "constants": ("anchors_dask", constants),
-    "forecast": ("anchors_dask", forecast),
+TABLES: dict[str, dict[str, tuple[str, Callable[[dict[str, Any]], str]]]] = {
+    "large_data.md": {
+        "points to labels": ("points_to_labels", points_to_labels),
+        "neighbors": ("neighbors", neighbors),
+        "gpu": ("gpu", gpu),
+        "fashion": ("anchors_fashion", fashion),
+        "plane": ("anchors", plane),
+        "out of core": ("anchors_out_of_core", out_of_core),
+        "anchors on a gpu": ("anchors_gpu", anchors_on_gpu),
+    },
+    "on_dask.md": {
+        "workers": ("anchors_dask", workers),
+        "dask-ml": ("anchors_dask", dask_ml),
+    },
 }
-"""The mark that a table stands behind, the record it comes from, and who makes it."""
+"""By page and comment that precedes a table: the record, and the function that makes the table."""
 
 
-def renewed(text: str) -> str:
-    """Return the page with every table as the records are now."""
-    for mark, (record, table) in TABLES.items():
+def renewed(page: str) -> str:
+    """Return the text of a page with the tables of the records."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for mark, (record, table) in TABLES[page].items():
         pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        there = (RESULTS / f"{record}.json").exists()
-        fresh = table(result_of(record)) if there else "Not measured yet.\n"
+        fresh = table(result_of(record))
         text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
         if count != 1:
-            raise ValueError(f"{PAGE.name} must have one mark {mark!r}, and it has {count}.")
+            raise ValueError(f"{page} must have one mark {mark!r}, and it has {count}.")
     return text
 
 
-def draw(result: dict[str, Any]) -> None:
-    """Draw seconds against points, both on logarithmic scales."""
+def draw() -> None:
+    """Plot seconds against points, both on logarithmic scales."""
     import matplotlib.pyplot as plt
 
-    from leastcut.report.figures import BLUE, ORANGE, STYLE, TEAL
+    from leastcut.report.figures import BLUE, ORANGE, SOFT, STYLE, TEAL
 
-    lines = {
-        "two bananas": (BLUE, "o-"),
-        "smiling face": (ORANGE, "s--"),
-        "concentric circles": (TEAL, "^-."),
+    in_memory = {
+        "leastcut": (BLUE, "o-"),
+        "SciPy's k-d tree, search only": (SOFT, "v:"),
+        "scikit-learn": (ORANGE, "s--"),
+        "ncut-pytorch": (TEAL, "^-."),
     }
+    methods = {"SciPy's k-d tree, search only": "cKDTree.query"}
+    rows = result_of("points_to_labels")["rows"]
+    rows = [row for row in rows if row["data"] == "plane" and "seconds" in row]
+    anchors = result_of("anchors")["rows"]
+    published = [row for row in anchors if row["published_seconds_of_u_spec"]]
     with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=(5.2, 3.6))
-        for name, (colour, style) in lines.items():
-            found = [(row["n"], row["seconds"]) for row in result["rows"] if row["data"] == name]
-            axis.plot(*zip(*found, strict=True), style, color=colour, label=name)
-        published = [
-            (row["n"], row["published_seconds_of_u_spec"])
-            for row in result["rows"]
-            if row["published_seconds_of_u_spec"]
-        ]
-        axis.plot(*zip(*published, strict=True), "x", color="black", label="U-SPEC, as published")
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlabel("points in the plane")
-        axis.set_ylabel("seconds, points to labels")
-        axis.legend()
+        figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+        for name, (color, style) in in_memory.items():
+            own = [row for row in rows if row["method"] == methods.get(name, name)]
+            _line(axes[0], own, color, style, name)
+        own = [row for row in anchors if row["data"] == "concentric circles"]
+        _line(axes[1], own, BLUE, "o-", "leastcut, concentric circles")
+        axes[1].plot(
+            [row["n"] for row in published],
+            [row["published_seconds_of_u_spec"] for row in published],
+            "x",
+            color="black",
+            label="U-SPEC, as published",
+        )
+        for axis, title in zip(axes, ("nearest neighbors", "1,000 anchors"), strict=True):
+            axis.set_title(title)
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+            axis.set_xlabel("points in the plane")
+            axis.legend(loc="upper left")
+        axes[0].set_ylabel("seconds, points to labels")
         figure.tight_layout()
-        figure.savefig(ROOT / "docs" / "large_data.svg", metadata={"Date": None})
+        figure.savefig(DOCS / "large_data.svg", metadata={"Date": None})
+
+
+def _line(axis: Any, rows: list[dict[str, Any]], color: str, style: str, name: str) -> None:
+    points = [(row["n"], row["seconds"]) for row in rows]
+    axis.plot(*zip(*points, strict=True), style, color=color, label=name)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    draw(result_of("anchors"))
+    for name in TABLES:
+        text = renewed(name)
+        (DOCS / name).write_text(text, encoding="utf-8")
+    draw()
