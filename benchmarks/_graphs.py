@@ -1,8 +1,8 @@
-"""Graphs that the partition benchmarks run on; those that need files are left out without them.
+"""Graphs for the partition benchmarks; graphs whose files are missing are skipped.
 
-The paper's datasets are those that ``reproduction.datasets`` finds. The 70,000 images of
-Fashion-MNIST come from the Debian package ``dataset-fashion-mnist``; their neighbours take minutes,
-so the graph is kept in LEASTCUT_CACHE (default ~/.cache/leastcut).
+``reproduction.datasets`` finds the paper's datasets. The 70,000 images of Fashion-MNIST come from
+the Debian package ``dataset-fashion-mnist``; their neighbor search takes minutes, so the graph is
+cached in LEASTCUT_CACHE (default ~/.cache/leastcut).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAPER_CLUSTERS = {
 
 
 def paper_graphs(names: list[str] | None = None) -> Iterator[tuple[str, sp.csr_array, int]]:
-    """Yield the paper's graphs, by its own protocol, with their numbers of clusters."""
+    """Yield the graphs of the paper's protocol with their numbers of clusters."""
     for name in names or PAPER_CLUSTERS:
         try:
             X = datasets.load(name, download=False).X
@@ -38,7 +38,7 @@ def paper_graphs(names: list[str] | None = None) -> Iterator[tuple[str, sp.csr_a
 
 
 def hard_graphs(quick: bool = False) -> Iterator[tuple[str, sp.csr_array, int]]:
-    """Yield graphs that are not of points: blocks, grids, hubs, uneven clusters, many clusters."""
+    """Yield graphs without samples: blocks, grids, hubs, uneven clusters, many clusters."""
     scale = 4 if quick else 1
     yield "planted blocks, near the threshold", planted(4000 // scale, 4, 7, 5), 4
     yield "planted blocks", planted(6000 // scale, 10, 8, 3), 10
@@ -52,7 +52,7 @@ def hard_graphs(quick: bool = False) -> Iterator[tuple[str, sp.csr_array, int]]:
 
 
 def fashion_graph() -> sp.csr_array | None:
-    """Return the 10-NN graph of all 70,000 images, or None where the package is not installed."""
+    """Return the 10-NN graph of all 70,000 images, or None if the package is not installed."""
     kept = Path(os.environ.get("LEASTCUT_CACHE", "~/.cache/leastcut")).expanduser()
     path = kept / "fashion70k.npz"
     if not path.exists():
@@ -71,8 +71,8 @@ def fashion_graph() -> sp.csr_array | None:
 def points_graph(n: int, n_neighbors: int = 10, order: str = "random") -> sp.csr_array:
     """Return the symmetric k-NN graph of n uniform points in the unit square, all weights 1.
 
-    In ``order`` "spatial" points come along a curve (Morton's), so that near ones have near
-    numbers.
+    With ``order="spatial"`` points are sorted along Morton's curve, so that close points have close
+    indices.
     """
     points = np.random.default_rng(0).random((n, 2))
     if order == "spatial":
@@ -85,7 +85,7 @@ def points_graph(n: int, n_neighbors: int = 10, order: str = "random") -> sp.csr
 
 
 def _along_the_curve(points: np.ndarray) -> np.ndarray:
-    """Return where points of the unit square lie on Morton's curve: the bits of x and y in turn."""
+    """Return positions on Morton's curve: the interleaved bits of x and y."""
     cells = (points * 2**16).astype(np.int64)
     code = np.zeros(len(points), dtype=np.int64)
     for bit in range(16):
@@ -95,7 +95,7 @@ def _along_the_curve(points: np.ndarray) -> np.ndarray:
 
 
 def planted(n: int, c: int, inside: float, across: float) -> sp.csr_array:
-    """Return c equal blocks with that many random neighbours inside and anywhere."""
+    """Return c equal blocks, with random neighbors inside each block and anywhere."""
     rng = np.random.default_rng(0)
     size = n // c
     within, between = int(n * inside / 2), int(n * across / 2)
@@ -114,7 +114,7 @@ def grid(rows: int, columns: int) -> sp.csr_array:
 
 
 def power_law(n: int, edges: int) -> sp.csr_array:
-    """Return a graph grown by preferential attachment, ``edges`` per new node."""
+    """Return a preferential attachment graph with ``edges`` edges per new node."""
     rng = np.random.default_rng(0)
     ends = [0, 1]
     for node in range(2, n):
@@ -125,7 +125,7 @@ def power_law(n: int, edges: int) -> sp.csr_array:
 
 
 def uneven(n: int) -> sp.csr_array:
-    """Return the 10-NN graph of six overlapping clouds, each three times the one before."""
+    """Return the 10-NN graph of six overlapping Gaussians, each three times the previous size."""
     rng = np.random.default_rng(1)
     sizes = (n * 3.0 ** np.arange(6) / sum(3.0 ** np.arange(6))).astype(int)
     centres = rng.uniform(-9, 9, (6, 2))
@@ -139,7 +139,7 @@ def uneven(n: int) -> sp.csr_array:
 
 
 def _largest_component(i: np.ndarray, j: np.ndarray, n: int) -> sp.csr_array:
-    """Return the simple graph of these edges, without loops, cut down to its largest component."""
+    """Return the largest component of the simple graph of these edges."""
     proper = i != j
     half = sp.coo_array((np.ones(int(proper.sum())), (i[proper], j[proper])), shape=(n, n)).tocsr()
     both = half.maximum(half.T).tocsr()

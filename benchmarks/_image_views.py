@@ -1,7 +1,6 @@
-"""Views of images: what several kinds of features make of the same picture.
+"""Views of images: several kinds of features of the same images, without learning or classes.
 
-Images come as an array of shape (n, height, width) and every view is an array of shape
-(n, n_features). Nothing is learned, and nothing looks at the classes.
+Images have shape (n, height, width), and each view has shape (n, n_features).
 """
 
 from __future__ import annotations
@@ -12,27 +11,27 @@ from math import factorial
 import numpy as np
 
 MOST_ORDER = 8
-"""Order of the largest moment of Zernike's that is taken."""
+"""Largest order of the Zernike moments."""
 
 N_ANGLES = 9
-"""Bins of the directions of gradients."""
+"""Number of bins of gradient directions."""
 
 N_CELLS = 4
-"""Cells along each side of a picture that histograms are taken of."""
+"""Number of histogram cells along each side of an image."""
 
 
 def pixels(images: np.ndarray) -> np.ndarray:
-    """The picture itself."""
+    """Return the pixels."""
     return images.reshape(len(images), -1)
 
 
 def fourier(images: np.ndarray) -> np.ndarray:
-    """Sizes of the Fourier coefficients, which do not change where a picture is shifted around."""
+    """Return the magnitudes of the Fourier coefficients, which are invariant to cyclic shifts."""
     return np.abs(np.fft.rfft2(images)).reshape(len(images), -1)
 
 
 def zernike(images: np.ndarray) -> np.ndarray:
-    """Sizes of Zernike's moments on the disc in the picture, which do not change by rotation."""
+    """Return the magnitudes of the Zernike moments, which are invariant to rotation."""
     height, width = images.shape[1:]
     y, x = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
@@ -51,7 +50,7 @@ def zernike(images: np.ndarray) -> np.ndarray:
 
 
 def binary_patterns(images: np.ndarray) -> np.ndarray:
-    """Histograms, cell by cell, of which of a pixel's neighbours are brighter (LBP)."""
+    """Return histograms of local binary patterns (LBP) per cell."""
     from skimage.feature import local_binary_pattern
 
     found = []
@@ -63,7 +62,7 @@ def binary_patterns(images: np.ndarray) -> np.ndarray:
 
 
 def gradients(images: np.ndarray) -> np.ndarray:
-    """Histograms, cell by cell, of the directions in which brightness changes (HOG)."""
+    """Return histograms of oriented gradients (HOG) per cell."""
     found = []
     for image in images.astype(np.float64):
         down, right = np.gradient(image)
@@ -74,7 +73,7 @@ def gradients(images: np.ndarray) -> np.ndarray:
 
 
 def _histograms(bins: np.ndarray, weights: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return the histograms of all cells, each divided by its sum."""
+    """Return the histograms of all cells, each normalized to sum 1."""
     height, width = bins.shape
     rows = np.arange(height) * N_CELLS // height
     columns = np.arange(width) * N_CELLS // width

@@ -1,9 +1,9 @@
-"""Points in the plane whose clusters are curved, as many as wanted, any stretch of them at a time.
+"""Synthetic points in the plane with curved clusters, generated in blocks of any number.
 
-The sets are like those that U-SPEC's authors measured it on (Huang et al., IEEE TKDE 32(6), 2020),
-with as many clusters, drawn by shapes of our own. Points come in random order, in single precision.
-They are drawn in stretches of 2¹⁶ with a seed of their own each, so that a set of more points
-begins with the same points, and no more than a stretch is in memory while a file is written.
+The datasets resemble those of the U-SPEC paper (Huang et al., IEEE TKDE 32(6), 2020) in shape and
+number of clusters. Points are in random order, in single precision. Each block of 2¹⁶ points has
+its own seed, so a larger dataset begins with the points of a smaller one, and writing a file holds
+one block in memory.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 STRETCH = 2**16
-"""Points that are drawn with one seed."""
+"""Number of points per seed."""
 
 
 class Arc(NamedTuple):
-    """A part of a circle, blurred across it; a whole circle unless angles say otherwise."""
+    """An arc with radial noise; a full circle unless angles are given."""
 
     share: float
     x: float
@@ -30,7 +30,7 @@ class Arc(NamedTuple):
     ends: float = 2.0
 
     def points(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Draw points; angles are given in half turns."""
+        """Sample points; angles are in units of π."""
         angle = rng.random(count, dtype=np.float32) * np.float32(np.pi * (self.ends - self.begins))
         angle += np.float32(np.pi * self.begins)
         radius = self.radius + self.blur * rng.standard_normal(count, dtype=np.float32)
@@ -40,7 +40,7 @@ class Arc(NamedTuple):
 
 
 class Cloud(NamedTuple):
-    """A Gaussian, longer along one direction where that is wanted."""
+    """A Gaussian, optionally elongated in one direction."""
 
     share: float
     x: float
@@ -50,7 +50,7 @@ class Cloud(NamedTuple):
     turned: float = 0.0
 
     def points(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Draw points; the direction is given in half turns."""
+        """Sample points; the direction is in units of π."""
         cos, sin = np.cos(np.pi * self.turned), np.sin(np.pi * self.turned)
         axes = np.array([[cos, sin], [-sin, cos]]) * [[self.along], [self.across]]
         drawn = rng.standard_normal((count, 2), dtype=np.float32) @ axes.astype(np.float32)
@@ -58,7 +58,7 @@ class Cloud(NamedTuple):
 
 
 def _around(count: int, radius: float) -> list[tuple[float, float, float]]:
-    """Return x, y and direction in half turns of places around the origin."""
+    """Return x, y and direction, in units of π, of positions around the origin."""
     turns = [2 * k / count for k in range(count)]
     return [(radius * np.cos(np.pi * t), radius * np.sin(np.pi * t), t) for t in turns]
 
@@ -90,11 +90,11 @@ SETS: dict[str, list[Arc | Cloud]] = {
         *(Cloud(1, x, y, 0.45, 0.15, t) for x, y, t in _around(12, 2.6)),
     ],
 }
-"""Every set: its clusters, each with its share of the points."""
+"""The clusters of each dataset, each with its fraction of the points."""
 
 
 def drawn(name: str, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield points (float32) and the clusters that they are of (int8), stretch by stretch."""
+    """Yield blocks of points (float32) and their clusters (int8)."""
     shapes = SETS[name]
     ends = np.cumsum([shape.share for shape in shapes])
     ends = (ends / ends[-1]).astype(np.float32)
@@ -110,7 +110,7 @@ def drawn(name: str, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def in_memory(name: str, n: int) -> np.ndarray:
-    """Return points alone; their clusters are drawn again where they are needed."""
+    """Return points without their clusters, which can be generated again."""
     points = np.empty((n, 2), dtype=np.float32)
     start = 0
     for part, _ in drawn(name, n):
@@ -120,7 +120,7 @@ def in_memory(name: str, n: int) -> np.ndarray:
 
 
 def in_file(name: str, n: int, path: Path) -> None:
-    """Write points into a ``.npy`` file, stretch by stretch."""
+    """Write points into a ``.npy`` file, block by block."""
     written = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 2))
     start = 0
     for part, _ in drawn(name, n):
@@ -130,7 +130,7 @@ def in_file(name: str, n: int, path: Path) -> None:
 
 
 def agreement(name: str, labels: np.ndarray) -> dict[str, float]:
-    """Return how labels agree with the clusters that points are of; see :func:`of_table`."""
+    """Return the agreement of labels with the true clusters; see :func:`of_table`."""
     c = len(SETS[name])
     n_found = int(labels.max()) + 1
     table = np.zeros((c, n_found), dtype=np.int64)
@@ -143,10 +143,9 @@ def agreement(name: str, labels: np.ndarray) -> dict[str, float]:
 
 
 def of_table(table: np.ndarray) -> dict[str, float]:
-    """Return mutual information over the larger entropy, as the package has it, and over the mean.
+    """Return the mutual information over the larger entropy, as leastcut does, and over the mean.
 
-    From how many points of each class are in each cluster, and not from the points: there may be
-    too many of them.
+    Both are computed from the contingency table, because there may be too many points.
     """
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)

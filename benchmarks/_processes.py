@@ -1,4 +1,4 @@
-"""What is measured in a process of its own, and how much memory it held."""
+"""Measurements in separate processes, with their peak memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def in_process(module: str, *arguments: str, most_seconds: float = 1800) -> dict[str, Any]:
-    """Return what ``python -m module`` prints last, as JSON, or why there is none."""
+    """Return the last line that ``python -m module`` prints, parsed as JSON, or the error."""
     command = [sys.executable, "-W", "ignore", "-m", module, *arguments]
     try:
         done = subprocess.run(
@@ -25,9 +25,9 @@ def in_process(module: str, *arguments: str, most_seconds: float = 1800) -> dict
 
 
 def peak_gib() -> float:
-    """Return the largest memory that this process has held, pages of mapped files included."""
+    """Return the peak memory of this process, including pages of mapped files."""
     if sys.platform == "linux":
-        # Not what the system tells by getrusage: that begins with what the parent process held.
+        # Not getrusage, whose value starts from the peak of the parent process.
         status = Path("/proc/self/status").read_text(encoding="ascii")
         kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
         return round(int(kib) / 2**20, 3)

@@ -1,8 +1,8 @@
-"""CAN turn by turn in full matrices: slow, and easy to compare with.
+"""CAN with full matrices, as published: slow and simple, for comparison.
 
-γ is one number, the mean of the γ_i; λ begins with it, and after every turn is doubled where
-components are too few, or halved, with the vectors of before, where they are too many. Weights are
-on the k nearest others.
+γ is the mean of the γ_i and the initial λ. After each iteration λ is doubled if there are too few
+components, and halved, with the previous eigenvectors, if there are too many. Weights are on the k
+nearest neighbors.
 
 References
 ----------
@@ -19,11 +19,11 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
 
 TURNS = 30
-"""Turns at most, with components as wanted or not."""
+"""Maximum number of iterations."""
 
 
 class Published(NamedTuple):
-    """Components as labels, how many there are, and turns."""
+    """Component labels, the number of components, and the number of iterations."""
 
     labels: np.ndarray
     n_components: int
@@ -31,7 +31,7 @@ class Published(NamedTuple):
 
 
 def published_can(X: np.ndarray, n_clusters: int, n_neighbors: int = 10) -> Published:
-    """Return the components of the graph that it ends with."""
+    """Return the components of the final graph."""
     n, k = len(X), n_neighbors
     d = pairwise_distances(X, metric="sqeuclidean")
     np.fill_diagonal(d, -1.0)  # first in its row, whatever duplicates there are
@@ -69,7 +69,7 @@ def _smallest(S: np.ndarray, count: int) -> np.ndarray:
 
 
 def _on_simplex(point: np.ndarray) -> np.ndarray:
-    """Project by sorting."""
+    """Project onto the simplex by sorting."""
     ordered = np.sort(point)[::-1]
     thresholds = (np.cumsum(ordered) - 1.0) / np.arange(1, point.size + 1)
     return np.maximum(point - thresholds[np.flatnonzero(ordered > thresholds)[-1]], 0.0)

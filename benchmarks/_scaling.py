@@ -1,14 +1,14 @@
-"""A model of how long an anchor graph takes on many workers, from constants measured on few.
+"""A model of the time an anchor graph takes on many workers, from constants measured on few.
 
-A fit is a list of passes. In a pass every block of points is worked on once, by whoever holds it:
-the search for nearest anchors, then the start, tables and sweeps of the search. Around them is what
-one does for all: choosing anchors, and cutting graphs of their size. With n points in B tasks (of
-one block each, or of several small ones) on W workers of one core
+A fit is a list of passes. In a pass each block of points is processed once by the worker that holds
+it: the search for nearest anchors, then the start, tables and sweeps of the search. The serial rest
+is choosing anchors and cutting graphs of their size. With n points in B tasks (one block each, or
+several small ones) on W workers with one core
 
     seconds = once + Σ over passes (n · seconds per point / W + seconds per pass + B · per task)
 
-where the seconds per point are those of one thread of one process, without any Dask, and the others
-are what a scheduler, a driver and their messages add, whatever a block holds.
+The seconds per point are those of one thread without Dask. The other constants are the overhead of
+the scheduler, the driver and their messages, which does not depend on the size of a block.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 NEAREST = "leastcut-nearest"
-"""The pass that searches the nearest anchors of points."""
+"""The pass that finds the nearest anchors of points."""
 
 
 class Tally:
-    """What workers did: seconds and blocks of every pass by name, and seconds of what one did once.
+    """The work of workers: seconds and blocks of each pass by name, and seconds of serial steps.
 
     Parameters
     ----------
     weighs : bool, default=False
-        Whether the bytes of what blocks tell are counted, which takes time of its own.
+        Whether the bytes of the results of blocks are counted, which takes time itself.
     """
 
     def __init__(self, weighs: bool = False) -> None:
@@ -41,21 +41,21 @@ class Tally:
         self.once: dict[str, float] = {}
 
     def add(self, name: str, seconds: float, n_points: int, told: Any = None) -> None:
-        """Count a pass over some blocks."""
+        """Count one pass over blocks."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.n_points[name] = self.n_points.get(name, 0) + n_points
         if self.weighs:
             self.told_bytes[name] = self.told_bytes.get(name, 0) + len(pickle.dumps(told))
 
     def add_once(self, name: str, seconds: float) -> None:
-        """Count what one does for all."""
+        """Count a serial step."""
         self.once[name] = self.once.get(name, 0.0) + seconds
 
     @contextmanager
     def of(self, kind: type) -> Iterator[None]:
-        """Count what workers of a kind do."""
+        """Count the calls of a class of workers."""
         whole = {name: getattr(kind, name) for name in ("run", "total", "once")}
-        inside = []  # a total may be made of runs, which are not counted again
+        inside = []  # a total may call runs, which are not counted again
 
         def count(
             method: str, workers: Any, name: str, task: Any, *rest: Any, **options: Any
@@ -68,7 +68,7 @@ class Tally:
             if method == "once":
                 self.add_once(name, seconds)
             elif not inside:
-                # One name may stand for several tasks.
+                # Several tasks may share one name.
                 told = found if method == "total" else found[1]
                 self.add(f"{name}: {task.__name__}", seconds, sum(workers.sizes), told)
             return found
@@ -87,7 +87,7 @@ def _swapped(workers: Any, count: Any, method: str, *arguments: Any, **options: 
 
 
 class Pass(NamedTuple):
-    """A kind of pass: how often it is made in a fit, and what it costs."""
+    """A kind of pass: the number of passes in a fit, and their cost."""
 
     passes: float
     seconds_per_point: float
@@ -96,7 +96,7 @@ class Pass(NamedTuple):
 
 
 class Small(NamedTuple):
-    """What a cluster of one worker did on few points in some number of tasks."""
+    """A run of a cluster with one worker on few points in a number of tasks."""
 
     tally: Tally
     n_tasks: int
@@ -105,24 +105,24 @@ class Small(NamedTuple):
 def passes_of(
     alone: Tally, n: int, few: Small, many: Small, small_n: int, n_chunks: int
 ) -> dict[str, Pass]:
-    """Return the passes of a fit, from one thread on many points and one worker on few.
+    """Return the passes of a fit, estimated from one thread and from one worker.
 
     Parameters
     ----------
     alone : Tally
-        Of one thread on n points.
+        One thread on n points.
     n : int
     few, many : Small
-        Two runs of a worker, where it is tasks that take the time: in few of them and in many.
+        Two runs of one worker dominated by overhead, with few and with many tasks.
     small_n, n_chunks : int
-        The points of either, and the chunks they lie in.
+        The points and the chunks of these runs.
     """
     found = {}
     for name, seconds in alone.seconds.items():
         per_point = seconds / alone.n_points[name]
         found[name] = Pass(alone.n_points[name] / n, per_point)
         if name in few.tally.seconds and name in many.tally.seconds:
-            # Seconds of a pass beyond those of its points, in few tasks and in many.
+            # Overhead of a pass in seconds, with few and with many tasks.
             short, long = (
                 run.tally.seconds[name] * small_n / run.tally.n_points[name] - per_point * small_n
                 for run in (few, many)
@@ -141,7 +141,7 @@ def passes_of(
 def forecast(
     passes: dict[str, Pass], once: float, n: int, n_tasks: int, n_workers: int
 ) -> dict[str, float]:
-    """Return the seconds of a fit by the model, in all and by what they go to."""
+    """Return the seconds of a fit predicted by the model, in total and by kind."""
     points = sum(kind.passes * kind.seconds_per_point for kind in passes.values()) * n / n_workers
     scheduling = sum(
         kind.passes * (kind.seconds_per_pass + n_tasks * kind.seconds_per_task)

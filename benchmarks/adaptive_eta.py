@@ -1,13 +1,13 @@
-"""What an η chosen while iterating is worth: cuts of first order at equal work.
+"""The benefit of an η that adapts during the iteration: first-order cuts at equal work.
 
-The paper chooses one η from a grid and wishes for one that changes while iterating. Compared are
-its grid with ten starts, the ladder ``eta="auto"`` and ``eta="adaptive"``. Each of the last two
-gets as many starts as fit into the time that the grid takes: ten are timed first, then the number
-is scaled. Cut values are means over the seeds, as ratios to the grid's in the same cell.
+The paper chooses one η from a grid and proposes a dynamic η as future work. Compared are its grid
+with ten starts, the ladder ``eta="auto"`` and ``eta="adaptive"``. The latter two get as many starts
+as fit into the time of the grid: ten are timed, then the number is scaled. Cut values are means
+over the seeds, as ratios to that of the grid in the same cell.
 
-The ladder of ``adaptive`` was chosen on the paper's datasets, digits and breast cancer, and what it
-does where no η helps on five of the graphs of ``real_graphs`` (folder ``LEASTCUT_GRAPHS``): these
-are marked ``was_looked_at``, and nothing was chosen on the others.
+The ladder of ``adaptive`` was chosen on the paper's datasets, digits, breast cancer and five of the
+graphs of ``real_graphs`` (folder ``LEASTCUT_GRAPHS``). These are marked ``was_looked_at``; the
+others were not used for any choice.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from benchmarks.real_graphs import graphs as real_graphs
 from leastcut.spectral.discretizers.first_order import PAPER_ETAS
 
 CHOICES: dict[str, Any] = {"grid": PAPER_ETAS, "auto": "auto", "adaptive": "adaptive"}
-"""Ways to choose η, the one that the others are compared with first."""
+"""Choices of η; the first is the reference."""
 
 STARTS, SEEDS = 10, 3
 
 LARGEST = 10_000
-"""Nodes of the largest graph: eigenvectors of larger ones take longer than all that follows."""
+"""Largest number of nodes: beyond, computing eigenvectors dominates."""
 
 LOOKED_AT = ("add20", "power", "hep-th", "polblogs", "friends, 3,000")
-"""The graphs on which something was chosen."""
+"""The graphs used for choosing constants."""
 
 
 def cases(quick: bool) -> Iterator[tuple[str, sp.csr_array, int, bool]]:
-    """Yield name, graph, number of clusters, and whether constants were chosen on it."""
+    """Yield name, graph, number of clusters, and whether it was used for choosing constants."""
     for name, loader, c, seen in (
         ("iris", load_iris, 5, False),
         ("wine, scaled", load_wine, 6, False),
@@ -63,7 +63,7 @@ def cases(quick: bool) -> Iterator[tuple[str, sp.csr_array, int, bool]]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every graph and cut, and the geometric means of their ratios."""
+    """Return a row per graph and cut, and the geometric means of their ratios."""
     rows = []
     for name, graph, c, seen in cases(quick):
         for cut in leastcut.CUTS:
@@ -105,7 +105,7 @@ def _mean_cut(
 
 
 def _means(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return, for the rows looked at and the others, the ratios to the grid: mean, wins, losses."""
+    """Return mean ratios to the grid, wins and losses, for both halves of the graphs."""
     means: dict[str, Any] = {}
     for group, seen in (("looked at", True), ("others", False)):
         chosen = [row for row in rows if row["was_looked_at"] is seen]

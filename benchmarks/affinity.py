@@ -1,7 +1,7 @@
-"""From samples to the adaptive-neighbour graph, beside the neighbour search of others alone.
+"""Time of the adaptive-neighbors graph, compared with the neighbor search of other libraries alone.
 
-Points in the plane are compared with SciPy's k-d tree, the others with scikit-learn's search.
-Processor time stands beside the seconds on the clock, which other work on the machine lengthens.
+Points in the plane are compared with SciPy's k-d tree, other data with scikit-learn's search. CPU
+time is reported with wall time, which other work on the machine increases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHAPES = {
 }
 
 POINTS = {"plane": (1_000_000, 2), "space": (300_000, 3), "eight features": (100_000, 8)}
-"""Points without clusters; those of few features are what a k-d tree is for."""
+"""Uniform points; a k-d tree suits those with few features."""
 
 
 def _samples(n: int, n_features: int) -> np.ndarray:
@@ -37,7 +37,7 @@ def _samples(n: int, n_features: int) -> np.ndarray:
 
 
 def _seconds(function: Any, *args: Any, repeats: int, **options: Any) -> tuple[float, float]:
-    """Return the least time that a call takes on the clock, and the least of all processors."""
+    """Return the minimum wall time and the minimum CPU time of a call."""
     times = []
     for _ in range(repeats):
         start, busy = perf_counter(), process_time()
@@ -47,7 +47,7 @@ def _seconds(function: Any, *args: Any, repeats: int, **options: Any) -> tuple[f
 
 
 def _tree_query(X: np.ndarray) -> None:
-    """Search with SciPy's k-d tree, which lists every point as its own first neighbour."""
+    """Search with SciPy's k-d tree, which lists each point as its own first neighbor."""
     cKDTree(X).query(X, 10, workers=-1)
 
 
@@ -69,10 +69,10 @@ def _row(name: str, X: np.ndarray, peer: str, search: Any, repeats: int) -> dict
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return seconds per data shape, and their ratio to the neighbour search of a peer alone."""
+    """Return seconds per data shape, and the ratio to the neighbor search of a peer alone."""
     rows = []
     repeats = 1 if quick else 2
-    for n_features in (2, 60):  # loads and compiles whatever is needed
+    for n_features in (2, 60):  # loads and compiles the code
         leastcut.adaptive_neighbors_graph(_samples(2_000, n_features))
     for name, (n, n_features) in SHAPES.items():
         X = _samples(n // 20 if quick else n, n_features)

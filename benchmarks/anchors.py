@@ -1,11 +1,10 @@
 """Anchor graphs of points in the plane: seconds, memory and agreement, from 1 to 20 million points.
 
-Every row is a process of its own: the points are drawn, the clock starts, packages are imported and
-compiled code is loaded, and the clock stops when labels are there. Compiled code is on disk from an
-earlier process. Beside them stand the seconds that U-SPEC's authors published for sets of these
-kinds and sizes, on their machine; no other program was run. The cut is that of the anchor graph of
-the row, exactly, for all of its points. The effort is ``"fast"``; what ``"auto"`` takes and finds
-on the same graph stands beside it.
+Each row is a separate process: the points are sampled, then the time includes imports, loading of
+compiled code (cached by an earlier process) and everything up to the labels. For comparison there
+are the seconds that the authors of U-SPEC published for datasets of these kinds and sizes on their
+machine; no other program was run. The cut is the exact cut of all points in the row's anchor graph.
+The effort is ``"fast"``; time and cut of ``"auto"`` on the same graph are reported, too.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ PUBLISHED = {
     ("circles and clouds", 10 * MILLION): 319.0,
     ("flower", 20 * MILLION): 764.0,
 }
-"""Seconds that U-SPEC's authors published for a set of that kind and size."""
+"""Seconds published by the authors of U-SPEC for a dataset of that kind and size."""
 
 N_ANCHORS = 1000
-"""Anchors, as many as U-SPEC was measured with."""
+"""Number of anchors, as in the U-SPEC paper."""
 
 
 def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
-    """Return a row for every set of points; ``points`` are other sizes than the usual."""
+    """Return a row per dataset; ``points`` overrides the sizes."""
     rows = []
     wanted = QUICK_ROWS if quick else ROWS
     if points:
@@ -55,7 +54,7 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
 
 
 def work(name: str, n: int) -> dict[str, Any]:
-    """Time one set in this process."""
+    """Time one dataset in this process."""
     X = in_memory(name, n)
     at_start = peak_gib()
     begin, cpu = perf_counter(), process_time()
@@ -68,7 +67,7 @@ def work(name: str, n: int) -> dict[str, Any]:
     c = len(SETS[name])
     found = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
     end, cpu, peak = perf_counter(), process_time() - cpu, peak_gib()
-    # More work on the same graph: what the estimator does by default.
+    # More effort on the same graph: the default of the estimator.
     more = leastcut.partition(graph, c, effort="auto", random_state=0, lower_bound=False)
     auto = perf_counter() - end
     return {

@@ -1,17 +1,18 @@
 """Anchor graphs on Dask: compared with one process, and with dask-ml, and how they scale.
 
-- ``workers``: the same points in the same chunks by one process and by a LocalCluster of one and of
-  two processes of one thread each. The points lie with the workers when the clock starts, compiled
-  code is loaded, and the labels must be the same.
-- ``beside_dask_ml``: its SpectralClustering on the same two processes and data, judged on the same
-  10-NN graph. Its default, k-means on the workers, fails with the version of Dask here
+- ``workers``: the same chunks of points in one process and on a LocalCluster of one and of two
+  single-threaded processes. When timing starts, the workers hold the points and compiled code is
+  loaded. The labels must be equal.
+- ``beside_dask_ml``: dask-ml's SpectralClustering on the same two processes and data, evaluated on
+  the same 10-NN graph. Its default, k-means on the workers, fails with this version of Dask
   (a KeyError of the scheduler, or it never ends); so ``assign_labels="sklearn-kmeans"`` is set.
-  Kernel widths are its default and the one of the median distance, the number of components its
+  Kernel widths are its default and that of the median distance, the number of components its
   default and ours.
-- ``scaling``: the constants of the model in ``_scaling.py``, what it says of the runs above, and
-  the forecast for a billion points on a hundred workers.
+- ``scaling``: the constants of the model in ``_scaling.py``, its predictions for the runs above,
+and
+  its estimate for a billion points on a hundred workers.
 
-Every row is a process of its own.
+Each row is a separate process.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DATA = "circles and clouds"
 N_ANCHORS = 1000
 EFFORT = "auto"
 CHUNK = 2**20
-"""Points of a chunk: 8 MiB. Dask itself recommends larger ones."""
+"""Points per chunk: 8 MiB. Dask recommends larger chunks."""
 
 WORKERS = ("one process, 1 thread", "one process, 2 threads", "1 worker", "2 workers")
 DASK_ML = {
@@ -46,21 +47,21 @@ DASK_ML = {
 """Options of dask-ml's estimator; a gamma of None is 1 / the median of squared distances."""
 
 MOST_FOR_ALL_OPTIONS = 100_000
-"""With more points than this dask-ml runs with its defaults alone."""
+"""Above this number of points, dask-ml runs with its defaults only."""
 
 MOST_SECONDS = 600
-"""What takes longer is stopped, and its row says so."""
+"""Runs that take longer are stopped and recorded as such."""
 
 SMALL_CHUNKS = 64
-"""Chunks of few points, on which it is measured what tasks take."""
+"""Chunks of few points, for measuring the overhead of tasks."""
 
 FORECAST = {"n": 10**9, "n_workers": 100}
 FORECAST_BLOCKS = (10**6, 10**7)
-"""Points of a block that forecasts are made for."""
+"""Points per block for which times are estimated."""
 
 
 def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
-    """Return rows of each of the three parts; ``points`` is the size of the first."""
+    """Return the rows of the three parts; ``points`` is the size of the first."""
     n = points[0] if points else 300_000 if quick else 10_000_000
     rows = []
     for workers in WORKERS:
@@ -98,12 +99,12 @@ def _part(*arguments: str) -> dict[str, Any]:
 
 
 def _chunk(n: int) -> int:
-    """Return the points of a chunk; there are four at least."""
+    """Return the points per chunk, for at least four chunks."""
     return min(CHUNK, -(-n // 4))
 
 
 def cluster_of(n_workers: int) -> Any:
-    """Return processes of one thread each, without a dashboard."""
+    """Return a cluster of single-threaded processes without a dashboard."""
     from distributed import LocalCluster
 
     return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
@@ -166,7 +167,7 @@ def _cluster(workers: str, X: np.ndarray) -> tuple[float, np.ndarray, float]:
 
 
 def peer(method: str, name: str, n: int, folder: str) -> dict[str, Any]:
-    """Time one estimator on two processes, and leave its labels in a folder."""
+    """Time one estimator on two processes, and write its labels into a folder."""
     import dask.array as da
     from distributed import Client, wait
 
@@ -219,7 +220,7 @@ def judge(name: str, n: int, folder: str) -> dict[str, dict[str, float]]:
 
 
 def scaling(n: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the constants of the model, its checks and its forecasts."""
+    """Return the constants of the model, its checks and its estimates."""
     planar = _constants(in_memory(DATA, n), len(SETS[DATA]))
     wide = _constants(_mixture(min(n, 100_000), 784), 10)
     checks = []
@@ -253,11 +254,11 @@ def _forecast(constants: dict[str, Any], n: int, n_tasks: int, n_workers: int) -
 
 
 def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
-    """Measure one thread on points, then a cluster of one worker on few points."""
+    """Measure one thread on many points, then a cluster of one worker on few points."""
     n, small_n = len(X), min(len(X), 2**18)
     _alone(X[: n // 8], c)  # compiles
     alone, p = _alone(X, c)
-    # Bytes are weighed in a run that is not timed.
+    # Bytes are counted in an untimed run.
     weighed, _ = _alone(X, c, weighs=True)
     few, many = _one_worker(X[:small_n], c)
     passes = _scaling.passes_of(alone, n, few, many, small_n, SMALL_CHUNKS)
@@ -282,7 +283,7 @@ def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
 
 
 def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
-    """Return what a cluster of one worker does on the same chunks, in few tasks and in many."""
+    """Measure a cluster of one worker on the same chunks, with few and with many tasks."""
     import dask.array as da
     from distributed import Client, wait
 
@@ -318,7 +319,7 @@ def _one_worker(X: np.ndarray, c: int) -> tuple[_scaling.Small, _scaling.Small]:
 
 
 def _alone(X: np.ndarray, c: int, weighs: bool = False) -> tuple[_scaling.Tally, int]:
-    """Return what one thread takes, and the number of anchors."""
+    """Return the seconds of one thread, and the number of anchors."""
     from leastcut.anchors.blocks import LocalWorkers
     from leastcut.anchors.choose import choose_anchors, sampled_rows
     from leastcut.anchors.nearest import NearestAnchors

@@ -1,12 +1,11 @@
-"""All 70,000 images of Fashion-MNIST in ten clusters: anchors beside ncut-pytorch and a k-NN graph.
+"""All 70,000 images of Fashion-MNIST in ten clusters: anchors, ncut-pytorch and a k-NN graph.
 
-Every row is a process of its own; methods take turns, and the seconds are medians. The clock starts
-when the images are in memory, before packages are imported, and stops when labels are there.
-Whoever made them, labels are judged on the same two exact graphs of ten neighbours: one of plain
-neighbours (``nearest_neighbors_graph``), and one with adaptive weights. The images are read from
-the folder LEASTCUT_FASHION (the four files of Debian's ``dataset-fashion-mnist``), and nothing is
-measured where there is none. That anchors of few points are
-left out was first seen to be needed here; how few is too few was set on other data.
+Each row is a separate process; methods alternate, and the seconds are medians. Timing starts with
+the images in memory, before packages are imported, and ends with the labels. All labels are
+evaluated on the same two exact 10-NN graphs: ``nearest_neighbors_graph``, and adaptive weights. The
+images are read from the folder LEASTCUT_FASHION (the four files of the Debian package
+``dataset-fashion-mnist``); without it nothing is measured. This data showed that anchors of few
+points must be removed; the threshold was chosen on other data.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ METHODS = {
     "1000 anchors, fast": "anchor_graph(X, 1000), then partition(effort='fast')",
     "10-NN graph, fast": "nearest_neighbors_graph(X, 10), then partition(effort='fast')",
 }
-"""What is timed."""
+"""The methods."""
 
 REPEATS = 3
 N_CLUSTERS = 10
 
 
 def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
-    """Return a row for every method; ``points`` takes so many of the images, in a random order."""
+    """Return a row per method; ``points`` is the number of images, sampled at random."""
     if "LEASTCUT_FASHION" not in os.environ:
         print("left out: LEASTCUT_FASHION names no folder", flush=True)
         return {}
@@ -108,7 +107,7 @@ def work(method: str, n: int, folder: str) -> dict[str, Any]:
 
 
 def judge(n: int, folder: str) -> dict[str, dict[str, Any]]:
-    """Return cuts on the exact graphs, and agreement with the kinds of garments."""
+    """Return the cuts on the exact graphs, and the agreement with the classes."""
     import leastcut
 
     X, y = _images(n)

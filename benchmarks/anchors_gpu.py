@@ -1,8 +1,8 @@
-"""A million points of 784 features on a GPU, from the points to labels, beside ncut-pytorch.
+"""A million points with 784 features on a GPU, from points to labels, compared with ncut-pytorch.
 
-It needs a CUDA device and PyTorch; elsewhere it says so and writes nothing. Both take turns, after
-a warm-up; the points lie on the host, or on the GPU already. Labels are judged on the graph of ten
-neighbours of a sample of the points, and against the components of the mixture.
+It needs a CUDA device and PyTorch; without them nothing is written. Both methods alternate after a
+warm-up, with the points on the host or on the GPU. Labels are evaluated on the 10-NN graph of a
+sample of the points, and against the components of the mixture.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ QUICK_CASES = [(50_000, 64)]
 N_CLUSTERS = 10
 REPEATS = 5
 JUDGED = 50_000
-"""Points whose graph of ten neighbours labels are judged on."""
+"""Number of sampled points whose 10-NN graph evaluates labels."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return rows of seconds, stages and cuts, or nothing where there is no GPU."""
+    """Return rows of seconds, stages and cuts, or nothing without a GPU."""
     from leastcut.affinity.neighbors.devices import missing_gpu
 
     missing = missing_gpu()
@@ -53,7 +53,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _mixture(n: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return points of fifty components in ten clusters, on curved surfaces, float32."""
+    """Sample float32 points of fifty components in ten clusters, on curved surfaces."""
     rng = np.random.default_rng(0)
     y = rng.integers(N_CLUSTERS, size=n)
     centres = rng.standard_normal((N_CLUSTERS, 8)).astype(np.float32)

@@ -1,8 +1,8 @@
-"""Points that lie in a file, cut within a given memory: a hundred million of them in the plane.
+"""Clustering points of a file within a memory limit: up to a hundred million points in the plane.
 
-The file is written under LEASTCUT_SCRATCH (a folder of its own there, or where temporary files go)
-and removed afterwards. Every row is a process of its own; its memory is the most that it held at
-any time, pages of the mapped file included, and before the clock starts it has not read the file.
+The file is written into a new folder under LEASTCUT_SCRATCH (by default the folder of temporary
+files) and removed afterwards. Each row is a separate process that has not read the file before; its
+memory is the peak, including pages of the mapped file.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ ROWS = [
 QUICK_ROWS = [("concentric circles", 300_000, 2, "8GiB"), ("mixture", 20_000, 64, "1GiB")]
 N_ANCHORS = 1000
 MIXED = 50
-"""Components of the mixture of Gaussians."""
+"""Number of components of the Gaussian mixture."""
 
 
 def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
-    """Return a row for every file and memory; ``points`` are other sizes than the usual."""
+    """Return a row per file and memory limit; ``points`` overrides the sizes."""
     wanted = QUICK_ROWS if quick else ROWS
     if points:
         wanted = [
@@ -68,7 +68,7 @@ def work(name: str, folder: str, memory: str) -> dict[str, Any]:
     tied = perf_counter()
     found = leastcut.partition(graph, c, effort="fast", random_state=0, lower_bound=False)
     end, cpu = perf_counter(), process_time() - cpu
-    peak = peak_gib()  # before agreement is looked at
+    peak = peak_gib()  # before the agreement is computed
     spilled = sum(file.stat().st_size for file in Path(folder).rglob("*") if file != path)
     n = found.labels.size
     return {

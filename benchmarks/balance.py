@@ -1,16 +1,17 @@
-"""Balanced cuts beside KaHIP and METIS: their own game, and ours, under one limit for everybody.
+"""Balanced cuts compared with KaHIP and METIS, for their objective and ours, under the same limit.
 
-Graphs are those of :mod:`benchmarks.real_graphs` in the folder ``LEASTCUT_GRAPHS``, all edges of
-weight 1. There are two games. In "edge cut" clusters weigh their nodes and the number of edges cut
-counts, which is what KaHIP and METIS minimise, and ours with ``cut="edges"``. In "normalized cut"
-clusters weigh their degrees, peers get degrees as node weights, and the normalized cut counts.
+The graphs are those of :mod:`benchmarks.real_graphs` in the folder ``LEASTCUT_GRAPHS``, with edge
+weights 1. With the objective "edge cut" the weight of a cluster is its number of nodes, and the
+number of cut edges is minimized, as KaHIP, METIS and leastcut's ``cut="edges"`` do. With
+"normalized cut" the weight is the sum of degrees, peers get degrees as node weights, and the
+normalized cut is evaluated.
 
-No cluster may weigh more than L = ⌊(1 + balance) · total / c⌋. KaHIP's own limit is
-⌊(1 + ε) · ⌈total / c⌉⌋, so ε is set such that it is L; METIS gets its ``ufactor``. Whoever breaks
-the limit is recorded as doing so, and does not count. Cases where even sizes that are as equal as
-can be break it are left out. Constants of the search were set on the graphs in
-:data:`benchmarks.real_graphs.LOOKED_AT`, and the others are reported apart. All run on one thread,
-with one seed. Two graphs are worked on at a time, and seconds are those of the processor.
+No cluster may weigh more than L = ⌊(1 + balance) · total / c⌋. KaHIP's limit is
+⌊(1 + ε) · ⌈total / c⌉⌋, so ε is chosen such that it is L; METIS gets its ``ufactor``. Results that
+break the limit are recorded as such and not compared. Cases in which even the most equal sizes
+break it are skipped. Constants of the search were chosen on the graphs in
+:data:`benchmarks.real_graphs.LOOKED_AT`; the others are reported separately. Everything runs on one
+thread with one seed, two graphs at a time. Seconds are CPU seconds.
 """
 
 from __future__ import annotations
@@ -32,36 +33,36 @@ from benchmarks._graphs import grid
 from benchmarks.real_graphs import FAMILIES, LOOKED_AT
 
 GAMES = {"edge cut": "edges", "normalized cut": "normalized"}
-"""What counts in each game, and the cut of ours that is balanced for it."""
+"""The value of each objective, and the ``cut`` of leastcut for it."""
 
 CASES = {
     "edge cut": {0.03: (2, 32), 0.10: (8,)},
     "normalized cut": {0.03: (16,), 0.10: (4,)},
 }
-"""The numbers of clusters of every game, by balance."""
+"""The numbers of clusters by objective and balance."""
 
 KAHIP = {
     "mesh": ("ECO", "ECOSOCIAL", "STRONG", "STRONGSOCIAL"),
     "circuit": ("ECO", "ECOSOCIAL", "STRONGSOCIAL"),
     "network": ("ECO", "ECOSOCIAL", "STRONGSOCIAL"),
 }
-"""Modes of KaHIP by family. Those for networks are good on meshes as well; on the others STRONG
-takes up to half a minute for one graph, and its cuts are 2 to 4% above those of STRONGSOCIAL."""
+"""Modes of KaHIP by family. Those for networks are good on meshes, too; on the other graphs STRONG
+takes up to half a minute, and its cuts are 2 to 4% above those of STRONGSOCIAL."""
 
 METIS = {"METIS, k-way": False, "METIS, recursive": True}
 
 EFFORTS = ("fast", "balanced")
 
 WORKERS = 2
-"""Graphs that are worked on at a time."""
+"""Number of graphs processed in parallel."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every game, graph, balance and number of clusters, and a summary."""
+    """Return a row per objective, graph, balance and number of clusters, and a summary."""
     folder = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs"))
     named = [(family, name) for family, names in FAMILIES.items() for name in names]
     paths = [(family, folder / f"{name}.npz") for family, name in named[-1 if quick else 0 :]]
-    # The largest first, so that none is left to the end.
+    # The largest first, for an even load.
     there = [(path.stat().st_size, family, path) for family, path in paths if path.exists()]
     rows = []
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
@@ -103,17 +104,17 @@ def of_graph(family: str, path: Path, quick: bool) -> list[dict[str, Any]]:
 
 
 def cases(S: sp.csr_array) -> Iterator[tuple[str, float, int, np.ndarray, int]]:
-    """Yield game, balance, number of clusters, node weights and limit where there is a partition.
+    """Yield objective, balance, number of clusters, node weights and limit of the feasible cases.
 
-    With nodes of weight 1 there is one just where c clusters of the limit hold all nodes; degrees
-    are taken to fit where c clusters of the limit do and no node is above it.
+    With node weights 1 a case is feasible if and only if c · L ≥ n. With degrees it is assumed to
+    be if c · L ≥ total and no node weighs more than L.
     """
     for game, by_balance in CASES.items():
         weights = np.ones(S.shape[0], dtype=np.int64) if game == "edge cut" else np.diff(S.indptr)
         for balance, numbers in by_balance.items():
             for c in numbers:
                 total = int(weights.sum())
-                # The least above a whole number is for 1.03 * 100 and its like.
+                # The tolerance is for rounding errors such as that of 1.03 * 100.
                 limit = math.floor((1 + balance) * total / c + 1e-9)
                 if limit * c >= total and weights.max() <= limit:
                     yield game, balance, c, weights, limit
@@ -127,7 +128,7 @@ def peers(
     balance: float,
     modes: Sequence[str],
 ) -> dict[str, tuple[np.ndarray, float]]:
-    """Return labels and seconds of modes of KaHIP, and of METIS, by name."""
+    """Return labels and seconds of KaHIP's modes and of METIS, by name."""
     found = {}
     for mode in modes:
         found[f"KaHIP, {mode}"] = _kahip(S, c, weights, limit, mode)
@@ -139,17 +140,17 @@ def peers(
 def _kahip(
     S: sp.csr_array, c: int, weights: np.ndarray, limit: int, mode: str
 ) -> tuple[np.ndarray, float]:
-    """Return labels and seconds; of nodes of weight 1 it gets one more where it keeps the limit.
+    """Return labels and seconds of KaHIP; with node weights 1 its limit is one larger if possible.
 
-    Its moves stop one below its own limit. Where that one more lets it break ours, it runs again
-    without.
+    Its moves stop one below its limit. If the larger limit makes it break ours, it runs again with
+    the exact one.
     """
     import kahip
 
-    # 1. Lists are made before the clock starts.
+    # 1. Convert to lists before timing.
     graph = weights.tolist(), S.indptr.tolist(), [1] * S.nnz, S.indices.tolist()
     even = math.ceil(weights.sum() / c)
-    # 2. The limit that it sees is a hair above a whole number, which it rounds down.
+    # 2. KaHIP rounds its limit down, so it gets slightly more than an integer.
     for own in (limit + 1, limit) if weights.max() == 1 else (limit,):
         imbalance = own / even - 1 + 1e-9
         began = process_time()
@@ -189,7 +190,7 @@ def _ours(
 def judged(
     S: sp.csr_array, labels: np.ndarray, c: int, weights: np.ndarray, limit: int
 ) -> dict[str, Any]:
-    """Return both values of labels, their heaviest cluster, and whether they keep the limit."""
+    """Return both values of labels, the largest cluster weight, and whether it is allowed."""
     loads = np.bincount(labels, weights, c)
     ends = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
     return {
@@ -201,10 +202,10 @@ def judged(
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return, by game and half, how ours compares with the best of each program that is in balance.
+    """Compare with the best balanced result of each program, by objective and half of the graphs.
 
-    ``over`` are geometric means of our value over the peer's, ``worst`` is the largest such ratio
-    and where, and ``seconds`` are means.
+    ``over`` are geometric means of our value divided by the peer's, ``worst`` is the largest such
+    ratio with its case, and ``seconds`` are means.
     """
     found: dict[str, Any] = {}
     for game in GAMES:
@@ -241,7 +242,7 @@ def _half(rows: list[dict[str, Any]], game: str) -> dict[str, Any]:
 
 
 def best(row: dict[str, Any], program: str, game: str) -> float | None:
-    """Return the smallest value of a program's modes that keep the limit, or None."""
+    """Return the smallest value of a program's modes within the limit, or None."""
     values = [
         method[game]
         for name, method in row["methods"].items()

@@ -1,9 +1,9 @@
-"""What a choice of the number of clusters costs, and how good and how cheap a path of cuts is.
+"""The cost of choosing the number of clusters, and the quality and cost of a path of cuts.
 
-``choice``: a fit with ``n_clusters="auto"`` beside one with the number it chose, the affinity graph
-included in both. ``path``: all partitions of a path beside a search of the same effort and seed for
-every number alone. Seconds are those of the process, on one thread, so that other load on the
-machine does not count. The paper's graphs take part where their files are at hand.
+``choice`` compares a fit with ``n_clusters="auto"`` with a fit with the chosen number, including
+the affinity graph in both. ``path`` compares all partitions of a path with separate searches of the
+same effort and seed. Seconds are CPU seconds of one thread. The paper's graphs are included if
+their files are available.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ PAPER = ["glass"]
 CENTERS = 10
 SPREADS = {"apart": 1.0, "touching": 4.0, "overlapping": 6.0}
 WITHIN = 1.02
-"""Most that a value of a path should be, in units of that of a search for its number alone."""
+"""Largest acceptable ratio of a value of a path to that of a separate search."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return one row per choice, one per path, and the worst of each."""
+    """Return a row per choice and per path, and the worst of each."""
     warnings.simplefilter("ignore", UserWarning)
     choices, paths = list(_choices(quick)), list(_paths(quick))
     return {
@@ -46,7 +46,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _choices(quick: bool) -> Iterator[dict[str, Any]]:
-    """Yield what choosing costs, on groups that are apart, touch and overlap."""
+    """Yield the cost of choosing, for separated, touching and overlapping groups."""
     _fit(make_blobs(300, random_state=0)[0], "auto", "balanced")  # loads the compiled code
     for n in (600,) if quick else (2000, 20_000):
         for name, spread in SPREADS.items():
@@ -70,7 +70,7 @@ def _choices(quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def _paths(quick: bool) -> Iterator[dict[str, Any]]:
-    """Yield how a path compares with searches for single numbers."""
+    """Yield comparisons of a path with separate searches."""
     ranges = {"2..29": range(2, 30), "2, 8, 32": [2, 8, 32]}
     for name, graph in _graphs(quick):
         for cut in ("normalized", "ratio"):
@@ -118,7 +118,7 @@ def _paths(quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def _graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
-    """Yield toys, digits and the paper's graphs."""
+    """Yield synthetic graphs, digits and the paper's graphs."""
     n = 200 if quick else 1000
     samples = {
         "moons": make_moons(n, noise=0.07, random_state=0)[0],
@@ -134,7 +134,7 @@ def _graphs(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
 
 
 def _ratio(value: float, other: float) -> float:
-    """Return the quotient of two values; 1 where neither cuts an edge."""
+    """Return the ratio of two values; 1 if both are 0."""
     return 1.0 if value == other else value / other
 
 
@@ -143,6 +143,6 @@ def _fit(X: np.ndarray, n_clusters: Any, effort: str) -> leastcut.SpectralCluste
 
 
 def _timed(task: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a task returns, and the seconds of the process that it took."""
+    """Return the result of a task and its CPU seconds."""
     begin = time.process_time()
     return task(), time.process_time() - begin

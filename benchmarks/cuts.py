@@ -12,13 +12,13 @@ from leastcut.graph import as_graph
 
 
 def run(quick: bool = False) -> list[dict[str, float | str]]:
-    """Time ``cut_value`` on a matrix (which is checked) and on a graph (checked before)."""
+    """Time ``cut_value`` on a matrix, which is validated, and on a validated graph."""
     n = 20_000 if quick else 1_000_000
     return [measure(kind, n) for kind in ("near the diagonal", "anywhere")]
 
 
 def measure(kind: str, n: int) -> dict[str, float | str]:
-    """Return the best of three timings on a random graph of ten entries a row."""
+    """Return the best of three timings on a random graph with ten entries per row."""
     rng = np.random.default_rng(0)
     i = np.repeat(np.arange(n), 5)
     j = (

@@ -1,14 +1,14 @@
-"""How many small faults in the core the tests notice: put one in, run the tests, take the next.
+"""Mutation testing: the fraction of small faults in the core that the tests detect.
 
-``LEASTCUT_FAULTS=41:54 python -m benchmarks faults`` puts faults one at a time into a copy of the
-source tree and runs the tests that belong to the file, quickest and likeliest first, until one
-fails: 54 faults sampled with seed 41, evenly over the groups of that trial (``TRIALS``) and at most
-one from a line. Without the variable nothing is run.
+``LEASTCUT_FAULTS=41:54 python -m benchmarks faults`` inserts faults one at a time into a copy of
+the source tree and runs the tests of the file until one fails. It samples 54 faults with seed 41,
+evenly over the groups of that trial (``TRIALS``) and at most one per line. Without the variable
+nothing runs.
 
-What is in the results is not run again, so that trials add up. ``LEASTCUT_AGAIN=1`` runs only the
-faults that no test has noticed, after a property was written; each is found by the text of its
-line, as lines move. ``noticed_at_first`` keeps what was before. A fault that changes no result has
-the reason in its row, as ``without_effect``; one whose line was rewritten since has ``gone``.
+Recorded faults are not run again, so trials add up. ``LEASTCUT_AGAIN=1`` runs only the undetected
+faults, after tests were added; each is located by the text of its line. ``noticed_at_first`` keeps
+the first outcome. ``without_effect`` is the reason why a fault changes no result, and ``gone``
+marks faults whose line has been rewritten.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RECORD = ROOT / "benchmarks" / "results" / "faults.json"
 PAGE = ROOT / "docs" / "invariants.md"
 TABLE = re.compile(r"(<!-- faults -->\n).*?(?=<!-- end of faults -->)", re.DOTALL)
 SECONDS_PER_TEST = 120
-"""A test that takes longer has noticed: an endless loop is no answer. Kernels compile in 20 s."""
+"""A slower test counts as failed: it does not terminate. Compiling the kernels takes 20 s."""
 
 CORE = {name: (name,) for name in ("kernels", "multilevel", "spectral", "affinity", "problem.py")}
 NEWER = {
@@ -49,27 +49,27 @@ NEWER = {
     "k-d tree": ("kernels/tree.py", "affinity/neighbors/tree.py"),
 }
 TRIALS = {20: CORE, 41: NEWER, 57: NEWER}
-"""The groups of files that each seed samples from; a group is what its files' paths begin with."""
+"""The groups of files that each seed samples from; a group lists the beginnings of paths."""
 
 SPEED = re.compile(
     r"(BLOCK|BLOCK_EDGES|VISITS_PER_CALL|MOST_THREADS|THREADED_EDGES|SPARE|TREE_\w+|FEW|SIDES"
     r"|MANY_FEATURES|SHARE|WORTHWHILE|PENDING|DOUBTFUL|SPARSE|CACHED|N_STARTS|CG_PRICE"
     r"|FIRST_(STEPS|SOLVES)|(STEPS|SOLVES|ENTRIES)_PER_\w+|(STEP|SOLVE|FACTOR)_COST_\w+|CutLike)\b"
 )
-"""Constants that say how fast an answer comes and not which, so that no fault is put into them."""
+"""Constants that affect the speed but not the result; no faults are inserted into them."""
 
 TESTS = {
-    "bounds": "proof_steps recorded_values semidefinite prices exact certify lower_bound",
+    "bounds": "proof_steps recorded_values semidefinite dual_prices exact certify lower_bound",
     "kernels/star_inequalities.py": "proof_steps recorded_values semidefinite certify",
-    "kernels/cheapest_cluster.py": "proof_steps recorded_values prices certify",
+    "kernels/cheapest_cluster.py": "proof_steps recorded_values dual_prices certify",
     "constraints.py": "limits link_references recorded_values balance links certify",
     "feasibility.py": "limits link_references recorded_values balance links",
     "reductions.py": "link_references isolated limits recorded_values links multilevel balance",
-    "kernels/balance.py": "limited_kernels recorded_values balance borders",
-    "kernels/exchange.py": "limited_kernels recorded_values links balance borders",
-    "multilevel/repair.py": "limited_kernels recorded_values balance borders links",
-    "kernels/flow_refinement.py": "limited_kernels recorded_values borders balance",
-    "kernels/minimum_cut.py": "limited_kernels recorded_values borders prices balance",
+    "kernels/balance.py": "limited_kernels recorded_values balance flow_refinement",
+    "kernels/exchange.py": "limited_kernels recorded_values links balance flow_refinement",
+    "multilevel/repair.py": "limited_kernels recorded_values balance flow_refinement links",
+    "kernels/flow_refinement.py": "limited_kernels recorded_values flow_refinement balance",
+    "kernels/minimum_cut.py": "limited_kernels recorded_values flow_refinement dual_prices balance",
     "anchors": "anchors recorded_values anchor_storage anchor_folders anchor_estimator anchor_gpu",
     "kernels/anchors.py": "anchor_kernels anchors recorded_values anchor_storage anchor_estimator",
     "multiview": "recorded_values views",
@@ -88,7 +88,8 @@ TESTS = {
     "multilevel/direct_cut.py": "direct problem threads bad_input",
     "multilevel/cut_path.py": "path_references cut_path bad_input",
     "multilevel/path_search.py": "path_references cut_path",
-    "multilevel/refinement.py": "refinement budgets problem multilevel limited_kernels borders",
+    "multilevel/refinement.py": "refinement budgets problem multilevel limited_kernels"
+    " flow_refinement",
     "multilevel/population.py": "population budgets search",
     "multilevel/spectral_start.py": "spectral_start budgets",
     "multilevel/number_of_clusters.py": "number_references path_references number_of_clusters",
@@ -100,19 +101,19 @@ TESTS = {
     "affinity": "neighbors affinity predict",
     "problem.py": "cuts problem theorems",
 }
-"""The tests that belong to a file or a folder; the first entry that fits counts."""
+"""The tests of a file or folder; the first matching entry counts."""
 
 LEFT_OUT = "not deadline and not interrupt and not time_limit and not falls_apart and not amg"
-"""Tests that depend on the speed of the machine, and the slowest."""
+"""Excluded: tests that depend on the speed of the machine, and the slowest tests."""
 
 NONE_COLLECTED = 5
-"""The exit code of pytest where no test has the marks."""
+"""The exit code of pytest if no test was selected."""
 
 SOUND: set[str] = set()
-"""The entries whose tests have passed without a fault, which they must before any is put in."""
+"""The entries whose tests passed without a fault, as they must before one is inserted."""
 
 Fault = tuple[str, int, int, str]
-"""File, first and last byte of what is replaced, and what by."""
+"""File, first and last byte to replace, and the replacement."""
 
 OTHER = {
     ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt, ast.GtE], ast.Gt: [ast.GtE, ast.Lt],
@@ -121,16 +122,16 @@ OTHER = {
     ast.Or: [ast.And], ast.Add: [ast.Sub], ast.Sub: [ast.Add], ast.Mult: [ast.Div],
     ast.Div: [ast.Mult], ast.BitAnd: [ast.BitOr], ast.BitOr: [ast.BitAnd],
 }  # fmt: skip
-"""What an operator may be mistaken for."""
+"""The operators that may replace an operator."""
 
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 UNSEEN = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
 UNSEEN_FIELDS = ("annotation", "returns", "decorator_list")
-"""What faults are not put into: words of errors, imports, and what nothing computes."""
+"""Nodes without faults: error messages, imports and annotations."""
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a statement or an expression may be mistaken for."""
+    """Yield the faulty variants of a statement or expression."""
 
     def changed(**fields: Any) -> ast.AST:
         other = copy.copy(node)
@@ -161,7 +162,7 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def seen(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
-    """Yield the parts of a tree that say what is computed, and what each may be mistaken for."""
+    """Yield the nodes of a tree that affect results, each with its faulty variants."""
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, UNSEEN) or name in UNSEEN_FIELDS:
@@ -175,7 +176,7 @@ def seen(node: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
 
 
 def possible(file: str) -> Iterator[list[Fault]]:
-    """Yield the faults of every line of a file."""
+    """Yield the possible faults of each line of a file."""
     source = (ROOT / PACKAGE / file).read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -193,7 +194,7 @@ def possible(file: str) -> Iterator[list[Fault]]:
 
 
 def sampled(seed: int, count: int) -> list[Fault]:
-    """Return faults evenly over the groups of a trial, in an order that does not change."""
+    """Sample faults evenly over the groups of a trial, in a reproducible order."""
     home, queues = ROOT / PACKAGE, []
     everything = sorted(file.relative_to(home).as_posix() for file in home.rglob("*.py"))
     for prefixes in TRIALS[seed].values():
@@ -206,7 +207,7 @@ def sampled(seed: int, count: int) -> list[Fault]:
 
 
 def recorded(row: dict[str, Any]) -> Fault | None:
-    """Return the fault of a row in today's source, or None if its text is gone."""
+    """Return the fault of a recorded row in the current source, or None if its text is gone."""
     path, before = ROOT / PACKAGE / row["file"], row["before"].encode()
     source = path.read_bytes() if path.exists() else b""
     places = [found.start() for found in re.finditer(re.escape(before), source)]
@@ -217,11 +218,11 @@ def recorded(row: dict[str, Any]) -> Fault | None:
 
 
 def described(fault: Fault) -> tuple[dict[str, Any], bytes]:
-    """Return where a fault is and its lines before and after, and the file that has it."""
+    """Return a description of a fault, and the content of the faulty file."""
     file, first, last, text = fault
     source = (ROOT / PACKAGE / file).read_bytes()
     faulty = source[:first] + text.encode() + source[last:]
-    # Its lines whole, but for the spaces they begin with.
+    # Complete lines without their indentation.
     begin = source.rfind(b"\n", 0, first) + 1
     begin += len(source[begin:]) - len(source[begin:].lstrip(b" "))
     end = source.find(b"\n", last) % (len(source) + 1)
@@ -234,19 +235,19 @@ def described(fault: Fault) -> tuple[dict[str, Any], bytes]:
 
 
 def home_of(file: str) -> str:
-    """Return the entry of ``TESTS`` that a file belongs to."""
+    """Return the entry of ``TESTS`` for a file."""
     return next(home for home in TESTS if file.startswith(home))
 
 
 RUNS = (("not slow", ""), ("slow or hypothesis", "all"))
-"""The marks and the draws of ``make test`` and of ``make test-rest``."""
+"""The marks and the numbers of draws of ``make test`` and ``make test-rest``."""
 
 
 def failing_test(file: str, work: Path, runs: tuple[tuple[str, str], ...] = RUNS) -> str | None:
-    """Return the first test of those that belong to a file that fails, or None."""
+    """Return the first failing test of a file, or None."""
     names = TESTS[home_of(file)].split()
     found = [str(path) for name in names for path in (work / "tests").glob(f"*/test_{name}.py")]
-    # Compiled code is kept, but not that of faults, which would replace it.
+    # Keep compiled code, but not that of faulty kernels, which would replace it.
     cache = "faulty" if file.startswith("kernels") else "compiled"
     environment = {
         **os.environ,
@@ -265,12 +266,12 @@ def failing_test(file: str, work: Path, runs: tuple[tuple[str, str], ...] = RUNS
             failed = re.search(
                 r"^(?:FAILED|ERROR) (?:tests/)?([\w.:/]+)", done.stdout, re.MULTILINE
             )
-            return failed[1] if failed else f"no end, or no beginning (exit code {done.returncode})"
+            return failed[1] if failed else f"no result (exit code {done.returncode})"
     return None
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
-    """Return how many faults were tried and noticed, by seed and group."""
+    """Return the numbers of inserted and detected faults by seed and group."""
     counted: dict[str, dict[str, dict[str, int]]] = {}
     for row in rows:
         for place in (row["group"], "all"):
@@ -287,7 +288,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def table(counted: dict[str, dict[str, dict[str, int]]]) -> str:
-    """Return the counts as Markdown: of the faults that change a result, how many are noticed."""
+    """Return the counts as a Markdown table, with the detected fraction of effective faults."""
     lines = ["| seed | faults in | sampled | change no result | noticed at first | noticed now |"]
     lines.append("|--:|---|--:|--:|--:|--:|")
     for seed, groups in counted.items():
@@ -308,15 +309,15 @@ def table(counted: dict[str, dict[str, dict[str, int]]]) -> str:
 
 
 def renewed(page: str, counted: dict[str, dict[str, dict[str, int]]]) -> str:
-    """Return the page with the table of what was noticed."""
+    """Return the page with its table updated."""
     return TABLE.sub(lambda found: found[1] + table(counted), page)
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return what became of every fault, and how many were noticed."""
+    """Insert the faults and return their outcomes and counts."""
     wanted, again = os.environ.get("LEASTCUT_FAULTS"), "LEASTCUT_AGAIN" in os.environ
     if not (wanted or again or quick):
-        print("LEASTCUT_FAULTS=SEED:COUNT says which faults to sample.")
+        print("Set LEASTCUT_FAULTS=SEED:COUNT to sample faults.")
         return {}
     known = json.loads(RECORD.read_text()) if RECORD.exists() else {"result": {"rows": []}}
     rows = known["result"]["rows"]
@@ -339,17 +340,17 @@ def run(quick: bool = False) -> dict[str, Any]:
         work = Path(folder)
         parts = "src", "tests", "reproduction", "benchmarks", "docs", "conftest.py"
         for part in (*parts, "pyproject.toml", "README.md"):
-            whole = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
-            whole(ROOT / part, work / part)
+            copy_path = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
+            copy_path(ROOT / part, work / part)
         for row, fault in tasks[:1] if quick else tasks:
             if fault is None:
                 row["gone"] = True
                 continue
             _, faulty = described(fault)
-            # Without the fault nothing may fail; and what is compiled now is there for all faults.
+            # The tests must pass without a fault. This run also compiles the kernels once.
             if (home := home_of(row["file"])) not in SOUND:
                 if failed := failing_test(row["file"], work, RUNS[:1]):
-                    raise RuntimeError(f"Without any fault, {failed} fails.")
+                    raise RuntimeError(f"{failed} fails without any fault.")
                 SOUND.add(home)
             copied, begin = work / PACKAGE / row["file"], time.perf_counter()
             pristine = copied.read_bytes()

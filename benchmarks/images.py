@@ -1,23 +1,24 @@
-"""How good the segments of images are, and the cuts, beside scikit-image and scikit-learn.
+"""Image segmentation: quality of segments and cuts, compared with scikit-image and scikit-learn.
 
-The constants of :mod:`leastcut.integrations.images` were chosen on the images of ``TUNED``; those
-of ``HELD_OUT`` were looked at when they stood. All come with scikit-image and scikit-learn.
+The constants of :mod:`leastcut.integrations.images` were chosen on the images ``TUNED``;
+``HELD_OUT`` were evaluated after the constants were fixed. All images come with scikit-image and
+scikit-learn.
 
-``pixels``: the graph of all pixels and its cut. ``on_contour`` is the share of the border pixels
-of the segments that have a strong contour of the image (the top 15% of Sobel's gradient, which the
-graph does not use) within two pixels; ``by_chance`` is that share of all pixels, which is what
-borders drawn blindly would have. ``contours_met`` is the share of the strongest 5% that have a
-border within two pixels. ``median_segment`` is the share of the image that the median segment has.
-``foreground``: intersection over union with a mask, where a threshold gives one, of the segments
-that lie mostly in it. ``numbers`` is ``on_contour`` for other numbers of segments. All with effort
-"fast". ``begun_...``: the same of a search by pixels that is given the cut of superpixels to take
-part (``init``); its seconds include the superpixels. ``gradient_...``: the same of the graph of
-scikit-learn's ``img_to_graph``, with the weights of its example, exp(−10 g / std) + 1e-6.
+``pixels``: the graph of all pixels and its cut, with effort "fast". ``on_contour`` is the fraction
+of the segments' border pixels within two pixels of a strong contour (the top 15% of the Sobel
+gradient, which the graph does not use); ``by_chance`` is that fraction of all pixels.
+``contours_met`` is the fraction of the strongest 5% within two pixels of a border.
+``median_segment`` is the size of the median segment as a fraction of the image. ``foreground`` is
+the intersection over union of a mask, if thresholding gives one, and the segments that lie mostly
+in it. ``numbers`` has ``on_contour`` for other numbers of segments. ``begun_...``: the same for a
+search on pixels with the partition of superpixels as ``init``; the seconds include the superpixels.
+``gradient_...``: the same for the graph of scikit-learn's ``img_to_graph`` with the weights of its
+example, exp(−10 g / std) + 1e-6.
 
-``regions``: the same graph of superpixels cut by leastcut, by ``skimage.graph.cut_normalized`` and
-by scikit-learn's ``spectral_clustering``, into as many segments as the first of these returns; and
-the graph that scikit-image itself makes, ``rag_mean_color`` (similarity), likewise. Seconds are
-those of the process for the cut alone.
+``regions``: one graph of superpixels cut by leastcut, ``skimage.graph.cut_normalized`` and
+scikit-learn's ``spectral_clustering``, into the number of segments that scikit-image returns; and
+the same for scikit-image's own graph ``rag_mean_color`` (similarity). Seconds are CPU seconds of
+the cut alone.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ HELD_OUT = {
     "coffee": 8, "camera": 8, "horse": 2, "retina": 8, "china": 8, "clock": 8,
     "immunohistochemistry": 8,
 }  # fmt: skip
-"""Images, and the numbers of segments that they are cut into."""
+"""Images, with their numbers of segments."""
 
 LARGEST = 400_000
-"""Pixels; larger images are averaged over squares of two by two, or four by four, first."""
+"""Most pixels: larger images are downsampled by averaging blocks of 2 × 2 or 4 × 4 pixels."""
 
 NUMBERS = (2, 32)
 SUPERPIXELS = 600
@@ -51,7 +52,7 @@ MEANS = (
     "gradient_median_segment",
 )  # fmt: skip
 NEAR = 2
-"""Pixels within which a border and a contour are the same."""
+"""Largest distance in pixels at which a border matches a contour."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _pixels(name: str, n_clusters: int) -> dict[str, Any]:
-    """Return how well the segments of one image follow it."""
+    """Return the quality of the segments of one image."""
     image = _image(name)
     begin = time.perf_counter()
     graph = leastcut.image_graph(image)
@@ -137,14 +138,14 @@ def _pixels(name: str, n_clusters: int) -> dict[str, Any]:
 
 
 def _regions(name: str) -> list[dict[str, Any]]:
-    """Return the cuts of two graphs of superpixels, by three libraries."""
+    """Cut two graphs of superpixels with three libraries."""
     from skimage import graph as skimage_graph
     from sklearn.cluster import spectral_clustering
 
     image = _image(name)
     own = leastcut.image_graph(image, superpixels=SUPERPIXELS)
-    colours = image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)
-    theirs = skimage_graph.rag_mean_color(colours * 255.0, own.regions, mode="similarity")
+    colors = image if image.ndim == 3 else np.repeat(image[:, :, None], 3, axis=2)
+    theirs = skimage_graph.rag_mean_color(colors * 255.0, own.regions, mode="similarity")
     strength = _strength(image)
     rows = []
     for title, matrix, rag in (
@@ -194,7 +195,7 @@ def _judged(
 
 
 def _size(side: int) -> dict[str, Any]:
-    """Return what the graphs of a large image cost: a photograph, enlarged."""
+    """Return the time and size of the graphs of an enlarged photograph."""
     image = _image("astronaut")
     image = ndi.zoom(image, (side / image.shape[0], side / image.shape[1], 1), order=1)
     rows: dict[str, Any] = {"pixels": int(image.shape[0] * image.shape[1])}
@@ -206,7 +207,7 @@ def _size(side: int) -> dict[str, Any]:
     return rows
 
 
-# -- images, and what is measured on them
+# -- images and measures
 
 
 def _image(name: str) -> np.ndarray:
@@ -229,7 +230,7 @@ def _image(name: str) -> np.ndarray:
 
 
 def _strength(image: np.ndarray) -> np.ndarray:
-    """Return Sobel's gradient of the image, over its channels."""
+    """Return the Sobel gradient of the image, over all channels."""
     channels = image if image.ndim == 3 else image[:, :, None]
     squared = [
         ndi.sobel(channels[:, :, c], axis) ** 2 for c in range(channels.shape[2]) for axis in (0, 1)
@@ -245,7 +246,7 @@ def _borders(segments: np.ndarray) -> np.ndarray:
 
 
 def _near(pixels: np.ndarray) -> np.ndarray:
-    """Return all pixels within NEAR of some."""
+    """Return the pixels within distance ``NEAR`` of the given ones."""
     if not pixels.any():
         return pixels
     return ndi.distance_transform_edt(~pixels) <= NEAR
@@ -264,13 +265,13 @@ def _contours_met(segments: np.ndarray, strength: np.ndarray) -> float:
 
 
 def _foreground(name: str, image: np.ndarray) -> np.ndarray | None:
-    """Return a mask of what stands out, where a threshold finds it."""
+    """Return a mask of the foreground if thresholding finds it, else None."""
     from skimage.filters import threshold_otsu
 
     if name == "horse":
         return image < 0.5
     if name == "coins":
-        # The background is brighter at the top; its own brightness is taken off first.
+        # Subtract the background, which is brighter at the top.
         flat = image - ndi.minimum_filter(ndi.gaussian_filter(image, 4), 50)
         filled = ndi.binary_fill_holes(ndi.gaussian_filter(flat, 1) > threshold_otsu(flat))
         return np.asarray(ndi.binary_opening(filled, iterations=4))
@@ -287,11 +288,11 @@ def _overlap(segments: np.ndarray, mask: np.ndarray) -> float:
 
 
 def _gradient_graph(image: np.ndarray) -> sp.csr_array:
-    """Return scikit-learn's graph of an image, with the weights of its example of coins."""
+    """Return scikit-learn's graph of an image with the weights of its coins example."""
     from sklearn.feature_extraction.image import img_to_graph
 
-    grey = image if image.ndim == 2 else image.mean(axis=2)
-    graph = sp.coo_array(img_to_graph(grey))
+    gray = image if image.ndim == 2 else image.mean(axis=2)
+    graph = sp.coo_array(img_to_graph(gray))
     row, column = graph.coords
     graph.data = np.exp(-10 * np.abs(graph.data) / graph.data.std()) + 1e-6
     off = row != column
@@ -299,7 +300,7 @@ def _gradient_graph(image: np.ndarray) -> sp.csr_array:
 
 
 def _as_rag(graph: Any) -> Any:
-    """Return a graph as scikit-image's, with the labels that its cut needs."""
+    """Convert a graph to a RAG of scikit-image, with the node labels that its cut needs."""
     from skimage.graph import RAG
 
     rag = RAG()
@@ -313,7 +314,7 @@ def _as_rag(graph: Any) -> Any:
 
 
 def _as_matrix(rag: Any) -> sp.csr_array:
-    """Return scikit-image's graph as a matrix, without the loops that its cut adds."""
+    """Convert a RAG of scikit-image to a matrix, without the self-loops that its cut adds."""
     import networkx
 
     matrix = networkx.to_scipy_sparse_array(rag, nodelist=sorted(rag.nodes), weight="weight")
@@ -321,7 +322,7 @@ def _as_matrix(rag: Any) -> sp.csr_array:
 
 
 def _label_of_region(segments: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Return the labels 0..k-1 of regions, whose pixels all have one."""
+    """Return the labels 0..k-1 of regions whose pixels share a label."""
     first = np.unique(regions, return_index=True)[1]
     return np.unique(segments.reshape(-1)[first], return_inverse=True)[1]
 
