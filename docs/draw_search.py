@@ -1,7 +1,7 @@
-"""Draw one multilevel pass on a small graph, as ``partition.md`` tells it, into ``search.svg``.
+"""Plot one multilevel pass on a small graph, for ``partition.md``, into ``search.svg``.
 
-Levels, first labels and moves are those of the package's own functions, on points in the plane.
-The top row gathers nodes; the bottom row, from right to left, carries labels back up.
+Levels, first labels and moves come from the functions of the package, on points in the plane. The
+top row shows coarsening; the bottom row, from right to left, shows refinement.
 """
 
 from __future__ import annotations
@@ -21,69 +21,69 @@ from leastcut.report.figures import BLUE, INK, ORANGE, SOFT, STYLE, TEAL
 DOCS = Path(__file__).parent
 N_POINTS, N_CLUSTERS, SMALLEST, SEED = 260, 3, 24, 44
 WIDTHS = 4
-"""How many widths lines have."""
+"""Number of line widths."""
 
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), (TEAL, "^"))
-"""Colour and mark of every cluster: they differ in black and white too."""
+"""Color and marker of every cluster, which differ in black and white, too."""
 
 
-def draw_level(axis: Any, problem: Problem, places: np.ndarray, labels: np.ndarray | None) -> None:
-    """Draw a level: the area of a node is its weight, and edges that are cut are dark."""
+def plot_level(axis: Any, problem: Problem, places: np.ndarray, labels: np.ndarray | None) -> None:
+    """Plot a level: the area of a node is its weight, and cut edges are dark."""
     rows, cols, weights = problem.graph.rows, problem.graph.indices, problem.graph.weights
     once = rows < cols
     rows, cols, weights = rows[once], cols[once], weights[once]
     is_cut = np.zeros(rows.size, bool) if labels is None else labels[rows] != labels[cols]
-    # Lines of about one width are one curve with gaps, which keeps the file small.
+    # Lines of similar width are one curve with gaps, which keeps the file small.
     width = np.ceil(WIDTHS * weights / weights.max())
-    for here, colour, opaque in ((~is_cut, SOFT, 0.35), (is_cut, INK, 1.0)):
+    for here, color, opaque in ((~is_cut, SOFT, 0.35), (is_cut, INK, 1.0)):
         for thick in np.unique(width[here]):
             these = here & (width == thick)
             gap = np.full((int(these.sum()), 1, 2), np.nan)
             ends = np.stack([places[rows[these]], places[cols[these]]], axis=1)
             line = np.concatenate([ends, gap], axis=1).reshape(-1, 2)
-            axis.plot(*line.T, color=colour, lw=0.4 + 0.6 * thick, alpha=opaque, zorder=1)
+            axis.plot(*line.T, color=color, lw=0.4 + 0.6 * thick, alpha=opaque, zorder=1)
     sizes = np.round(np.sqrt(3000 * problem.node_weights / problem.node_weights.sum() + 4))
-    for k, (colour, mark) in enumerate(LOOKS):
-        mine = np.full(sizes.size, k == 0) if labels is None else labels == k
-        looks = (SOFT, "o") if labels is None else (colour, mark)
-        for size in np.unique(sizes[mine]):
-            here = places[mine & (sizes == size)]
+    for k, (color, mark) in enumerate(LOOKS):
+        members = np.full(sizes.size, k == 0) if labels is None else labels == k
+        looks = (SOFT, "o") if labels is None else (color, mark)
+        for size in np.unique(sizes[members]):
+            here = places[members & (sizes == size)]
             axis.plot(*here.T, looks[1], color=looks[0], ms=size, mew=0.5, mec="white", zorder=2)
     axis.set_axis_off()
     axis.set_aspect("equal")
 
 
-def gathered(places: np.ndarray, problem: Problem, parent: np.ndarray) -> np.ndarray:
-    """Return where the nodes of the next level lie: in the middle of those they are made of."""
+def aggregated(places: np.ndarray, problem: Problem, parent: np.ndarray) -> np.ndarray:
+    """Return the positions of aggregates: the weighted means of their nodes."""
     weights = problem.node_weights
     total = np.bincount(parent, weights)
     return np.stack([np.bincount(parent, weights * x) / total for x in places.T], axis=1)
 
 
 def main() -> None:
-    """Draw it."""
+    """Plot the pass."""
     rng = np.random.default_rng(SEED)
     X = rng.uniform(size=(N_POINTS, 2)) * (1.5, 1.0)
     finest = as_problem(leastcut.adaptive_neighbors_graph(X, n_neighbors=7), "normalized")
 
-    # 1. Down: gather nodes until few are left.
+    # 1. Coarsen until few nodes are left.
     steps = build(finest, rng, SMALLEST)
     levels, places = [finest], [X]
     for step in steps:
-        places.append(gathered(places[-1], levels[-1], step.parent))
+        places.append(aggregated(places[-1], levels[-1], step.parent))
         levels.append(step.problem)
 
-    # 2. On the smallest level: merge what is cheapest to merge, down to as many as are wanted.
+    # 2. Cut the smallest level by greedy merging.
     labels = np.arange(N_CLUSTERS)
     for step in reversed(agglomerate(levels[-1], N_CLUSTERS) or []):
         labels = labels[step.parent]
 
-    # 3. Up: carry labels over, and move single nodes while that lowers the cut.
-    found = []
+    # 3. Project labels to finer levels, and refine them.
+    results = []
     for depth in range(len(levels) - 1, -1, -1):
         before = levels[depth].value(labels)
         labels = refine_problem(levels[depth], labels).labels
-        found.insert(0, (labels, before, levels[depth].value(labels)))
+        results.insert(0, (labels, before, levels[depth].value(labels)))
         labels = labels[steps[depth - 1].parent] if depth else labels
 
     with plt.rc_context({**STYLE, "font.size": 13, "axes.titlesize": 13}):
@@ -91,13 +91,13 @@ def main() -> None:
         figure, axes = plt.subplots(2, len(shown), figsize=(3.7 * len(shown), 6.0))
         for (top, bottom), depth in zip(axes.T, shown, strict=True):
             level = levels[depth]
-            draw_level(top, level, places[depth], None)
+            plot_level(top, level, places[depth], None)
             words = f"{level.n_nodes} nodes"
-            top.set_title(words if depth == 0 else f"gathered → {words}")
-            moved, before, after = found[depth]
-            draw_level(bottom, level, places[depth], moved)
-            came = "merged:" if depth == len(levels) - 1 else "←"
-            bottom.set_title(f"{came} cut {before:.4f}, refined {after:.4f}")
+            top.set_title(words if depth == 0 else f"coarsened to {words}")
+            moved, before, after = results[depth]
+            plot_level(bottom, level, places[depth], moved)
+            step = "merged" if depth == len(levels) - 1 else "projected"
+            bottom.set_title(f"{step}: cut {before:.4f}, refined: {after:.4f}")
         figure.tight_layout(h_pad=2.0)
         figure.savefig(DOCS / "search.svg", metadata={"Date": None})
 
