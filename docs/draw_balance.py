@@ -92,9 +92,7 @@ def edges(rows: list[dict[str, Any]]) -> str:
 def _over(row: dict[str, Any] | None) -> str:
     """Return the ratio, or a dash if the case is infeasible or KaHIP violated the limit."""
     if row is None or not any(
-        result["is_balanced"]
-        for name, result in row["methods"].items()
-        if name.startswith("KaHIP")
+        result["is_balanced"] for name, result in row["methods"].items() if name.startswith("KaHIP")
     ):
         return "–"
     ours = row["methods"]["leastcut, balanced"]["edge cut"]

@@ -28,7 +28,7 @@ def recorded() -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a Markdown table."""
     lines = [
-        "| graph | nodes | clusters | gap of Σλ | certified gap | seconds to 5% | to 1% | in total |",
+        "| graph | nodes | clusters | gap of Σλ | certified gap | seconds to 5% | 1% | total |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:

@@ -1,4 +1,4 @@
-"""Draw every picture of ``leastcut.plot`` once, on small data, into ``docs/plots.png``."""
+"""Plot every figure of ``leastcut.plot`` once, on small data, into ``docs/plots.png``."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ N_DIGITS = 600
 
 
 def main() -> None:
-    """Draw the wines, the first digits and a club, each where it shows most."""
+    """Plot the wines, the first digits and the karate club."""
     wine = scale(load_wine().data)
     graph = leastcut.adaptive_neighbors_graph(wine)
     path = leastcut.cut_path(wine, range(2, 9), random_state=0)
     digits = leastcut.SpectralClustering(10, random_state=0).fit(load_digits().data[:N_DIGITS])
     club = nx.karate_club_graph()
-    found = leastcut.partition(club, 4, random_state=0)
-    told: list[Any] = []
-    leastcut.certify(graph, path[3].labels, time_limit=60, callback=told.append)
+    result = leastcut.partition(club, 4, random_state=0)
+    progress: list[Any] = []
+    leastcut.certify(graph, path[3].labels, time_limit=60, callback=progress.append)
 
     figure, axes = plt.subplots(2, 4, figsize=(17, 8.2), layout="constrained")
     first, second = axes
@@ -34,9 +34,9 @@ def main() -> None:
     leastcut.plot.embedding(digits, ax=first[2])
     leastcut.plot.affinity(digits, ax=first[3])
     leastcut.plot.sizes(digits, ax=second[0])
-    leastcut.plot.graph(found, club, ax=second[1])
+    leastcut.plot.graph(result, club, ax=second[1])
     leastcut.plot.comparison(leastcut.compare(graph, 3, random_state=0), ax=second[2])
-    leastcut.plot.closing_in(told, ax=second[3])
+    leastcut.plot.closing_in(progress, ax=second[3])
     figure.savefig(DOCS / "plots.png", dpi=80, metadata={"Software": None})
 
 

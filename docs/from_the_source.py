@@ -1,10 +1,9 @@
-"""Put what the source says into the pages that show it, so that they cannot fall behind it.
+"""Copy sources and names into the pages that show them.
 
-In ``extending.md`` a comment ``<!-- source: FILE -->`` or ``<!-- source: FILE NAME -->`` stands
-before a block of code; the block becomes the file, or the statement in it that defines NAME with
-the text that follows it. In ``names.md`` a comment ``<!-- names: REGISTRY -->`` stands before a
-table, which becomes one row for every name in that dict. ``make pages`` runs this, and a test fails
-where a page and the source differ.
+In ``extending.md`` a comment ``<!-- source: FILE -->`` or ``<!-- source: FILE NAME -->`` precedes a
+block of code, which becomes the file, or its definition of NAME. In ``names.md`` a comment
+``<!-- names: REGISTRY -->`` precedes a table, which becomes one row per name in that dict. ``make
+pages`` runs this, and a test compares the pages with the source.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ TABLE = re.compile(r"(<!-- names: (\w+) -->\n)(?:\|.*\n)*")
 
 
 def source(file: str, name: str | None) -> str:
-    """Return a file, or the definition of a name in it, with the docstring that follows."""
+    """Return a file, or its definition of a name with the docstring that follows."""
     text = (ROOT / file).read_text(encoding="utf-8")
     if name is None:
         return text.rstrip("\n")
@@ -89,7 +88,7 @@ REGISTRIES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[str], tup
     ),
     "CUTS": (leastcut.CUTS, ("weight of a node",), _cut),
 }
-"""Every registry, the heads of its columns beyond the name, and how a row is made."""
+"""The registries, the heads of the columns after the name, and functions that return rows."""
 
 
 def table(registry: str) -> str:
@@ -103,11 +102,11 @@ def table(registry: str) -> str:
 
 
 def renewed(page: str) -> str:
-    """Return a page with every block and every table as the source is now."""
+    """Return a page with the current sources and tables."""
     page = BLOCK.sub(
-        lambda found: f"{found[1]}```python\n{source(found[2], found[3])}\n```\n", page
+        lambda match: f"{match[1]}```python\n{source(match[2], match[3])}\n```\n", page
     )
-    return TABLE.sub(lambda found: found[1] + table(found[2]), page)
+    return TABLE.sub(lambda match: match[1] + table(match[2]), page)
 
 
 if __name__ == "__main__":
