@@ -169,7 +169,7 @@ def cost_of_choosing() -> str:
 def speeds() -> str:
     """Return one measured comparison with each other tool."""
     return markdown(
-        ["task", "tool", "seconds", "result", "record"],
+        ["task (record)", "tool", "seconds", "result"],
         [
             *_neighbor_graph(),
             *_equal_blocks(),
@@ -183,9 +183,9 @@ def speeds() -> str:
 
 
 def _rows(task: str, name: str, tools: Iterable[tuple[str, str, str]]) -> list[list[str]]:
-    tools = list(tools)
-    heads = [task, *[""] * (len(tools) - 1)]
-    return [[head, *tool, f"`{name}.json`"] for head, tool in zip(heads, tools, strict=True)]
+    """Return the rows of a task, which is named in the first with its record."""
+    head = f"{task} (`{name}.json`)"
+    return [["" if i else head, *tool] for i, tool in enumerate(tools)]
 
 
 def _neighbor_graph() -> list[list[str]]:
