@@ -388,9 +388,9 @@ def test_cut_evaluates_and_refines_labels(here, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0\n1\n", "holds 2 labels, and there are 34 nodes"),
-        ("node,cluster\nm0,1\n", "has no label of"),
-        ("node,cluster\nm0,1\nm0,2\n", "line 3: the name 'm0' is there already"),
+        ("0\n1\n", "has 2 labels, but the graph has 34 nodes"),
+        ("node,cluster\nm0,1\n", "has no label for"),
+        ("node,cluster\nm0,1\nm0,2\n", "line 3: the name 'm0' already occurs in line 2"),
         ("", "is empty"),
     ],
 )

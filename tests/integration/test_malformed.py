@@ -18,7 +18,7 @@ from fuzz.malformed_invariants import read as entries_of
 import leastcut
 from leastcut.io import read
 from leastcut.io.labels import read_labels
-from leastcut.io.loaded import Wanted
+from leastcut.io.loaded import ReadOptions
 from leastcut.io.source import PER_BYTE
 from leastcut.sparse_check import check_sparse
 
@@ -362,19 +362,19 @@ def damaged(folder):
         "field.csv": ('a,b\n1,"' + "x" * 140_000 + '"\n2,"y"\n', "line 2 has a field of more than"),
         "word.csv": ("a,b\n1," + "x" * 140_000 + "\n2,y\n", "column 'b'"),
         "field.edges": ('u v\n"' + "x" * 140_000 + '" v\n', "line 2 has a field of more than"),
-        "nodes.graph": ("1000000000000 3\n2\n1 3\n2\n", "announces 1,000,000,000,000 nodes"),
-        "edges.graph": ("3 1000000000000\n2\n1 3\n2\n", "announces 1000000000000 edges"),
-        "digits.graph": ("9" * 5000 + " 2\n2\n1 3\n2\n", "is not how a METIS graph begins"),
-        "far.graph": ("3 2\n2\n1 " + "9" * 900 + "\n2\n", "is out of place"),
+        "nodes.graph": ("1000000000000 3\n2\n1 3\n2\n", "declares 1,000,000,000,000 nodes"),
+        "edges.graph": ("3 1000000000000\n2\n1 3\n2\n", "declares 1000000000000 edges"),
+        "digits.graph": ("9" * 5000 + " 2\n2\n1 3\n2\n", "is not a METIS header"),
+        "far.graph": ("3 2\n2\n1 " + "9" * 900 + "\n2\n", "unexpected '999"),
     }
     head = "%%MatrixMarket matrix coordinate real general\n"
     for number, sizes in enumerate(("{n} {n} 1", "{n} 4 1", "4 {n} 1")):
         text = head + sizes.format(n=10**12) + "\n1 1 1.0\n"
-        texts[f"size{number}.mtx"] = text, "announces 1,000,000,000,000 rows or columns"
-    texts["entries.mtx"] = head + "3 3 1000000000000\n1 1 1.0\n", "announces 1000000000000 entries"
+        texts[f"size{number}.mtx"] = text, "declares 1,000,000,000,000 rows or columns"
+    texts["entries.mtx"] = head + "3 3 1000000000000\n1 1 1.0\n", "declares 1000000000000 entries"
     texts["digits.mtx"] = head + "9" * 5000 + " 3 1\n1 1 1.0\n", "is not the size of a"
     full = "%%MatrixMarket matrix array real general\n1000000 1000000\n1.0\n"
-    texts["array.mtx"] = full, "announces 1,000,000 rows or columns"
+    texts["array.mtx"] = full, "declares 1,000,000 rows or columns"
     for name, (text, words) in texts.items():
         (folder / name).write_text(text)
         said[name] = words
@@ -385,7 +385,7 @@ def damaged(folder):
         "indptr.npz": ({"indptr": np.array([0, 4, 8, 10**9, 16])}, "indptr[4] is 16"),
         "fractions.npz": ({"indices": bad + 0.5}, "'indices' must hold integers"),
         "col.npz": ({"form": "coo", "col": bad - 1}, ""),
-        "shape.npz": ({"form": "coo", "shape": np.array([10**12] * 2)}, "announces"),
+        "shape.npz": ({"form": "coo", "shape": np.array([10**12] * 2)}, "declares"),
     }
     for name, (changes, words) in sparse.items():
         write_sparse(folder / name, **changes)
@@ -440,7 +440,7 @@ for name in sys.argv[1:]:
 
 
 def test_a_file_of_few_bytes_may_have_nodes_without_edges(tmp_path):
-    """The size of a file bounds what it may announce by far, and exactly where it says so."""
+    """The size of a file limits the numbers of rows, columns and entries that it may declare."""
     text = "{} 1\n2\n1\n"
     path = tmp_path / "few.graph"
     for n in (3, 50, 9_000, 12_000, 13_000, 10**9):
@@ -448,7 +448,7 @@ def test_a_file_of_few_bytes_may_have_nodes_without_edges(tmp_path):
         if n <= PER_BYTE * path.stat().st_size:
             assert read(path).data.shape == (n, n)
         else:
-            with pytest.raises(ValueError, match=r"few\.graph announces .* nodes"):
+            with pytest.raises(ValueError, match=r"few\.graph declares .* nodes"):
                 read(path)
 
 
@@ -458,11 +458,11 @@ def test_one_of_several_arrays_is_chosen_by_its_name(tmp_path):
     with pytest.raises(ValueError, match=r"'first' .*'second' .*--array"):
         read(path)
     for name, right in (("first", X), ("second", X[:, :2])):
-        found = read(path, Wanted(array=name))
+        found = read(path, ReadOptions(array=name))
         assert np.array_equal(found.data, right)
         assert np.array_equal(found.classes, np.arange(N) % 2)
     with pytest.raises(ValueError, match=r"no array 'third'; it has 'first', 'second', 'y'"):
-        read(path, Wanted(array="third"))
+        read(path, ReadOptions(array="third"))
 
 
 def test_labels_of_a_damaged_file_are_refused_by_name(tmp_path):

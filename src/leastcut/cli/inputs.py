@@ -15,7 +15,7 @@ import leastcut.io
 from leastcut.cli.messages import logged
 from leastcut.cli.options import ANCHORS, InputOptions
 from leastcut.formatting import counted
-from leastcut.io.loaded import Loaded, Wanted
+from leastcut.io.loaded import Loaded, ReadOptions
 from leastcut.problem import CUTS, ISOLATED, as_affinity_graph
 from leastcut.seeds import as_generator
 from leastcut.validation import SYMMETRIZE, check_choice, check_count
@@ -139,7 +139,7 @@ def _clusters_of(options: InputOptions) -> str | None:
 
 def load_input(options: InputOptions) -> Input:
     """Read a file and return its graph; log what was decided automatically."""
-    wanted = Wanted(
+    read_options = ReadOptions(
         options.kind,
         options.label_column,
         options.name_column,
@@ -151,7 +151,7 @@ def load_input(options: InputOptions) -> Input:
     began = perf_counter()
     path = Path(options.file) if _is_read_in_blocks(options) else None
     if path is None:
-        loaded = leastcut.io.read(options.file, wanted, options.format)
+        loaded = leastcut.io.read(options.file, read_options, options.format)
     elif path.is_file():
         loaded = Loaded("points", None, options.file)
     else:

@@ -1,11 +1,10 @@
-"""Graphs in files: lists of edges, METIS, Matrix Market, GML and GraphML.
+"""Read graphs from edge lists, METIS, Matrix Market, GML and GraphML files.
 
-An edge of a list is listed once, or once in each direction with the same weight; listed several
-times in one direction its weights add up. Where directions matter, the caller asks for a directed
-matrix and symmetrizes it.
+An edge list contains each edge once, or once in each direction with equal weights. Weights of
+repeated lines are added. With ``directed=True`` the matrix is returned without symmetrization.
 
-Matrix Market files are read here: SciPy 1.17's ``mmread`` ended the process on 23 of 3,000 files
-that were damaged at random, by writing outside of its memory.
+Matrix Market files are parsed here because ``mmread`` of SciPy 1.17 writes out of bounds on some
+damaged files: 23 of 3,000 randomly damaged files crashed the process.
 """
 
 from __future__ import annotations
@@ -18,15 +17,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from leastcut.formatting import counted
 from leastcut.integrations.graphs import as_matrix
-from leastcut.io.loaded import Loaded, Wanted, loaded_matrix
+from leastcut.io.loaded import Loaded, ReadOptions, loaded_matrix
 from leastcut.io.rows import SHOWN, Rows, floats, is_integer, is_number, numbers, split
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
-EDGE_COMMENTS = "#%"  # how lines of lists of edges begin that are no edges
+EDGE_COMMENTS = "#%"  # first characters of comments in edge lists
 
-# What the first two columns are called in tables of edges, in lower case.
+# Usual names of the first two columns of tables of edges, in lower case.
 EDGE_HEADERS = frozenset(
     tuple(names.split())
     for names in (
@@ -35,9 +35,9 @@ EDGE_HEADERS = frozenset(
     )
 )
 
-COMMENT = "%"  # how lines of METIS and Matrix Market begin that are not counted
+COMMENT = "%"  # first character of comments in METIS and Matrix Market files
 
-# The words with which a Matrix Market file begins; a pattern has no values: all are 1.
+# Supported headers of Matrix Market files; a pattern has no values, which are all 1.
 MARKET = (
     ("%%MatrixMarket",),
     ("matrix",),
@@ -47,14 +47,14 @@ MARKET = (
 )
 
 
-# -- lists of edges
+# -- edge lists
 
 
-def read_edges(source: Source, wanted: Wanted) -> Loaded:
-    """Read edges, ``u v`` or ``u v weight`` per line, by spaces, tabs, commas or semicolons."""
-    if wanted.names_columns:
+def read_edges(source: Source, options: ReadOptions) -> Loaded:
+    """Read lines of ``u v`` or ``u v weight``, separated by spaces, tabs, commas or semicolons."""
+    if options.selects_columns:
         raise ValueError(
-            f"{source.name} is read as a list of edges, which has no columns to name; --as points "
+            f"{source.name} is read as an edge list, whose columns cannot be selected; --as points "
             "reads it as a table."
         )
     rows = Rows.of(source, EDGE_COMMENTS)
@@ -64,12 +64,14 @@ def read_edges(source: Source, wanted: Wanted) -> Loaded:
         fields = tuple(field.lower() for field in split(first, delimiter)[:2])
         rows = rows.after(int(fields in EDGE_HEADERS), delimiter)
     if not rows.lines:
-        raise ValueError(f"{source.name} holds no edges; write one per line: u v, or u v weight.")
-    return graph_of_edges(rows, wanted)
+        raise ValueError(
+            f"{source.name} has no edges; expected one edge per line: u v, or u v weight."
+        )
+    return graph_of_edges(rows, options)
 
 
-def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Loaded:
-    """Return the graph of a list of edges; columns after the third of ``width`` are left out."""
+def graph_of_edges(rows: Rows, options: ReadOptions, width: int | None = None) -> Loaded:
+    """Return the graph of an edge list; columns after the third of ``width`` are ignored."""
     name, text = rows.source.name, rows.source.text
     if "{" in text:
         rows = replace(rows, lines=[_with_weight(line, rows.delimiter) for line in rows.lines])
@@ -77,10 +79,11 @@ def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Load
     width = len(first) if width is None else width
     if width < 2:
         raise ValueError(
-            f"{name}, line {rows.numbers[0]}: {rows.lines[0][:SHOWN]!r} has {width} fields, where "
-            "an edge has two nodes and a weight. Write u v, or u v weight, in every line."
+            f"{name}, line {rows.numbers[0]}: {rows.lines[0][:SHOWN]!r} has "
+            f"{counted(width, 'field')}; expected two nodes and optionally a weight: u v, or u v "
+            "weight."
         )
-    # 1. the nodes, at once where all are whole numbers; PyArrow takes 0x1f for one
+    # 1. the nodes; integers have a fast path (PyArrow would also read 0x1f as an integer)
     are_integers = all(map(is_integer, first[:2])) and "x" not in text and "X" not in text
     kinds = ["int64" if are_integers else "string"] * 2 + ["double"] * (width > 2)
     columns = rows.columns([*kinds, *[None] * (width - 3)])
@@ -95,31 +98,32 @@ def graph_of_edges(rows: Rows, wanted: Wanted, width: int | None = None) -> Load
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
         weight = str(columns[2][int(bad[0])].as_py())[:SHOWN]
-        remedy = "Clip or shift such weights, or leave their lines out."
+        remedy = "Clip or shift these weights, or remove their lines."
         if not is_number(weight):
-            remedy = "Names of nodes must not have spaces in them."
+            remedy = "Names of nodes must not contain spaces."
         raise ValueError(
-            f"{name}, line {rows.numbers[bad[0]]}: the weight {weight!r} is not a finite number of "
-            f"at least 0, as {bad.size} of {weights.size} weights are not. {remedy}"
+            f"{name}, line {rows.numbers[bad[0]]}: the weight {weight!r} is not a finite number "
+            f">= 0 ({bad.size} of {weights.size} weights are invalid). {remedy}"
         )
     # 3. the matrix
     shape = (len(names), len(names))
     matrix = sp.csr_array(sp.coo_array((weights, tuple(ends.reshape(2, -1))), shape=shape))
     notes = []
     if width > 3:
-        notes.append(f"{name} has {width} columns; those after the third are left out.")
+        notes.append(f"{name} has {width} columns; columns after the third are ignored.")
     if matrix.nnz < weights.size:
         notes.append(
-            f"{weights.size - matrix.nnz} edges are listed more than once; their weights are added."
+            f"{weights.size - matrix.nnz} lines repeat an edge; the weights of repeated edges are "
+            "added."
         )
-    if not wanted.directed:
+    if not options.directed:
         matrix, further = _undirected(rows.source, matrix, names)
         notes += further
     return Loaded("graph", matrix, name, names, notes=tuple(notes))
 
 
 def _with_weight(line: str, delimiter: str | None) -> str:
-    """Return a line with the weight in place of what networkx writes, {'weight': 2.0} or {}."""
+    """Replace the dict that networkx writes, {'weight': 2.0} or {}, by the weight."""
     nodes, brace, rest = line.partition("{")
     try:
         data = ast.literal_eval(brace + rest.strip()) if brace else None
@@ -132,7 +136,7 @@ def _with_weight(line: str, delimiter: str | None) -> str:
 
 
 def _numbered(texts: list[str]) -> tuple[list[Any], np.ndarray]:
-    """Return the names of nodes, sorted if all are whole numbers, and the node of each text."""
+    """Return the names of nodes, sorted if all are integers, and the node of each text."""
     names: list[Any] = list(dict.fromkeys(texts))
     are_integers = all(map(is_integer, names))
     if are_integers:
@@ -143,29 +147,32 @@ def _numbered(texts: list[str]) -> tuple[list[Any], np.ndarray]:
     )
 
 
-def _refuse_columns(source: Source, wanted: Wanted) -> None:
-    """Raise if points or columns are wanted of a file that only a graph can be in."""
-    if wanted.kind == "points" or wanted.names_columns:
-        raise ValueError(f"{source.name} is a graph, which holds no points or columns.")
+def _check_graph_options(source: Source, options: ReadOptions) -> None:
+    """Raise if points or columns are requested from a file that contains a graph."""
+    if options.kind == "points" or options.selects_columns:
+        raise ValueError(
+            f"{source.name} is a graph, which has no points or columns; remove --as points and the "
+            "options about columns."
+        )
 
 
 def check_directions(name: str, both: sp.csr_array, back: sp.csr_array, names: Any) -> None:
-    """Raise if an edge and the one back do not have the same weight."""
+    """Raise if the two directions of an edge have different weights."""
     differing = sp.coo_array(both - back)
     differing.eliminate_zeros()
     if differing.nnz:
         i, j = int(differing.row[0]), int(differing.col[0])
         raise ValueError(
-            f"{name} is directed: the edge from {names[i]} to {names[j]} has weight "
-            f"{both[i, j]:g}, and the one back {back[i, j]:g}, as {differing.nnz // 2} pairs have. "
-            "Cuts are of undirected graphs: say --symmetrize mean or --symmetrize max."
+            f"{name} is a directed graph: the edge from {names[i]} to {names[j]} has weight "
+            f"{both[i, j]:g}, the reverse edge {back[i, j]:g} ({differing.nnz // 2} pairs differ). "
+            "Pass --symmetrize mean or --symmetrize max to cut it as an undirected graph."
         )
 
 
 def _undirected(
     source: Source, listed: sp.csr_array, names: list[Any]
 ) -> tuple[sp.csr_array, list[str]]:
-    """Return the matrix of edges that are listed once, or in both directions alike, and notes."""
+    """Return the symmetric matrix of edges listed in one or both directions, and notes."""
     back = sp.csr_array(listed.T)
     both = sp.csr_array(listed.multiply(back != 0))
     check_directions(source.name, both, sp.csr_array(back.multiply(listed != 0)), names)
@@ -175,7 +182,7 @@ def _undirected(
     if 0 < 2 * n_both < n_all:
         notes.append(
             f"{n_both} edges are listed in both directions and {n_all - 2 * n_both} in one; each "
-            "counts once. Where directions matter, say --symmetrize mean."
+            "is counted once. Use --symmetrize mean if the edges are directed."
         )
     return sp.csr_array(listed.maximum(back)), notes
 
@@ -183,14 +190,14 @@ def _undirected(
 # -- METIS
 
 
-def read_metis(source: Source, wanted: Wanted) -> Loaded:
-    """Read a graph in the format of METIS, whose nodes are counted from 1.
+def read_metis(source: Source, options: ReadOptions) -> Loaded:
+    """Read a graph in METIS format, which numbers nodes from 1.
 
-    The first line has the numbers of nodes and edges, and may have a code for the weights and the
-    number of weights per node. Then comes a line per node with its neighbors, each followed by the
-    weight of the edge if edges have weights; the last lines may be missing if they are empty.
+    The header has the numbers of nodes and edges, optionally followed by a code for the weights and
+    the number of weights per node. Each further line lists the neighbors of a node, with edge
+    weights if there are any. Empty lines at the end may be missing.
     """
-    _refuse_columns(source, wanted)
+    _check_graph_options(source, options)
     name = source.name
     numbered = (pair for pair in enumerate(source.lines, 1) if not pair[1].startswith(COMMENT))
     lines = list(dropwhile(lambda pair: not pair[1].strip(), numbered))
@@ -199,11 +206,11 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
     are_counts = all(is_integer(word) and int(word) >= 0 for word in head)
     if not 2 <= len(head) <= 4 or not are_counts or int(head[0]) < 1:
         raise ValueError(
-            f"{name}, line {number}: {' '.join(head)[:SHOWN]!r} is not how a METIS graph begins, "
-            "which is the number of nodes and of edges."
+            f"{name}, line {number}: {' '.join(head)[:SHOWN]!r} is not a METIS header; expected "
+            "the number of nodes and the number of edges."
         )
     n, m = int(head[0]), int(head[1])
-    source.check_announced(n, "nodes", len(source.text))
+    source.check_declared(n, "nodes", len(source.text))
     has_sizes, has_node_weights, has_edge_weights = (
         digit == "1" for digit in (head[2] if len(head) > 2 else "0").zfill(3)[-3:]
     )
@@ -212,22 +219,22 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
         lines.pop()
     if len(lines) > n + 1:
         raise ValueError(
-            f"{name} announces {n} nodes and has {len(lines) - 1} lines of neighbors; there must "
-            "be one for every node."
+            f"{name} declares {n} nodes but has {len(lines) - 1} lines of neighbors; expected one "
+            "line per node."
         )
     lists = [(number, line.split()[skipped:]) for number, line in lines[1:]]
     rows, columns, weights = _listed(name, lists, n, 2 if has_edge_weights else 1)
     if rows.size != 2 * m:
-        ends = f" It ends after {len(lists)} of {n} nodes, at line {lines[-1][0]}: "
-        cut = f"{ends}it may be cut short." if len(lists) < n else ""
+        ends = f" It ends after {len(lists)} of {n} nodes, at line {lines[-1][0]}; "
+        truncated = f"{ends}it may be truncated." if len(lists) < n else ""
         raise ValueError(
-            f"{name} announces {m} edges, so {2 * m} neighbors in all, and lists {rows.size}; "
-            f"every edge must be listed from both ends.{cut}"
+            f"{name} declares {m} edges, that is {2 * m} neighbors, but lists {rows.size}; each "
+            f"edge must be listed for both of its nodes.{truncated}"
         )
     matrix = sp.csr_array(sp.coo_array((weights, (rows, columns)), shape=(n, n)))
-    if not wanted.directed:
+    if not options.directed:
         check_directions(name, matrix, sp.csr_array(matrix.T), range(1, n + 1))
-    note = f"{name} has weights of nodes, which are left out."
+    note = f"{name} has node weights, which are ignored."
     notes = (note,) if has_node_weights or has_sizes else ()
     return Loaded("graph", matrix, name, range(1, n + 1), notes=notes)
 
@@ -235,7 +242,7 @@ def read_metis(source: Source, wanted: Wanted) -> Loaded:
 def _listed(
     name: str, lists: list[tuple[int, list[str]]], n: int, step: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return node, neighbor and weight of all that lines list; raise for the first bad field."""
+    """Return the nodes, neighbors and weights of all lines; raise for the first invalid field."""
     counts = np.array([len(fields) for _, fields in lists], dtype=np.int64)
     flat = [field for _, fields in lists for field in fields]
     try:
@@ -254,19 +261,19 @@ def _listed(
             else:
                 is_good = is_integer(field) and 1 <= int(field) <= n and k + step <= len(fields)
             if not is_good:
-                each = ", each followed by the weight of its edge, at least 0" if step > 1 else ""
+                each = ", each followed by an edge weight >= 0" if step > 1 else ""
                 raise ValueError(
-                    f"{name}, line {number}: {field[:SHOWN]!r} is out of place; a line lists nodes "
-                    f"counted from 1 to {n}{each}."
+                    f"{name}, line {number}: unexpected {field[:SHOWN]!r}; a line lists nodes from "
+                    f"1 to {n}{each}."
                 )
-    raise ValueError(f"{name} holds numbers that cannot be read.")
+    raise ValueError(f"{name} contains numbers that cannot be read.")
 
 
 # -- Matrix Market
 
 
-def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
-    """Read a matrix, a graph where it is square; its rows are counted from 1."""
+def read_matrix_market(source: Source, options: ReadOptions) -> Loaded:
+    """Read a matrix with rows numbered from 1, which is a graph if it is square."""
     name, first = source.name, source.lines[0]
     begin, *others = first.split() or [""]
     words = [begin, *map(str.lower, others)]
@@ -277,7 +284,7 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
         or (words[3] == "pattern" and not is_sparse)
     ):
         raise ValueError(
-            f"{name}, line 1: {first[:SHOWN]!r} is not read here; a Matrix Market file begins with "
+            f"{name}, line 1: {first[:SHOWN]!r} is not a supported Matrix Market header; expected "
             f"{' '.join('|'.join(known) for known in MARKET)}."
         )
     rows = Rows.of(source, COMMENT)
@@ -290,25 +297,25 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
         or (is_symmetric and sizes[0] != sizes[1])
     ):
         raise ValueError(
-            f"{name}, line {number}: {line[:SHOWN]!r} is not the size of a {words[-1]} matrix: "
-            f"rows, columns{' and entries' if is_sparse else ''}."
+            f"{name}, line {number}: {line[:SHOWN]!r} is not the size of a {words[-1]} matrix; "
+            f"expected numbers of rows{', columns and entries' if is_sparse else ' and columns'}."
         )
     n_rows, n_columns = shape = (sizes[0], sizes[1])
-    source.check_announced(max(shape), "rows or columns", len(source.text))
-    # 2. as many entries as announced; of a symmetric matrix those on and below the diagonal
+    source.check_declared(max(shape), "rows or columns", len(source.text))
+    # 2. the entries, for a symmetric matrix on and below the diagonal
     full = n_rows * (n_rows + 1) // 2 if is_symmetric else n_rows * n_columns
     n_entries = sizes[2] if is_sparse else full
     rows = rows.after(1)
     if len(rows.lines) != n_entries:
         raise ValueError(
-            f"{name} announces {n_entries} entries and has {len(rows.lines)}; it may be cut short."
+            f"{name} declares {n_entries} entries but has {len(rows.lines)}; it may be truncated."
         )
     width = 1 if not is_sparse else 2 if words[3] == "pattern" else 3
     columns: list[Any] = [np.empty(0)] * width
     if n_entries:
         columns = [floats(column) for column in rows.columns(["double"] * width).values()]
     values = np.ones(n_entries) if width == 2 else columns[-1]
-    # 3. their places; those of a full matrix are column by column
+    # 3. their indices; a full matrix is stored by columns
     if is_sparse:
         i, j = columns[0] - 1, columns[1] - 1
     elif is_symmetric:
@@ -321,8 +328,8 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
     if bad.size:
         raise ValueError(
             f"{name}, line {rows.numbers[bad[0]]}: {rows.lines[bad[0]][:SHOWN]!r} is not an entry "
-            f"of a matrix of {n_rows} rows and {n_columns} columns, counted from 1: {width} finite "
-            "numbers in a line."
+            f"of a matrix with {n_rows} rows and {n_columns} columns, numbered from 1; expected "
+            f"{counted(width, 'finite number')}."
         )
     i, j = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
     if is_symmetric:
@@ -331,35 +338,35 @@ def read_matrix_market(source: Source, wanted: Wanted) -> Loaded:
         values = np.append(values, values[below])
     matrix: Any = sp.coo_array((values, (i, j)), shape=shape)
     matrix = sp.csr_array(matrix) if is_sparse else matrix.toarray()
-    return loaded_matrix(source, matrix, wanted, "graph" if n_rows == n_columns else "points", 1)
+    return loaded_matrix(source, matrix, options, "graph" if n_rows == n_columns else "points", 1)
 
 
-# -- what networkx reads
+# -- formats read by networkx
 
 
-def read_gml(source: Source, wanted: Wanted) -> Loaded:
+def read_gml(source: Source, options: ReadOptions) -> Loaded:
     """Read a GML file; nodes without labels are named by their ids."""
-    return _by_networkx(source, wanted, "GML", "label" if b"label" in source.content else "id")
+    return _by_networkx(source, options, "GML", "label" if b"label" in source.content else "id")
 
 
-def read_graphml(source: Source, wanted: Wanted) -> Loaded:
+def read_graphml(source: Source, options: ReadOptions) -> Loaded:
     """Read a GraphML file."""
-    return _by_networkx(source, wanted, "GraphML")
+    return _by_networkx(source, options, "GraphML")
 
 
-def _by_networkx(source: Source, wanted: Wanted, form: str, *options: str) -> Loaded:
-    """Return the graph that networkx reads, weighted by the attribute weight if edges have it."""
+def _by_networkx(source: Source, options: ReadOptions, form: str, *arguments: str) -> Loaded:
+    """Return the graph that networkx reads, weighted by the attribute "weight" if it exists."""
     with needed_for(f"{form} files", "networkx"):
         import networkx
-    _refuse_columns(source, wanted)
-    with source.blamed(f"a {form} file"), source.opened() as file:
-        graph = getattr(networkx, f"read_{form.lower()}")(file, *options)
+    _check_graph_options(source, options)
+    with source.reading(f"a {form} file"), source.opened() as file:
+        graph = getattr(networkx, f"read_{form.lower()}")(file, *arguments)
         matrix, names, _ = as_matrix(graph)
     attributes = {key for _, _, data in graph.edges(data=True) for key in data}
     notes = []
     if attributes and "weight" not in attributes:
         notes.append(
-            f"No edge of {source.name} has an attribute weight, so that each counts 1; there is "
-            f"{', '.join(map(repr, sorted(attributes)))}."
+            f"The edges of {source.name} have no attribute 'weight', so all weights are 1; their "
+            f"attributes are {', '.join(map(repr, sorted(attributes)))}."
         )
     return Loaded("graph", matrix, source.name, names, notes=tuple(notes))

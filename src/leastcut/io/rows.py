@@ -1,9 +1,9 @@
-"""Rows of text: lines of a file that hold fields, and what counts as a number in a field.
+"""Rows of text files, and the numbers in their fields.
 
-PyArrow reads the columns: 100,000 rows of 50 numbers in 0.4 s of CPU time, each number to the last
-bit (``pandas.read_csv`` takes 1.5 s with ``float_precision="round_trip"``, and 0.6 s without, when
-numbers differ in the last bit). Python splits the lines only where PyArrow fails, to find the line
-at fault or to read what PyArrow does not.
+PyArrow parses the columns: it reads 100,000 rows of 50 numbers in 0.4 s of CPU time, with exact
+rounding. (``pandas.read_csv`` takes 1.5 s with ``float_precision="round_trip"``; without, it takes
+0.6 s and numbers differ in the last bit.) If PyArrow fails, Python splits the lines, to read
+them or to report the invalid line.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from leastcut.formatting import counted
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
-# What stands for a missing value, in lower case.
+# Fields that denote a missing value, in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "?", "-", "."})
 
-MOST_DIGITS = 1000  # of an integer: Python converts no more than some thousands
+MOST_DIGITS = 1000  # of an integer; Python limits the conversion of longer ones
 SHOWN = 60  # characters of a line or a value that an error shows
 
 
@@ -34,22 +35,22 @@ def is_number(field: str) -> bool:
         value = float(field)
     except ValueError:
         return False
-    return math.isfinite(value) and "_" not in field  # which Python allows between digits
+    return math.isfinite(value) and "_" not in field  # Python allows _ between digits
 
 
 def is_missing(field: str) -> bool:
-    """Return whether a field stands for a missing value."""
+    """Return whether a field denotes a missing value."""
     return field.strip().lower() in MISSING
 
 
 def is_integer(field: str) -> bool:
-    """Return whether a field is an integer, of no more digits than Python converts."""
+    """Return whether a field is an integer that Python can convert."""
     digits = field.strip().removeprefix("-")
     return digits.isdecimal() and len(digits) <= MOST_DIGITS
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
-    """Return the fields of a line, without quotes and the spaces around them."""
+    """Return the fields of a line, without quotes and surrounding spaces."""
     if delimiter is None:
         return next(csv.reader([" ".join(line.split())], delimiter=" "), [])
     if '"' not in line:
@@ -59,13 +60,13 @@ def split(line: str, delimiter: str | None) -> list[str]:
 
 
 def numbers(column: Any) -> np.ndarray:
-    """Return a column of PyArrow in which nothing is missing as an array."""
-    # its method to_numpy would import pandas, for 0.2 s
+    """Convert a PyArrow column without missing values to an array."""
+    # its method to_numpy would import pandas, which takes 0.2 s
     return np.from_dlpack(column.combine_chunks())
 
 
 def floats(column: Any, decimal: str = ".") -> np.ndarray:
-    """Return a column of PyArrow as float64, NaN where a field is no finite number."""
+    """Convert a PyArrow column to float64, with NaN for fields that are not finite numbers."""
     if str(column.type) != "string":
         column = column.cast("double", safe=False)
         return numbers(column.fill_null(np.nan) if column.null_count else column)
@@ -75,7 +76,7 @@ def floats(column: Any, decimal: str = ".") -> np.ndarray:
 
 @contextmanager
 def long_fields_named(source: Source) -> Iterator[None]:
-    """Open a context in which the line of a field that is too long for the csv module is named."""
+    """Report the line number if a field is too long for the csv module."""
     try:
         yield
     except csv.Error as error:
@@ -83,13 +84,13 @@ def long_fields_named(source: Source) -> Iterator[None]:
         number = next((i for i, line in enumerate(source.lines, 1) if len(line) > limit), 1)
         raise ValueError(
             f"{source.name}, line {number} has a field of more than {limit:,} characters ({error})"
-            "; shorten it, close its quotation marks, or take its column out of the file."
+            "; shorten it, close its quotation marks, or remove its column from the file."
         ) from None
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Lines of a file, their numbers in it, and what separates their fields: None is any spaces."""
+    """Lines of a file with their line numbers; a delimiter of None is any whitespace."""
 
     source: Source
     numbers: Sequence[int]
@@ -99,7 +100,7 @@ class Rows:
 
     @classmethod
     def of(cls, source: Source, comments: str) -> Rows:
-        """Return the lines that hold something, and do not begin with one of ``comments``."""
+        """Return the lines that are not empty and do not begin with one of ``comments``."""
         kept = [
             number
             for number, line in enumerate(source.lines, 1)
@@ -108,14 +109,15 @@ class Rows:
         return cls(source, kept, [source.lines[number - 1] for number in kept])
 
     def after(self, count: int, delimiter: str | None = None, decimal: str = ".") -> Rows:
-        """Return the rows but for the first ``count``."""
+        """Return the rows after the first ``count``."""
         return Rows(self.source, self.numbers[count:], self.lines[count:], delimiter, decimal)
 
     def columns(self, kinds: Sequence[str | None]) -> dict[int, Any]:
-        """Return columns as arrays of PyArrow, by their indices.
+        """Return columns as PyArrow arrays, by index.
 
-        Every line must have as many fields as there are ``kinds``: "double", "int64", "string", or
-        None for a column to leave out. Where a field is not of its kind, all columns are strings.
+        ``kinds`` has the type of each column, "double", "int64" or "string", or None to skip it. If
+        a field cannot be converted, all columns are strings. Raise if a line has another number of
+        fields.
         """
         content = self._plain()
         columns = None if content is None else self._read(content, self.delimiter or " ", kinds)
@@ -123,13 +125,13 @@ class Rows:
             rewritten = io.StringIO()
             csv.writer(rewritten, lineterminator="\n").writerows(self._fields(len(kinds)))
             columns = self._read(rewritten.getvalue().encode(), ",", kinds)
-            assert columns is not None  # as every line has its fields now
+            assert columns is not None  # every line now has the right number of fields
         return columns
 
     def _plain(self) -> bytes | None:
-        """Return the lines as text that PyArrow can split, or None where quotes prevent it."""
+        """Return the lines as text that PyArrow can split, or None if quotes prevent it."""
         text = "\n".join(self.lines)
-        # PyArrow takes quotes only at the beginning of a field, and up to the next, in any line
+        # PyArrow only accepts quotes at the beginning of a field, and they may span lines
         if '"' in text and (
             any(line.count('"') % 2 for line in self.lines)
             or (self.delimiter is not None and ' "' in text)
@@ -144,27 +146,28 @@ class Rows:
         return text.encode()
 
     def _fields(self, width: int) -> Iterator[list[str]]:
-        """Yield the fields of every line, split by Python; raise if there are not ``width``."""
+        """Yield the fields of each line, split by Python; raise unless there are ``width``."""
         for number, line in zip(self.numbers, self.lines, strict=True):
             fields = split(line, self.delimiter)
-            # an empty field at the end is a delimiter too many, and no value
+            # an additional empty field at the end comes from a trailing delimiter
             if len(fields) != width and (len(fields) != width + 1 or fields[-1] != ""):
                 shown = line if len(line) <= SHOWN else line[: SHOWN - 3] + "..."
-                quotes = "; a quotation mark is not closed in it" if line.count('"') % 2 else ""
+                quotes = "; it has an unclosed quotation mark" if line.count('"') % 2 else ""
                 raise ValueError(
-                    f"{self.source.name}, line {number} has {len(fields)} fields where there are "
-                    f"{width} columns: {shown!r}{quotes}. Every row must have as many as the first."
+                    f"{self.source.name}, line {number} has {counted(len(fields), 'field')}, but "
+                    f"there are {counted(width, 'column')}: {shown!r}{quotes}. All rows must have "
+                    "the same number of fields."
                 )
             yield fields[:width]
 
     def _read(
         self, content: bytes, delimiter: str, kinds: Sequence[str | None]
     ) -> dict[int, Any] | None:
-        """Return columns, or None where lines do not have the fields that are expected."""
-        with needed_for("Tables and lists of edges", "pyarrow", "cli"):
+        """Return columns, or None if a line has another number of fields."""
+        with needed_for("Tables and edge lists", "pyarrow", "cli"):
             import pyarrow
             from pyarrow import csv as arrow
-        # a line must fit into a block, and a character takes 4 bytes at most
+        # a line must fit into a block, and a character takes at most 4 bytes
         size = max(2**20, 4 * max(map(len, self.lines)) + 4)
         names = [str(i) for i in range(len(kinds))]
         types = {name: kind for name, kind in zip(names, kinds, strict=True) if kind is not None}

@@ -1,10 +1,9 @@
-"""Tables: text with a row of fields per line, and Parquet files.
+"""Read tables from text and Parquet files.
 
-How a text is laid out is seen from its first lines: what separates fields, whether there is a
-header, whether numbers have decimal commas. (``csv.Sniffer`` splits ``1,5 2,5`` and tab-separated
-words with commas at the commas, and does not know the counted header of pandas.) What columns are
-for is decided by what is asked for, and beyond that only where there is no other meaning, which is
-noted.
+The delimiter, the header and decimal commas of a text file are detected from its first lines.
+(``csv.Sniffer`` splits ``1,5 2,5`` and tab-separated words with commas at the commas, and does not
+recognize the numbered header of pandas.) The options determine the roles of columns; an
+unambiguous role is assigned automatically and noted.
 """
 
 from __future__ import annotations
@@ -17,89 +16,87 @@ from typing import Any
 
 import numpy as np
 
+from leastcut.formatting import counted
 from leastcut.io.graphs import EDGE_HEADERS, graph_of_edges
-from leastcut.io.loaded import Loaded, Roles, Wanted, graph_of_matrix
+from leastcut.io.loaded import Loaded, ReadOptions, Roles, graph_of_matrix
 from leastcut.io.rows import SHOWN, Rows, floats, is_integer, is_missing, is_number, split
 from leastcut.io.source import Source
 from leastcut.optional_packages import needed_for
 
-SEEN_LINES = 100  # lines at the beginning from which the layout is seen
+SEEN_LINES = 100  # lines from which the layout is detected
 
-# What separates fields, where it is not spaces; of two that do equally well the first, as commas
-# may stand inside of numbers and words as well.
+# Delimiters other than spaces, in order of preference: commas also occur in numbers and words.
 DELIMITERS = ("\t", ";", "|", ",")
 
-# What columns of row names are called, in lower case.
+# Usual names of columns of row names, in lower case.
 ROW_NAMES = frozenset({"", "id", "index", "unnamed: 0", "row", "row_id", "rowid", "name", "sample"})
 
-# What columns of known classes are called, in lower case.
+# Usual names of columns of known classes, in lower case.
 CLASS_NAMES = frozenset(
     {"class", "label", "labels", "target", "y", "species", "category", "cluster", "group", "truth"}
 )
 
-MOST_CLASSES = 100  # different whole numbers up to which a column is noted to look like classes
+MOST_CLASSES = 100  # distinct integers up to which a column may hold classes
 EXAMPLES = 3  # columns, and values of each, that an error shows
-
-# What pandas calls the column of row names that it adds to Parquet files.
-PANDAS_INDEX = "__index_level_0__"
+PANDAS_INDEX = "__index_level_0__"  # the column of row names that pandas adds to Parquet files
 
 
-def read_csv(source: Source, wanted: Wanted) -> Loaded:
-    """Read a table of text, most likely separated by commas."""
-    return _read_text(Table.of_text(source, wanted.header), wanted)
+def read_csv(source: Source, options: ReadOptions) -> Loaded:
+    """Read a text table, usually separated by commas."""
+    return _read_text(Table.of_text(source, options.header), options)
 
 
-def read_tsv(source: Source, wanted: Wanted) -> Loaded:
-    """Read a table of text, most likely separated by tabs."""
-    return _read_text(Table.of_text(source, wanted.header, "\t"), wanted)
+def read_tsv(source: Source, options: ReadOptions) -> Loaded:
+    """Read a text table, usually separated by tabs."""
+    return _read_text(Table.of_text(source, options.header, "\t"), options)
 
 
-def _read_text(table: Table, wanted: Wanted) -> Loaded:
-    """Return a table of text as a list of edges, a square matrix or points."""
+def _read_text(table: Table, options: ReadOptions) -> Loaded:
+    """Return a text table as an edge list, a square matrix or points."""
     columns, rows, name = table.columns, table.rows, table.source.name
     assert rows is not None
     header = tuple(column.lower() for column in columns[:2])
     is_edges = table.has_header and header in EDGE_HEADERS and len(columns) <= 4
-    if wanted.kind == "graph" and not is_edges:
-        # a list of edges hardly has as many rows as columns
+    if options.kind == "graph" and not is_edges:
+        # a square table is a matrix, not an edge list
         is_edges = 2 <= len(columns) <= 3 and len(rows.lines) != len(columns)
-    if is_edges and wanted.kind != "points":
-        loaded = graph_of_edges(rows, wanted, len(columns))
+    if is_edges and options.kind != "points":
+        loaded = graph_of_edges(rows, options, len(columns))
         note = (
-            f"{name} is read as a list of edges, by its columns "
-            f"{' and '.join(map(repr, columns[:2]))}; --as points takes it for points."
+            f"{name} is read as an edge list because of its columns "
+            f"{' and '.join(map(repr, columns[:2]))}; --as points reads it as points."
         )
-        return loaded if wanted.kind else replace(loaded, notes=(note, *loaded.notes))
-    roles = Roles.of(columns, wanted, name)
+        return loaded if options.kind else replace(loaded, notes=(note, *loaded.notes))
+    roles = Roles.of(columns, options, name)
     words = {*table.words, roles.label, roles.name, *([0] if table.may_name_rows else [])}
     used = {*roles.features, roles.label, roles.name}
     kinds = [
         None if i not in used else "string" if i in words else "double" for i in range(len(columns))
     ]
-    return replace(table, values=rows.columns(kinds)).loaded(roles, wanted)
+    return replace(table, values=rows.columns(kinds)).loaded(roles, options)
 
 
-def read_parquet(source: Source, wanted: Wanted) -> Loaded:
-    """Read a Parquet file; pandas' index, where it was kept, names the rows."""
+def read_parquet(source: Source, options: ReadOptions) -> Loaded:
+    """Read a Parquet file; the index that pandas may have stored names the rows."""
     with needed_for("Parquet files", "pyarrow", "cli"):
         import pyarrow
         from pyarrow import parquet, types
-    with source.blamed("a Parquet file"), source.opened() as file:
+    with source.reading("a Parquet file"), source.opened() as file:
         data = parquet.read_table(pyarrow.PythonFile(file))
     if data.num_rows == 0:
-        raise ValueError(f"{source.name} holds no rows; there is nothing to cluster in it.")
+        raise ValueError(f"{source.name} has no rows.")
     columns = tuple(data.column_names)
-    if wanted.name_column is None and PANDAS_INDEX in columns:
-        wanted = replace(wanted, name_column=PANDAS_INDEX)
+    if options.name_column is None and PANDAS_INDEX in columns:
+        options = replace(options, name_column=PANDAS_INDEX)
     checks = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
     words = {i for i, kind in enumerate(data.schema.types) if not any(is_(kind) for is_ in checks)}
     table = Table(source, columns, True, words, dict(enumerate(data.columns)))
-    return table.loaded(Roles.of(columns, wanted, source.name), wanted)
+    return table.loaded(Roles.of(columns, options, source.name), options)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of a table as arrays of PyArrow, by their indices; ``words`` hold no numbers."""
+    """A table with columns as PyArrow arrays by index; ``words`` are the columns of text."""
 
     source: Source
     columns: tuple[str, ...]
@@ -112,15 +109,15 @@ class Table:
     def of_text(
         cls, source: Source, header: bool | None = None, delimiter: str | None = None
     ) -> Table:
-        """Return a table without its values; columns without a header are named from 1."""
+        """Return a table without its values; columns without a header are numbered from 1."""
         rows = Rows.of(source, "#")
         if not rows.lines:
-            raise ValueError(f"{source.name} holds no rows; a table has one for every point.")
+            raise ValueError(f"{source.name} has no rows; expected one row per point.")
         lines = rows.lines[:SEEN_LINES]
         if delimiter is None or not any(delimiter in line for line in lines):
             delimiter = _delimiter(lines)
         fields = [split(line, delimiter) for line in lines]
-        # numbers can have a comma for a point where it separates nothing
+        # a comma can be a decimal point if it is not the delimiter
         decimal = "," if delimiter != "," and _has_decimal_commas(fields) else "."
         seen = [[entry.replace(decimal, ".") for entry in row] for row in fields]
         has_header = _has_header(seen) if header is None else header
@@ -134,47 +131,47 @@ class Table:
 
     @property
     def may_name_rows(self) -> bool:
-        """Whether the first column is called as row names are."""
+        """Whether the first column has a usual name for row names."""
         return self.has_header and self.columns[0].lower() in ROW_NAMES
 
-    def loaded(self, roles: Roles, wanted: Wanted) -> Loaded:
-        """Return the points of the table, or its graph if that is wanted."""
-        columns, (label, name, left) = self.columns, roles
+    def loaded(self, roles: Roles, options: ReadOptions) -> Loaded:
+        """Return the points of the table, or its graph if ``options`` requests it."""
+        columns, (label, name, features) = self.columns, roles
         notes: list[str] = []
-        # 1. row names: a first column that cannot be anything else
-        if name is None and left[0] == 0 and len(left) > 1:
+        # 1. row names: a first column with unique texts or row numbers
+        if name is None and features[0] == 0 and len(features) > 1:
             texts = self.texts(0) if 0 in self.words or self.may_name_rows else []
             if 0 in self.words and len(set(texts)) == len(texts):
-                notes.append(f"Column {columns[0]!r} is taken for the names of the rows.")
+                notes.append(f"Column {columns[0]!r} is used as row names.")
             elif self.may_name_rows and _count(texts):
                 notes.append(
-                    f"Column {columns[0]!r} counts the rows: it is taken for their names, and not "
-                    "for a number of the points."
+                    f"Column {columns[0]!r} numbers the rows: it is used as row names, not as a "
+                    "feature."
                 )
             if notes:
-                name, left = 0, left[1:]
+                name, features = 0, features[1:]
         # 2. the other columns must be numbers
-        if self.words & set(left):
-            raise ValueError(self._about_words(sorted(self.words & set(left))))
-        data = self._floats(left)
-        # 3. numbers that look like classes are noted, as they are clustered by
-        for i, numbers in zip(left, data.T, strict=True):
+        if self.words & set(features):
+            raise ValueError(self._about_words(sorted(self.words & set(features))))
+        data = self._floats(features)
+        # 3. note features that look like classes
+        for i, numbers in zip(features, data.T, strict=True):
             if label is None and self.has_header and columns[i].lower() in CLASS_NAMES:
-                different = np.unique(numbers)
-                if different.size <= MOST_CLASSES and (different == np.round(different)).all():
+                values = np.unique(numbers)
+                if values.size <= MOST_CLASSES and (values == np.round(values)).all():
                     notes.append(
-                        f"Column {columns[i]!r} is clustered by like the others; if it holds the "
-                        f"known classes, say --label-column {columns[i]}."
+                        f"Column {columns[i]!r} is used as a feature; if it holds known classes, "
+                        f"pass --label-column {columns[i]}."
                     )
         first = 0 if self.rows is None else 1
         names = range(first, first + len(data)) if name is None else self.items(name)
         classes = None if label is None else self._classes(label)
-        features = tuple(columns[i] for i in left)
-        points = Loaded("points", data, self.source.name, names, classes, features, tuple(notes))
-        return graph_of_matrix(points) if wanted.kind == "graph" else points
+        used = tuple(columns[i] for i in features)
+        points = Loaded("points", data, self.source.name, names, classes, used, tuple(notes))
+        return graph_of_matrix(points) if options.kind == "graph" else points
 
     def items(self, index: int) -> list[Any]:
-        """Return a column as a list, without spaces around text."""
+        """Return a column as a list, with text stripped."""
         items = self.values[index].to_pylist()
         return [item.strip() if isinstance(item, str) else item for item in items]
 
@@ -183,11 +180,11 @@ class Table:
         return [str(item) for item in self.items(index)]
 
     def place(self, row: int) -> str:
-        """Return where a row is in the file."""
+        """Return the position of a row in the file, in words."""
         return f"row {row + 1}" if self.rows is None else f"line {self.rows.numbers[row]}"
 
     def _floats(self, indices: list[int]) -> np.ndarray:
-        """Return columns as float64 of shape (n_rows, n_columns); raise for the first bad value."""
+        """Return columns as float64 of shape (n_rows, n_columns); raise for invalid values."""
         decimal = "." if self.rows is None else self.rows.decimal
         data = np.column_stack([floats(self.values[i], decimal) for i in indices])
         bad = [(row, indices[j]) for row, j in np.argwhere(~np.isfinite(data)).tolist()]
@@ -200,14 +197,14 @@ class Table:
         where = f"{self.source.name}, {self.place(row)}, column {self.columns[i]!r}"
         if wrong:
             raise ValueError(
-                f"{where}: {text[:SHOWN]!r} is not a finite number. Correct it, or leave the "
-                f"column out with --drop {quote(self.columns[i])}."
+                f"{where}: {text[:SHOWN]!r} is not a finite number. Correct it, or remove the "
+                f"column with --drop {quote(self.columns[i])}."
             )
         names = [self.columns[i] for i in dict.fromkeys(i for _, i in bad)]
         raise ValueError(
-            f"{where}: the value is missing ({text!r}). {len(bad)} in all are missing, in "
-            f"{', '.join(map(repr, names))}. Fill them in, drop their rows, or leave columns out "
-            f"with {' '.join(f'--drop {quote(name)}' for name in names)}."
+            f"{where}: the value is missing ({text!r}). {counted(len(bad), 'value')} missing in "
+            f"total, in columns {', '.join(map(repr, names))}. Impute them, drop their rows, or "
+            f"remove columns with {' '.join(f'--drop {quote(name)}' for name in names)}."
         )
 
     def _classes(self, label: int) -> np.ndarray:
@@ -216,14 +213,14 @@ class Table:
         unknown = [i for i, item in enumerate(items) if is_missing(str(item))]
         if unknown:
             raise ValueError(
-                f"{self.source.name}, {self.place(unknown[0])} has no class in column {column!r}, "
-                f"as {len(unknown)} of {len(items)} rows have not. Fill them in, or leave the "
-                f"column out with --drop {quote(column)}."
+                f"{self.source.name}, {self.place(unknown[0])}: the class in column {column!r} is "
+                f"missing ({len(unknown)} of {len(items)} rows have none). Add the classes, or "
+                f"remove the column with --drop {quote(column)}."
             )
         return np.array(items)
 
     def _about_words(self, words: list[int]) -> str:
-        """Return the error about columns that do not hold numbers."""
+        """Return the error message for columns of text."""
         shown = []
         for i in words[:EXAMPLES]:
             texts = list(dict.fromkeys(self.texts(i)))[:EXAMPLES]
@@ -232,14 +229,14 @@ class Table:
         name, is_one = quote(self.columns[words[0]]), len(words) == 1
         return (
             f"{self.source.name}: column{'' if is_one else 's'} {', '.join(shown)}{more} "
-            f"hold{'s' if is_one else ''} words, and points are numbers. Say --label-column {name} "
-            f"for known classes, --names {name} for names of rows, or --drop {name} to leave it "
-            "out; a list of edges is read with --as graph."
+            f"contain{'s' if is_one else ''} text, but features must be numbers. Pass "
+            f"--label-column {name} if it holds known classes, --names {name} if it holds row "
+            f"names, or --drop {name} to remove it; an edge list needs --as graph."
         )
 
 
 def _count(texts: list[str]) -> bool:
-    """Return whether texts are consecutive whole numbers."""
+    """Return whether texts are consecutive integers."""
     return all(map(is_integer, texts)) and set(np.diff([int(text) for text in texts])) <= {1}
 
 
@@ -247,7 +244,7 @@ def _count(texts: list[str]) -> bool:
 
 
 def _delimiter(lines: Sequence[str]) -> str | None:
-    """Return what separates the fields of most lines into equally many; None where nothing does."""
+    """Return the delimiter that splits most lines into equally many fields, or None."""
     best, delimiter = 0, None
     for mark in DELIMITERS:
         width, n_agreeing = Counter(len(split(line, mark)) for line in lines).most_common(1)[0]
@@ -257,7 +254,7 @@ def _delimiter(lines: Sequence[str]) -> str | None:
 
 
 def _has_decimal_commas(rows: list[list[str]]) -> bool:
-    """Return whether there are numbers with a comma, and none with a point."""
+    """Return whether numbers have decimal commas and none has a decimal point."""
     fields = [field for row in rows[1:] or rows for field in row]
     has_commas = any(
         field.count(",") == 1 and is_number(field.replace(",", ".")) for field in fields
@@ -266,16 +263,16 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
 
 
 def _are_words(seen: list[list[str]]) -> bool:
-    """Return whether most of the fields that are there, one per row or none, are no numbers."""
-    there = [field for row in seen for field in row if not is_missing(field)]
-    return 2 * sum(not is_number(field) for field in there) > len(there)
+    """Return whether most of the existing fields, at most one per row, are not numbers."""
+    fields = [field for row in seen for field in row if not is_missing(field)]
+    return 2 * sum(not is_number(field) for field in fields) > len(fields)
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first row names the columns.
+    """Return whether the first row is a header.
 
-    It does where a word stands over numbers, where the name of the first column is missing, and
-    where it counts the columns from 0, as pandas does.
+    It is a header if it has text above numbers, omits the name of the first column, or numbers the
+    columns from 0, as pandas does.
     """
     first, others = rows[0], rows[1:]
     if not others:
@@ -291,7 +288,7 @@ def _has_header(rows: list[list[str]]) -> bool:
         below = [is_number(row[column]) for row in others if column < len(row)]
         if not is_number(name) and not is_missing(name) and 2 * sum(below) > len(below):
             return True
-    # all words: names are different from each other, and from the values of their columns
+    # only text: the names of a header differ from each other and from the values below them
     is_repeated = any(
         row[column : column + 1] == [name] for column, name in enumerate(first) for row in others
     )
@@ -300,14 +297,13 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _names(source: Source, rows: list[list[str]]) -> tuple[str, ...]:
-    """Return the names of columns, the first row; R leaves out that of the column of row names."""
+    """Return the column names of the first row; R omits the name of the column of row names."""
     if len(rows) == 1:
         raise ValueError(
-            f"{source.name} has a line of column names and no rows after it; where that line is a "
-            "row, say --no-header."
+            f"{source.name} has a header but no rows; pass --no-header if the first line is a row."
         )
     names = rows[0] if len(rows[0]) >= len(rows[1]) else ["", *rows[0]]
-    # a delimiter at the end of every line begins a column that has neither name nor values
+    # a trailing delimiter in every line gives a last column without name and values
     if len(names) > 1 and names[-1] == "" and all(row[-1:] == [""] for row in rows[1:]):
         names = names[:-1]
     return tuple(names)
