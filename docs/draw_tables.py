@@ -30,12 +30,18 @@ RULES = {
 }
 """The column head of each rule in the results."""
 
-GROUPS = {
+NAMES = {
+    "blobs of scikit-learn": "scikit-learn's blobs",
+    "far apart": "well separated",
+    "among noise": "with noise",
+    "one cloud": "single cloud",
+    "one shape": "single shape",
+    "one network": "single network",
     "plain": "clear structure",
     "not plain": "unclear structure",
     "surely told": "choice not weak",
 }
-"""What the pages call a group of sets; the others keep their names."""
+"""What the pages call a kind of sets in the results; other names are the same."""
 
 
 @cache
@@ -124,7 +130,7 @@ def rule_percentages(half: str) -> str:
     """Return the percentages of every rule on every kind of set of one half."""
     table = record("number_of_clusters")["tables"][half]
     rows = [
-        [GROUPS.get(name, name), str(row["sets"]), *(_right(row[rule]) for rule in RULES)]
+        [NAMES.get(name, name), str(row["sets"]), *(_right(row[rule]) for rule in RULES)]
         for name, row in table.items()
     ]
     return markdown(["sets", "", *RULES.values()], rows)

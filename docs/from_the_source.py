@@ -69,7 +69,9 @@ def _effort(name: str) -> tuple[str, ...]:
 
 def _cut(name: str) -> tuple[str, ...]:
     cut = leastcut.CUTS[name]
-    return (f"{cut.constant:g} + {cut.per_degree:g} · degree",)
+    terms = [f"{cut.constant:g}"] if cut.constant else []
+    terms += [f"{cut.per_degree:g} × degree".removeprefix("1 × ")] if cut.per_degree else []
+    return (" + ".join(terms),)
 
 
 REGISTRIES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[str], tuple[str, ...]]]] = {
