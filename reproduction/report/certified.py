@@ -1,4 +1,4 @@
-"""Certificates: which cuts are optimal, and which printed values no labels can have."""
+"""Certificates: which cuts are optimal, and which printed values no partition can have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES = ("tiny", "objective")
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A printed cut value that no labels have on our graph."""
+    """A printed cut value that no partition of our graph has."""
 
     table: str
     row: str
@@ -46,9 +46,9 @@ def is_tiny(record: Record) -> bool:
 
 
 def certificates(records: list[Record]) -> list[Record]:
-    """Return the certificate of every dataset and cut that has one, those of the tiny table first.
+    """Return the certificates, one per dataset and cut, those of the tiny table first.
 
-    Of several certificates, with other time limits, it is the one with the smallest gap.
+    If there are several with different time limits, the one with the smallest gap is returned.
     """
     best: dict[tuple[str, str], Record] = {}
     for record in select(records, "certificates"):
@@ -64,7 +64,7 @@ def values_printed(record: Record) -> list[tuple[str, str, float]]:
     Returns
     -------
     list of (table, column, value)
-        The labels of the columns; the two bounds are no cut values.
+        Without the two bounds, which are not cut values.
     """
     return [
         (table, column.label, value)
@@ -77,7 +77,7 @@ def values_printed(record: Record) -> list[tuple[str, str, float]]:
 
 def unreachable(records: list[Record]) -> list[Unreachable]:
     """Return every printed cut value that is below the certified bound of its cell."""
-    # a truncated number may be up to one unit larger
+    # the exact value of a truncated number is up to one unit larger
     unit = 10.0**-printed.DIGITS
     return [
         Unreachable(

@@ -1,4 +1,4 @@
-"""The contents of a page and their order, for both kinds of pages."""
+"""The contents of the pages and their order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from reproduction.report.flaws import FLAWS, Flaw, flaws_of_the_theory, flaws_pr
 from reproduction.report.flaws_measured import flaws_measured
 from reproduction.report.reasons import Reason, reasons
 from reproduction.report.selection import select
-from reproduction.report.summary import Tally, environments, settings, summary, tallies
+from reproduction.report.summary import (
+    Tally,
+    agreement,
+    environments,
+    settings,
+    summary,
+    tallies,
+)
 from reproduction.report.table import Table
 from reproduction.report.tables import TABLES
 from reproduction.runs.experiments import EXPERIMENTS_OF_FIGURE
@@ -41,23 +48,26 @@ ORDER = (
     "implication",
     "seconds",
 )
-"""Tables and figures in the order of the page."""
+"""Tables and figures in the order of the pages."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure, and the flaws of the paper that show in it.
+    """A table or a figure, and the flaws of the paper that it shows.
 
     Attributes
     ----------
     content : Table or Figure
+    agreement : str
+        A sentence on the agreement with the printed values, "" for other tables and figures.
     flaws : list of Flaw
-        The flaws that show first here; each is described once on the page.
+        The flaws that are described here; each is described once on a page.
     see : list of Flaw
-        The flaws that show here too and are described elsewhere.
+        The flaws that show here too but are described elsewhere.
     """
 
     content: Table | Figure
+    agreement: str
     flaws: list[Flaw]
     see: list[Flaw]
 
@@ -74,7 +84,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a page, without their layout."""
+    """The contents of a page, independent of its layout."""
 
     summary: list[str]
     checks: list[Check]
@@ -87,20 +97,21 @@ class Contents:
 
 def contents(records: list[Record]) -> Contents:
     """Return the contents of a page for some records."""
-    counts, why = tallies(records), reasons(records)
+    counts, explained = tallies(records), reasons(records)
+    agreements = {name: agreement(name, counts, explained) for name in TABLES}
     return Contents(
-        summary(records, counts, why),
+        summary(records, counts, explained),
         [*checks(records), *claims(records)],
         counts,
-        _items(_shown(records), all_flaws(records)),
-        why,
+        _items(_shown(records), agreements, all_flaws(records)),
+        explained,
         settings(records),
         environments(records),
     )
 
 
 def all_flaws(records: list[Record]) -> list[Flaw]:
-    """Return the flaws that the paper itself, the records or the certificates show."""
+    """Return the flaws that follow from the paper itself, the records or the certificates."""
     return [
         *FLAWS,
         *flaws_measured(records),
@@ -109,14 +120,17 @@ def all_flaws(records: list[Record]) -> list[Flaw]:
     ]
 
 
-def _items(shown: list[Table | Figure], flaws: list[Flaw]) -> list[Item]:
-    """Return tables and figures with their flaws, each flaw with the first that it shows in."""
+def _items(
+    shown: list[Table | Figure], agreements: dict[str, str], flaws: list[Flaw]
+) -> list[Item]:
+    """Return tables and figures with their flaws, each described with the first that shows it."""
     described: set[str] = set()
     items = []
     for content in shown:
         here = [flaw for flaw in flaws if content.name in flaw.where]
         new = [flaw for flaw in here if flaw.name not in described]
-        items.append(Item(content, new, [flaw for flaw in here if flaw.name in described]))
+        known = [flaw for flaw in here if flaw.name in described]
+        items.append(Item(content, agreements.get(content.name, ""), new, known))
         described |= {flaw.name for flaw in new}
     return items
 

@@ -1,4 +1,4 @@
-"""The style of figures, figures as files, and figures inside a page. Needs matplotlib."""
+"""The style of figures, and figures as files or inside a page. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PALETTE = {
     "better": ("#dbe9fb", "#17324f"),
     "worse": ("#fde7d5", "#4a2b12"),
 }
-"""The colors by name, for light and for dark screens; the last four are backgrounds of verdicts.
-Blue, orange and teal can be distinguished with color blindness, and have different markers too."""
+"""The colors by name, for light and dark screens; the last four are backgrounds of verdicts. Blue,
+orange and teal can be distinguished with color blindness, and have different markers too."""
 
 PAGE, INK, SOFT, RULE = (PALETTE[name][0] for name in ("page", "ink", "soft", "rule"))
 BLUE, ORANGE, TEAL = (PALETTE[name][0] for name in ("blue", "orange", "teal"))
@@ -52,16 +52,16 @@ STYLE: Any = {
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
     "legend.frameon": False,
-    "svg.fonttype": "none",  # text stays text, which can be searched and read aloud
+    "svg.fonttype": "none",  # keeps text searchable and accessible
     "svg.hashsalt": "leastcut",  # ids in the file are random otherwise
 }
 """The style of all figures."""
 
 PANEL = (3.75, 2.9)
-"""Width and height of a panel in inches: the width of a telephone, where panels are stacked."""
+"""Width and height of a panel in inches, as wide as a phone screen."""
 
 Panel = Callable[[Any], None]
-"""Draws one part of a figure on given axes."""
+"""Draws one panel of a figure on the given axes."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,11 @@ def save(figure: Figure, records: list[Record], folder: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        The files; equal records give equal bytes.
+        The files. Equal records give identical files.
     """
     from matplotlib import rc_context
 
-    # without a date, equal figures are equal files
+    # without a date, files are reproducible
     options: dict[str, Any] = {"png": {"dpi": 180}, "svg": {"metadata": {"Date": None}}}
     paths = []
     with rc_context(STYLE):
@@ -126,7 +126,7 @@ def save(figure: Figure, records: list[Record], folder: Path) -> list[Path]:
 
 
 def _drawn(panels: list[Panel], in_row: int) -> Any:
-    """Return a matplotlib figure with some panels, row by row."""
+    """Return a matplotlib figure with the panels in rows."""
     from matplotlib.figure import Figure as Canvas
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -158,15 +158,15 @@ def inline_panels(figure: Figure, records: list[Record]) -> list[str]:
 
 def _inline(svg: str, name: str, title: str) -> str:
     """Return an SVG file as an element of a page; ``name`` makes its ids unique."""
-    # 1. without the XML declaration, the size, the metadata and the styles
+    # 1. remove the XML declaration, the size, the metadata and the styles
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box is not None
     content = svg[svg.index(">", box.end()) + 1 :]
     content = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", content, flags=re.DOTALL)
-    # 2. with ids that are unique on the page
+    # 2. make the ids unique on the page
     for before in ('id="', "url(#", 'xlink:href="#'):
         content = content.replace(before, f"{before}{name}-")
-    # 3. with the names of the colors, which the page defines for light and for dark screens
+    # 3. replace colors by names, which the page defines for light and dark screens
     for color, (light, _) in PALETTE.items():
         content = content.replace(light, f"var(--{color})")
     return f'<svg role="img" aria-label="{escape(title)}" {box[0]}>{content}'

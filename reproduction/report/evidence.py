@@ -1,9 +1,9 @@
-"""The evidence: every run on record with its partition, and printed numbers traced to partitions.
+"""The evidence: all recorded runs with their partitions, and printed numbers traced to them.
 
 The report explains the printed numbers by counts over these runs. The paper prints cut value,
-accuracy and NMI for every dataset, cut and method. A partition on record with all three confirms
-them. A partition with this accuracy and NMI but another cut value, or under the other cut, shows
-where they belong instead.
+accuracy and NMI for every dataset, cut and method. A recorded partition with all three confirms
+them. A partition with the same accuracy and NMI but another cut value, or under the other cut,
+indicates that the three numbers do not belong together.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from reproduction.runs.records import Record
 
 TABLE, SINGLE, SEEDS = "table", "single start", "seeds"
 IDENTITY, SIGNS, SEARCHED = "identity", "signs", "searched"
-"""Kinds of runs: as in a table, one start, as in a table with more seeds, a start with the identity
-as rotation, SR for other signs, one start of a search that is on record for its cut value."""
+"""Kinds of runs: as in a table, a single start, as in a table with more seeds, a single start with
+the identity as first rotation, SR for a choice of signs, a single start of a search that is
+recorded because of its cut value."""
 
 MEASURES = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi": "nmi"}
 """The tables of values, and the measure of each."""
@@ -39,7 +40,7 @@ MEASURES = {"tiny": "value", "objective": "value", "accuracy": "accuracy", "nmi"
 
 @dataclass(frozen=True)
 class Run:
-    """A run on record: its partition and the values of that."""
+    """A recorded run: its partition, with cut value, accuracy and NMI."""
 
     dataset: str
     cut: str
@@ -63,21 +64,21 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The runs on record, by dataset and cut."""
+    """The recorded runs, by dataset and cut."""
 
     runs: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
     tried: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    """By dataset, cut and method: the number of single starts in a search, or of signs for SR, not
-    all of which are on record."""
+    """By dataset, cut and method: the number of single starts in a search, or of choices of signs
+    for SR, including runs that are not recorded."""
 
     def of(self, dataset: str, cut: str, column: str | None = None) -> list[Run]:
-        """Return the runs of a dataset and a cut, or of one of their methods."""
+        """Return the runs of a dataset and a cut, or only those of one method."""
         listed = self.runs.get((dataset, cut), [])
         return [run for run in listed if column is None or run.column == column]
 
 
 def evidence(records: list[Record]) -> Evidence:
-    """Return every run on record that has a partition with its value, accuracy and NMI."""
+    """Return every recorded run that has a partition with cut value, accuracy and NMI."""
     collected = Evidence()
     labels = {
         _settings(column.method, column.parameters): column.label
@@ -115,7 +116,7 @@ def _settings(method: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _repeated(records: list[Record]) -> Iterable[tuple[str, str, Record]]:
-    """Yield label, kind and record of every run that shares its record with others."""
+    """Yield label, kind and record of every run whose record holds many runs."""
     listed: dict[str, list[Column]] = {
         SINGLE: single_starts(),
         SEEDS: many_seeds(),
@@ -142,10 +143,17 @@ CHANCE = 0.05
 class Trace:
     """The printed numbers of a dataset, a cut and a method, and the runs that have them.
 
-    ``whole`` are the runs with the printed cut value, accuracy and NMI; ``pair`` those with the
-    accuracy and NMI, under either cut; ``level`` those with the cut value. ``chance`` is the
-    expected number of chance matches: the average number of partitions with another cut value that
-    share accuracy and NMI with a partition on record.
+    Attributes
+    ----------
+    matches : list of Run
+        Runs with the printed cut value, accuracy and NMI.
+    pair_matches : list of Run
+        Runs with the printed accuracy and NMI, under either cut.
+    value_matches : list of Run
+        Runs with the printed cut value.
+    chance : float
+        The expected number of chance matches: the average number of partitions with another cut
+        value that have the accuracy and NMI of a recorded partition.
     """
 
     dataset: str
@@ -154,21 +162,22 @@ class Trace:
     value: float
     accuracy: float
     nmi: float
-    whole: list[Run]
-    pair: list[Run]
-    level: list[Run]
+    matches: list[Run]
+    pair_matches: list[Run]
+    value_matches: list[Run]
     chance: float
 
     @cached_property
     def kind(self) -> str:
         """The kind of run that has the printed numbers."""
-        if any(run.column == self.column for run in self.whole):
+        if any(run.column == self.column for run in self.matches):
             return SAME_METHOD
-        if self.whole:
+        if self.matches:
             return OTHER_METHOD
-        if self.pair:
-            # if the cut value is not on record, its partition may not have been found
-            return OTHER_VALUE if self.level and self.chance < CHANCE else PAIR_ALONE
+        if self.pair_matches:
+            # without a run at the cut value, its partition may just be missing in the records
+            is_crossed = self.value_matches and self.chance < CHANCE
+            return OTHER_VALUE if is_crossed else PAIR_ALONE
         return NOT_FOUND
 
     @property
@@ -177,8 +186,10 @@ class Trace:
         return f"{printed.row_label(self.dataset)}, {printed.CUT_TITLES[self.cut]}, {self.column}"
 
     def witness(self) -> str:
-        """Return a run with the accuracy and NMI, in words; one of the same cut if possible."""
-        run = min(self.pair, key=lambda run: (run.cut != self.cut, run.column != self.column))
+        """Return in words a run with the accuracy and NMI, of the same cut if possible."""
+        run = min(
+            self.pair_matches, key=lambda run: (run.cut != self.cut, run.column != self.column)
+        )
         cut = "" if run.cut == self.cut else f" under the {run.cut} cut"
         return f"{run.column}{cut} at {run.value:.{printed.DIGITS}f}"
 
@@ -209,20 +220,20 @@ def _trace(runs: Evidence, dataset: str, cut: str, column: Column) -> Trace | No
         for run in runs.of(dataset, other)
         if run.is_at(None, accuracy, nmi)
     ]
-    level = [run for run in runs.of(dataset, cut) if run.is_at(value, None, None)]
-    whole = [run for run in level if run.is_at(None, accuracy, nmi)]
+    at_value = [run for run in runs.of(dataset, cut) if run.is_at(value, None, None)]
+    matches = [run for run in at_value if run.is_at(None, accuracy, nmi)]
     chance = expected_by_chance(runs, dataset)
-    return Trace(dataset, cut, column.label, value, accuracy, nmi, whole, pair, level, chance)
+    return Trace(dataset, cut, column.label, value, accuracy, nmi, matches, pair, at_value, chance)
 
 
 @lru_cache(maxsize=64)
 def expected_by_chance(runs: Evidence, dataset: str) -> float:
-    """Return the average number of partitions of another cut value with equal accuracy and NMI."""
+    """Return the average number of partitions with equal accuracy and NMI but another cut value."""
     expected = 0.0
     for cut in printed.CUT_TITLES:
-        different = {run.partition: run for run in runs.of(dataset, cut)}
+        distinct = {run.partition: run for run in runs.of(dataset, cut)}
         groups: dict[tuple[float, float], list[float]] = {}
-        for run in different.values():
+        for run in distinct.values():
             pair = round(run.accuracy, printed.DIGITS), round(run.nmi, printed.DIGITS)
             groups.setdefault(pair, []).append(run.value)
         others = sum(
@@ -231,5 +242,5 @@ def expected_by_chance(runs: Evidence, dataset: str) -> float:
             for one in values
             for other in values
         )
-        expected += others / max(len(different), 1)
+        expected += others / max(len(distinct), 1)
     return expected

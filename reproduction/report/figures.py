@@ -1,4 +1,4 @@
-"""The figures, made of the records. Figure 2 of the paper is a sketch without data."""
+"""The figures, made from the records. Figure 2 of the paper is a sketch without data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from reproduction.runs.methods import (
 from reproduction.runs.records import Record
 from reproduction.runs.small_graphs import PRINTED_CLOSEST, set_text
 
-# -- Figure 1 of the paper: how often the closest discrete solution is not the best one
+# -- Figure 1 of the paper: how often the closest discrete solution is not the optimum
 
 RANDOM_LOOKS = (
     ("closest discrete solution", INK, "o"),
@@ -108,8 +108,8 @@ CLOSEST = Figure(
     "closest",
     "Random graphs",
     "How often a method misses the smallest ratio cut of a random graph (complete, "
-    "weights uniform on [0, 1], c = 2). The closest discrete solution is found exactly, over all "
-    "bipartitions and rotations. Bars: 95% intervals.",
+    "weights uniform on [0, 1], c = 2). The closest discrete solution is exact, over all "
+    "bipartitions and rotations. Error bars: 95% intervals.",
     _closest,
     "Figure 1",
 )
@@ -137,7 +137,7 @@ def _draw_sensitivity(axes: Any, records: list[Record], title: str) -> None:
     values = {
         eta: [r["value"] for r in records if r["parameters"].get("eta") == eta] for eta in WIDE_ETAS
     }
-    # an unfinished run may lack some η
+    # an interrupted run may lack some η
     kept = {eta: some for eta, some in values.items() if some}
     etas, low, high = list(kept), [min(v) for v in kept.values()], [max(v) for v in kept.values()]
     axes.fill_between(etas, low, high, color=BLUE, alpha=0.15, lw=0)
@@ -157,7 +157,7 @@ def _draw_sensitivity(axes: Any, records: list[Record], title: str) -> None:
             color=ORANGE,
         )
     axes.set_xscale("log")
-    # superscripts, as programs differ in how they render formulas
+    # superscripts, as viewers render formulas differently
     axes.xaxis.set_major_formatter(lambda eta, _: power_of_ten(round(log10(eta))))
     axes.set_xlabel("η")
     axes.set_ylabel("cut value")
@@ -167,7 +167,7 @@ def _draw_sensitivity(axes: Any, records: list[Record], title: str) -> None:
 SENSITIVITY = Figure(
     "sensitivity",
     "Sensitivity to η",
-    "Cut value of first order over η, ten starts chosen by cut value; median and "
+    "Cut value of first order as a function of η, the best of ten starts by cut value; median and "
     "range over the seeds. At 1/λ_c the weight of the last eigenvector changes sign.",
     _sensitivity,
     "Figure 3",
@@ -217,7 +217,7 @@ def _draw_convergence(axes: Any, records: list[Record], title: str) -> None:
 CONVERGENCE = Figure(
     "convergence",
     "Convergence",
-    "Loss of first order (η = 0.001) after every iteration, one line per seed.",
+    "Loss of first order (η = 0.001) after each iteration, one line per seed.",
     _convergence,
     "Figure 4",
     in_row=2,
@@ -244,7 +244,7 @@ def _draw_solution(axes: Any, record: Record, index: int, kind: str, color: str)
     axes.axhline(0, color=RULE, lw=0.6)
     axes.axvline(0, color=RULE, lw=0.6)
     for i in range(4):
-        # from a row of F R to its row of G; nodes are numbered from 1, as in the paper
+        # nodes are numbered from 1, as in the paper
         axes.plot(*zip(rows[i], goal[i], strict=True), color=color, lw=1.2, alpha=0.7)
         axes.annotate(str(i + 1), rows[i], (5, 4), textcoords="offset points")
     axes.scatter(*rows.T, s=26, color=INK, zorder=3)
@@ -276,10 +276,10 @@ def _draw_all(axes: Any, record: Record, near: int, best: int) -> None:
 
 MOTIVATION = Figure(
     "motivation",
-    "The closest is not the best",
-    "The paper's 4-node example in its true coordinates: the rows of the relaxed optimum (dots), "
-    "turned as near as possible to the closest discrete solution (squares), and to the optimum. "
-    "Then all seven bipartitions: the nearest is not the cheapest.",
+    "The closest solution is not the optimum",
+    "The paper's 4-node example: the rows of the relaxed optimum (dots), rotated as close as "
+    "possible to the closest discrete solution (squares) and to the optimum; and all seven "
+    "bipartitions by distance and cut value.",
     _motivation,
     in_row=3,
 )
@@ -308,7 +308,7 @@ def _bounds(records: list[Record]) -> list[Panel]:
 
 def _draw_bounds(axes: Any, records: list[Record], proofs: list[Record], title: str) -> None:
     axes.axvline(1.0, color=RULE, lw=1)
-    # 1. the smallest number that the paper prints, of any method
+    # 1. the smallest printed value of any method
     smallest = [min((value for _, _, value in values_printed(r)), default=None) for r in proofs]
     marked = [(i, value) for i, value in enumerate(smallest) if value is not None]
     axes.plot(
@@ -348,11 +348,10 @@ def _draw_values(axes: Any, row: int, values: Iterable[float], mark: str, color:
 
 BOUNDS = Figure(
     "bounds",
-    "How far above the bound",
-    "Cut values as multiples of the certified bound, below which no labels are: at 1 a cut is the "
-    "smallest there is. The smallest number that the paper prints, of any method and rounded as "
-    "it is there; first order, which is its method; and partition. Ours are medians, with a line "
-    "from the smallest to the largest over the seeds.",
+    "Cut values relative to the certified bound",
+    "Cut values divided by the certified bound; a cut at 1 is optimal. The smallest printed value "
+    "of any method, rounded as printed, and our values of first order and partition: medians, "
+    "with lines from the smallest to the largest over the seeds.",
     _bounds,
     in_row=2,
 )

@@ -29,13 +29,13 @@ from reproduction.runs.methods import (
 from reproduction.runs.records import Record
 
 COMPARED = (KMEANS.label, IMPROVED.label, FIRST_ORDER.label)
-"""Methods whose values must be within 2% of the paper's where k-means is stable."""
+"""Methods whose values must be within 2% of the printed ones where k-means is stable."""
 
 SAME = 1e-9
-"""Relative rounding error of a cut value, as from another order of the summands."""
+"""Relative rounding error of a cut value."""
 
 SHORTENED = 1e-5
-"""The same for a value with few digits on record."""
+"""The same for a value recorded with few digits."""
 
 ITERATIONS = 10
 """Number of iterations within which the paper's method converges, according to the paper."""
@@ -43,7 +43,7 @@ ITERATIONS = 10
 
 @dataclass(frozen=True)
 class Check:
-    """A statement, with the number of cells in which it holds and of all cells."""
+    """A statement, the number of cells in which it holds, and the number of all cells."""
 
     text: str
     met: int
@@ -56,7 +56,7 @@ class Check:
 
 
 def checks(records: list[Record]) -> list[Check]:
-    """Return the checks of our numbers, without those that have no records."""
+    """Return the checks of our numbers that have records."""
     large = list(places(TABLES["objective"](records)))
     small = list(places(TABLES["tiny"](records)))
     relaxed = [e.agrees for _, _, head, e in large if head == RELAXED.label and e.paper is not None]
@@ -69,31 +69,31 @@ def checks(records: list[Record]) -> list[Check]:
         if row in stable and head in COMPARED and entry.difference is not None
     ]
     listed = [
-        counted("OPT_r is the paper's to the digits it prints", relaxed),
-        counted("The enumerated optima of the tiny table are the paper's", optima),
+        counted("OPT_r equals the printed value", relaxed),
+        counted("The enumerated optimum equals the printed value", optima),
         counted(
-            f"{', '.join(COMPARED[:-1])} and {COMPARED[-1]} are within 2% of the paper's values on "
-            "the datasets where all seeds of k-means end within 2%",
+            f"{', '.join(COMPARED[:-1])} and {COMPARED[-1]} are within 2% of the printed value "
+            "where all seeds of k-means agree within 2%",
             near,
         ),
-        counted("partition is the smallest of its row (medians)", _smallest(large, every=False)),
+        counted("partition has the smallest median of its row", _smallest(large, every=False)),
         counted(
-            "Even the worst seed of partition is no larger than the best of any other method",
+            "The worst seed of partition is at most the best seed of every other method",
             _smallest(large, every=True),
         ),
-        counted("partition is at the enumerated optimum, for every seed", _at_optimum(small)),
+        counted("Every seed of partition reaches the enumerated optimum", _at_optimum(small)),
         *_proven(records),
     ]
     return [check for check in listed if check.of]
 
 
 def counted(text: str, outcomes: list[bool]) -> Check:
-    """Return the check with some outcomes."""
+    """Return the check that counts some outcomes."""
     return Check(text, sum(outcomes), len(outcomes))
 
 
 def stable_datasets(records: list[Record]) -> list[str]:
-    """Return the rows of the datasets on which all seeds of k-means end within 2%."""
+    """Return the rows of the datasets on which all seeds of k-means agree within 2%."""
     kmeans = select(records, "objective", KMEANS)
     return [
         printed.row_label(name)
@@ -110,7 +110,7 @@ def _smallest(listed: list[Place], *, every: bool) -> list[bool]:
     """Return for every row whether the median or the worst seed of partition is the smallest."""
     outcomes = []
     for cut, row, head, entry in listed:
-        # the other methods of the row; the relaxed optimum is a bound
+        # the other methods of the row, without the relaxed optimum, which is a bound
         others = [
             other
             for title, label, name, other in listed
@@ -119,7 +119,6 @@ def _smallest(listed: list[Place], *, every: bool) -> list[bool]:
         if head != PARTITION.label or not others:
             continue
         if every:
-            # the worst seed of partition against the best seed of any other method
             ours, goal = max(entry.ours), min(min(other.ours) for other in others)
         else:
             ours, goal = median(entry.ours), min(median(other.ours) for other in others)
@@ -142,7 +141,7 @@ def _proven(records: list[Record]) -> list[Check]:
     proofs = certificates(records)
     optimal = {(record["dataset"], record["cut"]): is_proven(record) for record in proofs}
     if proofs:
-        # a cut without a certificate is not proven either
+        # a cut without a certificate is not proven optimal
         for experiment in ("tiny", "objective"):
             for record in select(records, experiment, PARTITION):
                 optimal.setdefault((record["dataset"], record["cut"]), False)
@@ -154,16 +153,16 @@ def _proven(records: list[Record]) -> list[Check]:
     n_printed = sum(len(values_printed(proof)) for proof in proofs)
     return [
         counted(
-            "Our cut of the tiny datasets is proven optimal by its certificate",
-            [yes for place, yes in optimal.items() if place in small],
+            "The certificate proves our cut optimal (tiny datasets)",
+            [is_optimal for place, is_optimal in optimal.items() if place in small],
         ),
         counted(
-            "Our cut of the datasets is proven optimal by its certificate",
-            [yes for place, yes in optimal.items() if place not in small],
+            "The certificate proves our cut optimal (all other datasets)",
+            [is_optimal for place, is_optimal in optimal.items() if place not in small],
         ),
-        counted("No cut on record, of any method and seed, is below the certified bound", above),
+        counted("No recorded cut is below the certified bound", above),
         Check(
-            "No cut value that the paper prints is below the certified bound",
+            "No printed cut value is below the certified bound",
             n_printed - len(unreachable(records)),
             n_printed,
         ),
@@ -171,7 +170,7 @@ def _proven(records: list[Record]) -> list[Check]:
 
 
 def _lowest(records: list[Record]) -> dict[tuple[str, str], float]:
-    """Return the smallest cut on record of every dataset and cut, plus its rounding error."""
+    """Return the smallest recorded cut of every dataset and cut, plus its rounding error."""
     lowest: dict[tuple[str, str], float] = {}
     for record in records:
         # the value is that of a cut if the record has the hash of a partition
@@ -190,25 +189,24 @@ def _lowest(records: list[Record]) -> dict[tuple[str, str], float]:
 
 
 def claims(records: list[Record]) -> list[Check]:
-    """Return the claims of the paper, without those that have no records.
+    """Return the claims of the paper that have records.
 
-    The printed numbers are checked too, if there are numbers of ours.
+    Claims about printed numbers are included if there are numbers of ours to compare with.
     """
     ours = _smallest_in_ours(records)
     n_rows = len(printed.rows_printed())
     listed = [
         Check(
-            "The paper: its method has the smallest value of the row (in its own numbers)",
+            "Claim: the paper's method has the smallest value of the row (printed values)",
             n_rows - len(rows_not_smallest()) if ours else 0,
             n_rows if ours else 0,
         ),
         counted(
-            "The paper: its method has the smallest value of the row (medians of ours, its methods "
-            "alone)",
+            "Claim: the paper's method has the smallest value of the row (our medians)",
             ours,
         ),
         counted(
-            f"The paper: its method converges within {ITERATIONS} iterations (runs of ours)",
+            f"Claim: the paper's method converges within {ITERATIONS} iterations",
             [iterations_needed(r) <= ITERATIONS for r in select(records, "convergence")],
         ),
         *_theory(records),
@@ -217,7 +215,7 @@ def claims(records: list[Record]) -> list[Check]:
 
 
 def _smallest_in_ours(records: list[Record]) -> list[bool]:
-    """Return for every row whether first order is the smallest of the paper's methods."""
+    """Return for every row whether first order has the smallest value of the paper's methods."""
     labels = [column.label for column in METHODS if column.printed is not None]
     rows: dict[tuple[str, str, str], dict[str, float]] = {}
     for table in ("tiny", "objective"):
@@ -232,7 +230,7 @@ def _smallest_in_ours(records: list[Record]) -> list[bool]:
 
 
 def iterations_needed(record: Record) -> int:
-    """Return the number of iterations after which the loss of a run stops falling."""
+    """Return the number of iterations after which the loss of a run stops decreasing."""
     history = record["history"]
     slack = 1e-9 * max(abs(history[-1]), 1e-300)
     return 1 + next(i for i, loss in enumerate(history) if loss <= history[-1] + slack)
@@ -245,23 +243,23 @@ def _theory(records: list[Record]) -> list[Check]:
     low, high = 1.0 - SAME, 1.0 + SAME  # rounding errors
     return [
         counted(
-            "Theorem 1 holds, and so does the limit 1 + ε, which is at most 2",
+            "Theorem 1 holds, also with the factor 1 + ε ≤ 2",
             [low <= r["value"] <= high * min(r["limit"], r["our_limit"], 2.0) for r in first],
         ),
         counted(
-            "Corollary 1 holds for every pair of partitions on record that meets its condition",
+            "Corollary 1 holds for all pairs that meet its condition",
             [r["broken"] == 0 for r in pairs],
         ),
         counted(
-            "Theorem 2 holds for the best partition known",
+            "Theorem 2 holds for the best known partition",
             [r["rho2_best"] <= r["limit"] * high for r in second],
         ),
         counted(
-            "Theorem 2 says more than what holds for every partition",
+            "Theorem 2 is stronger than the trivial limit 2c",
             [not says_nothing(r) for r in second],
         ),
         counted(
-            "The gradient term is at most λ_c times the squared distance",
+            "The gradient term is at most λ_c ‖Δ‖²",
             [max(r["share"], r["share_best"]) <= high for r in gradients],
         ),
     ]

@@ -1,6 +1,6 @@
 """Flaws of the paper that follow from its text, its numbers, short proofs or certificates.
 
-The flaws that runs show are in ``flaws_measured``.
+Flaws that follow from runs are in ``flaws_measured``.
 """
 
 from __future__ import annotations
@@ -17,30 +17,39 @@ from reproduction.runs.records import Record
 
 @dataclass(frozen=True)
 class Flaw:
-    """A flaw of the paper, with the tables and figures in which it shows.
+    """A flaw of the paper.
 
-    ``name`` is a few words, which the links on a page use.
+    Attributes
+    ----------
+    name : str
+        A few words, used as the text of links.
+    where : tuple of str
+        The tables and figures that show it.
+    text : str
+    cells : tuple of str
+        The cells that show it, in words; listed on the HTML page only.
     """
 
     name: str
     where: tuple[str, ...]
     text: str
+    cells: tuple[str, ...] = ()
 
 
 TWO_CLUSTERS = Flaw(
     "two clusters",
     ("motivation", "closest", "tiny"),
-    "With two clusters the gradient term changes nothing: the paper's criterion ranks the discrete "
-    "solutions by 2 (1 − |1 − ηλ₂| m) up to a constant, where m says how near each is to the "
-    "relaxed optimum, so for every η (but 1/λ₂) its best is the closest one, ISR's. Where first "
-    "order and ISR differ with c = 2, starts, sweeps and the choice between them do it.",
+    "For two clusters the gradient term does not change the minimizer of the paper's criterion. Up "
+    "to a constant, it is 2 (1 − |1 − ηλ₂| m), where m measures how close a discrete solution is "
+    "to the relaxed optimum, so for every η ≠ 1/λ₂ the minimizer is the closest solution, as for "
+    "ISR. At c = 2 first order and ISR differ by starts, sweeps and selection only.",
 )
 
 FIRST_ROWS = Flaw(
     "first rows",
     ("tiny",),
-    "The text says that the first 10–15 samples are used, the table has 11–15: with k = 10 and 10 "
-    "samples there is no 11th neighbour to scale by.",
+    "The text uses the first 10–15 samples, the table 11–15: with k = 10, ten samples have no "
+    "11th neighbor, which determines the scale.",
 )
 
 
@@ -54,33 +63,33 @@ def rows_not_smallest() -> list[tuple[str, str, str, float, float]]:
     """
     rows = []
     for table, name, cut in printed.rows_printed():
-        own = printed.value(table, name, cut, FIRST_ORDER.printed)
+        first_order = printed.value(table, name, cut, FIRST_ORDER.printed)
         others = [
             (value, column.label)
             for column in METHODS
             if column is not FIRST_ORDER
             and (value := printed.value(table, name, cut, column.printed)) is not None
         ]
-        assert own is not None
+        assert first_order is not None
         value, label = min(others)
-        if value < own:
+        if value < first_order:
             place = printed.row_label(name), printed.CUT_TITLES[cut]
-            rows.append((*place, label, value, own))
+            rows.append((*place, label, value, first_order))
     return rows
 
 
 def _not_smallest() -> Flaw:
     rows = rows_not_smallest()
     listed = "; ".join(
-        f"{label} on {row}, {cut} ({value:.4f} against {own:.4f})"
-        for row, cut, label, value, own in rows
+        f"{row}, {cut} ({label} {value:.4f}, first order {first_order:.4f})"
+        for row, cut, label, value, first_order in rows
     )
     return Flaw(
         "smallest",
         ("tiny", "objective"),
-        "The paper says that its method finds the smallest value on all datasets, and sets it in "
-        f"bold. In {len(rows)} of its {len(printed.rows_printed())} rows another of its own "
-        f"numbers is smaller: {listed}.",
+        "The paper states that its method attains the smallest value on all datasets. In "
+        f"{len(rows)} of its {len(printed.rows_printed())} rows another printed value is smaller: "
+        f"{listed}.",
     )
 
 
@@ -101,17 +110,16 @@ def _first(records: list[Record]) -> list[Flaw]:
         Flaw(
             "factor two",
             ("theorem1",),
-            "Theorem 1 allows a factor of 4 where 2 is enough: J_ISR − J_km = Σ (1 − σ)² and "
-            "J_km = Σ (1 − σ)(1 + σ), and as 0 ≤ σ ≤ 1 every (1 − σ)² is at most ε (1 − σ)(1 + σ) "
-            "with ε = max (1 − σ)/(1 + σ) ≤ 1. So J_ISR ≤ (1 + ε) J_km ≤ 2 J_km, without the "
-            f"triangle inequality. The largest ratio measured is {ratio:.4f}.",
+            "The factor 4 of Theorem 1 can be improved to 2. With J_ISR − J_km = Σ (1 − σ)², "
+            "J_km = Σ (1 − σ)(1 + σ) and ε = max (1 − σ)/(1 + σ) ≤ 1, each (1 − σ)² is at most "
+            "ε (1 − σ)(1 + σ), hence J_ISR ≤ (1 + ε) J_km ≤ 2 J_km. The largest measured ratio is "
+            f"{ratio:.4f}.",
         ),
         Flaw(
             "lemma one",
             ("theorem1",),
-            "Lemma 1 says that the singular values are smaller than 1; its proof shows that they "
-            "are at most 1, and 1 is always among them here, as F and G both have √b in their "
-            f"span. The largest one measured is {largest:.12g}.",
+            "Lemma 1 states σ < 1; its proof gives σ ≤ 1, and equality always occurs, because √b "
+            f"is in the span of both F and G. The largest measured σ is {largest:.12g}.",
         ),
     ]
 
@@ -128,10 +136,10 @@ def _corollary(records: list[Record]) -> list[Flaw]:
         Flaw(
             "corollary one",
             ("corollary1",),
-            "Corollary 1 takes its ε from Lemma 1, which has none; it is that of Theorem 1. It is "
-            f"true, and seldom applies: of {pairs:,} ordered pairs of different partitions by "
-            f"k-means and ISR, {met:,} meet its condition ({ours:,} with the factor 1 + ε), and "
-            f"{broken:,} of these break its conclusion.",
+            "Corollary 1 refers to the ε of Lemma 1, which defines none; it is that of Theorem 1. "
+            f"The corollary is true but rarely applies: of {pairs:,} ordered pairs of different "
+            f"partitions by k-means and ISR, {met:,} meet its condition ({ours:,} with the factor "
+            f"1 + ε), and {broken:,} of these violate its conclusion.",
         )
     ]
 
@@ -151,9 +159,9 @@ def _second(records: list[Record]) -> list[Flaw]:
         Flaw(
             "theorem two",
             ("theorem2",),
-            "ρ²(Δ) ≤ ‖Δ‖² = 2 Σ (1 − σ) ≤ 2c holds for every partition, so Theorem 2 says "
-            f"something only where its right side is below 2c. In {empty} of {len(listed)} cells "
-            f"it is not; the smallest is {least:.3g} times 2c.",
+            "Since ρ²(Δ) ≤ ‖Δ‖² = 2 Σ (1 − σ) ≤ 2c for every partition, Theorem 2 is informative "
+            f"only if its right-hand side is below 2c. In {empty} of {len(listed)} cells it is "
+            f"not; the smallest right-hand side is {least:.3g} times 2c.",
         )
     ]
 
@@ -167,11 +175,11 @@ def _gradient(records: list[Record]) -> list[Flaw]:
         Flaw(
             "second order",
             ("gradient", "sensitivity"),
-            "The “first-order” term is of second order: with FᵀG = U Σ Vᵀ, "
+            "The “first-order” term is of second order in Δ: with FᵀG = U Σ Vᵀ, "
             "⟨Δ, ∇⟩ = −2 Σ λⱼ (1 − (U Σ Uᵀ)ⱼⱼ), whose terms have one sign, and "
-            "‖Δ‖² = 2 Σ (1 − (U Σ Uᵀ)ⱼⱼ), so |⟨Δ, ∇⟩| ≤ λ_c ‖Δ‖². Of that it is "
-            f"{min(shares):.2f} to {max(shares):.2f} at the closest partition of {len(listed)} "
-            "cells. The term ⟨Δ, A Δ⟩ that the criterion leaves out is of the same order.",
+            "‖Δ‖² = 2 Σ (1 − (U Σ Uᵀ)ⱼⱼ), so |⟨Δ, ∇⟩| ≤ λ_c ‖Δ‖². At the closest partition the "
+            f"ratio of the two sides is {min(shares):.2f} to {max(shares):.2f} over "
+            f"{len(listed)} cells. The neglected term ⟨Δ, A Δ⟩ is of the same order.",
         )
     ]
 
@@ -188,13 +196,14 @@ def _implication(records: list[Record]) -> list[Flaw]:
         Flaw(
             "equal distance",
             ("gradient", "implication"),
-            "That of two partitions with the same ‖Δ‖ the one with the smaller ⟨Δ, ∇⟩ has the "
-            "smaller cut does not follow. Counted over all partitions into three clusters of "
-            f"random graphs: of {pairs:,} pairs whose ‖Δ‖ differ by less than 1%, it fails in "
-            f"{fails:,} ({fails / pairs:.0%}); among the nearest tenth of the partitions in "
-            f"{near_fails:,} of {near:,} ({near_fails / max(near, 1):.0%}). Even where ‖Δ‖ and "
-            f"⟨Δ, ∇⟩ are both smaller, the cut is larger in {both_fails:,} of {both:,} of these "
-            f"({both_fails / max(both, 1):.0%}). With two clusters ⟨Δ, ∇⟩ = −λ₂ ‖Δ‖², and the "
+            "For two partitions with equal ‖Δ‖, the paper infers that the one with the smaller "
+            "⟨Δ, ∇⟩ has the smaller cut. This does not follow. Over all partitions of random "
+            f"graphs into three clusters, it fails for {fails:,} of {pairs:,} pairs "
+            f"({fails / pairs:.0%}) whose ‖Δ‖ differ by less than 1%, and for {near_fails:,} of "
+            f"{near:,} pairs ({near_fails / max(near, 1):.0%}) among the tenth of the partitions "
+            "closest to the relaxed optimum. Even if both ‖Δ‖ and ⟨Δ, ∇⟩ are smaller, the cut is "
+            f"larger in {both_fails:,} of {both:,} such pairs "
+            f"({both_fails / max(both, 1):.0%}). For two clusters ⟨Δ, ∇⟩ = −λ₂ ‖Δ‖², so the "
             "condition is never met.",
         )
     ]
@@ -210,17 +219,17 @@ def flaws_of_the_theory(records: list[Record]) -> list[Flaw]:
 
 
 def flaws_proven(records: list[Record]) -> list[Flaw]:
-    """Return for each table of cut values the printed values below their certified bound."""
+    """Return the printed values below their certified bound, one flaw per table of cut values."""
     below = unreachable(records)
     flaws = []
     for table in VALUES:
         listed = "; ".join(
-            f"{one.row}, {one.cut}, {one.column}: {one.paper:.{printed.DIGITS}f} against at least "
+            f"{one.row}, {one.cut}, {one.column}: {one.paper:.{printed.DIGITS}f}, bound "
             f"{one.bound:.6f}"
             for one in below
             if one.table == table
         )
         if listed:
-            text = f"No labels on our graph have these printed values, proven: {listed}."
+            text = f"These printed values are below the certified bound of our graph: {listed}."
             flaws.append(Flaw(f"below the bound in {table}", (table,), text))
     return flaws

@@ -1,19 +1,17 @@
-"""Flaws of the paper that runs show; every number in their sentences is counted from the records.
+"""Flaws of the paper that runs show, with all numbers computed from the records.
 
-Each function returns a flaw, or None if there are no records for it or they do not show it.
+Each function returns a flaw, or None if the records do not show it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import median
 
 from reproduction.data import printed
 from reproduction.report.evidence import (
     OTHER_VALUE,
-    SAME_METHOD,
-    SEARCHED,
     SEEDS,
     SIGNS,
     SINGLE,
@@ -33,10 +31,8 @@ from reproduction.runs.labeling import N_KEPT
 from reproduction.runs.methods import (
     KMEANS,
     METHODS,
-    N_SEARCHED,
     ROTATION,
     many_seeds,
-    searched_starts,
 )
 from reproduction.runs.records import Record
 from reproduction.runs.small_graphs import PRINTED_CLOSEST, set_text
@@ -44,7 +40,7 @@ from reproduction.runs.small_graphs import PRINTED_CLOSEST, set_text
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """The records, the runs on record, and the traces of the printed numbers."""
+    """The records, the recorded runs, and the traces of the printed numbers."""
 
     records: list[Record]
     runs: Evidence
@@ -55,17 +51,18 @@ def _example(known: _Known) -> Flaw | None:
     for record in select(known.records, "motivation"):
         parts = [tuple(part) for part in record["parts"]]
         ranked = sorted(zip(record["distances"], parts, strict=True))
-        told = parts.index(PRINTED_CLOSEST)
-        (nearest, closest), place = ranked[0], [part for _, part in ranked].index(PRINTED_CLOSEST)
-        if place:
+        distance = record["distances"][parts.index(PRINTED_CLOSEST)]
+        (nearest, closest), rank = ranked[0], [part for _, part in ranked].index(PRINTED_CLOSEST)
+        if rank:
             return Flaw(
                 "example",
                 ("motivation",),
-                "In its 4-node example the paper says that the closest discrete solution is "
-                f"{set_text(PRINTED_CLOSEST)}. It is {set_text(closest)}, at a squared "
-                f"distance of {nearest:.3f}; the printed one is at {record['distances'][told]:.3f} "
-                f"and number {place + 1} of all {len(parts)}, the nearest first. That the closest "
-                "is not the optimum remains true.",
+                "The paper gives "
+                f"{set_text(PRINTED_CLOSEST)} as the closest discrete solution of its 4-node "
+                f"example. The closest is {set_text(closest)}, at a squared distance of "
+                f"{nearest:.3f}; the printed one is at {distance:.3f}, number {rank + 1} of "
+                f"{len(parts)} by distance. It remains true that the closest solution is not the "
+                "optimum.",
             )
     return None
 
@@ -73,7 +70,7 @@ def _example(known: _Known) -> Flaw | None:
 def _cut_off(known: _Known) -> Flaw | None:
     unit = 10.0**-printed.DIGITS
     listed = [
-        f"{row}, {cut}, {head}: {entry.paper:.4f} for {entry.value:.5f}"
+        f"{row}, {cut}, {head} ({entry.paper:.4f}, ours {entry.value:.5f})"
         for table in ("tiny", "objective")
         for cut, row, head, entry in places(TABLES[table](known.records))
         if entry.agrees
@@ -83,7 +80,7 @@ def _cut_off(known: _Known) -> Flaw | None:
     ]
     if not listed:
         return None
-    text = f"These printed values are ours cut off and not rounded: {'; '.join(listed)}."
+    text = f"These printed values are truncated instead of rounded: {'; '.join(listed)}."
     return Flaw("cut off", ("objective",), text)
 
 
@@ -102,37 +99,22 @@ def _starts(known: _Known) -> Flaw | None:
     missed = [text for column in many_seeds() if (text := _missed(known, column.label))]
     if not cells or not missed:
         return None
-    different = [(paper, own) for paper, own in cells if not printed.is_printed(own, paper)]
+    different = [(paper, ours) for paper, ours in cells if not printed.is_printed(ours, paper)]
     rows = ", ".join(printed.row_label(name) for name in unstable)
     return Flaw(
         "few starts",
         ("objective", "restarts"),
-        f"The paper does not say how many starts its methods had; here all have ten. On {rows}, "
-        "where k-means depends on the seed, our median is smaller than its printed value in "
-        f"{sum(own < paper for paper, own in different)} of {len(cells)} cells and larger in "
-        f"{sum(own > paper for paper, own in different)}. Of the printed cut values that are not "
-        f"our median, single starts and runs of ten starts end at: {'; '.join(missed)}."
-        f"{_traced_to_starts(known)}",
-    )
-
-
-def _traced_to_starts(known: _Known) -> str:
-    """Return a sentence on the cells whose three printed numbers are those of one run."""
-    if not any(run.kind == SEARCHED for runs in known.runs.runs.values() for run in runs):
-        return ""
-    counts = []
-    for column in searched_starts():
-        cells = [trace for trace in known.traced if trace.column == column.label]
-        whole = sum(trace.kind == SAME_METHOD for trace in cells)
-        counts.append(f"{column.label}, {whole} of {len(cells)}")
-    return (
-        f" With up to {N_SEARCHED:,} single starts searched, cut value, accuracy and NMI are all "
-        f"three those of a run of ours in so many cells: {'; '.join(counts)}."
+        f"The paper does not state the number of starts; here it is ten. On {rows}, where k-means "
+        "depends on the seed, our median is below its printed value in "
+        f"{sum(ours < paper for paper, ours in different)} of {len(cells)} cells and above it in "
+        f"{sum(ours > paper for paper, ours in different)}. Printed cut values that differ from "
+        "our median, but are reached by single starts / by ten starts with other seeds: "
+        f"{'; '.join(missed)}.",
     )
 
 
 def _missed(known: _Known, label: str) -> str:
-    """Return how many printed values, missed by the median, one start and ten starts reach."""
+    """Return how many printed values that the median misses one start and ten starts reach."""
     missed, single, ten = 0, 0, 0
     (column,) = (column for column in METHODS if column.label == label)
     for table, name, cut in printed.rows_printed():
@@ -140,13 +122,13 @@ def _missed(known: _Known, label: str) -> str:
         ours = numbers(select(known.records, table, column), name, cut, "value")
         if paper is None or not ours or printed.is_printed(median(ours), paper):
             continue
-        there = {
+        kinds = {
             run.kind for run in known.runs.of(name, cut, label) if run.is_at(paper, None, None)
         }
         missed += 1
-        single += SINGLE in there
-        ten += SEEDS in there
-    return f"{label}, {single} and {ten} of {missed}" if missed else ""
+        single += SINGLE in kinds
+        ten += SEEDS in kinds
+    return f"{label} {single} / {ten} of {missed}" if missed else ""
 
 
 def _signs(known: _Known) -> Flaw | None:
@@ -154,7 +136,7 @@ def _signs(known: _Known) -> Flaw | None:
     cells = 0
     for (name, cut), runs in known.runs.runs.items():
         tried = [run.value for run in runs if run.kind == SIGNS and run.column == ROTATION.label]
-        values = tried[:N_KEPT]  # the others are on record because of the printed value
+        values = tried[:N_KEPT]  # the others are recorded because of the printed value
         cells += bool(values)
         # a cut of 0 has no relative range
         if values and max(values) > (1.0 + AGREEMENT) * min(values) > 0:
@@ -166,24 +148,23 @@ def _signs(known: _Known) -> Flaw | None:
     return Flaw(
         "signs",
         ("tiny", "objective", "signs"),
-        "The paper's SR rotates the eigenvectors from the identity, so its labels depend on their "
-        "signs, which are arbitrary: a printed value is that of one choice. Over the choices tried "
-        f"the cut value varies by more than 2% in {len(ranges)} of {cells} cells, most of all on "
-        f"{max(ranges)[1]}. {_signs_found(known)}",
+        "The paper's SR starts from the identity rotation, so its labels depend on the signs of "
+        "the eigenvectors, which are arbitrary. Over the choices of signs tried, the cut value "
+        f"varies by more than 2% in {len(ranges)} of {cells} cells, most on {max(ranges)[1]}. "
+        f"{_reached_by_signs(known)}",
     )
 
 
-def _signs_found(known: _Known) -> str:
+def _reached_by_signs(known: _Known) -> str:
     """Return the number of cells of Table II in which choices of signs give the printed numbers."""
     traced = [trace for trace in known.traced if trace.column == ROTATION.label]
-    as_they_are = sum(any(_is_of(run, TABLE) for run in trace.level) for trace in traced)
-    some = [trace for trace in traced if any(_is_of(run, SIGNS) for run in trace.level)]
-    whole = [trace for trace in some if any(_is_of(run, SIGNS) for run in trace.whole)]
+    unchanged = sum(any(_is_of(run, TABLE) for run in trace.value_matches) for trace in traced)
+    some = [trace for trace in traced if any(_is_of(run, SIGNS) for run in trace.value_matches)]
+    matching = [trace for trace in some if any(_is_of(run, SIGNS) for run in trace.matches)]
     return (
-        f"With the signs that we happen to have it is the printed value in {as_they_are} of "
-        f"{len(traced)} cells of Table II, with some choice in {len(some)}, which may be chance "
-        f"where thousands were tried; in {len(whole)} of these accuracy and NMI are the printed "
-        "ones too."
+        f"Our eigenvectors give the printed value in {unchanged} of {len(traced)} cells of Table "
+        f"II, and some choice of signs gives it in {len(some)}, possibly by chance where thousands "
+        f"were tried; in {len(matching)} of these accuracy and NMI match as well."
     )
 
 
@@ -192,64 +173,80 @@ def _is_of(run: Run, kind: str) -> bool:
 
 
 def _crossed(known: _Known) -> Flaw | None:
-    found = [trace for trace in known.traced if trace.kind == OTHER_VALUE]
-    if not found:
+    crossed = [trace for trace in known.traced if trace.kind == OTHER_VALUE]
+    if not crossed:
         return None
-    listed = "; ".join(
-        f"{trace.place}: {trace.accuracy:.4f} and {trace.nmi:.4f} at {trace.value:.4f}, ours by "
-        f"{trace.witness()}"
-        for trace in found
-    )
     return Flaw(
         "crossed",
         ("accuracy", "nmi", "traces"),
-        f"In {len(found)} cells the printed accuracy and NMI are those of a partition on record "
-        f"whose cut value is not the printed one, and none on record has all three: {listed}.",
+        f"In {len(crossed)} cells the printed accuracy and NMI belong to a recorded partition "
+        "whose cut value is not the printed one, and no recorded partition has all three: "
+        f"{_places(crossed)}.",
+        tuple(
+            f"{trace.place}: {trace.accuracy:.4f} and {trace.nmi:.4f} at {trace.value:.4f}; ours "
+            f"by {trace.witness()}"
+            for trace in crossed
+        ),
+    )
+
+
+def _places(traced: Iterable[Trace]) -> str:
+    """Return the cells of some traces by dataset and method, as in "WINE SR (ratio)"."""
+    cuts: dict[tuple[str, str], list[str]] = {}
+    for trace in traced:
+        method = printed.row_label(trace.dataset), trace.column
+        cuts.setdefault(method, []).append(trace.cut)
+    return "; ".join(
+        f"{row} {column} ({'both cuts' if len(named) > 1 else named[0]})"
+        for (row, column), named in cuts.items()
     )
 
 
 def _copied(known: _Known) -> Flaw | None:
     """Return the flaw that printed NMIs are those of another method of the row."""
-    listed = []
+    copied, listed = [], []
     for trace in known.traced:
         same = [
             f"{other.column} ({other.value:.4f})"
             for other in known.traced
             if (other.dataset, other.cut) == (trace.dataset, trace.cut)
             and other.nmi == trace.nmi
-            and other.whole
+            and other.matches
             and _differ(trace, other)
         ]
-        if same and not trace.whole and trace.kind != OTHER_VALUE:
-            own = sorted({run.nmi for run in trace.level if run.is_at(None, trace.accuracy, None)})
-            has = f" (ours with its cut value and accuracy: {own[0]:.4f})" if own else ""
+        if same and not trace.matches and trace.kind != OTHER_VALUE:
+            nmis = {run.nmi for run in trace.value_matches if run.is_at(None, trace.accuracy, None)}
+            ours = f" (ours with its cut value and accuracy: {min(nmis):.4f})" if nmis else ""
             cell = f"{trace.place} ({trace.value:.4f})"
-            listed.append(f"{cell}: {trace.nmi:.4f} as {', '.join(same)}{has}")
-    if not listed:
+            copied.append(trace)
+            listed.append(f"{cell}: {trace.nmi:.4f} as {', '.join(same)}{ours}")
+    if not copied:
         return None
     return Flaw(
         "copied",
         ("nmi", "traces"),
-        "These printed NMIs are those of another method of the same row, as a partition on record "
-        "confirms, whose cut value and accuracy differ; none on record has them together with "
-        f"their own cut value and accuracy: {'; '.join(listed)}.",
+        f"{len(copied)} printed NMIs equal that of another method of the row, whose printed "
+        "numbers a recorded partition confirms and whose cut value and accuracy differ; no "
+        "recorded partition has them with the cut value and accuracy of their own cell: "
+        f"{_places(copied)}.",
+        tuple(listed),
     )
 
 
 def _differ(trace: Trace, other: Trace) -> bool:
-    """Return whether value and accuracy of two cells differ, so that their partitions do."""
+    """Return whether cut value and accuracy of two cells differ, so their partitions do too."""
     unit = 1.5 * 10.0**-printed.DIGITS
     return abs(trace.value - other.value) > unit and trace.accuracy != other.accuracy
 
 
 def _converges(known: _Known) -> Flaw | None:
-    found = select(known.records, "convergence")
+    runs = select(known.records, "convergence")
     counts = []
-    for name in datasets_of(found):
+    for name in datasets_of(runs):
         for cut, title in printed.CUT_TITLES.items():
             needed = [
                 iterations_needed(record)
-                for record in found
+                for record in runs
                 if (record["dataset"], record["cut"]) == (name, cut)
             ]
             late = sum(count > ITERATIONS for count in needed)
@@ -257,21 +254,21 @@ def _converges(known: _Known) -> Flaw | None:
                 counts.append((late, len(needed), f"{printed.row_label(name)}, {title}"))
     if not any(late for late, _, _ in counts):
         return None
-    listed = "; ".join(f"{place}: {late} of {of}" for late, of, place in counts)
+    listed = "; ".join(f"{place}: {late} of {of}" for late, of, place in counts if late)
     return Flaw(
         "ten iterations",
         ("convergence",),
-        f"The paper says that its method converges within {ITERATIONS} iterations. Runs of ours "
-        f"whose loss falls after the {ITERATIONS}th: {listed}.",
+        f"The paper states that its method converges within {ITERATIONS} iterations. Runs whose "
+        f"loss still decreases after iteration {ITERATIONS}: {listed}.",
     )
 
 
 def _reweighting(known: _Known) -> Flaw | None:
     """Return the flaw that η = 0.001 changes hardly anything, compared with η = 0.00001."""
-    found = select(known.records, "sensitivity")
+    runs = select(known.records, "sensitivity")
     values = {
         (r["dataset"], r["cut"], r["seed"], r["parameters"]["eta"]): float(r["value"])
-        for r in found
+        for r in runs
         if "eta" in r["parameters"]
     }
     pairs = [
@@ -279,18 +276,18 @@ def _reweighting(known: _Known) -> Flaw | None:
         for (*place, eta), value in values.items()
         if eta == 1e-5 and (*place, 1e-3) in values
     ]
-    scales = [1.0 / float(r["largest"]) for r in found if r["method"] == "relax" and r["largest"]]
+    scales = [1.0 / float(r["largest"]) for r in runs if r["method"] == "relax" and r["largest"]]
     if not pairs or not scales:
         return None
     same = sum(abs(small - usual) <= 5e-5 * abs(usual) for small, usual in pairs)
     return Flaw(
         "reweighting",
         ("sensitivity",),
-        "The gradient at the relaxed optimum is F Λ, so the first-order term only weighs "
-        f"eigenvector j by 1 − ηλⱼ. At the paper's smallest η, 0.001, {same} of {len(pairs)} runs "
-        "have the cut value of η = 0.00001 to four digits, where the term all but vanishes. The "
-        f"last weight changes sign at η = 1/λ_c, which is {min(scales):.3g} to {max(scales):.3g} "
-        "on these datasets.",
+        "The gradient at the relaxed optimum is F Λ, so the first-order term only weights "
+        f"eigenvector j by 1 − ηλⱼ. With the paper's smallest η, 0.001, {same} of {len(pairs)} "
+        "runs give the same cut value to four digits as with η = 0.00001, for which the term is "
+        f"negligible. The last weight changes sign at η = 1/λ_c, here {min(scales):.3g} to "
+        f"{max(scales):.3g}.",
     )
 
 

@@ -1,7 +1,7 @@
 """Numbers and tables as text: for the terminal, Markdown, CSV and LaTeX.
 
-A place of a table may have two numbers, ours and the paper's. On the terminal and in LaTeX the
-paper's numbers are in a line of their own, in Markdown in brackets.
+A cell may have two values, ours and the paper's. In the terminal and in LaTeX the paper's values
+are in a separate row, in Markdown they follow in brackets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from reproduction.report.table import Entry, Section, Table
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""The characters of an exponent, and their superscripts."""
+"""The characters of an exponent and their superscripts."""
 
 
 def power_of_ten(exponent: int) -> str:
@@ -27,10 +27,10 @@ def power_of_ten(exponent: int) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number of any size as short text.
+    """Return a number of any magnitude as short text.
 
-    It has three significant digits, but at most three decimals and all digits before the point;
-    integers have no decimals. Below a thousandth and from a million on it has a power of ten.
+    It has three significant digits, at most three decimals, and all digits before the point.
+    Integers have no decimals. Numbers below 0.001 and from a million on have a power of ten.
 
     >>> [number_text(value) for value in (0, 0.00201, 0.0654, 0.9996, 7.834, 20, 299.4, 10416.7)]
     ['0', '0.002', '0.065', '1.00', '7.83', '20', '299', '10,417']
@@ -50,21 +50,21 @@ def number_text(value: float) -> str:
 
 
 def shown(entry: Entry, digits: int) -> str:
-    """Return our number of an entry as text."""
+    """Return our value of an entry as text."""
     if entry.text is not None:
         return entry.text
     return "–" if entry.value is None else f"{entry.value:.{digits}f}"
 
 
 def shown_paper(entry: Entry, digits: int) -> str:
-    """Return the paper's number of an entry as text, or "" if it has none."""
+    """Return the paper's value of an entry as text, or "" if it has none."""
     if entry.paper is None:
         return ""
     return f"{entry.paper:,}" if digits == 0 else f"{entry.paper:.{digits}f}"
 
 
 def shown_range(entry: Entry, digits: int) -> str:
-    """Return the range over the seeds as text, or "" if all seeds have the same number."""
+    """Return the range over the seeds as text, or "" if all seeds have the same value."""
     if not entry.ours:
         return ""
 
@@ -76,11 +76,11 @@ def shown_range(entry: Entry, digits: int) -> str:
 
 
 MARKS = {"same": "=", "near": "≈", "better": "▲", "worse": "▼"}
-"""A sign for every verdict, so that it does not depend on colors."""
+"""A sign for every verdict, in addition to its color."""
 
 
 def terminal(table: Table) -> str:
-    """Return a table in aligned columns, with a star at the best of a row."""
+    """Return a table in aligned columns, with an asterisk at the best value of a row."""
     blocks = [table.heading]
     for section in table.sections:
         lines = [[section.title, *section.heads]]
@@ -91,10 +91,9 @@ def terminal(table: Table) -> str:
             ]
             lines.append([label, *ours])
             if any(entry.paper is not None for entry in row):
-                # a space in place of the star aligns the digits
+                # the space aligns the digits with values that have an asterisk
                 paper = [shown_paper(entry, table.digits) + " " for entry in row]
                 lines.append(["  paper", *paper])
-        # columns as wide as their widest cell, labels flush left and numbers flush right
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text = [
             "  ".join(
@@ -106,7 +105,7 @@ def terminal(table: Table) -> str:
         text.insert(1, "─" * (sum(widths) + 2 * (len(widths) - 1)))
         blocks.append("\n".join(text))
     if table.best is not None:
-        blocks.append("* best of ours in its row. Medians over the seeds.")
+        blocks.append("* our best value of the row. Medians over the seeds.")
     return "\n\n".join([*blocks, *table.notes])
 
 
@@ -115,7 +114,7 @@ MARKED_UP = re.compile(r"[\\`*\[\]<>|&~$!#]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def escaped(text: str) -> str:
-    """Return text in one line, escaped for Markdown and its tables.
+    """Return text in one line, escaped for Markdown tables.
 
     >>> print(escaped("a|b <i> OPT_r\\n`c`"))
     a\\|b \\<i\\> OPT_r \\`c\\`
@@ -123,8 +122,11 @@ def escaped(text: str) -> str:
     return MARKED_UP.sub(r"\\\g<0>", " ".join(text.split()))
 
 
-def markdown(table: Table) -> str:
-    """Return a table in Markdown, with the paper's numbers in brackets and our best in bold."""
+def markdown(table: Table, *, brief: bool = False) -> str:
+    """Return a table in Markdown, with the paper's values in brackets and our best in bold.
+
+    With ``brief``, a value in brackets is left out if it agrees with ours, and the notes too.
+    """
     blocks = []
     for section in table.sections:
         lines = [
@@ -138,10 +140,12 @@ def markdown(table: Table) -> str:
                 if best:
                     text = f"**{text}**"
                 paper = shown_paper(entry, table.digits)
-                cells.append(f"{text} ({paper})" if paper else text)
+                is_shown = paper and not (brief and entry.agrees)
+                cells.append(f"{text} ({paper})" if is_shown else text)
             lines.append(f"| {escaped(label)} | " + " | ".join(cells) + " |")
         blocks.append("\n".join(lines))
-    return "\n\n".join([*blocks, *map(escaped, table.notes)])
+    notes = () if brief else table.notes
+    return "\n\n".join([*blocks, *map(escaped, notes)])
 
 
 CSV_COLUMNS = ("table", "section", "row", "column", "ours", "smallest", "largest", "runs", "paper")
@@ -167,7 +171,7 @@ def comma_separated(table: Table) -> str:
 
 
 BOLD, GRAY, INDENTED = "textbf:--rwrap;", "textcolor:{gray}--rwrap;", "quad: ;"
-"""The styles of pandas for our best number, the paper's number, and the label of its line."""
+"""pandas styles for our best value, the paper's value, and the label of its row."""
 
 LETTERS = str.maketrans(
     {
@@ -181,10 +185,10 @@ LETTERS = str.maketrans(
         "–": "--",
     }
 )
-"""Letters that LaTeX does not have in every font; pandas escapes its special characters."""
+"""Letters that not every LaTeX font has; pandas escapes the special characters."""
 
 RAISED = {letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "-"}
-"""Superscripts, and their characters."""
+"""Superscripts and their characters."""
 
 
 def latex(table: Table) -> str:
@@ -197,7 +201,7 @@ def _latex_section(table: Table, section: Section) -> str:
     import jinja2  # noqa: F401  (pandas needs it here)
     import pandas as pd
 
-    # two tables of the same shape, texts and styles; the first column has the labels
+    # texts and styles, two tables of the same shape with the labels in the first column
     texts, styles = [], []
     for label, row in section.rows:
         texts.append([label, *(shown(entry, table.digits) for entry in row)])
@@ -216,10 +220,10 @@ def _latex_section(table: Table, section: Section) -> str:
 
 
 def _in_letters(text: Any) -> str:
-    """Return text with the commands of LaTeX for letters and exponents."""
+    """Return text with LaTeX commands for letters and exponents."""
     raised = re.sub(
         f"[{''.join(RAISED)}]+",
-        lambda found: "$^{" + "".join(map(RAISED.__getitem__, found[0])) + "}$",
+        lambda match: "$^{" + "".join(map(RAISED.__getitem__, match[0])) + "}$",
         str(text),
     )
     return raised.translate(LETTERS)

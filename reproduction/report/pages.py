@@ -1,4 +1,4 @@
-"""The two pages with all tables and figures: one HTML file, and Markdown with files next to it.
+"""The two pages: an HTML file with everything, and a shorter Markdown page with separate files.
 
 Their layout is in ``templates``. Needs jinja2.
 """
@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from reproduction.datasets import ENVIRONMENT
 from reproduction.files import write_text
+from reproduction.report.brief import brief
 from reproduction.report.contents import Contents, contents
 from reproduction.report.drawing import PALETTE, inline_panels, save
 from reproduction.report.formats import (
@@ -25,6 +26,7 @@ from reproduction.report.formats import (
     shown_paper,
     shown_range,
 )
+from reproduction.report.reasons import Reason
 from reproduction.report.summary import ABBREVIATIONS, REFERENCE
 from reproduction.report.table import Entry, Table
 from reproduction.runs.records import Record
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 ENDINGS = {"csv": "csv", "latex": "tex"}
-"""The formats of the tables in files, and the suffixes of these."""
+"""The formats of the tables in files, and their suffixes."""
+
+DIFFERENCES = ("table", "section", "row", "column", "ours", "paper", "reason", "evidence")
+"""The header of the CSV file of all differences above 2%."""
 
 
 def _template(name: str) -> Template:
@@ -55,8 +60,8 @@ def _template(name: str) -> Template:
 class ShownEntry:
     """The texts of an entry on the page.
 
-    ``verdict`` determines color and mark; ``seeds`` is the range over the seeds if they differ;
-    ``change`` is ours relative to the paper's for the verdicts "better" and "worse".
+    ``verdict`` determines color and sign, ``seeds`` is the range over the seeds if they differ, and
+    ``change`` is our value relative to the paper's for the verdicts "better" and "worse".
     """
 
     ours: str
@@ -77,15 +82,15 @@ class ShownBlock:
 
 
 def write_html(records: list[Record], path: Path, content: Contents | None = None) -> None:
-    """Write the HTML page, which needs no other file.
+    """Write the HTML page, a single self-contained file.
 
     Parameters
     ----------
     records : list of records
     path : Path
-        The page; its folder is created if it does not exist.
+        Its folder is created if it does not exist.
     content : Contents, optional
-        The contents of the records, if they are known.
+        The contents for these records, if already computed.
     """
     page = _template("page.html")
     content = content or contents(records)
@@ -146,17 +151,16 @@ def _entry(table: Table, entry: Entry, best: bool) -> ShownEntry:
 def write_markdown(
     records: list[Record], path: Path, folder: Path, content: Contents | None = None
 ) -> None:
-    """Write the Markdown page, and its tables and figures next to the records.
+    """Write the Markdown page, and all tables and figures as files next to the records.
 
     Parameters
     ----------
     records : list of records
     path : Path
-        The page.
     folder : Path
-        The folder of the records, also for tables (CSV, LaTeX) and figures (PNG, SVG).
+        The folder of the records, in which tables (CSV, LaTeX) and figures (PNG, SVG) are written.
     content : Contents, optional
-        The contents of the records, if they are known.
+        The contents for these records, if already computed.
     """
     page = _template("page.md")
     content = content or contents(records)
@@ -169,18 +173,34 @@ def write_markdown(
             for kind, ending in ENDINGS.items():
                 text = FORMATS[kind](item.table) + "\n"
                 write_text(folder / f"{item.table.name}.{ending}", text)
+    if content.reasons:
+        write_text(folder / "differences.csv", _differences(content.reasons))
     text = page.render(
         reference=REFERENCE,
         abbreviations=ABBREVIATIONS,
         page=content,
         marks=MARKS,
         markdown=markdown,
+        brief=brief,
         escaped=escaped,
-        # from the page to the files, with / on every system
-        beside=quote(Path(os.path.relpath(folder, path.parent)).as_posix()),
+        # the path from the page to the files, with / on every system
+        files=quote(Path(os.path.relpath(folder, path.parent)).as_posix()),
         environment=ENVIRONMENT,
-        # quoted for a shell
+        # for the shell
         folder=shlex.quote(str(folder)),
         path=shlex.quote(str(path)),
     )
     write_text(path, text)
+
+
+def _differences(reasons: list[Reason]) -> str:
+    """Return all differences above 2% as CSV, with their reasons."""
+    import pandas as pd
+
+    rows = [
+        [d.table, d.cut, d.row, d.column, f"{d.ours:.9g}", str(d.paper), reason.text, d.detail]
+        for reason in reasons
+        for d in reason.places
+    ]
+    text: str = pd.DataFrame(rows, columns=DIFFERENCES).to_csv(index=False, lineterminator="\n")
+    return text

@@ -1,7 +1,6 @@
-"""The reasons for differences from the paper, each with counts over the runs on record.
+"""Reasons for differences from the printed numbers, each with counts over the recorded runs.
 
-A reason is given only with its evidence. If no run has a printed number, the report says so and
-does not guess.
+A reason is given only with its evidence. If no run has the printed number, the report says so.
 """
 
 from __future__ import annotations
@@ -31,69 +30,53 @@ from reproduction.report.evidence import (
 from reproduction.report.table import AGREEMENT, Entry, places
 from reproduction.report.tables import TABLES
 from reproduction.runs.labeling import N_KEPT
-from reproduction.runs.methods import DIRECT
 from reproduction.runs.records import Record
 
 UNREACHABLE = (
-    "Below the certified bound: no labels on our graph have the printed value, so the paper's was "
-    "another graph, or it is no cut value."
+    "The printed value is below the certified bound. No partition of our graph has it: the paper "
+    "used another graph, or it is not a cut value."
 )
-OTHER_SIGNS = (
-    "SR depends on the signs of the eigenvectors, which no solver fixes: with other signs ours "
-    "gives the printed number."
-)
-OTHER_SEEDS = (
-    "Other random numbers: with the same settings and other seeds ours gives the printed number."
-)
+OTHER_SIGNS = "SR with other signs of the eigenvectors gives the printed value."
+OTHER_SEEDS = "The same settings with another seed give the printed value."
 FEWER_STARTS = (
-    "Single starts of ours give the printed number; the best of ten starts did not, for any seed."
+    "Single starts give the printed value; the best of ten starts does not, for any seed."
 )
 IDENTITY_FIRST = (
-    "Single starts of ours give the printed number if they begin with the identity as rotation, as "
-    "the authors' program does; no run begun by solving for it did."
+    "Single starts from the identity rotation, as in the authors' program, give the printed value; "
+    "no run that first solves for the rotation does."
 )
 SAME_RUN = (
-    "Runs of the same method of ours have the printed cut value, accuracy and NMI, all three; the "
-    "median over the seeds is another partition."
+    "Runs of the same method have the printed cut value, accuracy and NMI, but not the median over "
+    "the seeds."
 )
-OTHER_COLUMN = (
-    "A partition that another method of ours finds has the printed cut value, accuracy and NMI, "
-    "all three."
-)
+OTHER_COLUMN = "A partition by another method has the printed cut value, accuracy and NMI."
 CROSSED = (
-    "The printed accuracy and NMI are those of a partition with another cut value than the printed "
-    "one, and no partition on record with the printed cut value has them: the numbers of this cell "
-    "seem not to belong together."
+    "The printed accuracy and NMI belong to a partition with another cut value, and to none with "
+    "the printed one: the printed numbers seem inconsistent."
 )
 SEVERAL = (
-    "The cut values agree, and of several partitions on record that have this value to the digits "
-    "printed another one than ours has the printed number."
+    "The cut values agree; another recorded partition with the same printed cut value has the "
+    "printed number."
 )
 NO_PARTITION = (
-    "The cut values agree, but no partition on record that has this value to the digits printed "
-    "has the printed accuracy or NMI."
+    "The cut values agree, but no recorded partition with this cut value has the printed number."
 )
 FOUND_BY_SEARCH = (
-    "Among thousands of single starts of ours some have the printed cut value, accuracy and NMI, "
-    "all three."
+    "A search over many single starts finds the printed cut value, accuracy and NMI together."
 )
 BY_CHANCE = (
-    "Among thousands of single starts of ours some have the printed cut value, none of them with "
-    "the printed accuracy and NMI, so that they do may be chance."
+    "A search over many single starts finds the printed cut value without the printed accuracy and "
+    "NMI, possibly by chance."
 )
-ALONE = (
-    "Runs of ours give this number, but none gives the printed cut value, accuracy and NMI "
-    "together, so that it does may be chance."
-)
-OTHER_PROGRAM = " (The paper ran the program of DNC's authors; ours is written from its idea.)"
-AMONG = "Runs of ours end below and above the printed number, none at it."
-ALL_BETTER = "Every run of ours is better than the printed number; what ended there is not known."
-ALL_WORSE = "Every run of ours is worse than the printed number; what reached it is not known."
+ALONE = "Runs have this printed number, none has all three of the cell; possibly by chance."
+AMONG = "Our runs end below and above the printed number, none at it."
+ALL_BETTER = "All our runs are better than the printed number; the cause is unknown."
+ALL_WORSE = "All our runs are worse than the printed number; the cause is unknown."
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell that differs from the paper's by more than 2%, with the counts of its reason."""
+    """A cell that differs from the printed number by more than 2%, and its evidence in words."""
 
     table: str
     row: str
@@ -105,13 +88,13 @@ class Difference:
 
     @property
     def relative(self) -> float:
-        """Ours relative to the paper's, less 1."""
+        """Our value divided by the printed one, minus 1."""
         return self.ours / self.paper - 1.0
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason, with the differences that it explains."""
+    """A reason and the differences that it explains."""
 
     text: str
     places: list[Difference]
@@ -128,22 +111,17 @@ class _Cell:
     entry: Entry
     measure: str
     agrees: bool
-    """Whether its cut value is the paper's."""
+    """Whether its cut value agrees with the printed one."""
     below: Unreachable | None
     trace: Trace | None
 
 
 def reasons(records: list[Record]) -> list[Reason]:
-    """Return the reasons of all differences from the paper by more than 2%.
-
-    The reason with the most places comes first.
-    """
+    """Return the reasons of all differences above 2%, the most frequent reason first."""
     runs = evidence(records)
     grouped: dict[str, list[Difference]] = {}
     for cell in _cells(records, runs):
         text, detail = _reason(cell, runs)
-        if cell.column == DIRECT.label:
-            text += OTHER_PROGRAM
         assert cell.entry.value is not None
         assert cell.entry.paper is not None
         grouped.setdefault(text, []).append(
@@ -192,7 +170,7 @@ def _cells(records: list[Record], runs: Evidence) -> Iterable[_Cell]:
 
 
 def _reason(cell: _Cell, all_runs: Evidence) -> tuple[str, str]:
-    """Return the first reason that the records prove, with its counts."""
+    """Return the first reason that the records support, with its counts."""
     if cell.below is not None:
         return UNREACHABLE, f"at least {cell.below.bound:.6f}"
     if cell.measure != "value" and (reason := _by_partition(cell, all_runs)) is not None:
@@ -213,15 +191,15 @@ def _reason(cell: _Cell, all_runs: Evidence) -> tuple[str, str]:
         if equal and cell.measure != "value":
             return ALONE, f"{equal} of {len(numbers)} {noun}"
         if equal:
-            # not all choices of signs are on record
+            # not all choices of signs are recorded
             of = _tried(cell, all_runs) if text == OTHER_SIGNS else len(numbers)
             return text, f"{equal:,} of {of:,} {noun}{_confirmed(cell)}"
     searched = _numbers(runs, cell.measure, SEARCHED) if cell.measure == "value" else []
     equal = sum(_is_printed(number, cell) for number in searched)
     if equal:
-        whole = cell.trace is not None and cell.trace.kind == SAME_METHOD
+        is_traced = cell.trace is not None and cell.trace.kind == SAME_METHOD
         detail = f"{equal:,} of {_tried(cell, all_runs):,} single starts"
-        return (FOUND_BY_SEARCH if whole else BY_CHANCE), detail
+        return (FOUND_BY_SEARCH if is_traced else BY_CHANCE), detail
     return _by_range(cell, [run for run in runs if run.kind != SEARCHED])
 
 
@@ -234,8 +212,8 @@ def _confirmed(cell: _Cell) -> str:
     """Return whether a run with the printed value has the printed accuracy and NMI, as text."""
     if cell.trace is None:  # the tiny table has no accuracy and NMI
         return ""
-    own = cell.trace.kind == SAME_METHOD
-    return f", {'' if own else 'none '}with the printed accuracy and NMI"
+    none = "" if cell.trace.kind == SAME_METHOD else "none "
+    return f", {none}with the printed accuracy and NMI"
 
 
 def _by_partition(cell: _Cell, all_runs: Evidence) -> tuple[str, str] | None:
@@ -243,17 +221,18 @@ def _by_partition(cell: _Cell, all_runs: Evidence) -> tuple[str, str] | None:
     trace = cell.trace
     if trace is not None and trace.kind == SAME_METHOD:
         runs = all_runs.of(cell.dataset, cell.cut, cell.column)
-        own = [run for run in trace.whole if run.column == cell.column]
+        equal_runs = [run for run in trace.matches if run.column == cell.column]
         for kind, noun in ((SIGNS, "choices of signs"), (SEARCHED, "single starts")):
-            count = sum(run.kind == kind for run in own)
+            count = sum(run.kind == kind for run in equal_runs)
             if count:
                 return SAME_RUN, f"{count:,} of {_tried(cell, all_runs):,} {noun}"
-        return SAME_RUN, f"{len(own)} of {len(runs)} runs"
+        return SAME_RUN, f"{len(equal_runs)} of {len(runs)} runs"
     if trace is not None and trace.kind == OTHER_METHOD:
-        return OTHER_COLUMN, ", ".join(sorted({run.column for run in trace.whole}))
+        return OTHER_COLUMN, ", ".join(sorted({run.column for run in trace.matches}))
     if trace is not None and trace.kind == OTHER_VALUE:
-        level = len({run.partition for run in trace.level})
-        return CROSSED, f"{trace.witness()}; {level} on record at {_digits(trace.value)}"
+        count = len({run.partition for run in trace.value_matches})
+        partitions = "partition" if count == 1 else "partitions"
+        return CROSSED, f"{trace.witness()}; {count} {partitions} at {_digits(trace.value)}"
     if not cell.agrees or trace is None:
         return None
     known = {
@@ -269,7 +248,7 @@ def _by_partition(cell: _Cell, all_runs: Evidence) -> tuple[str, str] | None:
     listed = " to ".join(sorted({_digits(min(known.values())), _digits(max(known.values()))}))
     assert cell.entry.paper is not None
     one = any(_is_one_digit_apart(number, cell.entry.paper) for number in known.values())
-    return NO_PARTITION, listed + (", one digit apart" if one else "")
+    return NO_PARTITION, listed + (", differs in one digit" if one else "")
 
 
 def _digits(number: float) -> str:
@@ -277,7 +256,7 @@ def _digits(number: float) -> str:
 
 
 def _is_one_digit_apart(ours: float, paper: float) -> bool:
-    """Return whether two printed numbers differ in one digit, perhaps by a misprint."""
+    """Return whether two printed numbers differ in one digit, possibly a misprint."""
     texts = _digits(ours), _digits(paper)
     return sum(a != b for a, b in zip(*texts, strict=False)) == 1
 
@@ -287,7 +266,7 @@ def _numbers(runs: list[Run], measure: str, kind: str | None = None) -> list[flo
 
 
 def _numbers_of_signs(runs: list[Run], measure: str) -> list[float]:
-    """Return the numbers for choices of signs, without those on record for their cut value."""
+    """Return the numbers for choices of signs, except runs recorded because of their cut value."""
     numbers = _numbers(runs, measure, SIGNS)
     return numbers if measure == "value" else numbers[:N_KEPT]
 

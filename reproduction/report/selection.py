@@ -1,4 +1,4 @@
-"""Select the records of a table, a figure, or a place in one."""
+"""Select the records of a table, a figure, or a cell of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def select(
         record
         for record in records
         if record["experiment"] == experiment
-        # with all parameters, as other numbers of starts are other runs
+        # all parameters are compared, as runs with other numbers of starts are different
         and (
             column is None
             or (record["method"] == column.method and record["parameters"] == column.parameters)
@@ -28,10 +28,10 @@ def select(
 
 
 def datasets_of(records: Iterable[Record]) -> list[str]:
-    """Return the datasets of records in the paper's order, followed by others."""
+    """Return the datasets of some records in the paper's order, followed by others."""
     order = list(dataset_labels())
 
-    # by the paper, then by name: "usps:11" follows "usps"
+    # "usps:11" follows "usps"
     def place(name: str) -> tuple[int, str]:
         stem = split_name(name)[0]
         return (order.index(stem) if stem in order else len(order), name)
@@ -62,7 +62,7 @@ def theorem_records(records: Iterable[Record], method: str) -> list[Record]:
 
 
 def many_runs(records: Iterable[Record], column: Column) -> list[Record]:
-    """Return the records of many runs of a column, for any number of runs."""
+    """Return the records of a column that hold many runs, for any number of runs."""
     options = options_of(column.parameters)
     return [
         record
@@ -74,7 +74,7 @@ def many_runs(records: Iterable[Record], column: Column) -> list[Record]:
 
 
 def each_run(records: Iterable[Record], column: Column) -> list[Record]:
-    """Return one record for each run of a column whose runs share records."""
+    """Return one record per run of a column whose records hold many runs."""
     return [
         {
             **record,
@@ -90,9 +90,9 @@ def each_run(records: Iterable[Record], column: Column) -> list[Record]:
 
 
 def _listed(record: Record) -> Iterator[tuple[float, float, float, str]]:
-    """Yield value, accuracy, NMI and partition of every run on record."""
+    """Yield value, accuracy, NMI and partition of every run in a record."""
     names = ("values", "accuracies", "nmis", "partitions")
-    # in a search, a partition is on record once, with the number of its runs
+    # a search records each partition once, with the number of its runs
     counts = record.get("counts", [1] * len(record["values"]))
     for count, run in zip(counts, zip(*(record[name] for name in names), strict=True), strict=True):
         yield from [run] * int(count)

@@ -1,4 +1,4 @@
-"""The words at the head and the foot of a page: summary, counts, settings, versions."""
+"""The text at the head and the foot of a page: summary, counts, settings, versions."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ UNEXPLAINED = (
     ALL_BETTER,
     ALL_WORSE,
 )
-"""Reasons without a run or partition on record that has the printed numbers."""
+"""Reasons without a recorded run or partition that has the printed numbers."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """The number of printed values in a column of a table, by their comparison with ours.
+    """The numbers of printed values in a column of a table, by their comparison with ours.
 
-    ``same`` are equal to the printed digits, ``near`` within 2%; the others of ours are ``better``
-    or ``worse`` than printed.
+    ``same`` values agree in the printed digits and ``near`` ones within 2%; for the others our
+    value is ``better`` or ``worse`` than the printed one.
     """
 
     table: str
@@ -70,7 +70,7 @@ class Tally:
 
     @property
     def of(self) -> int:
-        """Number of all values."""
+        """Number of printed values."""
         return self.same + self.near + self.better + self.worse
 
 
@@ -95,21 +95,42 @@ def summary(records: list[Record], tallies: list[Tally], reasons: list[Reason]) 
     return [sentence for sentence in sentences if sentence]
 
 
+def agreement(table: str, tallies: list[Tally], reasons: list[Reason]) -> str:
+    """Return a sentence on the agreement of a table of values with the paper, or ""."""
+    columns = [tally for tally in tallies if tally.table == table]
+    of = sum(tally.of for tally in columns)
+    if not of:
+        return ""
+    same, near = (sum(getattr(tally, name) for tally in columns) for name in ("same", "near"))
+    cells = [(reason, place) for reason in reasons for place in reason.places]
+    here = [(reason, place.column) for reason, place in cells if place.table == table]
+    text = f"Of {of} printed values, {same} agree in all digits and {near} within 2%"
+    if not here:
+        return f"{text}."
+    open_columns = [column for reason, column in here if reason.text.startswith(UNEXPLAINED)]
+    of_dnc = open_columns.count(DIRECT.label)
+    return (
+        f"{text}; {len(here)} differ by more, of which {len(here) - len(open_columns)} occur in "
+        f"other runs of ours and {len(open_columns)} are unexplained"
+        f"{f' (DNC: {of_dnc})' if of_dnc else ''}."
+    )
+
+
 def _reproduced(tallies: list[Tally]) -> str:
     of = sum(tally.of for tally in tallies)
     if not of:
         return ""
     same, near = sum(tally.same for tally in tallies), sum(tally.near for tally in tallies)
-    optima = ", ".join(
+    optima = " and ".join(
         f"{tally.same} of {tally.of} {kind} optima"
         for kind, column in (("enumerated", OPTIMUM), ("relaxed", RELAXED))
         for tally in tallies
         if tally.column == column.label
     )
-    among = f", among them {optima}" if optima else ""
+    including = f" (including {optima})" if optima else ""
     return (
-        f"Of the {of} numbers in the paper's tables of cut values, accuracy and NMI, ours are the "
-        f"same to the digits printed in {same}{among}, and within 2% in {near} more."
+        f"Of the {of} values in the paper's tables of cut values, accuracy and NMI, {same} agree "
+        f"with ours in all printed digits{including} and {near} more within 2%."
     )
 
 
@@ -121,13 +142,15 @@ def _not_reproduced(tallies: list[Tally], reasons: list[Reason]) -> str:
         return "None differs by more than 2%."
     left = [place for one in reasons if one.text.startswith(UNEXPLAINED) for place in one.places]
     others = sum(place.column == DIRECT.label for place in left)
-    of_dnc = f", {others} of them of DNC, for which the paper ran another program" if others else ""
+    of_dnc = (
+        f", {others} of them for DNC, for which the paper used another program" if others else ""
+    )
     better = sum(tally.better for tally in tallies)
     return (
-        f"The other {listed} differ by more, ours being better in {better}: "
-        f"{listed - len(left)} of the printed numbers come up in runs of ours with other seeds, "
-        "starts or signs of the eigenvectors, or with another partition of the same value, and "
-        f"{len(left)} in none, or by chance{of_dnc}."
+        f"The other {listed} differ by more than 2%, ours being better in {better}. Of these "
+        f"printed values, {listed - len(left)} occur in our runs with other seeds, starts or signs "
+        "of the eigenvectors, or for another partition with the same cut value; "
+        f"{len(left)} do not, or possibly by chance{of_dnc}."
     )
 
 
@@ -147,16 +170,12 @@ def _added(records: list[Record]) -> str:
         return ""
     # differences below a printed digit do not count
     smaller = [fraction for fraction in below if fraction > 0.001]
-    by = f", by {median(smaller):.0%} in the median" if smaller else ""
+    by = f", by a median of {median(smaller):.0%}" if smaller else ""
     proofs = certificates(records)
     proven = sum(is_proven(record) for record in proofs)
-    optimal = (
-        f"; {proven} of its {len(proofs)} cuts are proven to be the smallest there are"
-        if proofs
-        else ""
-    )
+    optimal = f"; {proven} of {len(proofs)} cuts are certified optimal" if proofs else ""
     return (
-        "leastcut adds a search for the cut itself, which is below the smallest printed value in "
+        "leastcut's search, partition, finds a cut below the smallest printed value in "
         f"{len(smaller)} of {len(below)} cells{by}{optimal}."
     )
 
@@ -164,69 +183,65 @@ def _added(records: list[Record]) -> str:
 # -- settings
 
 REFERENCE = (
-    "H. Zhang and X. Li, “Discretize Relaxed Solution of Spectral Clustering via A Non-Heuristic "
-    "Algorithm”, IEEE Transactions on Neural Networks and Learning Systems: every table and "
-    "figure, run again with leastcut, beside the numbers printed."
+    "Every table and figure of H. Zhang and X. Li, “Discretize Relaxed Solution of Spectral "
+    "Clustering via A Non-Heuristic Algorithm”, IEEE Transactions on Neural Networks and Learning "
+    "Systems, recomputed with leastcut and compared with the printed values."
 )
 """The subject of the pages."""
 
 ABBREVIATIONS = (
-    "KM: k-means on the eigenvectors. KM-norm: the same on rows of length 1. SR: spectral "
+    "KM: k-means on the eigenvectors. KM-norm: k-means on rows scaled to length 1. SR: spectral "
     "rotation. ISR: improved spectral rotation. DNC: direct normalized cut. First order: the "
-    "paper’s method. OPT: the optimum, of all partitions. OPT_r: the optimum of the relaxed "
-    "problem, the sum of the c smallest eigenvalues. NMI: normalized mutual information. "
-    "partition: leastcut’s search."
+    "paper’s method. Partition: leastcut’s search. OPT: the optimum over all partitions. OPT_r: "
+    "the relaxed optimum, the sum of the c smallest eigenvalues. NMI: normalized mutual "
+    "information."
 )
-"""The full names of the columns."""
+"""The names of the columns in full."""
 
 
 def settings(records: list[Record]) -> list[tuple[str, str]]:
-    """Return the settings by name, as the records have them."""
+    """Return the settings of the records by name."""
     seeds = {record["seed"] for record in records if record["experiment"] == "objective"}
     grid = ", ".join(f"{eta:g}" for eta in ETA_GRID)
     return [
         (
             "Graph",
-            f"Adaptive neighbours with k = {N_NEIGHBORS}, the sample itself among them, "
-            f"{number_text(OFFSET)} added to the (k+1)-th squared distance; X divided by its "
-            "largest entry (SEGMENT is z-scored in its file). Not all of this is in the paper’s "
-            "text; the rest was inferred from its tables.",
+            f"Adaptive neighbors with k = {N_NEIGHBORS} including the sample itself, and "
+            f"{number_text(OFFSET)} added to the (k+1)-th squared distance; X is divided by its "
+            "largest entry (SEGMENT is z-scored in its file). What the paper’s text omits was "
+            "inferred from its tables.",
         ),
-        ("Relaxed solution", "One per dataset and cut, shared by all methods."),
         (
             "Starts",
-            f"{N_INIT} for every method that starts at random, from labels drawn uniformly where "
-            "it starts from labels. KM, KM-norm and ISR keep the best by their own loss, as they "
-            "do not know the cut; DNC and first order by the cut value. first order runs its "
-            "starts for every η. partition has no starts to set; its effort is "
-            f"“{PARTITION.parameters['effort']}”.",
+            f"{N_INIT} for every randomly started method. KM, KM-norm and ISR keep the best start "
+            "by their own loss, DNC and first order by the cut value; first order runs all starts "
+            f"for every η. Partition runs with effort “{PARTITION.parameters['effort']}”.",
         ),
         (
             "SR",
-            "The column SR rotates the eigenvectors as they are, from the identity, and has no "
-            f"starts: it has {_n_met(records, ROTATION)} of the printed cut values of SR. Yu and "
-            "Shi’s rotation of the unit rows, the column “SR, unit rows”, has "
-            f"{_n_met(records, UNIT_ROWS)}.",
+            "Rotation of the unscaled eigenvectors from the identity, which is deterministic; it "
+            f"reproduces {_n_met(records, ROTATION)} printed cut values of SR. Yu and Shi’s "
+            f"rotation of unit rows reproduces {_n_met(records, UNIT_ROWS)}.",
         ),
         (
             "DNC",
-            "The paper ran the program of its authors, ours is written from its idea; under the "
-            "ratio cut the paper has no DNC.",
+            "The paper used the program of DNC’s authors; ours is a separate implementation. The "
+            "paper has no DNC for the ratio cut.",
         ),
         (
             "η",
-            f"Searched over {grid} and chosen by the cut value, as the paper says; “η auto” adds "
-            "0.1, 0.3, 0.5, 0.7 and 0.9 times 1/λ_c, and “η adaptive” chooses anew at every sweep.",
+            f"Chosen from {grid} by the cut value, as in the paper; “η auto” adds 0.1, 0.3, 0.5, "
+            "0.7 and 0.9 times 1/λ_c, and “η adaptive” chooses η again at every sweep.",
         ),
         (
             "Seeds",
-            f"{len(seeds)} in the tables, of which a cell shows the median; how often other seeds, "
-            "single starts and signs give a printed number is counted over more runs. The paper "
-            "shows one number and no spread.",
+            f"{len(seeds)} per cell of Tables I, II, IV and V. The paper prints one number without "
+            "a spread.",
         ),
         (
             "Measures",
-            "Accuracy by the best one-to-one matching; NMI = MI / max(H(true), H(found)).",
+            "Accuracy is that of the best one-to-one matching; NMI = MI / max(H(classes), "
+            "H(clusters)).",
         ),
         *_certificates(records),
     ]
@@ -236,10 +251,10 @@ def _n_met(records: list[Record], column: Column) -> int:
     """Return the number of printed cut values of SR that a column reproduces."""
     met = 0
     for table in ("tiny", "objective"):
-        found = select(records, table, column)
-        for name, cut in {(record["dataset"], record["cut"]) for record in found}:
+        selected = select(records, table, column)
+        for name, cut in {(record["dataset"], record["cut"]) for record in selected}:
             paper = printed.value(table, name, cut, ROTATION.printed)
-            ours = numbers(found, name, cut, "value")
+            ours = numbers(selected, name, cut, "value")
             met += paper is not None and printed.is_printed(median(ours), paper)
     return met
 
@@ -252,16 +267,16 @@ def _certificates(records: list[Record]) -> list[tuple[str, str]]:
     if not limits:
         return []
     text = (
-        f"Of partition’s labels with the effort “{CERTIFIED.parameters['effort']}”, or better ones "
-        f"if the proof meets some; at most {' or '.join(f'{limit:g}' for limit in limits)} seconds "
-        "each. A bound with a gap that is left is what could be proven in that time, and no more "
-        "is known of the optimum."
+        f"Computed for the labels of partition with effort “{CERTIFIED.parameters['effort']}”, or "
+        "for better ones met during the proof, in at most "
+        f"{' or '.join(f'{limit:g}' for limit in limits)} seconds. A remaining gap is what could "
+        "not be closed in that time."
     )
     return [("Certificates", text)]
 
 
 def environments(records: list[Record]) -> list[str]:
-    """Return versions and machines, with most records first."""
+    """Return versions and machines, those with the most records first."""
     counts: dict[str, int] = {}
     for record in records:
         if "versions" in record:

@@ -1,7 +1,4 @@
-"""Tables: sections with rows of entries, each entry with our numbers and the paper's.
-
-Our number is the median over the seeds.
-"""
+"""Tables: sections with rows of entries, each with our values over the seeds and the paper's."""
 
 from __future__ import annotations
 
@@ -16,12 +13,12 @@ AGREEMENT = 0.02
 """Relative difference from the paper above which a number needs a reason."""
 
 BOUNDS = (OPTIMUM.label, RELAXED.label)
-"""Columns of bounds, which are never the best of a row."""
+"""Columns of bounds, which are never the best of their row."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a table: our numbers over the seeds, and the paper's number or None.
+    """An entry of a table: our values over the seeds, and the paper's value or None.
 
     ``text`` is shown instead of the median if it is not None.
     """
@@ -37,7 +34,7 @@ class Entry:
 
     @property
     def difference(self) -> float | None:
-        """Ours relative to the paper's, less 1."""
+        """Our value divided by the paper's, minus 1."""
         # undefined for a printed 0
         if self.value is None or not self.paper:
             return None
@@ -45,13 +42,13 @@ class Entry:
 
     @property
     def agrees(self) -> bool:
-        """Whether ours, rounded or truncated to the printed digits, is the paper's."""
+        """Whether our value, rounded or truncated to the printed digits, is the paper's."""
         if self.value is None or self.paper is None:
             return False
         return printed.is_printed(self.value, self.paper)
 
     def verdict(self, *, larger_is_better: bool) -> str:
-        """Return "same", "near", "better" or "worse" than the paper, or "" without a number."""
+        """Compare with the paper: "same", "near", "better" or "worse", or "" without a value."""
         if self.paper is None or self.value is None:
             return ""
         if self.agrees:
@@ -67,7 +64,7 @@ Row = tuple[str, tuple[Entry, ...]]
 
 @dataclass(frozen=True)
 class Section:
-    """A block of a table: title, heads of columns, and rows."""
+    """A block of a table: title, column heads, and rows."""
 
     title: str
     heads: tuple[str, ...]
@@ -87,12 +84,12 @@ class Table:
     number : str or None
         The number in the paper, as "Table II"; None for a table that is not in the paper.
     short : str or None
-        The title in a list of contents, if it is another one.
+        A shorter title for the list of contents.
     notes : tuple of str
     best : {"small", "large"} or None
-        Which number of a row is the best.
+        Whether the smallest or the largest value of a row is the best.
     digits : int
-        Decimals to show.
+        Number of decimals.
     """
 
     name: str
@@ -115,8 +112,8 @@ class Table:
         return not any(section.rows for section in self.sections)
 
     def best_of(self, section: Section, row: tuple[Entry, ...]) -> list[bool]:
-        """Return for every entry of a row whether it is the best of ours, to the digits shown."""
-        # rounded first, so that numbers that look equal are all the best
+        """Return for every entry of a row whether it is our best value, to the digits shown."""
+        # rounded first, so that values that look equal are all marked
         values = [
             None if head in BOUNDS or entry.value is None else round(entry.value, self.digits)
             for head, entry in zip(section.heads, row, strict=True)
@@ -129,11 +126,11 @@ class Table:
 
 
 Place = tuple[str, str, str, Entry]
-"""Title of the cut, label of the row, head of the column, and the entry there."""
+"""Title of the cut, label of the row, head of the column, and the entry."""
 
 
 def places(table: Table) -> Iterator[Place]:
-    """Yield every place of a table that has a number of ours."""
+    """Yield every place of a table with a value of ours."""
     for section in table.sections:
         for label, row in section.rows:
             for head, entry in zip(section.heads, row, strict=True):

@@ -1,4 +1,4 @@
-"""The tables of the paper and its methods, made of the records, and the list of all tables."""
+"""The tables of the paper, made from the records, and the registry of all tables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from reproduction.runs.methods import Column, columns
 from reproduction.runs.records import Record
 
 NOT_PRINTED = " (not in the paper)"
-"""The suffix of the head of a method that the paper has but does not print in this block: DNC under
+"""The suffix of the head of a method whose values the paper does not print in a block: DNC under
 the ratio cut."""
 
 
 def tiny(records: list[Record]) -> Table:
-    """Return Table I of the paper: the first rows of USPS in two clusters."""
+    """Return Table I of the paper: the first samples of USPS in two clusters."""
     return Table(
         "tiny",
         "Objective values on the first 11–15 USPS digits, c = 2",
@@ -92,12 +92,16 @@ def nmi(records: list[Record]) -> Table:
 
 
 def seconds(records: list[Record]) -> Table:
-    """Return CPU seconds per run, with all starts, without the graph and its relaxation."""
+    """Return the CPU time per run with all starts, without the graph and its relaxation."""
     return Table(
         "seconds",
-        "CPU seconds per run, all starts and all η included",
+        "CPU time per run in seconds",
         _by_method("seconds", records, "objective", "seconds", columns("objective")),
-        short="Seconds",
+        short="CPU time",
+        notes=(
+            "With all starts and all η, without the graph; the relaxed solution (column OPT_r) is "
+            "shared by the methods.",
+        ),
         digits=3,
     )
 
@@ -110,15 +114,14 @@ def _by_method(
     Parameters
     ----------
     name : str
-        The name of the table, to look up its printed numbers.
+        The name of the table, to look up the printed values.
     records : list of records
     experiment : str
     field : str
-        The field of the records to show.
+        The field of the records.
     listed : iterable of Column
         Columns without records are left out.
     """
-    # the records of a column are selected once, for all rows and cuts
     chosen = [(column, select(records, experiment, column)) for column in listed]
     present = [(column, selected) for column, selected in chosen if selected]
     names = datasets_of(select(records, experiment))
@@ -130,7 +133,6 @@ def _by_method(
                 tuple(
                     Entry(
                         numbers(selected, dataset, cut, field),
-                        # None for tables and columns that the paper does not have
                         printed.value(name, dataset, cut, column.printed),
                     )
                     for column, selected in present
@@ -143,7 +145,7 @@ def _by_method(
 
 
 def _heads(present: list[Column], rows: tuple[Row, ...]) -> tuple[str, ...]:
-    """Return the labels, marking methods of the paper that it does not print in this block."""
+    """Return the labels, marked for methods whose values the paper does not print in this block."""
     in_paper = [any(row[i].paper is not None for _, row in rows) for i in range(len(present))]
     return tuple(
         column.label + NOT_PRINTED

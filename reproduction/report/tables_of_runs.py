@@ -1,9 +1,9 @@
-"""Tables of many runs: how the printed numbers depend on seeds, starts and signs."""
+"""Tables of many runs: how the printed values depend on seeds, starts and signs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from statistics import median
+from statistics import geometric_mean, median
 
 from reproduction.data import printed
 from reproduction.report.certified import is_tiny
@@ -46,17 +46,17 @@ from reproduction.runs.methods import (
 from reproduction.runs.records import Record
 
 TRACED = {
-    SAME_METHOD: "found by the same method",
-    OTHER_METHOD: "found by another method",
-    OTHER_VALUE: "at another cut value",
-    PAIR_ALONE: "accuracy and NMI alone",
-    NOT_FOUND: "not found",
+    SAME_METHOD: "same method",
+    OTHER_METHOD: "another method",
+    OTHER_VALUE: "another cut value",
+    PAIR_ALONE: "accuracy and NMI only",
+    NOT_FOUND: "none",
 }
-"""The kinds of traces, and the heads of their columns."""
+"""The kinds of traces and the heads of their columns."""
 
 
 def traced(records: list[Record]) -> Table:
-    """Return the number of printed triples of each method that belong to a partition on record."""
+    """Return for each method the number of printed triples that a recorded partition has."""
     listed = traces(evidence(records))
     sections = []
     for cut, title in printed.CUT_TITLES.items():
@@ -79,16 +79,15 @@ def traced(records: list[Record]) -> Table:
         )
         sections.append(Section(title, ("printed", *TRACED.values()), rows))
     notes = (
-        "Every cell of Tables II, IV and V with its cut value, accuracy and NMI, beside all runs "
-        "on record of its dataset. Found: a partition has all three, to the digits printed. At "
-        "another cut value: partitions have its cut value and others, at another value or under "
-        "the other cut, its accuracy and NMI, but none has all three. Accuracy and NMI alone: the "
-        "same, but the cut value is not on record, or so many partitions of the dataset share "
-        "accuracy and NMI that the match may be chance.",
+        "Recorded partitions with the printed cut value, accuracy and NMI of a cell of Tables II, "
+        "IV and V. Same or another method: a partition by that method has all three. Another cut "
+        "value: the accuracy and NMI occur only with another cut value, although the printed one "
+        "is recorded. Accuracy and NMI only: the same, but the printed cut value is not recorded "
+        "or the match may be chance.",
     )
     return Table(
         "traces",
-        "Printed numbers traced to partitions",
+        "Printed values traced to partitions",
         tuple(sections),
         short="Traces",
         notes=notes,
@@ -96,7 +95,7 @@ def traced(records: list[Record]) -> Table:
 
 
 def seeds(records: list[Record]) -> Table:
-    """Return the printed value of each cell, and the number of seeds whose run reaches it."""
+    """Return the printed value of each cell and the number of seeds whose run reaches it."""
     shared = [record for column in many_seeds() for record in many_runs(records, column)]
     names = list(dict.fromkeys(record["dataset"] for record in _tiny_first(shared)))
     runs = {column.label: each_run(records, column) for column in many_seeds()}
@@ -119,11 +118,13 @@ def seeds(records: list[Record]) -> Table:
         )
         for cut, title in printed.CUT_TITLES.items()
     )
+    counts = {len({run["seed"] for run in listed}) for listed in runs.values() if listed}
+    of = f", of {max(counts)}," if counts else ""
     notes = (
-        "Runs as in the tables, ten starts each (first order: ten for every η), for more seeds: "
-        "how many of them end at the printed cut value, to the digits printed.",
+        f"The number of seeds{of} whose run with the settings of Tables I and II ends at the "
+        "printed cut value.",
     )
-    title = "How often other seeds reach the printed cut values"
+    title = "Seeds that reach the printed cut values"
     return Table("seeds", title, sections, short="Seeds", notes=notes)
 
 
@@ -133,7 +134,7 @@ def _tiny_first(records: list[Record]) -> list[Record]:
 
 
 def _reached(label: str, name: str, cut: str, values: tuple[float, ...]) -> tuple[Entry, Entry]:
-    """Return the printed value, and the number of runs that reach it."""
+    """Return the printed value and the number of runs that reach it."""
     (column,) = (column for column in METHODS if column.label == label)
     table = "objective" if printed.split_name(name)[1] is None else "tiny"
     paper = printed.value(table, name, cut, column.printed)
@@ -146,16 +147,16 @@ def _reached(label: str, name: str, cut: str, values: tuple[float, ...]) -> tupl
 
 FIRST_ROTATIONS = (
     "printed values",
-    "by random labels",
-    "by the identity",
-    "by random labels only",
-    "by the identity only",
-    "identity always at one other",
+    "from random labels",
+    "from the identity",
+    "from random labels only",
+    "from the identity only",
+    "identity: always another value",
 )
-"""The numbers of printed values that runs reach, by their first rotation."""
+"""The heads of the numbers of printed values that runs reach, by their first rotation."""
 
 TITLES = {"tiny": "The paper’s Table I", "objective": "The paper’s Table II"}
-"""The blocks of the table, one for each table of cut values."""
+"""The blocks of the table, one per printed table of cut values."""
 
 
 def identity(records: list[Record]) -> Table:
@@ -170,22 +171,34 @@ def identity(records: list[Record]) -> Table:
         )
         sections.append(Section(title, FIRST_ROTATIONS, rows))
     notes = (
-        "The paper’s algorithm solves for the rotation that fits random labels first; the program "
-        "of its authors begins with the identity. By random labels: any of the seeds and single "
-        "starts of ours ends at the printed value. By the identity: any single start does that "
-        "begins with it.",
+        "The paper’s algorithm first fits a rotation to random labels; its authors’ program starts "
+        f"with the identity.{_reached_from_each(sections)}",
     )
     return Table(
         "identity",
-        "Random labels, or the identity first?",
+        "First rotation: fitted to random labels, or the identity",
         tuple(sections),
         short="First rotation",
         notes=notes,
     )
 
 
+def _reached_from_each(sections: list[Section]) -> str:
+    """Return a sentence on the printed values that runs reach from either first rotation."""
+    sums: dict[str, list[int]] = {}
+    for section in sections:
+        for label, row in section.rows:
+            counts = [int(entry.value or 0) for entry in row[:3]]
+            sums[label] = [a + b for a, b in zip(sums.get(label, [0, 0, 0]), counts, strict=True)]
+    listed = "; ".join(
+        f"{label} {random} and {identity} of {of}" for label, (of, random, identity) in sums.items()
+    )
+    start = " Printed cut values that some run reaches from random labels and from the identity: "
+    return f"{start}{listed}." if listed else ""
+
+
 def _by_first_rotation(runs: Evidence, table: str, column: Column) -> tuple[int, ...]:
-    """Return the numbers of :data:`FIRST_ROTATIONS` for a method."""
+    """Return the numbers for the columns :data:`FIRST_ROTATIONS` of a method."""
     label = "Ours" if column.method == "first_order" else column.label
     outcomes = []
     for name, cut in ((name, cut) for one, name, cut in printed.rows_printed() if one == table):
@@ -195,22 +208,22 @@ def _by_first_rotation(runs: Evidence, table: str, column: Column) -> tuple[int,
         random = [run.value for run in of_method if run.kind in (SEEDS, SINGLE)]
         if paper is None or not identical or not random:
             continue
-        elsewhere = max(identical) - min(identical) < 10.0**-printed.DIGITS
+        is_constant = max(identical) - min(identical) < 10.0**-printed.DIGITS
         by_random = any(printed.is_printed(value, paper) for value in random)
         by_identity = any(printed.is_printed(value, paper) for value in identical)
-        outcomes.append((by_random, by_identity, elsewhere and not by_identity))
+        outcomes.append((by_random, by_identity, is_constant and not by_identity))
     return (
         len(outcomes),
         sum(random for random, _, _ in outcomes),
         sum(identical for _, identical, _ in outcomes),
         sum(random and not identical for random, identical, _ in outcomes),
         sum(identical and not random for random, identical, _ in outcomes),
-        sum(elsewhere for _, _, elsewhere in outcomes),
+        sum(always_other for _, _, always_other in outcomes),
     )
 
 
 def signs(records: list[Record]) -> Table:
-    """Return the cut values of SR over choices of signs, and how many are the printed value."""
+    """Return the cut values of SR over choices of signs, and how many equal the printed value."""
     heads = (
         "printed",
         "choices tried",
@@ -226,13 +239,11 @@ def signs(records: list[Record]) -> Table:
         for cut, title in printed.CUT_TITLES.items()
     )
     notes = (
-        "An eigenvector is one up to its sign only, and the paper's SR begins with the vectors as "
-        "they are. All choices of signs where there are few, else some drawn ones; partitions and "
-        f"range are those of the first {N_KEPT}.",
+        "SR for all choices of the signs of the eigenvectors, or for a random sample if there are "
+        f"too many. Partitions and range are those of the first {N_KEPT} choices.",
     )
-    return Table(
-        "signs", "SR depends on the eigenvectors' signs", sections, short="Signs", notes=notes
-    )
+    title = "Dependence of SR on the signs of the eigenvectors"
+    return Table("signs", title, sections, short="Signs", notes=notes)
 
 
 def _signs_row(record: Record) -> Row:
@@ -255,7 +266,7 @@ def _signs_row(record: Record) -> Row:
 def restarts(records: list[Record]) -> Table:
     """Return the cut values of one start, and of the best of ten by loss and by cut value."""
     columns: list[tuple[str, list[Record]]] = []
-    # not strict, as there are single starts of first order too
+    # not strict: the single starts include first order
     for single, ten, judged in zip(single_starts(), HEURISTICS, by_cut(), strict=False):
         columns += [
             (f"{ten.label}, 1 start", each_run(records, single)),
@@ -278,7 +289,26 @@ def restarts(records: list[Record]) -> Table:
         for cut, title in printed.CUT_TITLES.items()
     )
     notes = (
-        f"{N_SINGLE} single starts; ten starts of which the method's own loss chooses; ten of "
-        "which the cut value chooses, which the method itself does not know. Medians.",
+        f"Medians of {N_SINGLE} single starts, of the best of ten starts by the method's own loss, "
+        "and of the best of ten by the cut value, which the method itself does not use."
+        f"{_gains(sections)}",
     )
-    return Table("restarts", "What starts are worth", sections, short="Starts", notes=notes)
+    return Table("restarts", "Effect of the starts", sections, short="Starts", notes=notes)
+
+
+def _gains(sections: tuple[Section, ...]) -> str:
+    """Return a sentence on the average decrease of the cut value by ten starts."""
+    by_loss, by_cut = [], []
+    for section in sections:
+        for _, row in section.rows:
+            for single, ten, judged in zip(row[::3], row[1::3], row[2::3], strict=True):
+                if single.value and ten.value and judged.value:
+                    by_loss.append(ten.value / single.value)
+                    by_cut.append(judged.value / single.value)
+    if not by_loss:
+        return ""
+    loss, cut = (geometric_mean(ratios) - 1.0 for ratios in (by_loss, by_cut))
+    return (
+        f" Relative to a single start, ten starts change the cut value by {loss:+.1%} (by loss) "
+        f"and {cut:+.1%} (by cut value), in the geometric mean over all methods and cells."
+    ).replace("-", "−")

@@ -1,4 +1,4 @@
-"""Tables of proofs: certified bounds, and the paper's theorems and gradient term, measured."""
+"""Tables of certified bounds, and of the paper's theorems and gradient term as measured."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from reproduction.runs.methods import RELAXED, Column
 from reproduction.runs.records import Record
 
 DIGITS = 6
-"""Decimals of certificates, as the cuts of MSRA and SEGMENT are a few thousandths."""
+"""Decimals of certificates: the cuts of MSRA and SEGMENT are a few thousandths."""
 
 
 def certified(records: list[Record]) -> Table:
-    """Return OPT_r, the certified bound and the cut of leastcut for every certificate."""
+    """Return OPT_r, the certified bound and our cut for every certificate."""
     heads = (
         RELAXED.label,
         "certified bound",
@@ -32,7 +32,7 @@ def certified(records: list[Record]) -> Table:
         "gap",
         "optimal",
         "smallest printed",
-        "seconds",
+        "seconds of proof",
     )
     listed = certificates(records)
     sections = tuple(
@@ -40,13 +40,13 @@ def certified(records: list[Record]) -> Table:
         for cut, title in printed.CUT_TITLES.items()
     )
     notes = (
-        "No labels on the same graph have a cut value below the certified bound, whatever method "
-        "makes them. The gap is how far our cut may be above the optimum, as a part of it; below "
-        f"{PROVEN:.4%} our cut is proven to be the optimum. Seconds are those of the proof.",
+        "No partition of the graph has a cut value below the certified bound. The gap is that "
+        f"between our cut and the bound, relative to our cut; below {PROVEN:.4%} the cut is proven "
+        "optimal.",
     )
     return Table(
         "certificates",
-        "How small the cut can be, proven",
+        "Certified lower bounds",
         sections,
         short="Certificates",
         notes=notes,
@@ -68,7 +68,7 @@ def _proof(record: Record) -> Row:
 
 
 def theorem1(records: list[Record]) -> Table:
-    """Return the losses of k-means and rotation, and both limits of their ratio."""
+    """Return the losses of k-means and rotation, and both bounds on their ratio."""
     heads = (
         "J_km",
         "J_ISR",
@@ -90,15 +90,16 @@ def theorem1(records: list[Record]) -> Table:
         )
         sections.append(Section(f"Partition by {of}", heads, rows))
     notes = (
-        "Theorem 1 says that the ratio lies between 1 and (1 + √ε)², which is at most 4; 1 + ε is "
-        "a limit too, and at most 2. Ratio Cut; the best of 10 starts by the method's own loss.",
+        "Theorem 1 bounds J_ISR / J_km by (1 + √ε)² ≤ 4, the paper's limit; ours is 1 + ε ≤ 2. "
+        "Ratio Cut, the best of 10 starts by the method's own loss.",
     )
-    return Table("theorem1", "Theorem 1, measured", tuple(sections), short="Theorem 1", notes=notes)
+    title = "Theorem 1: ratio of the losses"
+    return Table("theorem1", title, tuple(sections), short="Theorem 1", notes=notes)
 
 
 def corollary1(records: list[Record]) -> Table:
     """Return the number of pairs of partitions that meet the condition of Corollary 1."""
-    heads = ("partitions", "pairs", "condition met", "met, our limit", "broken", "order swapped")
+    heads = ("partitions", "pairs", "condition met", "met, factor 1 + ε", "violated", "reversed")
     names = ("different", "pairs", "met", "met_ours", "broken", "swapped")
     rows = tuple(
         (
@@ -108,27 +109,28 @@ def corollary1(records: list[Record]) -> Table:
         for record in in_order(theorem_records(records, "corollary 1"))
     )
     notes = (
-        "Different partitions by single starts of k-means and ISR, Ratio Cut, in ordered pairs. "
-        "The condition is that J_km of the first, times the limit of Theorem 1 for it, is at most "
-        "J_km of the second; broken would be a larger J_ISR of the first. Swapped are pairs of "
-        "which the first has the smaller J_km and the larger J_ISR.",
+        "Ordered pairs of partitions by single starts of k-means and ISR, Ratio Cut. The condition "
+        "is that J_km of the first, times its factor in Theorem 1, is at most J_km of the second; "
+        "it is violated if J_ISR of the first is larger. In reversed pairs J_km of the first is "
+        "smaller and J_ISR larger.",
     )
     section = Section(printed.CUT_TITLES["ratio"], heads, rows)
-    title = "Corollary 1, counted"
+    title = "Corollary 1: how often it applies"
     return Table("corollary1", title, (section,), short="Corollary 1", notes=notes)
 
 
 def theorem2(records: list[Record]) -> Table:
-    """Return both sides of the inequality of Theorem 2, and the trivial limit."""
+    """Return both sides of the inequality of Theorem 2, and the trivial bound."""
     heads = ("ρ²(Δ*)", "ρ²(Δ†)", "λmax/λmin", "O(1)", "right side", "right / left", "2c")
     fields = ("rho2_best", "rho2_closest", "ratio", "constant", "limit", "value", "trivial")
     sections = _by_cut(theorem_records(records, "theorem 2"), heads, fields)
     notes = (
-        "Theorem 2 says ρ²(Δ*) ≤ (λmax/λmin) ρ²(Δ†) + O(1), and its proof that the O(1) is "
-        "2 Σλ/λmin. For every partition ρ²(Δ) ≤ 2c. The optimum G* is stood in for by the best "
-        "partition known (partition), the closest G† by the best of 10 starts of ISR.",
+        "Theorem 2 states ρ²(Δ*) ≤ (λmax/λmin) ρ²(Δ†) + O(1); in its proof the O(1) is 2 Σλ/λmin. "
+        "The optimum G* is approximated by the best known partition (partition), the closest "
+        "solution G† by the best of 10 starts of ISR.",
     )
-    return Table("theorem2", "Theorem 2, measured", sections, short="Theorem 2", notes=notes)
+    title = "Theorem 2: both sides of the inequality"
+    return Table("theorem2", title, sections, short="Theorem 2", notes=notes)
 
 
 def _by_cut(
@@ -136,7 +138,7 @@ def _by_cut(
 ) -> tuple[Section, ...]:
     """Return a block per cut with a row per record and a column per field.
 
-    The numbers range over many orders of magnitude, and are shown with significant digits.
+    Numbers are shown with significant digits, as they range over many orders of magnitude.
     """
     return tuple(
         Section(
@@ -161,11 +163,11 @@ HEADS = {
     "lambda_c": "λc",
     "distance": "distance²",
     "inner": "gradient term",
-    "share": "its share",
+    "share": "relative size",
     "second": "second order",
     "distance_best": "distance², best",
     "inner_best": "gradient term, best",
-    "share_best": "its share, best",
+    "share_best": "relative size, best",
     "second_best": "second order, best",
 }
 """The fields of a record of the gradient term, and the heads of their columns."""
@@ -175,11 +177,11 @@ def gradient(records: list[Record]) -> Table:
     """Return the gradient term of the closest and of the best partition of every cell."""
     sections = _by_cut(theorem_records(records, "gradient"), HEADS.values(), HEADS)
     notes = (
-        "The cut value is OPT_r + the gradient term ⟨Δ, ∇⟩ + the second order ⟨Δ, A Δ⟩, of which "
-        "the paper's criterion keeps the former. Its share is |⟨Δ, ∇⟩| / (λc ‖Δ‖²), at most 1. For "
-        "the closest partition (the best of 10 starts of ISR) and the best known (partition).",
+        "The cut value is OPT_r + ⟨Δ, ∇⟩ + ⟨Δ, A Δ⟩; the paper's criterion neglects the last term. "
+        "The table has both terms, and the relative size |⟨Δ, ∇⟩| / (λc ‖Δ‖²) ≤ 1, for the closest "
+        "partition (the best of 10 starts of ISR) and the best known one (partition).",
     )
-    title = "The gradient term, measured"
+    title = "Size of the gradient term"
     return Table("gradient", title, sections, short="Gradient term", notes=notes)
 
 
@@ -189,8 +191,8 @@ def implication(records: list[Record]) -> Table:
         "graphs",
         "pairs",
         "fails",
-        "pairs, nearest tenth",
-        "fails, nearest tenth",
+        "pairs, closest tenth",
+        "fails, closest tenth",
         "pairs, both smaller",
         "fails, both smaller",
     )
@@ -199,17 +201,15 @@ def implication(records: list[Record]) -> Table:
         for record in sorted(select(records, IMPLICATION), key=_n_nodes)
     )
     notes = (
-        "Every pair of partitions of a random graph (complete, weights uniform on [0, 1], Ratio "
-        "Cut) whose distances ‖Δ‖ differ by less than 1%, and whose gradient terms differ; it "
-        "fails where the smaller term has the larger cut. The same among the tenth of the "
-        "partitions that is nearest to the relaxed optimum; and there, pairs in which distance "
-        "and term are both smaller.",
+        "Pairs of partitions of random graphs (complete, weights uniform on [0, 1], Ratio Cut) "
+        "whose ‖Δ‖ differ by less than 1%. The inference fails if the smaller gradient term has "
+        "the larger cut.",
     )
     return Table(
         "implication",
         "Does a smaller gradient term mean a smaller cut?",
         (Section("Three clusters", heads, rows),),
-        short="The gradient's promise",
+        short="Gradient term and cut",
         notes=notes,
     )
 
@@ -225,9 +225,9 @@ def _counts(record: Record) -> tuple[Entry, ...]:
     ]
     for prefix in ("", "near_", "both_"):
         pairs, fails = int(record[f"{prefix}pairs"]), int(record[f"{prefix}fails"])
-        share = fails / max(pairs, 1)
+        rate = fails / max(pairs, 1)
         entries += [
             Entry((float(pairs),), text=f"{pairs:,}"),
-            Entry((share,), text=f"{share:.1%}"),
+            Entry((rate,), text=f"{rate:.1%}"),
         ]
     return tuple(entries)

@@ -22,37 +22,38 @@ from reproduction.runs.methods import CERTIFIED, FIRST_ORDER
 from reproduction.runs.protocol import Problem, problem
 from reproduction.tests.helpers import load_dataset
 
-NOTHING_PRINTED_BELOW = "No cut value that the paper prints is below the certified bound"
-NOTHING_BELOW = "No cut on record, of any method and seed, is below the certified bound"
-OPTIMAL = "Our cut of the datasets is proven optimal by its certificate"
+NOTHING_PRINTED_BELOW = "No printed cut value is below the certified bound"
+NOTHING_BELOW = "No recorded cut is below the certified bound"
+OPTIMAL = "The certificate proves our cut optimal (all other datasets)"
+OPTIMAL_TINY = "The certificate proves our cut optimal (tiny datasets)"
 
 
 @given(st.floats(0.0, 1e6, allow_subnormal=False))
-def test_a_bound_is_rounded_down_and_by_little(bound):
-    found = rounded_down(bound)
-    assert bound * (1.0 - 1e-8) <= found <= bound
+def test_a_bound_is_rounded_down_to_nine_digits(bound):
+    rounded = rounded_down(bound)
+    assert bound * (1.0 - 1e-8) <= rounded <= bound
     # rounding in the record does not change it
-    assert float(f"{found:.9g}") == found
+    assert float(f"{rounded:.9g}") == rounded
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 @pytest.mark.parametrize("time_limit", [0.0, 30.0])
-def test_the_optimum_lies_between_bound_and_value(cut, time_limit):
-    """Whatever the time and the labels; with time enough all three are the same."""
+def test_the_optimum_is_between_bound_and_value(cut, time_limit):
+    """Holds for any time limit and labels; with enough time all three are equal."""
     parts = small_graphs.bipartitions(7)
     for graph in small_graphs.random_graphs(5, 7, seed=3):
         optimum = min(leastcut.cut_value(graph, part, cut) for part in parts)
         relaxation = leastcut.relax(graph, 2, cut, random_state=0)
         shared = Problem("small", cut, graph, relaxation, np.zeros(7, dtype=int), 0.0)
-        found = certificate(shared, parts[0], time_limit, seed=0)
-        assert found["bound"] <= optimum <= found["value"] * (1.0 + 1e-12)
-        assert found["relaxed"] <= optimum * (1.0 + 1e-12)
-        assert found["value"] == pytest.approx(leastcut.cut_value(graph, found["labels"], cut))
+        record = certificate(shared, parts[0], time_limit, seed=0)
+        assert record["bound"] <= optimum <= record["value"] * (1.0 + 1e-12)
+        assert record["relaxed"] <= optimum * (1.0 + 1e-12)
+        assert record["value"] == pytest.approx(leastcut.cut_value(graph, record["labels"], cut))
         if time_limit:
-            assert gap(found) < PROVEN
+            assert gap(record) < PROVEN
 
 
-def test_every_cell_of_the_two_tables_is_certified():
+def test_every_cell_of_both_tables_of_cut_values_is_certified():
     listed = cells(("certificates",), Scope())
     assert {(cell.dataset, cell.cut) for cell in listed} == {
         (name, cut) for name in (*TINY, *printed.dataset_labels()) for cut in printed.CUT_TITLES
@@ -60,7 +61,7 @@ def test_every_cell_of_the_two_tables_is_certified():
     assert len(listed) == 32
 
 
-def test_more_time_is_another_record_and_the_smallest_gap_is_shown():
+def test_another_time_limit_makes_another_record_and_the_smallest_gap_is_shown():
     keys = [
         {cell.key for cell in cells(("certificates",), Scope(("iris",), time_limit=limit))}
         for limit in (0.0, 2.0)
@@ -78,19 +79,19 @@ def test_more_time_is_another_record_and_the_smallest_gap_is_shown():
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_certificates_of_the_tiny_table_are_its_optima(name):
+def test_certificates_of_the_tiny_table_equal_its_optima(name):
     load_dataset("usps")
     for cut in printed.CUT_TITLES:
         shared = problem(name, cut, None)
         best = leastcut.exact_partition(shared.graph, 2, cut)
-        found = certificate(shared, best.labels, 60.0, seed=0)
-        assert gap(found) < PROVEN
-        assert found["bound"] <= best.cut_value
-        assert abs(found["bound"] - printed.value("tiny", name, cut, "OPT")) <= 1e-4
+        record = certificate(shared, best.labels, 60.0, seed=0)
+        assert gap(record) < PROVEN
+        assert record["bound"] <= best.cut_value
+        assert abs(record["bound"] - printed.value("tiny", name, cut, "OPT")) <= 1e-4
 
 
 def proof(dataset="wine", cut="ratio", **more):
-    """The record of a certificate."""
+    """Return the record of a certificate."""
     return {
         "experiment": "certificates",
         "dataset": dataset,
@@ -108,19 +109,15 @@ def proof(dataset="wine", cut="ratio", **more):
 
 
 def outcome(records, text):
-    (found,) = [(check.met, check.of) for check in checks(records) if check.text == text]
-    return found
+    """Return the counts of a check."""
+    (counts,) = [(check.met, check.of) for check in checks(records) if check.text == text]
+    return counts
 
 
-def test_what_is_proven_is_counted_and_not_assumed():
+def test_only_cuts_with_a_tight_certificate_count_as_proven():
     records = [proof(), proof(cut="normalized", bound=0.0112), proof("usps:11", value=0.6)]
     assert outcome(records, OPTIMAL) == (1, 2)
-    assert outcome(
-        records, "Our cut of the tiny datasets is proven optimal by its certificate"
-    ) == (
-        0,
-        1,
-    )
+    assert outcome(records, OPTIMAL_TINY) == (0, 1)
     # a cut without a certificate is not proven; without any certificate there is no check
     cut = {"experiment": "objective", "method": "partition", "parameters": {"effort": "balanced"}}
     assert outcome([*records, {**proof("glass"), **cut}], OPTIMAL) == (1, 3)
@@ -131,15 +128,15 @@ def test_what_is_proven_is_counted_and_not_assumed():
     assert checks([]) == []
 
 
-def test_a_cut_below_a_bound_is_told():
+def test_a_cut_below_its_bound_is_counted():
     cut = {**proof(value=0.0113 * (1.0 - 1e-6)), "experiment": "objective", "method": "kmeans"}
     assert outcome([proof()], NOTHING_BELOW) == (1, 1)
     assert outcome([proof(), cut], NOTHING_BELOW) == (0, 1)
-    # another cut, another bound
+    # a bound applies to its own cut only
     assert outcome([proof(), {**cut, "cut": "normalized"}], NOTHING_BELOW) == (1, 1)
 
 
-def test_the_table_shows_bound_and_value_beside_the_smallest_printed():
+def test_the_table_shows_bound_and_cut_and_the_smallest_printed_value():
     records = [proof("glass", bound=0.2, value=0.25), proof(), proof("usps:12"), proof("usps:11")]
     table = TABLES["certificates"](records)
     ratio, normalized = table.sections
@@ -153,8 +150,8 @@ def test_the_table_shows_bound_and_value_beside_the_smallest_printed():
     assert second["certified bound"].value == 0.2
 
 
-def test_a_printed_value_below_the_bound_is_unreachable_unless_it_was_cut_off():
-    """The paper prints 0.0154 for first order on WINE, which may stand for nearly 0.0155."""
+def test_a_printed_value_below_the_bound_is_unreachable_unless_truncation_explains_it():
+    """The paper prints 0.0154 for first order on WINE; the exact value may be almost 0.0155."""
     assert unreachable([proof(value=0.02, bound=0.01549)]) == []
     records = [
         proof(value=0.02, bound=0.016),
@@ -186,4 +183,4 @@ def test_a_printed_value_below_the_bound_is_unreachable_unless_it_was_cut_off():
     (item,) = [item for item in page.items if item.content.name == "objective"]
     text = item.flaws[-1].text
     assert text.count("WINE, Ratio Cut") == len(below)
-    assert "first order: 0.0154 against at least 0.016000" in text
+    assert "first order: 0.0154, bound 0.016000" in text

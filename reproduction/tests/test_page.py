@@ -1,4 +1,4 @@
-"""The pages: distinct colors, legible text, and a layout for screens of any width."""
+"""The pages: distinct colors, readable text, and a layout for screens of any width."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHROMIUM = next(
 )
 TEMPLATES = ROOT / "reproduction" / "report" / "templates"
 COLOR = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b")
-TELEPHONE = 390
+PHONE = 390
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def html(records, content, tmp_path_factory):
 
 
 def luminance(color):
-    """Return the luminance of a color #rrggbb as WCAG 2 defines it."""
+    """Return the luminance of a color #rrggbb as defined by WCAG 2."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -64,13 +64,13 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_text_and_lines_stand_out_from_what_is_behind_them(scheme):
+def test_text_and_lines_contrast_with_their_backgrounds(scheme):
     color = {name: pair[scheme] for name, pair in PALETTE.items()}
     for text in ("ink", "soft", "blue", "orange", "teal"):
         assert contrast(color[text], color["page"]) >= 4.5, text
-    for behind in MARKS:
+    for background in MARKS:
         for text in ("ink", "soft"):
-            assert contrast(color[text], color[behind]) >= 4.5, (text, behind)
+            assert contrast(color[text], color[background]) >= 4.5, (text, background)
     assert contrast(color["rule"], color["page"]) >= 3.0
 
 
@@ -84,7 +84,7 @@ def test_the_palette_is_the_only_place_with_colors(records, tmp_path):
         (path,) = (path for path in save(figure, records, tmp_path) if path.suffix == ".svg")
         svg = path.read_text(encoding="utf-8")
         assert set(COLOR.findall(svg)) <= light
-        # a file has a background of its own, so that any page may show it
+        # a file has its own background, for pages of any color
         assert f"fill: {PALETTE['page'][0]}" in re.search(r"<path[^>]*>", svg)[0]
         for inline in inline_panels(figure, records):
             assert not COLOR.findall(inline)
@@ -98,7 +98,7 @@ VOID = {"meta", "br", "hr", "img", "input", "link", "source"}
 
 
 class Outline(HTMLParser):
-    """The tags of a page with their attributes, all opened and closed in order."""
+    """The tags of a page with their attributes and the tags around them."""
 
     def __init__(self, html):
         super().__init__()
@@ -118,7 +118,7 @@ class Outline(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_well_formed_and_says_what_its_parts_are(html):
+def test_the_page_is_well_formed_and_accessible(html):
     outline = Outline(html)
     names = [tag for tag, _, _ in outline.tags]
     assert names.count("h1") == names.count("main") == names.count("nav") == 1
@@ -140,7 +140,7 @@ def test_the_page_is_well_formed_and_says_what_its_parts_are(html):
     assert {link.removeprefix("#") for link in links} <= set(ids)
 
 
-def test_every_flaw_is_said_once_and_linked_from_where_else_it_shows(
+def test_every_flaw_is_described_once_on_both_pages_and_linked_elsewhere(
     records, content, html, tmp_path
 ):
     page = tmp_path / "page.md"
@@ -153,6 +153,7 @@ def test_every_flaw_is_said_once_and_linked_from_where_else_it_shows(
     assert flaws
     for flaw in flaws:
         assert plain.count(flaw.text) == 1
+        assert all(plain.count(cell) == 1 for cell in flaw.cells)
         assert markdown.count(escaped(flaw.text)) == 1
         assert html.count(f'data-flaw="{flaw.name}"') == 1
     for item in content.items:
@@ -169,8 +170,8 @@ def test_the_first_screen_has_the_summary_and_every_tally(content, html):
     summary = start[: start.index("</section>")]
     assert len(re.findall(r"<li>", summary[: summary.index("</ol>")])) == len(content.summary)
     cells = re.findall(r"<td><b>(\d+)</b> of (\d+)", summary)
-    wanted = [(str(tally.same + tally.near), str(tally.of)) for tally in content.tallies]
-    assert sorted(cells) == sorted(wanted)
+    expected = [(str(tally.same + tally.near), str(tally.of)) for tally in content.tallies]
+    assert sorted(cells) == sorted(expected)
 
 
 def test_every_difference_is_on_the_page_under_its_reason(content, html):
@@ -187,7 +188,7 @@ def test_every_difference_is_on_the_page_under_its_reason(content, html):
 NUMBER = r"−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,6})?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?%?"
 
 
-def test_every_number_in_a_table_is_in_one_of_the_formats(html):
+def test_every_number_in_a_table_has_one_of_the_formats(html):
     cells = re.findall(r"<table class=\"values\".*?</table>", html, re.DOTALL)
     texts = re.findall(r"<(?:b|span)>([^<]*)</", " ".join(re.findall(r"<td.*?</td>", str(cells))))
     assert len(texts) > 500
@@ -196,16 +197,16 @@ def test_every_number_in_a_table_is_in_one_of_the_formats(html):
             assert re.fullmatch(rf"{NUMBER.replace(' × ', '×')}|–|[a-z]+", word), text
 
 
-def test_ranges_over_the_seeds_are_in_the_cells(html):
+def test_cells_show_the_range_over_the_seeds(html):
     ranges = re.findall(r'<small class="seeds">([^<]*)</small>', html)
     assert ranges
     for text in ranges:
         assert re.fullmatch(rf"{NUMBER}–{NUMBER}", text), text
-    assert 'title="' not in html  # no information is for users of a pointer only
+    assert 'title="' not in html  # no information is in tooltips only
 
 
 @given(st.floats(-1e307, 1e307))
-def test_a_number_of_any_size_is_short_and_near_itself(value):
+def test_the_text_of_a_number_is_short_and_accurate(value):
     text = number_text(value)
     assert re.fullmatch(NUMBER, text)
     assert len(text.lstrip("−")) <= 13
@@ -219,10 +220,10 @@ def test_a_number_of_any_size_is_short_and_near_itself(value):
 # -- screens
 
 
-def test_nothing_is_wider_than_a_telephone_but_what_scrolls(html):
+def test_only_scrolling_parts_are_wider_than_a_phone(html):
     style = html[html.index("<style>") : html.index("</style>")]
     for size, unit in re.findall(r"(?:^|[\s;{])(?:min-)?width:\s*([\d.]+)(px|rem|pt)", style):
-        assert float(size) * {"px": 1, "rem": 16, "pt": 4 / 3}[unit] <= TELEPHONE
+        assert float(size) * {"px": 1, "rem": 16, "pt": 4 / 3}[unit] <= PHONE
     for tag, attributes, inside in Outline(html).tags:
         assert "width" not in attributes or tag not in ("table", "td", "th", "svg", "div", "img")
         if tag == "table" and "values" in attributes.get("class", ""):
@@ -255,9 +256,9 @@ document.body.append(out);
 
 
 def rendered(html, folder, widths):
-    """What a browser shows of a page on screens of some widths."""
+    """Return what a browser shows of a page on screens of some widths."""
     frames = "".join(f'<iframe width="{width}" height="900"></iframe>' for width in widths)
-    # written by a script, as the content of a frame from a file is not accessible
+    # written by a script, as scripts cannot read frames that are loaded from files
     source = json.dumps(html).replace("</", "<\\/")
     code = (
         f"const source = {source}; for (const frame of document.querySelectorAll('iframe')) "
@@ -281,11 +282,11 @@ def rendered(html, folder, widths):
     return json.loads(text[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine to look at the page with")
-def test_a_browser_shows_the_page_on_any_screen(tmp_path):
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_a_browser_shows_the_page_on_screens_of_any_width(tmp_path):
     path = tmp_path / "report.html"
     write_html(as_printed() + measured_on_wine(), path)
-    pages = rendered(path.read_text(encoding="utf-8"), tmp_path, (TELEPHONE, 820, 1440))
+    pages = rendered(path.read_text(encoding="utf-8"), tmp_path, (PHONE, 820, 1440))
     for page in pages:
         assert page["needed"] <= page["width"]  # the page itself never scrolls sideways
         assert min(page["letters"]) >= 9.5
@@ -305,7 +306,7 @@ def test_a_browser_shows_the_page_on_any_screen(tmp_path):
                     expected = printed.tables()["tiny_objective" if name == "tiny" else name]
                     number = expected.get(row[0], {}).get(cut, {}).get(key)
                     if number is not None:
-                        # below ours and its range: a sign, the paper's, and perhaps the change
+                        # the last line: a sign, the printed value, and the change if above 2%
                         sign, paper = text.split("\n")[-1].split()[:2]
                         assert sign in MARKS.values()
                         assert paper == f"{number:.4f}", (name, cut, row[0], column)

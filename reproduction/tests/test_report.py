@@ -12,9 +12,10 @@ import pytest
 
 from reproduction.__main__ import main
 from reproduction.data import printed
+from reproduction.report.brief import SHORTENED, brief
 from reproduction.report.contents import ORDER, contents
 from reproduction.report.figures import FIGURES
-from reproduction.report.formats import FORMATS
+from reproduction.report.formats import FORMATS, escaped, markdown
 from reproduction.report.pages import write_html, write_markdown
 from reproduction.report.table import Entry, Section, Table
 from reproduction.report.tables import TABLES
@@ -27,19 +28,19 @@ def measured():
     return measured_on_wine()
 
 
-def test_where_everything_is_as_printed_nothing_differs():
-    found = contents(as_printed())
-    assert found.reasons == []
-    assert {tally.table for tally in found.tallies} == {"tiny", "objective", "accuracy", "nmi"}
-    for tally in found.tallies:
+def test_records_equal_to_the_printed_values_have_no_differences():
+    page = contents(as_printed())
+    assert page.reasons == []
+    assert {tally.table for tally in page.tallies} == {"tiny", "objective", "accuracy", "nmi"}
+    for tally in page.tallies:
         assert tally.same == tally.of
 
 
-def test_every_difference_over_two_percent_is_listed_with_a_reason():
-    found = contents(as_printed(1.03))
+def test_every_difference_above_two_percent_is_listed_with_a_reason():
+    page = contents(as_printed(1.03))
     values = [
         place
-        for reason in found.reasons
+        for reason in page.reasons
         for place in reason.places
         if place.table in ("tiny", "objective")
     ]
@@ -56,12 +57,12 @@ def test_every_difference_over_two_percent_is_listed_with_a_reason():
     )
     assert len(values) == count
     assert all(place.relative == pytest.approx(0.03) for place in values)
-    texts = [reason.text for reason in found.reasons]
+    texts = [reason.text for reason in page.reasons]
     assert all(texts)
     assert len(texts) == len(set(texts))
 
 
-def test_even_a_bound_that_differs_is_listed():
+def test_a_bound_that_differs_is_listed():
     records = as_printed()
     wrong = next(r for r in records if (r["method"], r["dataset"]) == ("relax", "orl"))
     wrong["value"] *= 2.0
@@ -70,7 +71,7 @@ def test_even_a_bound_that_differs_is_listed():
     assert (place.row, place.column) == ("ORL", "OPT_r")
 
 
-def test_a_row_with_partition_alone_is_no_check_of_it():
+def test_a_row_with_partition_only_does_not_check_it():
     records = [
         {
             "experiment": "objective",
@@ -88,7 +89,7 @@ def test_a_row_with_partition_alone_is_no_check_of_it():
 @pytest.mark.parametrize(
     ("ours", "paper", "expected"),
     [
-        (0.09707, 0.0970, "same"),  # cut off
+        (0.09707, 0.0970, "same"),  # truncated
         (0.09707, 0.0971, "same"),  # rounded
         (0.0980, 0.0971, "near"),
         (0.0900, 0.0971, "better"),
@@ -96,7 +97,7 @@ def test_a_row_with_partition_alone_is_no_check_of_it():
         (0.0900, None, ""),
     ],
 )
-def test_a_cell_is_coloured_by_its_difference(ours, paper, expected):
+def test_the_verdict_of_a_cell_depends_on_its_difference(ours, paper, expected):
     assert Entry((ours,), paper).verdict(larger_is_better=False) == expected
     swapped = {"better": "worse", "worse": "better"}.get(expected, expected)
     assert Entry((ours,), paper).verdict(larger_is_better=True) == swapped
@@ -107,23 +108,23 @@ def test_the_median_over_the_seeds_is_shown():
     assert Entry().value is None
 
 
-def test_tables_show_what_the_records_say(measured):
+def test_tables_show_the_numbers_of_the_records(measured):
     table = TABLES["objective"](measured)
     section = table.sections[0]
     (label, row), *_ = section.rows
     assert label == "WINE"
-    found = dict(zip(section.heads, row, strict=True))
-    assert found["OPT_r"].agrees
-    assert found["KM"].paper == 0.0154
-    assert len(found["KM"].ours) == 2
-    assert found["partition"].paper is None
-    assert found["partition"].value <= min(
-        entry.value for head, entry in found.items() if head != "OPT_r"
+    entries = dict(zip(section.heads, row, strict=True))
+    assert entries["OPT_r"].agrees
+    assert entries["KM"].paper == 0.0154
+    assert len(entries["KM"].ours) == 2
+    assert entries["partition"].paper is None
+    assert entries["partition"].value <= min(
+        entry.value for head, entry in entries.items() if head != "OPT_r"
     )
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "tiny"])
-def test_every_table_in_every_form(name, measured):
+def test_every_table_has_every_format(name, measured):
     table = TABLES[name](measured)
     assert any(section.rows for section in table.sections)
     for head in table.sections[0].heads:
@@ -138,7 +139,7 @@ def test_every_table_in_every_form(name, measured):
     assert not re.search(r"(?<!\\)_", latex)
 
 
-def test_every_flaw_has_its_place(measured):
+def test_flaws_are_shown_with_the_tables_and_figures_they_name(measured):
     items = contents(as_printed() + measured).items
     assert [item.content.name for item in items] == [
         name for name in ORDER if name in {item.content.name for item in items}
@@ -149,10 +150,9 @@ def test_every_flaw_has_its_place(measured):
             assert set(flaw.where) <= set(ORDER)
 
 
-def test_the_papers_tables_have_its_numbers():
-    """In the order in which they appear there: I and II, then the datasets, then IV and V."""
-    found = {name: build([]).number for name, build in TABLES.items()}
-    assert {name: number for name, number in found.items() if number is not None} == {
+def test_tables_and_figures_of_the_paper_have_its_numbers():
+    numbers = {name: build([]).number for name, build in TABLES.items()}
+    assert {name: number for name, number in numbers.items() if number is not None} == {
         "tiny": "Table I",
         "objective": "Table II",
         "datasets": "Table III",
@@ -171,14 +171,14 @@ def test_the_papers_tables_have_its_numbers():
     assert TABLES["seconds"]([]).heading == TABLES["seconds"]([]).title
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_without_records_has_no_rows(name, form):
+def test_a_table_without_records_has_no_rows(name, kind):
     assert TABLES[name]([]).is_empty
-    text = FORMATS[form](TABLES[name]([]))
-    if form == "csv":
+    text = FORMATS[kind](TABLES[name]([]))
+    if kind == "csv":
         assert text == "table,section,row,column,ours,smallest,largest,runs,paper"
-    if form == "latex":
+    if kind == "latex":
         assert text.count("tabular") == 2 * len(TABLES[name]([]).sections)
 
 
@@ -191,7 +191,7 @@ def nasty_table(_=None):
     return Table("datasets", NASTY, (section,), "Table <III>", NASTY, (NASTY,), "small")
 
 
-def test_whatever_a_value_holds_the_page_shows_it_as_text(tmp_path, monkeypatch):
+def test_the_page_shows_any_text_literally(tmp_path, monkeypatch):
     monkeypatch.setitem(TABLES, "datasets", nasty_table)
     machine = dict.fromkeys(("system", "architecture", "processor", "cores"), NASTY)
     records = as_printed(1.03)
@@ -210,12 +210,11 @@ def test_whatever_a_value_holds_the_page_shows_it_as_text(tmp_path, monkeypatch)
     assert ("b", NASTY) in page.texts
     assert ("data-section", NASTY) in page.attributes
     assert any(tag == "dd" and NASTY in text for tag, text in page.texts)
-    assert (
-        "&amp;amp;" in html
-    )  # once for the text, once for the page: nothing is taken as marked up
+    # escaped once in the text and once by the page, so nothing is interpreted as markup
+    assert "&amp;amp;" in html
 
 
-def test_whatever_a_value_holds_latex_and_csv_have_it_as_text():
+def test_latex_and_csv_show_any_text_literally():
     latex = FORMATS["latex"](nasty_table())
     body = latex.partition("\n")[2]
     for special in "%#_&":
@@ -230,7 +229,7 @@ def test_whatever_a_value_holds_latex_and_csv_have_it_as_text():
     assert (second["ours"], second["paper"], second["runs"]) == ("3", "2.5", "1")
 
 
-def test_the_page_needs_nothing_else(measured, tmp_path):
+def test_the_html_page_is_self_contained(measured, tmp_path):
     page = tmp_path / "report.html"
     write_html(measured, page)
     html = page.read_text(encoding="utf-8")
@@ -241,7 +240,7 @@ def test_the_page_needs_nothing_else(measured, tmp_path):
     assert len(ids) == len(set(ids))
 
 
-def test_the_markdown_page_has_its_tables_and_figures_beside_it(measured, tmp_path):
+def test_the_markdown_page_has_every_table_and_figure_on_it_or_as_a_file(measured, tmp_path):
     page, folder = tmp_path / "docs" / "page.md", tmp_path / "results"
     write_markdown(measured, page, folder)
     text = page.read_text(encoding="utf-8")
@@ -249,19 +248,88 @@ def test_the_markdown_page_has_its_tables_and_figures_beside_it(measured, tmp_pa
     assert not re.search(r"\{[{%]", text)
     for name, build in TABLES.items():
         table = build(measured)
-        assert (FORMATS["markdown"](table) in text) != table.is_empty
+        if not table.is_empty:
+            short = brief(table)
+            assert f"## {table.heading}\n" in text
+            assert f"](../results/{name}.csv)" in text or short == table or not table.notes
+            assert short is None or markdown(short, brief=True) in text
+            assert all(escaped(note) in text for note in table.notes)
         assert (folder / f"{name}.csv").exists() != table.is_empty
         assert (folder / f"{name}.tex").exists() != table.is_empty
     for name, figure in FIGURES.items():
         assert f"![{figure.title}](../results/{name}.svg)" in text
         assert (folder / f"{name}.svg").exists()
         assert (folder / f"{name}.png").exists()
+    rows = list(csv.DictReader((folder / "differences.csv").open(encoding="utf-8")))
+    reasons = contents(measured).reasons
+    assert [row["reason"] for row in rows] == [r.text for r in reasons for _ in r.places]
     assert "export LEASTCUT_DATA=" in text
     assert f"python -m reproduction report --out {folder} --markdown {page}" in text
 
 
+def test_short_tables_have_every_printed_value_and_every_row():
+    records = as_printed(1.03)
+    for name in ("tiny", "objective", "accuracy", "nmi"):
+        table = TABLES[name](records)
+        short = brief(table)
+        assert printed_values(short) == printed_values(table)
+        for section, before in zip(short.sections, table.sections, strict=True):
+            assert [label for label, _ in section.rows] == [label for label, _ in before.rows]
+    assert "partition" in brief(TABLES["objective"](measured_on_wine())).sections[0].heads
+
+
+def printed_values(table):
+    """Return the printed values of a table in order."""
+    return [e.paper for s in table.sections for _, row in s.rows for e in row if e.paper]
+
+
+def test_the_short_forms_of_other_tables_summarize_their_rows(measured):
+    assert set(SHORTENED) <= set(TABLES)
+    traces = TABLES["traces"](measured)
+    (section,) = brief(traces).sections
+    for label, row in section.rows:
+        rows = [dict(part.rows)[label] for part in traces.sections if label in dict(part.rows)]
+        sums = [sum(entry.value for entry in column) for column in zip(*rows, strict=True)]
+        assert [entry.text for entry in row] == [f"{total:g}" for total in sums]
+    seeds = TABLES["seeds"](measured)
+    (section,) = brief(seeds).sections
+    ((label, row),) = section.rows
+    reached = [
+        f"{entry.value:g}"
+        for part in seeds.sections
+        for head, entry in zip(part.heads, dict(part.rows)[label], strict=True)
+        if head.endswith("reached")
+    ]
+    assert (label, [entry.text for entry in row]) == ("WINE", reached)
+    (section,) = brief(TABLES["certificates"](measured)).sections
+    assert [label for label, _ in section.rows] == ["WINE"]
+    (section,) = brief(TABLES["seconds"](measured)).sections
+    assert all(m.value <= most.value for m, most in zip(*dict(section.rows).values(), strict=True))
+
+
+AGREEMENT = re.compile(
+    r"Of (\d+) printed values, (\d+) agree in all digits and (\d+) within 2%; (\d+) differ by more,"
+    r" of which (\d+) occur in other runs of ours and (\d+) are unexplained"
+)
+
+
+def test_agreement_counts_the_cells_of_a_table():
+    sentences = {item.agreement for item in contents(as_printed()).items}
+    assert "Of 65 printed values, 65 agree in all digits and 0 within 2%." in sentences
+    page = contents(as_printed(1.03))
+    # accuracy and NMI are as printed
+    for item in page.items:
+        if item.content.name in ("tiny", "objective"):
+            counts = AGREEMENT.match(item.agreement)
+            of, same, near, more, other, unexplained = map(int, counts.groups())
+            tallies = [tally for tally in page.tallies if tally.table == item.content.name]
+            assert of == sum(tally.of for tally in tallies) == same + near + more
+            assert same == sum(tally.same for tally in tallies)
+            assert more == other + unexplained
+
+
 @pytest.mark.slow
-def test_the_committed_page_is_what_its_records_render(tmp_path, monkeypatch):
+def test_the_committed_page_and_files_are_made_from_the_committed_records(tmp_path, monkeypatch):
     folder, page = Path("docs", "results"), Path("docs", "results.md")
     shutil.copytree(ROOT / folder / "records", tmp_path / folder / "records")
     monkeypatch.chdir(tmp_path)
