@@ -419,7 +419,7 @@ def assert_reason(found, floor, splits, enough, n_components):
             assert float(said[2]) == pytest.approx(evidence[best], rel=0.06, abs=1e-9)
             assert float(said[3]) == pytest.approx(enough, rel=0.06)
     else:
-        assert f"of the numbers asked for {chosen} is nearest to {floor}" in text
+        assert f"of the requested numbers, {chosen} is closest to {floor}" in text
 
 
 def test_reasons_of_every_kind():
@@ -443,7 +443,7 @@ def test_reasons_of_every_kind():
     )
     nothing = _Split(0.0, 1.0, 0.0, 0.0)
     assert _reason(4, 2, 2, {4: nothing}, 4.5) == (
-        "The graph has 2 connected components; of the numbers asked for 4 is nearest to 2."
+        "The graph has 2 connected components; of the requested numbers, 4 is closest to 2."
     )
 
 

@@ -206,9 +206,9 @@ def test_the_table_and_the_text_show_the_evidence():
 
 @pytest.mark.parametrize("n_clusters", [5, None, "25"])
 def test_what_is_not_several_numbers_is_refused_before_any_work(n_clusters):
-    with pytest.raises(TypeError, match=r"must be several numbers of clusters"):
+    with pytest.raises(TypeError, match=r"must be a sequence of numbers of clusters"):
         cut_path(None, n_clusters)
-    with pytest.raises(TypeError, match=r"must be several numbers of clusters"):
+    with pytest.raises(TypeError, match=r"must be a sequence of numbers of clusters"):
         cut_path_problem(as_problem(np.ones((6, 6))), n_clusters, effort="fast", random_state=0)
 
 

@@ -107,14 +107,14 @@ def test_every_node_is_visited_once(n, few):
 
 @pytest.fixture
 def short_stretches(monkeypatch):
-    monkeypatch.setattr(coarsening, "STRETCH_NODES", 100)
+    monkeypatch.setattr(coarsening, "BLOCK_NODES", 100)
 
 
 @pytest.mark.usefixtures("short_stretches")
 @pytest.mark.parametrize("parts", [None, (np.arange(950) % 2).astype(np.int32)])
 def test_no_group_reaches_from_one_stretch_into_another(parts):
     problem = ring(950)
-    assert coarsening._stretch(problem.graph) == 100
+    assert coarsening._block_size(problem.graph) == 100
     rule, leaders = COARSENING_RULES["label_propagation"], []
     for n_threads in (1, 2, 5):
         rng = np.random.default_rng(1)
@@ -130,8 +130,8 @@ def test_no_group_reaches_from_one_stretch_into_another(parts):
 
 @pytest.mark.usefixtures("short_stretches")
 def test_there_are_no_stretches_where_edges_lead_anywhere():
-    assert coarsening._stretch(shuffled(ring(950)).graph) == 950
-    assert coarsening._stretch(ring(250).graph) == 250  # nor where there would be two
+    assert coarsening._block_size(shuffled(ring(950)).graph) == 950
+    assert coarsening._block_size(ring(250).graph) == 250  # nor where there would be two
 
 
 @pytest.mark.usefixtures("short_stretches")
@@ -154,7 +154,7 @@ def hundreds_are_huge(monkeypatch):
     monkeypatch.setattr(search, "LONG_EDGES", 1000)
     monkeypatch.setattr(search_state, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(node_order, "NEAR_NODES", 200)
-    monkeypatch.setattr(coarsening, "STRETCH_NODES", 120)
+    monkeypatch.setattr(coarsening, "BLOCK_NODES", 120)
 
 
 def made(problem: Problem, c: int) -> Search:

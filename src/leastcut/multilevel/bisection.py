@@ -1,4 +1,4 @@
-"""Clusters of about equal weight, by splitting a problem in two again and again."""
+"""Recursive bisection into clusters of similar weight."""
 
 from __future__ import annotations
 
@@ -11,36 +11,34 @@ from leastcut.kernels.bisect import split
 from leastcut.multilevel.refinement import State
 from leastcut.problem import Problem
 
-TRIES = 10  # starts of every split, of which the best is taken
-# Moves without a new best after which a chain ends, and how often chains begin at all nodes of
-# the border.
+TRIES = 10  # starts of every split; the best result is kept
+# Moves without a new best after which a chain ends, and rounds of chains from all border nodes.
 PATIENCE, ROUNDS = 50, 3
-# Edges that could be visited in the time that a split takes however small it is.
-SPLIT_EDGES = 10_000
+SPLIT_EDGES = 10_000  # fixed cost of a split, in edges visited in the same time
 
-# The side of every node, in how many clusters each side is to be split further, and the work.
+# The side of every node, the number of clusters of each side, and the work.
 Sides = tuple[np.ndarray, Sequence[int], int]
 
 
 def split_recursively(
     n_nodes: int, n_clusters: int, divide: Callable[[np.ndarray, int], Sides | None]
 ) -> tuple[np.ndarray, int] | None:
-    """Return labels and the edges visited to find them, or None as soon as a division is None.
+    """Return labels and the number of visited edges, or None if ``divide`` returns None.
 
-    ``divide(nodes, count)`` divides nodes that are to become ``count`` clusters.
+    ``divide(nodes, count)`` splits nodes that will form ``count`` clusters.
     """
     labels, work = np.empty(n_nodes, dtype=np.int32), 0
-    # The nodes that are to be split, the number of the first of their clusters, and how many.
+    # Nodes to split, the number of their first cluster, and their number of clusters.
     waiting = [(np.arange(n_nodes), 0, n_clusters)]
     while waiting:
         nodes, first, count = waiting.pop()
         if count == 1:
             labels[nodes] = first
             continue
-        found = divide(nodes, count)
-        if found is None:
+        division = divide(nodes, count)
+        if division is None:
             return None
-        sides, numbers, visited = found
+        sides, numbers, visited = division
         work += visited
         for side, number in enumerate(numbers):
             waiting.append((nodes[sides == side], first, number))
@@ -48,21 +46,22 @@ def split_recursively(
     return labels, work
 
 
-def slack(node_weights: np.ndarray, heaviest: float, count: int, wanted: float) -> float:
-    """Return by how much a side of a split for ``count`` clusters may miss its ``wanted`` weight.
+def slack(node_weights: np.ndarray, heaviest: float, count: int, target: float) -> float:
+    """Return the allowed deviation of a side from its ``target`` weight.
 
-    It may use its part of what the limits leave: the other parts are for later splits. It need not
-    be nearer to what is wanted than nodes are light.
+    The slack of the limits is divided evenly among the levels of recursion, for ``count`` clusters.
+    At least the weight of the heaviest node is allowed.
     """
     total = float(node_weights.sum())
     spare = max(heaviest * count / total - 1.0, 0.0) / math.ceil(math.log2(count))
-    return max(spare * min(wanted, total - wanted), float(node_weights.max()))
+    return max(spare * min(target, total - target), float(node_weights.max()))
 
 
 def bisected(problem: Problem, n_clusters: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Return labels of non-empty clusters of about equal weight, and the edges visited.
+    """Return labels of non-empty clusters of similar weight, and the number of visited edges.
 
-    The problem has limits, which may be passed slightly. ``rng`` draws where sides begin to grow.
+    The clusters may violate the limits of the problem slightly. ``rng`` samples the nodes that
+    sides are grown from.
     """
     limits, free = problem.limits, problem.unconstrained()
     assert limits is not None
@@ -74,25 +73,25 @@ def bisected(problem: Problem, n_clusters: int, rng: np.random.Generator) -> tup
         sides, visited = _split(free.restrict(nodes), numbers, limits.heaviest, rng)
         return sides, numbers, visited + SPLIT_EDGES
 
-    found = split_recursively(problem.n_nodes, n_clusters, in_two)
-    assert found is not None
-    return found
+    result = split_recursively(problem.n_nodes, n_clusters, in_two)
+    assert result is not None
+    return result
 
 
 def _split(
     problem: Problem, numbers: tuple[int, int], heaviest: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
-    """Return a side for every node, to be split further into its number of clusters, and the work.
+    """Return a side for every node, and the work.
 
-    No side has fewer nodes than clusters.
+    Side s will be split into ``numbers[s]`` clusters, and has at least as many nodes.
     """
     n, weights, count = problem.n_nodes, problem.node_weights, sum(numbers)
     total = float(weights.sum())
-    wanted = total * numbers[0] / count
-    room = slack(weights, heaviest, count, wanted)
-    heavy = np.array([wanted + room, total - wanted + room])
+    target = total * numbers[0] / count
+    margin = slack(weights, heaviest, count, target)
+    heavy = np.array([target + margin, total - target + margin])
     limits = problem.offset + (total - heavy[::-1]), problem.offset + heavy
-    # 1. Try from several nodes.
+    # 1. Grow a side from several nodes.
     orders = np.empty((TRIES, n), dtype=np.int32)
     for row in orders:
         row[:] = rng.permutation(n)
@@ -103,17 +102,17 @@ def _split(
     heap = np.empty(places), np.empty(places, dtype=np.int32)
     scratch = state.scratch, chain, heap, np.empty(n, dtype=np.uint8), integers[3]
     value, work = split(
-        state.arrays, orders, (wanted, problem.offset), np.array(numbers), limits,
+        state.arrays, orders, (target, problem.offset), np.array(numbers), limits,
         (PATIENCE, ROUNDS), state.sums, scratch, integers[4],
     )  # fmt: skip
     if value < math.inf:
         return integers[4], int(work)
-    # 2. Few nodes, some of them heavy: by weight alone, to the side that lacks most of it.
+    # 2. If that failed, because of few heavy nodes, assign each to the side that lacks most weight.
     sides = np.empty(n, dtype=np.int32)
-    lacking, left = np.array([wanted, total - wanted]), np.array(numbers)
+    lacking, left = np.array([target, total - target]), np.array(numbers)
     for rank, i in enumerate(np.argsort(-weights, kind="stable").tolist()):
         side = int(np.argmax(lacking))
-        # Each side must still get its number of nodes.
+        # Each side needs enough nodes for its clusters.
         if left[1 - side] >= n - rank:
             side = 1 - side
         sides[i] = side

@@ -1,9 +1,9 @@
-"""The path of cuts: one graph cut into many numbers of clusters, and which of them to take.
+"""Cut paths: partitions of one graph for many numbers of clusters, and the selection of a number.
 
 The leading k columns of one relaxation solve the relaxed k-way cut for every k, so the
-eigenproblem is solved once. It gives the lower bounds, the eigengaps λ_(k+1) − λ_k and the evidence
-by which a number is chosen; none of these needs a partition. The partitions help one another
-(``path_search``).
+eigenproblem is solved only once. It gives the lower bounds, the eigengaps λ_(k+1) − λ_k and the
+evidence by which a number is selected, all without partitions. ``path_search`` computes the
+partitions jointly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from leastcut.validation import check_count
 
 
 class PathSource(Protocol):
-    """Where a path has its contents from: they may be computed when they are first asked for."""
+    """The source of the contents of a path, which may be computed on first access."""
 
     @property
     def relaxation(self) -> Relaxation: ...
@@ -40,7 +40,7 @@ class PathSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """Contents of a path that are there already."""
+    """Contents of a path that are already computed."""
 
     relaxation: Relaxation
     partitions: Sequence[Partition]
@@ -52,31 +52,52 @@ class Computed:
 class CutPath:
     """Partitions of one graph into different numbers of clusters.
 
+    ``path[k]`` is the :class:`Partition` into k clusters; iteration gives the numbers k.
+
     Attributes
     ----------
     n_clusters : ndarray of shape (m,)
-        The numbers k, ascending.
+        The numbers of clusters k, in ascending order.
     cut_values : ndarray of shape (m,)
-        The cut value of each partition; they never fall as k grows.
+        The cut value of each partition; non-decreasing in k.
     lower_bounds : ndarray of shape (m,)
-        What no partition into k clusters is below.
+        A lower bound on the cut value of every partition into k clusters.
+    gaps : ndarray of shape (m,)
+        The relative gap between each cut value and its lower bound; see :attr:`Partition.gap`.
     eigengaps : ndarray of shape (m,)
-        λ_(k+1) − λ_k; NaN where k is the number of nodes.
-    eigenvalues : ndarray
-        The smallest eigenvalues, ascending: at least one more than the largest k, if there is one.
+        λ_(k+1) − λ_k; NaN if k is the number of nodes.
+    eigenvalues : ndarray of shape (n_eigenvalues,)
+        The smallest eigenvalues in ascending order, at least one more than the largest k if the
+        graph has as many.
+    evidence : ndarray of shape (m,)
+        The evidence for each number; NaN for numbers that were not considered.
+    best : int
+        The number of clusters with the most evidence.
+    reason : str
+        Why this number was selected, and the alternatives if the evidence is weak.
     labels : ndarray of shape (m, n)
         The labels of each partition.
     n_components : int
-        Connected components of the graph: up to so many clusters the value is 0.
+        The number of connected components of the graph; up to this k the cut value is 0.
     relaxation : Relaxation
-        The eigenpairs that served all of them.
+        The eigenpairs that all numbers share.
     choice : Choice
-        The number that the evidence speaks for: its ``n_clusters`` (``best`` here), ``evidence``,
-        ``reason``, ``runners_up`` and ``is_weak``.
+        The details of the selection: ``n_clusters``, ``evidence``, ``reason``, ``runners_up`` and
+        ``is_weak``.
     source : PathSource
-        Where the eigenpairs and the partitions are from.
+        The source of the eigenpairs and the partitions.
     nodes : tuple or None
-        The names of the nodes, where the graph has names.
+        The names of the nodes, or None.
+
+    See Also
+    --------
+    cut_path : Compute the path of samples or of a graph.
+    partition : Partition a graph for one number of clusters.
+
+    Notes
+    -----
+    The evidence is computed from eigenvalues, eigenvectors and density gaps between clusters. It
+    can be used as a model selection criterion; cut values cannot, because they increase with k.
 
     Examples
     --------
@@ -95,25 +116,25 @@ class CutPath:
 
     @property
     def relaxation(self) -> Relaxation:
-        """The eigenpairs that served all numbers."""
+        """The eigenpairs that all numbers share."""
         return self.source.relaxation
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The smallest eigenvalues, ascending."""
+        """The smallest eigenvalues, in ascending order."""
         return self.relaxation.eigenvalues
 
     @property
     def eigengaps(self) -> np.ndarray:
-        """λ_(k+1) − λ_k for every k; NaN where k is the number of nodes."""
-        # λ_k stands at k - 1, so at k ``following`` has λ_(k+1), or NaN.
+        """λ_(k+1) − λ_k for every k; NaN if k is the number of nodes."""
+        # λ_k has index k - 1, so following[k] is λ_(k+1), or NaN.
         following = np.append(self.eigenvalues, np.nan)
         return np.asarray(following[self.n_clusters] - self.eigenvalues[self.n_clusters - 1])
 
     @cached_property
     def lower_bounds(self) -> np.ndarray:
-        """What no partition into k clusters is below, for every k."""
-        # Up to the number of components no edge need be cut: 0 is the value itself.
+        """A lower bound on the cut value of every partition into k clusters, for every k."""
+        # Up to the number of components, the optimal value is 0.
         return np.array(
             [
                 0.0 if k <= self.n_components else self.relaxation.leading(k).lower_bound
@@ -133,24 +154,24 @@ class CutPath:
 
     @property
     def best(self) -> int:
-        """The number of clusters that the evidence speaks for."""
+        """The number of clusters with the most evidence."""
         return self.choice.n_clusters
 
     @property
     def reason(self) -> str:
-        """Why that one, in plain words, and which come next where the evidence is weak."""
+        """Why this number was selected, and the alternatives if the evidence is weak."""
         return self.choice.explanation
 
     @property
     def evidence(self) -> np.ndarray:
-        """How much speaks for every number, the larger the more; NaN where it was not weighed."""
-        found = np.full(len(self), np.nan)
-        found[np.searchsorted(self.n_clusters, self.choice.numbers)] = self.choice.evidence
-        return found
+        """The evidence for every number; NaN for numbers that were not considered."""
+        evidence = np.full(len(self), np.nan)
+        evidence[np.searchsorted(self.n_clusters, self.choice.numbers)] = self.choice.evidence
+        return evidence
 
     @property
     def gaps(self) -> np.ndarray:
-        """How far above the optimum each cut value can be, as a fraction of it."""
+        """The relative gap between each cut value and its lower bound."""
         return np.array([self[k].gap for k in self])
 
     def __len__(self) -> int:
@@ -160,16 +181,23 @@ class CutPath:
         return iter(self.n_clusters.tolist())
 
     def __getitem__(self, n_clusters: int) -> Partition:
-        """Return the partition into that many clusters."""
-        found = np.flatnonzero(self.n_clusters == n_clusters)
-        if found.size == 0:
+        """Return the partition into ``n_clusters`` clusters."""
+        positions = np.flatnonzero(self.n_clusters == n_clusters)
+        if positions.size == 0:
             raise KeyError(f"{n_clusters} is not among the numbers of clusters, {list(self)}.")
-        i = int(found[0])
+        i = int(positions[0])
         value, bound = float(self.cut_values[i]), float(self.lower_bounds[i])
         return Partition(self.labels[i], value, bound, self.nodes)
 
     def table(self) -> Columns:
-        """Return the columns of the evidence by name; ``pandas.DataFrame`` takes it as it is."""
+        """Return a table with a row per number, which can be passed to ``pandas.DataFrame``.
+
+        Returns
+        -------
+        Columns
+            The columns ``n_clusters``, ``evidence``, ``eigengap``, ``cut_value``, ``lower_bound``
+            and ``gap``.
+        """
         return Columns(
             n_clusters=self.n_clusters,
             evidence=self.evidence,
@@ -180,20 +208,20 @@ class CutPath:
         )
 
     def plot(self, kind: str = "evidence", **options: Any) -> Any:
-        """Draw the path; needs ``leastcut[plot]``.
+        """Plot the path; needs ``leastcut[plot]``.
 
         Parameters
         ----------
         kind : {"evidence", "cut_values"}, default="evidence"
-            A picture of paths in :data:`leastcut.plot.PLOTS`.
+            The kind of plot, from :data:`leastcut.plot.PLOTS`.
         **options
-            Further arguments of the picture, such as ``ax``.
+            Further arguments of the plot, such as ``ax``.
 
         Returns
         -------
         Axes
         """
-        from leastcut.plot import draw  # which few paths need
+        from leastcut.plot import draw  # imports Matplotlib
 
         return draw(kind, ("path",), self, **options)
 
@@ -201,20 +229,20 @@ class CutPath:
         return f"{self.table()}\n{self.reason}"
 
     def __repr__(self) -> str:
-        # Without the partitions, which may not be there yet.
+        # Without the partitions, which may not be computed yet.
         return one_line(self, n_clusters=some(self), best=self.best)
 
     def _repr_html_(self) -> str:
-        from leastcut.report.notebook import path_html  # which only notebooks need
+        from leastcut.report.notebook import path_html  # used in notebooks only
 
         return path_html(self)
 
 
 def check_numbers(n_clusters: object) -> list[int]:
-    """Return numbers of clusters, ascending and each once; one alone is refused."""
+    """Return numbers of clusters, sorted and without duplicates; raise for a single number."""
     if not isinstance(n_clusters, Iterable) or isinstance(n_clusters, str):
         raise TypeError(
-            f"n_clusters={n_clusters!r} must be several numbers of clusters, such as "
+            f"n_clusters={n_clusters!r} must be a sequence of numbers of clusters, such as "
             "range(2, 30) or [5]."
         )
     return sorted({check_count("n_clusters", k) for k in n_clusters})
@@ -228,24 +256,26 @@ def cut_path_problem(
     random_state: RandomState,
     budget: Budget | None = None,
 ) -> CutPath:
-    """Cut a problem into many numbers of clusters, with a single relaxation.
+    """Compute the path of a problem with a single relaxation.
 
-    Numbers above that of nodes are left out.
+    Numbers larger than the number of nodes are ignored.
     """
     n = problem.n_nodes
-    wanted = check_numbers(n_clusters)
-    numbers = [k for k in wanted if k <= n]
+    requested = check_numbers(n_clusters)
+    numbers = [k for k in requested if k <= n]
     if not numbers:
-        raise ValueError(f"n_clusters={wanted} has no number from 1 to {n}, the number of nodes.")
+        raise ValueError(
+            f"n_clusters={requested} has no number from 1 to {n}, the number of nodes."
+        )
     seed = as_seed(random_state, 2**32)
     # 1. Relax once for all k.
     relaxation = relax_problem(problem, pairs_needed(numbers[-1], n), random_state=seed)
-    # 2. Choose a number by the eigenpairs, and search for the partitions.
+    # 2. Select a number from the eigenpairs, and search for the partitions.
     choice = choice_of(problem, numbers, relaxation, seed)
     stages = EFFORTS[effort].stages
     budget = budget or Budget()
     with budget.shown("cut_path", lambda: TimeEstimate(stages, PATH_STAGES)):
-        found = path_partitions(problem, numbers, effort=effort, seed=seed, budget=budget)
+        partitions = path_partitions(problem, numbers, effort=effort, seed=seed, budget=budget)
     n_components, _ = problem.graph.components
-    contents = Computed(relaxation, found)
+    contents = Computed(relaxation, partitions)
     return CutPath(np.array(numbers), n_components, choice, contents, problem.graph.names)

@@ -1,18 +1,18 @@
-"""Density gaps between clusters: whether clusters are cut off where cutting is cheap.
+"""Density gaps between clusters: evidence that clusters are separated by regions of low density.
 
-Long shapes can be cut across anywhere at about one cost, and no eigenvalue tells such a cut from
-one that follows a gap. What tells them is the cost next to it. For a cluster C let ``depth`` be the
-hops of a node of C from its boundary, and let inside(C) be the smallest cut between the nodes of
-depth at most 1 and those of depth at least 3, a maximum flow. At a density gap boundary(C) is far
-below inside(C); elsewhere it is not, as both are smallest cuts, but for what the search for the
-boundary gains by its choice of place.
+An elongated shape can be cut anywhere at a similar cost, and eigenvalues do not distinguish such a
+cut from one along a density gap. The cost of cuts nearby does. For a cluster C, let the depth of a
+node be its number of hops from the boundary of C, and let inside(C) be the minimum cut between the
+nodes of depth at most 1 and those of depth at least 3, computed as a maximum flow. At a density
+gap, boundary(C) is far below inside(C). Elsewhere the two are similar, except that the search
+selects the cheapest place for the boundary.
 
-With m nodes along the inner cut, a boundary that chance makes so small has about the
-probability e^-evidence,
+With m nodes along the inner cut, the probability that a boundary is this small by chance is about
+e^-evidence,
 
     evidence = m (1 − r + r log r),   r = boundary(C) / (usual · inside(C)),
 
-which is that of counting r m events if m are expected. A partition has that of its weakest
+the probability of r m events if m are expected. The evidence of a partition is that of its weakest
 cluster.
 """
 
@@ -23,22 +23,22 @@ import scipy.sparse as sp
 
 from leastcut.problem import Problem
 
-# Hops from the boundary between which the inner cut is sought: nearer it would share nodes with
-# the boundary, deeper small clusters would have no place for it.
+# Depths of the source and the sink of the inner cut: with less it would share nodes with the
+# boundary, with more small clusters would have no inner cut.
 NEAR, DEEP = 1, 3
-FEWEST_DEEP = 5  # nodes that lie deep in a cluster, at least: fewer are a corner of it
-# Boundary over inner cut without gaps: the search chooses the cheapest place for the first.
-USUAL = 0.45
-# Part of a node's edges that a smallest cut along it crosses: it counts the nodes of a cut.
-PER_NODE = 0.2
-DIGITS = 1000  # flows are of whole numbers: so many make the edges of a mean node
+FEWEST_DEEP = 5  # fewest nodes of a cluster at depth DEEP
+USUAL = (
+    0.45  # boundary divided by inner cut without gaps; the boundary is where cutting is cheapest
+)
+PER_NODE = 0.2  # fraction of a node's edges that a minimum cut crosses, to count nodes along a cut
+DIGITS = 1000  # flows are integers; the edges of an average node have this total capacity
 
 
 def gap_evidence(problem: Problem, labels: np.ndarray) -> float:
-    """Return the evidence that every cluster is enclosed by a density gap, and not by chance.
+    """Return the evidence that every cluster is separated by a density gap.
 
-    0 if some cluster is not, or is too small to tell. Clusters that are entire components are left
-    out.
+    It is 0 if some cluster is not, or is too small to decide. Clusters that are unions of connected
+    components are ignored.
     """
     boundaries = problem.boundaries(labels)
     depth, rows, columns, weights = _depths(problem, labels)
@@ -48,7 +48,7 @@ def gap_evidence(problem: Problem, labels: np.ndarray) -> float:
         members, here = labels == cluster, labels[rows] == cluster
         edges = rows[here], columns[here], weights[here] / unit
         boundary, strongest = float(boundaries[cluster]) / unit, 0.0
-        # A narrow gap shows next to the boundary, and a wide one halfway to the middle.
+        # A narrow gap is visible next to the boundary, a wide one at larger depths.
         middle = int(depth[members].max())
         for near, deep in {(NEAR, DEEP), (max(middle // 4, NEAR), max(middle // 2, DEEP))}:
             if np.count_nonzero(members & (depth >= deep)) >= FEWEST_DEEP:
@@ -61,7 +61,7 @@ def gap_evidence(problem: Problem, labels: np.ndarray) -> float:
 
 
 def _surprise(boundary: float, inside: float) -> float:
-    """Return −log of the probability of such a boundary, given the cut inside of it."""
+    """Return −log of the probability of such a boundary, given the inner cut."""
     if boundary >= USUAL * inside:
         return 0.0
     ratio = max(boundary / (USUAL * inside), float(np.finfo(np.float64).tiny))
@@ -69,7 +69,7 @@ def _surprise(boundary: float, inside: float) -> float:
 
 
 def has_depth(problem: Problem, labels: np.ndarray) -> bool:
-    """Return whether every cluster has nodes deep enough for an inner cut, or is a component."""
+    """Return whether every cluster has enough nodes at depth DEEP, or no boundary."""
     depth, *_ = _depths(problem, labels)
     deep = np.bincount(labels[depth >= DEEP], minlength=int(labels.max()) + 1)
     return bool(deep.min() >= FEWEST_DEEP)
@@ -78,11 +78,11 @@ def has_depth(problem: Problem, labels: np.ndarray) -> bool:
 def _depths(
     problem: Problem, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return every node's hops from its cluster's boundary, and the edges inside clusters."""
+    """Return the depth of every node, and the edges inside clusters."""
     graph = problem.graph
     rows, columns = graph.rows, graph.indices
     same = labels[rows] == labels[columns]
-    # What the boundary does not reach, as entire components, is as deep as there are nodes.
+    # Nodes that are not connected to a boundary have depth n.
     unknown = problem.n_nodes
     depth = np.full(problem.n_nodes, unknown)
     front = np.unique(rows[~same])
@@ -100,8 +100,8 @@ def _depths(
 def _inner_cut(
     depth: np.ndarray, rows: np.ndarray, columns: np.ndarray, weights: np.ndarray
 ) -> float:
-    """Return the smallest cut between the nodes of a cluster of least and of most ``depth``."""
-    # 1. What is near is the source, node 0, and what is deep is the sink, node 1.
+    """Return the minimum cut between the nodes of a cluster of smallest and largest ``depth``."""
+    # 1. Contract the former to the source, node 0, and the latter to the sink, node 1.
     near, deep = depth.min(), depth.max()
     band = np.unique(rows[(depth[rows] > near) & (depth[rows] < deep)])
     both = np.stack([rows, columns])
@@ -113,9 +113,9 @@ def _inner_cut(
     summed = sp.coo_array(
         (weights[between], (ends[0, between], ends[1, between])), shape=(size, size)
     ).tocsr()
-    # 2. Whole numbers; all that leaves the source must stay within 32 bits.
+    # 2. Round to integers; the total capacity must fit into 32 bits.
     digits = min(float(DIGITS), 1e9 / max(float(summed.sum()), 1.0))
-    whole = np.minimum(np.round(summed.data * digits), 1e9).astype(np.int32)
-    capacity = sp.csr_array((whole, summed.indices, summed.indptr), shape=summed.shape)
-    # 3. The largest flow is the smallest cut.
+    rounded = np.minimum(np.round(summed.data * digits), 1e9).astype(np.int32)
+    capacity = sp.csr_array((rounded, summed.indices, summed.indptr), shape=summed.shape)
+    # 3. The maximum flow equals the minimum cut.
     return float(sp.csgraph.maximum_flow(capacity, 0, 1).flow_value) / digits

@@ -1,11 +1,11 @@
-"""Direct cut (DNC): optimize the true objective without a relaxed solution.
+"""Direct cut (DNC): minimize the cut value without a relaxed solution.
 
-Minimizing tr(Gᵀ A G) is maximizing the convex function tr(Gᵀ (σI − A) G), σ ≥ λ_max(A), as GᵀG = I.
-Its linearization at the current labels is ⟨T, G⟩ with T = (σI − A) G(Y_t); whatever sweep raises
-that raises the function at least as much, so every round improves the true cut or ends. Close to
-λ_max the steps are short, as T then clings to the current labels; a smaller σ takes longer steps
-but promises nothing. So σ goes up a ladder to λ_max, and a round counts only if it lowers the
-true cut. Where no round does, single nodes are moved until none lowers it.
+As GᵀG = I, minimizing tr(Gᵀ A G) is equivalent to maximizing the convex function tr(Gᵀ (σI − A) G)
+for σ ≥ λ_max(A). Its linearization at the current labels is ⟨T, G⟩ with T = (σI − A) G(Y_t). An
+increase of the linearization increases the function at least as much, so every round decreases the
+cut value or ends. With σ near λ_max, steps are short; a smaller σ takes longer steps without a
+guarantee. Therefore σ increases in steps to λ_max, and a round is accepted only if it decreases
+the cut value. Finally, single nodes are moved until no move decreases it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,16 @@ from leastcut.spectral.discretizers.shared import best_of, random_labels
 from leastcut.threads import single_threaded
 from leastcut.validation import check_count, check_init, check_n_clusters
 
-# Where the ladder of σ begins, in units of the typical node's edges by its weight: higher, and
-# labels stick where they are; lower, and more of the steps come to nothing. λ_max is no measure
-# of it, as a hub alone can raise that.
+# The first σ, relative to the median of a node's edges divided by its weight: with a larger one
+# labels hardly change, with a smaller one more rounds are rejected. λ_max is no suitable unit, as a
+# single hub can increase it.
 LOWEST = 0.5
-# Rungs of the ladder, from there to λ_max by equal factors: with five the cuts are 10% larger.
+# Number of values of σ, in geometric progression; with five the cuts are 10% larger.
 N_SHIFTS = 9
-# Starts where none is given: as many as the discretizers make, so that methods compare evenly.
-DEFAULT_STARTS = 10
-# Relative tolerance to which λ_max is computed, a few products with A instead of hundreds.
-LOOSE = 1e-3
-MARGIN = 1.01  # what is added to it for that, so that it is a bound from above
-# Largest share of a node that is worth telling apart from larger ones, which could overflow.
-MOST = 1e300
+DEFAULT_STARTS = 10  # as for the discretizers, so that comparisons are fair
+LOOSE = 1e-3  # relative tolerance of λ_max; needs a few products with A instead of hundreds
+MARGIN = 1.01  # factor that makes the computed λ_max an upper bound
+MOST = 1e300  # scores are clipped here to avoid overflow
 
 
 def direct_cut(
@@ -51,40 +48,53 @@ def direct_cut(
     random_state: RandomState = None,
     symmetrize: str | None = None,
 ) -> Discretization:
-    """Cut a graph by re-weighted optimization of the discrete problem itself.
+    """Partition a graph by direct optimization of the cut, without eigenvectors (DNC).
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        Symmetric non-negative affinities. Libraries: as for :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n, n) or graph of a library
+        Symmetric non-negative affinities, or a graph of a library that
+        :func:`leastcut.partition` accepts.
     n_clusters : int
-        Number of clusters, from 1 to n.
+        The number of clusters, from 1 to n.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     init : array-like of shape (n,), optional
-        Labels to start from, with exactly ``n_clusters`` clusters.
+        Initial labels with exactly ``n_clusters`` clusters.
     n_init : int, optional
-        Number of starts, all but ``init`` random; by default 10, or 1 where ``init`` is given.
+        Number of starts, including ``init``; the others are random. By default 10, or 1 with
+        ``init``.
     max_iter : int, default=300
-        Most rounds of one run.
+        Maximum number of rounds of one run.
     random_state : int, Generator, RandomState or None
-        Seed of the starts.
+        Seed of the random starts.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to make a directed graph symmetric: by the mean of both directions, (S + Sᵀ) / 2, or by
+        their maximum. With None a directed graph raises an error.
 
     Returns
     -------
     Discretization
-        The best of the starts by cut value; no move of a single node lowers it. Its loss is the cut
-        value, and ``history`` the cut value after every round, the moves of single nodes being the
-        last.
+        The result of the start with the smallest cut value; no move of a single node decreases it.
+        ``loss`` is the cut value, and ``history`` the cut value after every round; the last round
+        moves single nodes.
+
+    See Also
+    --------
+    partition : Search for the smallest cut, with smaller cut values in most cases.
+    discretize : Compute labels from a relaxed solution.
+    refine : Improve a partition by moving single nodes.
+
+    Notes
+    -----
+    Each round maximizes a linearization of the objective over all nodes in one sweep, which costs
+    O(edges + n c) time and O(n c) memory.
 
     References
     ----------
     X. Chen, W. Hong, F. Nie, D. He, M. Yang, J. Z. Huang, "Spectral Clustering of Large-scale Data
-    by Directly Solving Normalized Cut", KDD 2018. The ratio cut and other node weights, the ladder
-    of σ and the moves at the end are not in it.
+    by Directly Solving Normalized Cut", KDD 2018. Not in that paper: the ratio cut and other node
+    weights, the increasing σ and the moves of single nodes at the end.
 
     Examples
     --------
@@ -99,18 +109,17 @@ def direct_cut(
     max_iter = check_count("max_iter", max_iter)
     if n_init is not None:
         n_init = check_count("n_init", n_init)
-    # The given start comes first, and so wins a tie. The others are random labels.
+    # init comes first, so it wins ties.
     starts = [] if init is None else [check_init(init, n, c)]
     rng = as_generator(random_state)
     if n_init is None:
         n_init = 1 if starts else DEFAULT_STARTS
     while len(starts) < n_init:
         starts.append(random_labels(n, c, rng))
-    # Very small numbers are raised, and the values reported in the problem's own.
+    # The search scales very small numbers; reported values are those of the original problem.
     scaled = problem.within_range()
-    # The ladder belongs to the problem and serves all starts.
     with single_threaded():
-        shifts = _ladder(scaled)
+        shifts = _shifts(scaled)
         return best_of(
             (_descent(scaled, problem, shifts, labels, c, max_iter) for labels in starts),
             problem.value,
@@ -119,75 +128,74 @@ def direct_cut(
 
 def _descent(
     problem: Problem,
-    posed: Problem,
+    original: Problem,
     shifts: list[float],
     labels: np.ndarray,
     c: int,
     max_iter: int,
 ) -> Discretization:
-    """Linearize and sweep, shift after shift, until the last one finds nothing; then move nodes.
+    """Linearize and sweep with increasing shifts until the last one fails; then move single nodes.
 
-    ``posed`` is the problem in the numbers in which values are reported.
+    ``original`` is the unscaled problem, in which values are reported.
     """
     graph, node_weights = problem.graph, problem.node_weights
     rows = np.arange(problem.n_nodes)
     count = np.empty(c, dtype=np.int64)
-    # The sweep's: sums of scores, cluster weights, counts, shares and gains.
+    # For the sweep: sums of scores, cluster weights, counts, terms and gains.
     scratch = np.empty(c), np.empty(c), count, np.empty(c), np.empty(c)
-    value = posed.value(labels)
+    value = original.value(labels)
     history: list[float] = []
     stage = 0
     while len(history) < max_iter and stage < len(shifts):
         # 1. Linearize at the labels: √b ⊙ T = √b ⊙ (σI − A) G = (σB − L) Y (YᵀBY)^-½.
-        #    ``own`` is the one nonzero entry of every row of Y (YᵀBY)^-½. As L = diag(d) − S, the
-        #    product is one with S, and what σB − diag(d) adds to that entry itself.
-        own = 1.0 / np.sqrt(problem.cluster_weights(labels))[labels]
+        #    ``entry`` is the nonzero entry of every row of Y (YᵀBY)^-½. As L = diag(d) − S, this is
+        #    a product with S plus (σB − diag(d)) times the entry.
+        entry = 1.0 / np.sqrt(problem.cluster_weights(labels))[labels]
         indicator = np.zeros((problem.n_nodes, c))
-        indicator[rows, labels] = own
+        indicator[rows, labels] = entry
         scores = graph.matrix @ indicator
-        # A node so heavy that its own entry overflows stays where it is with less as well.
+        # Clipping does not change the labels: a node with such a score does not move.
         with np.errstate(over="ignore"):
-            share = np.minimum(shifts[stage] * node_weights, MOST)
-            scores[rows, labels] += np.clip((share - graph.degrees) * own, -MOST, MOST)
-        # 2. Raise ⟨T, G⟩ by one sweep.
+            diagonal = np.minimum(shifts[stage] * node_weights, MOST)
+            scores[rows, labels] += np.clip((diagonal - graph.degrees) * entry, -MOST, MOST)
+        # 2. Increase ⟨T, G⟩ by one sweep.
         moved = labels.copy()
         sweep(scores, node_weights, moved, *scratch)
-        # 3. Go on from there if the true cut fell, else with the next shift.
-        found = posed.value(moved)
-        # Strictly: an equal value uses up a shift, so the loop cannot go round in circles.
-        if found < value:
-            labels, value = moved, found
+        # 3. Accept the labels if the cut value decreased, else use the next shift. Equal values
+        #    are rejected, so the loop ends.
+        moved_value = original.value(moved)
+        if moved_value < value:
+            labels, value = moved, moved_value
         else:
             stage += 1
         history.append(value)
-    # 4. Move single nodes while that lowers the cut.
-    refined = refine_problem(posed, labels)
+    # 4. Move single nodes while that decreases the cut value.
+    refined = refine_problem(original, labels)
     history.append(refined.cut_value)
     converged, values = stage == len(shifts), np.array(history)
     return Discretization(refined.labels, len(history), converged, refined.cut_value, values)
 
 
-def _ladder(problem: Problem) -> list[float]:
-    """Return the shifts σ, from what is typical of a node up to λ_max."""
+def _shifts(problem: Problem) -> list[float]:
+    """Return the shifts σ in ascending order; the last is λ_max."""
     largest = _largest_eigenvalue(problem)
     typical = float(np.median(problem.graph.outward / problem.node_weights))
     lowest = min(LOWEST * typical, largest)
-    if not lowest > 0.0:  # half of the nodes have no edges, and tell nothing of the others
+    if not lowest > 0.0:  # half of the nodes have no edges
         return [largest]
     return [float(shift) for shift in np.geomspace(lowest, largest, N_SHIFTS)]
 
 
 def _largest_eigenvalue(problem: Problem) -> float:
-    """Return λ_max(A), to a hundredth and from above."""
-    # A is similar to B^-1 L, whose absolute row sums bound the spectrum
+    """Return an upper bound on λ_max(A), accurate to one percent."""
+    # A is similar to B^-1 L, whose absolute row sums bound the spectrum.
     graph, n = problem.graph, problem.n_nodes
     bound = float(np.max(2.0 * (graph.outward / problem.node_weights)))
-    # Any σ ≥ λ_max is allowed, so where there is little to compute the bound will do.
     if n <= 3 or bound == 0.0:
         return bound
-    start = np.cos(np.arange(n))  # any fixed vector that no eigenvector is orthogonal to
-    # The bound brings the spectrum into [0, 1], whatever the scale of the weights.
+    start = np.cos(np.arange(n))  # a fixed vector that is not orthogonal to eigenvectors
+    # Scale the spectrum to [0, 1].
     matrix = problem.operator() / bound
     ritz = eigsh(matrix, k=1, which="LA", tol=LOOSE, v0=start, return_eigenvectors=False)
-    # A Ritz value lies below λ_max, by a part that LOOSE limits and MARGIN makes up for.
+    # A Ritz value is at most λ_max; MARGIN covers the error allowed by LOOSE.
     return min(bound, MARGIN * bound * float(ritz[0]))

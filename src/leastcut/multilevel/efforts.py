@@ -1,8 +1,8 @@
-"""What each effort does and how much of it: the one list that the search, options and docs read.
+"""Efforts: how much work the search does.
 
-One random stream, read in one order, whatever the effort: each begins with exactly what the one
-before it does, and goes on. Effort is counted in edges visited, not in seconds, so a seed fixes the
-answer; a time limit only cuts the same search short.
+Each effort starts with exactly the search of the previous one, with the same random numbers, and
+continues it. Work is counted in visited edges, not in seconds, so a seed determines the result; a
+time limit only stops the same search earlier.
 """
 
 from __future__ import annotations
@@ -22,33 +22,30 @@ TIGHT = "tight"  # the lower bound that is a certificate, and its stage in repor
 
 @dataclass(frozen=True)
 class Effort:
-    """What an effort does, as the last of its stages, and how much of it.
+    """The work of an effort in the last of its stages, counted in visited edges."""
 
-    Work is counted in visited edges of the graph.
-    """
-
-    # The efforts whose parts of the search are run, in order, itself last. The first of them makes
-    # the first passes, and those after it go on from what is there.
+    # The stages of the search, in order; the last is this effort. The first stage makes the first
+    # passes, and each later stage continues from the results of the previous one.
     stages: tuple[str, ...]
-    # Up to this size the lower bound is computed by default: about as long as the search takes.
+    # Largest number of nodes for which the lower bound is computed by default, in about the time of
+    # the search.
     bound_nodes: int
-    # What the spectral solution may cost, as a multiple of the work before it; where that is too
-    # little for the full graph, a coarser level of it is solved. And how many starts its
-    # discretization has.
+    # Work of the spectral solution, as a multiple of the work before it. If the full graph needs
+    # more, a coarser level is solved. And the number of starts of its discretization.
     spectral_share: float
     spectral_starts: int
-    # The work of the search in all when starts and recombinations end: this many edges, or this
-    # many times the work of the first stage, or this fraction of the estimated work of the
-    # eigenvectors of the graph, which is where spectral clustering would begin.
+    # Total work at which starts and recombinations end: the largest of a number of edges, a
+    # multiple of the work of the first stage, and a fraction of the estimated work of computing the
+    # graph's eigenvectors.
     edges: int = 0
     passes: int = 0
     eigenproblem_share: float = 0.0
-    # If a huge graph is searched on a level, this stage goes on there alone, for at most this
-    # fraction of the work of the first stage; 0 for a stage that goes on with the graph itself.
+    # Huge graphs are searched on a coarser level. This stage continues on that level only, for at
+    # most this fraction of the work of the first stage; 0 continues on the graph itself.
     huge_share: float = 0.0
-    # Populations in a row without a new best after which the search for further ones ends.
+    # The search ends after this many consecutive populations without a new best partition.
     idle_populations: int = 0
-    # The rules of that part, which take turns: names in ``coarsening.COARSENING_RULES``.
+    # The coarsening rules of further passes, in turns: names in ``coarsening.COARSENING_RULES``.
     coarsening: tuple[str, ...] = ("label_propagation", "heavy_edges")
 
     def __repr__(self) -> str:
@@ -81,10 +78,10 @@ EFFORTS: dict[str, Effort] = {
         bound_nodes=2000,
         spectral_share=3.0,
         spectral_starts=4,
-        edges=150_000_000,  # about a second, by which most values are within 0.3% of the best known
+        edges=150_000_000,  # about a second; most values are then within 0.3% of the best known
         passes=4,
     ),
-    # Without a budget of edges: it ends when populations bring nothing new.
+    # No limit on edges: ends when populations bring no improvement.
     "thorough": Effort(
         stages=("fast", "auto", "balanced", "thorough"),
         bound_nodes=2000,
@@ -93,16 +90,16 @@ EFFORTS: dict[str, Effort] = {
         idle_populations=2,
     ),
 }
-"""The efforts, least first: with the same seed, one of more stages never gives a larger value.
+"""The efforts in ascending order: with the same seed, more effort never gives a larger value.
 
-The numbers were set on half of a collection of meshes, circuits, networks and neighbor graphs, by
-the values that seeds reached in equal time.
+The numbers were tuned on half of a collection of meshes, circuits, networks and neighbor graphs, by
+the cut values reached in equal time.
 """
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options that every search shares; :meth:`checked` makes them of what a user passed."""
+    """Options shared by all searches; :meth:`checked` validates user input."""
 
     effort: str = "balanced"
     lower_bound: bool | str | None = None
@@ -113,7 +110,7 @@ class SearchOptions:
     def checked(
         cls, effort: object, lower_bound: object, random_state: RandomState, n_jobs: int | None
     ) -> SearchOptions:
-        """Return the options, or raise an error that names the first bad one."""
+        """Return the options, or raise an error for the first invalid one."""
         if isinstance(lower_bound, bool | np.bool_):
             lower_bound = bool(lower_bound)
         elif lower_bound is not None and not (
@@ -127,36 +124,40 @@ class SearchOptions:
 
     @property
     def is_tight(self) -> bool:
-        """Whether the result is to be certified."""
+        """Whether the result is certified."""
         return self.lower_bound == TIGHT
 
     @property
     def bound_of_search(self) -> bool | None:
-        """The lower bound that the search itself computes: none if a certificate follows."""
+        """Whether the search computes a lower bound: not if the result is certified."""
         return False if isinstance(self.lower_bound, str) else self.lower_bound
 
     def wants_bound(self, n_nodes: int) -> bool:
-        """Whether a problem of so many nodes gets a lower bound by eigenvalues."""
+        """Whether to compute the eigenvalue bound of a problem with ``n_nodes`` nodes."""
         if self.lower_bound is None:
             return n_nodes <= EFFORTS[self.effort].bound_nodes
         return bool(self.lower_bound)
 
 
 class Progress(NamedTuple):
-    """What ``callback`` receives.
+    """The progress of a search, as passed to ``callback``.
 
     Attributes
     ----------
     stage : str
-        The effort whose part of the search is running; "tight" while what was found is certified.
+        The effort whose stage of the search is running, or "tight" during certification.
     fraction : float
-        How much of that part is done, from 0 to 1; an estimate for "thorough". For "tight" it is
-        the bound, as a part of the value.
+        The completed fraction of the stage, from 0 to 1; an estimate for "thorough". For "tight" it
+        is the lower bound divided by the cut value.
     cut_value : float
-        The smallest value so far; infinite before there is any, as in the first pass over a huge
-        graph, or while cannot-links and limits are left out first.
+        The smallest cut value so far; infinite until the first partition that satisfies the
+        constraints, such as in the first pass over a huge graph.
     seconds : float
-        Since the call began.
+        The time since the start of the call.
+
+    See Also
+    --------
+    partition : Pass ``callback`` to receive the progress.
 
     Examples
     --------
@@ -169,8 +170,8 @@ class Progress(NamedTuple):
 
     A callback that returns True stops the search:
 
-    >>> found = leastcut.partition(S, 2, random_state=0, callback=lambda told: told.seconds > 60)
-    >>> found.cut_value
+    >>> partition = leastcut.partition(S, 2, random_state=0, callback=lambda p: p.seconds > 60)
+    >>> partition.cut_value
     0.4
     """
 

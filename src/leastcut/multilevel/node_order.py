@@ -1,9 +1,9 @@
-"""Orders of nodes in which memory is read fast: most of a search is reading memory.
+"""Node orders with good memory locality.
 
-In a graph of a million points in random order every edge leads to somewhere else in memory, and a
-pass takes three times as long as if near points have near numbers. Such numbers follow from the
-graph alone (:func:`leastcut.kernels.order.number_by_locality`), in less time than a single pass
-over the edges saves, and levels inherit them.
+Most of the time of a search is spent on memory access. On a graph of a million points in random
+order, a pass takes three times as long as with neighbors stored close to each other. Such an order
+is computed from the graph (:func:`leastcut.kernels.order.number_by_locality`) in less time than it
+saves in a pass over the edges, and coarse levels inherit it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,21 @@ from leastcut.kernels.order import number_by_locality, renumber_rows
 from leastcut.problem import Problem
 from leastcut.threads import Threads
 
-# Nodes that are visited in a row on large levels: memory is read faster, the order less random.
-ROW_NODES = 32
-# Above that size so many nodes are visited one after another, but at random among themselves. In
-# a row they would follow each other: where numbers tell who is near whom, aggregates become long,
-# and cuts a tenth larger.
+ROW_NODES = 32  # consecutive nodes that are visited in order on large levels
+# Above SCATTERED_NODES, windows of WINDOW_NODES nodes are visited one after another, in random
+# order within the window. In consecutive order aggregates become elongated, and cuts 10% larger.
 SCATTERED_NODES, WINDOW_NODES = 50_000, 1024
-BLOCK_NODES = 4096  # nodes that are numbered together: their edges stay in a CPU's own cache
-# Numbers that differ by less are near: what lies between them is still in fast memory.
-NEAR_NODES = 2**15
-MOST_FAR = 0.3  # fraction of far edges above which new numbers gain more than they cost
-SAMPLED_EDGES = 2000  # edges that are looked at to tell where edges lead
+BLOCK_NODES = 4096  # nodes numbered together; their edges fit into the cache of a core
+NEAR_NODES = 2**15  # nodes whose numbers differ by less are close in memory
+MOST_FAR = 0.3  # fraction of far edges above which renumbering saves time
+SAMPLED_EDGES = 2000  # sample size for the fraction of far edges
 
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """A problem with other numbers for its nodes.
+    """A problem with renumbered nodes.
 
-    Node q of it is node ``order[q]`` of the original, whose node i is node ``place[i]`` of it.
+    Node q is node ``order[q]`` of the original problem, whose node i is node ``place[i]``.
     """
 
     problem: Problem
@@ -42,23 +39,23 @@ class Numbering:
     place: np.ndarray
 
     def restrict(self, labels: np.ndarray) -> np.ndarray:
-        """Return labels by new numbers, given those by old ones."""
+        """Return labels in the new order, given labels in the original order."""
         return np.asarray(labels[self.order])
 
     def expand(self, labels: np.ndarray) -> np.ndarray:
-        """Return labels by old numbers, given those by new ones."""
+        """Return labels in the original order, given labels in the new order."""
         return np.asarray(labels[self.place])
 
 
 def nearby_at_random(n: int, few: int, rng: np.random.Generator) -> np.ndarray:
-    """Return n nodes in random order, but above ``few`` nodes those of near numbers together."""
+    """Return n nodes in random order; above ``few`` nodes, only blocks of nodes are shuffled."""
     if n <= few:
         return rng.permutation(n).astype(np.int32)
     block = ROW_NODES if n <= SCATTERED_NODES else WINDOW_NODES
-    # Rounded up: the last block may reach beyond the nodes, and what does is taken off below.
+    # The last block may extend beyond n.
     blocks = rng.permutation(-(-n // block)).astype(np.int32)
     inside = np.arange(block, dtype=np.int32)
-    # One order for all windows: there are too many of them for it to matter.
+    # All windows share one order.
     if n > SCATTERED_NODES:
         rng.shuffle(inside)
     order = (blocks[:, None] * block + inside).reshape(-1)
@@ -66,13 +63,13 @@ def nearby_at_random(n: int, few: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def sampled_edges(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends of some edges, spread evenly, so that the numbers of nodes alone decide."""
+    """Return both ends of a deterministic sample of edges."""
     at = np.linspace(0, graph.n_stored - 1, SAMPLED_EDGES).astype(np.int64)
     return np.searchsorted(graph.indptr, at, side="right") - 1, graph.indices[at]
 
 
 def is_scattered(graph: Graph) -> bool:
-    """Return whether most edges lead between nodes whose numbers are far from each other."""
+    """Return whether many edges connect nodes with distant numbers."""
     if graph.n_stored == 0:
         return False
     rows, columns = sampled_edges(graph)
@@ -80,17 +77,17 @@ def is_scattered(graph: Graph) -> bool:
 
 
 def numbered_anew(problem: Problem, n_threads: int = 1) -> Numbering:
-    """Number the nodes of a problem so that neighbors are near each other.
+    """Renumber the nodes of a problem so that neighbors are close in memory.
 
-    The number of threads changes nothing in the result.
+    The result does not depend on the number of threads.
     """
     graph, n = problem.graph, problem.n_nodes
-    # 1. Find the new numbers.
+    # 1. Compute the new numbers.
     order = np.empty(n, dtype=np.int32)
     place = np.full(n, -1, dtype=np.int32)
     is_read = np.zeros(n, dtype=np.uint8)
     number_by_locality(graph.indptr, graph.indices, BLOCK_NODES, order, place, is_read)
-    # 2. Write the rows in their order, blocks of about as many edges by every thread.
+    # 2. Write the rows in this order, in parallel blocks with similar numbers of edges.
     indptr = np.zeros_like(graph.indptr)
     np.cumsum(np.diff(graph.indptr)[order], out=indptr[1:])
     arrays = indptr, np.empty_like(graph.indices), np.empty_like(graph.weights)

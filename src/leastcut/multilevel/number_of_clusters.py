@@ -1,30 +1,31 @@
-"""How many clusters a graph has, by evidence that a graph without clusters would not show.
+"""Selection of the number of clusters, by evidence against a graph without clusters.
 
-Connected components are clusters whatever else is. What is asked is whether they split further,
-and the null hypothesis is that they do not. Three things are then known.
+Connected components are always clusters. The null hypothesis is that they do not split further. It
+predicts three properties.
 
-*The eigenvalues follow a power law.* Of points without clusters in d dimensions the i-th eigenvalue
-above 0 grows like i^(2/d) (Weyl's law); of random networks it hardly grows. Either way log λ
-against log i is about a line, whose slope p the eigenvalues beyond a number tell. With k clusters
-in c components the first i = k − c eigenvalues above 0 are small and the next one is not:
+*The eigenvalues follow a power law.* For points without clusters in d dimensions, the i-th positive
+eigenvalue grows like i^(2/d) (Weyl's law); for random networks it hardly grows. In both cases log λ
+is approximately linear in log i, with a slope p that is estimated from the eigenvalues beyond a
+number. With k clusters in c components, the first i = k − c positive eigenvalues are small and the
+next one is not:
 
     step(k) = log(λ_(k+1) / λ_k) / (p log((i + 1) / i))
 
-is the rise there in units of what the law makes it. Without clusters it is about 1, and the chance
-of more about e^-step, as that of i eigenvalues where the law has fewer.
+is the increase relative to the power law. Without clusters it is about 1, and the probability of a
+larger step is about e^-step.
 
-*No cluster is cut off below the next eigenvalue.* For the clusters C of a partition into k let
+*Every cluster leaks.* For the clusters C of a partition into k clusters, let
 
     leak(k) = max_C boundary(C) (1 / b(C) + 1 / b(rest of its components)) / λ_(k+1),
 
-an upper bound on the part of the indicator of C that lies outside the first k eigenvectors. Without
-clusters it is above 1, and grows like the diameter of a cluster in hops. In units of that it is an
-upper bound of what symmetric shapes are allowed: they have large steps, between eigenvalues that
-repeat, but leak as any other shape without clusters.
+an upper bound on the fraction of the indicator of C that is outside the span of the first k
+eigenvectors. Without clusters it is above 1, and grows like the diameter of a cluster in hops; the
+leak is measured relative to that. Symmetric shapes have large steps between repeated eigenvalues,
+but leak like other shapes without clusters.
 
-*Boundaries are no density gaps*: see :mod:`leastcut.multilevel.density_gap`.
+*Boundaries are not density gaps*: see :mod:`leastcut.multilevel.density_gap`.
 
-The evidence for k clusters is step / leak, plus that of density gaps.
+The evidence for k clusters is step / leak, plus the evidence of density gaps.
 """
 
 from __future__ import annotations
@@ -49,47 +50,45 @@ from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
 from leastcut.validation import warn_caller
 
-MAX_CLUSTERS = 20  # the largest number of clusters that is considered by default
-# Tolerance of eigenpairs that only a choice is made by: a third of the time of the usual one.
-ROUGH = 1e-3
+MAX_CLUSTERS = 20  # the largest number of clusters considered by default
+ROUGH = 1e-3  # tolerance of eigenpairs; saves two thirds of the time of the default tolerance
 
-# Eigenvalues beyond the largest number of clusters, and at least beyond each, that the slope of
-# their growth is fitted to: fewer leave it to chance, more cost time.
+# Number of eigenvalues to estimate the slope from, beyond the largest number of clusters and, at
+# least, beyond each: fewer give noisy slopes, more cost time.
 TAIL, FEWEST = 10, 3
-FLATTEST = 5e-3  # slope at least: eigenvalues that repeat have none, and steps would be infinite
-EQUAL = 1e-6  # relative difference up to which eigenvalues may be equal
-ROUNDING = 1e-13  # fraction of the last eigenvalue that may be what rounding has left of 0
-SMALLEST = float(np.finfo(np.float64).tiny)  # stands for eigenvalues of 0 in divisions
+FLATTEST = 5e-3  # smallest slope; repeated eigenvalues would make steps infinite
+EQUAL = 1e-6  # relative difference up to which eigenvalues are treated as equal
+ROUNDING = 1e-13  # eigenvalues below this fraction of the last one are treated as rounded zeros
+SMALLEST = float(np.finfo(np.float64).tiny)  # replaces zero eigenvalues in divisions
 
-# The logarithm of the leak that 3 of 100 partitions of graphs without clusters stay below, fitted
-# to such graphs, is LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbors of a node)).
+# The 3% quantile of the leak of partitions of graphs without clusters, fitted on such graphs, has
+# the logarithm LEVEL + p (FALL + GROWTH log(nodes of a cluster / neighbors of a node)).
 LEAK_LEVEL, LEAK_FALL, LEAK_GROWTH = 0.19, -0.36, 0.30
-STEEP = 3  # power of a leak above that by which evidence falls
-TIGHTEST = 0.2  # times that leak below which coarse clusters, which are tighter, gain no more
-LEAKIEST = 1e9  # leak above which nothing is left of a step
-# How far the slope p must be below 2, that of a line, for a small leak to count in full: samples
-# of a line have gaps by chance.
+STEEP = 3  # power of a relative leak above 1 by which evidence is divided
+TIGHTEST = 0.2  # smaller relative leaks count as this one; coarse clusters would always win
+LEAKIEST = 1e9  # larger relative leaks count as this one
+# A small leak counts fully if the slope p is this far below 2, the slope of points on a line, whose
+# samples have gaps by chance.
 THIN = 0.4
-# Nodes of a cluster per neighbor of a node below which steps count for less, and at 1 for
-# nothing: a node with its neighbors would do for a cluster.
+# Steps count fully if a cluster has this many nodes per neighbor of a node, and not at all at 1,
+# when a node and its neighbors form a cluster.
 RESOLVED = 2.0
 
-# Evidence that a graph splits: 2 of 100 graphs sampled without clusters have as much, or fall into
-# components. That one of c components splits needs log c more, as chance has c to choose from.
+# Threshold of evidence that a graph splits: 2% of graphs sampled without clusters exceed it, or
+# have several components. With c components it is increased by log c, as any of them may split.
 ENOUGH = 4.5
-WEAK = 1.5  # how many times the evidence of the runner-up the best must have to be told from it
-# Fraction of the average component of a node below which a component is an outlier, no cluster.
-SMALL = 1.0 / 30.0
+WEAK = 1.5  # the evidence is weak if it is less than this times the evidence of the runner-up
+SMALL = 1.0 / 30.0  # components below this fraction of the average size are outliers
 
-# What density gaps may add: they are surer the longer they are, and coarse clusters would always
-# win by them. Slope below which none are looked for, as in so many dimensions every node is near a
-# boundary. And the number of splits above which clusters hold too few nodes to tell.
+# Limit on the evidence of density gaps, which grows with their length, so that coarse clusters
+# would always win; smallest slope for which gaps are searched for, as in high dimensions every node is
+# near a boundary; and largest number of splits, as clusters become too small.
 MOST_OF_GAPS, SHALLOW, MOST_SPLITS = 6.5, 0.25, 8
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A number of clusters, and why."""
+    """A selected number of clusters, with the evidence for all numbers considered."""
 
     n_clusters: int
     numbers: np.ndarray
@@ -117,14 +116,14 @@ class Choice:
 
 
 def pairs_needed(most: int, n_nodes: int) -> int:
-    """Return how many eigenpairs a choice of up to ``most`` clusters looks at."""
+    """Return the number of eigenpairs needed to select a number up to ``most``."""
     return min(n_nodes, most + 1 + TAIL)
 
 
 def auto_number(problem: Any, random_state: RandomState, budget: Budget | None = None) -> int:
-    """Return a number of clusters, from 1 to 20, and warn if the evidence is weak.
+    """Return a number of clusters from 1 to 20, and warn if the evidence is weak.
 
-    Raise TimeoutError if the eigenpairs cannot be computed within the budget.
+    Raises TimeoutError if the eigenpairs cannot be computed within the budget.
     """
     core: Problem = problem.core
     most, seed = min(MAX_CLUSTERS, core.n_nodes), as_seed(random_state, 2**32)
@@ -136,8 +135,8 @@ def auto_number(problem: Any, random_state: RandomState, budget: Budget | None =
         )
     except TimeoutError:
         raise TimeoutError(
-            "n_clusters='auto' chooses a number by eigenvectors of the graph, and these take "
-            "longer than the time_limit. Raise it, or pass n_clusters."
+            "n_clusters='auto' needs eigenvectors of the graph, but computing them takes longer "
+            "than time_limit. Increase time_limit, or pass n_clusters."
         ) from None
     choice = choice_of(core, range(1, most + 1), relaxation, seed)
     warn_if_weak(choice, "leastcut.cut_path(graph, affinity='precomputed')")
@@ -145,21 +144,21 @@ def auto_number(problem: Any, random_state: RandomState, budget: Budget | None =
 
 
 def warn_if_weak(choice: Choice, path: str) -> None:
-    """Warn of weak evidence for a number of clusters; ``path`` is where all evidence is found."""
+    """Warn if the evidence is weak; ``path`` is an expression for the evidence of all numbers."""
     if choice.is_weak:
         others = " or ".join(map(str, choice.runners_up))
         warn_caller(
             f"The evidence for n_clusters={choice.n_clusters} is weak"
             + (f": it could as well be {others}" if others else "")
-            + f". {choice.reason} Pass n_clusters if you know it, or look at {path}, which has the "
-            "evidence for every number."
+            + f". {choice.reason} Pass n_clusters if you know it, or see {path} for the evidence "
+            "for every number."
         )
 
 
 def choice_of(
     problem: Problem, numbers: Sequence[int], relaxation: Relaxation, seed: int
 ) -> Choice:
-    """Choose one of the numbers, by no more eigenpairs than it takes, however many there are."""
+    """Select one of ``numbers``, from the leading eigenpairs of ``relaxation``."""
     if len(numbers) == 1:
         reason = f"No other number than {numbers[0]} was considered."
         return Choice(numbers[0], np.array(numbers), np.array([np.nan]), reason, (), False)
@@ -174,14 +173,14 @@ def choose_number(
     *,
     random_state: RandomState,
 ) -> Choice:
-    """Choose one of ``numbers``, given the ``pairs_needed`` leading eigenpairs of the problem.
+    """Select one of ``numbers``, given the ``pairs_needed`` leading eigenpairs of the problem.
 
-    Numbers above that of nodes are left out. ``random_state`` seeds the searches for density gaps,
-    and the eigensolver, which runs again if small components are left out.
+    Numbers larger than the number of nodes are ignored. ``random_state`` seeds the partitions for
+    density gaps, and the eigensolver if it runs again without small components.
     """
     considered = np.array(sorted({k for k in numbers if k <= problem.n_nodes}), dtype=np.int64)
     rng = as_generator(random_state)
-    # 1. Components are clusters, but for small ones, which are left out.
+    # 1. Components are clusters, except small ones, which are removed.
     n_components, _ = problem.graph.components
     nodes = _without_outliers(problem)
     if nodes.size < problem.n_nodes:
@@ -189,16 +188,16 @@ def choose_number(
         count = min(relaxation.n_clusters, nodes.size)
         relaxation = relax_problem(problem, count, random_state=rng)
     floor, _ = problem.graph.components
-    # 2. Evidence that components split further, for every number above theirs.
-    found = _splits(problem, relaxation, floor, considered, rng)
+    # 2. Compute the evidence that components split, for every larger number.
+    splits = _splits(problem, relaxation, floor, considered, rng)
     evidence = np.zeros(considered.size)
     enough = ENOUGH + float(np.log(floor))
     evidence[considered == floor] = enough
     for position, k in enumerate(considered.tolist()):
-        if k in found:
-            evidence[position] = found[k].evidence
-    # 3. The most evidence; where there is none, what is nearest to the components, and of numbers
-    #    with the same the largest: it shows clusters that the others leave together.
+        if k in splits:
+            evidence[position] = splits[k].evidence
+    # 3. Select the number with the most evidence; if there is none, the closest to the number of
+    #    components; and among equals the largest, which separates most clusters.
     distance = np.where(evidence > 0.0, 0, np.abs(considered - floor))
     order = np.lexsort((-considered, distance, -evidence))
     best, others = order[0], order[1:]
@@ -208,7 +207,7 @@ def choose_number(
         chosen,
         considered,
         evidence,
-        _reason(chosen, floor, n_components, found, enough),
+        _reason(chosen, floor, n_components, splits, enough),
         tuple(considered[others[evidence[others] > 0.0]][:2].tolist()),
         bool(evidence[best] < max(WEAK * second, enough)),
     )
@@ -216,9 +215,9 @@ def choose_number(
 
 @dataclass(frozen=True)
 class _Split:
-    """What indicates a number of clusters above that of components.
+    """The evidence for a number of clusters larger than the number of components.
 
-    Leak and evidence are bounds, from below and above, if a partition could change nothing.
+    If no partition was computed, leak is a lower and evidence an upper bound.
     """
 
     step: float
@@ -234,65 +233,64 @@ def _splits(
     considered: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[int, _Split]:
-    """Return the evidence for every number above ``floor`` that there are eigenvalues for."""
+    """Return the evidence for every number above ``floor`` with enough eigenvalues."""
     neighbors, values = _neighbors(problem), relaxation.eigenvalues
-    # Seeds are drawn for all, so that what one number draws does not depend on the others.
+    # One seed per number, so that results do not depend on the other numbers.
     seeds = rng.integers(2**32, size=MOST_SPLITS + 1)
-    # Without the components themselves to choose, any evidence may be the most.
+    # Smaller evidence does not matter unless the number of components is not among the candidates.
     matters = ENOUGH / WEAK if floor in considered else 0.0
-    found, doubtful = {}, {}
+    splits, candidates = {}, {}
     for k, (step, slope) in _steps(values, floor).items():
         if k not in considered:
             continue
-        # 1. What a leak would be without clusters, and what weight a step has.
-        room = problem.n_nodes / (k * neighbors)
-        usual = float(
-            np.exp(LEAK_LEVEL + slope * (LEAK_FALL + LEAK_GROWTH * np.log(max(room, 1.0))))
-        )
-        step *= min(max((room - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
-        # 2. Some cluster leaks at least the mean of the first k eigenvalues: where a step is too
-        #    small even so, and boundaries are no gaps, there is nothing to be looked for.
+        # 1. Compute the leak without clusters, and weight the step.
+        resolution = problem.n_nodes / (k * neighbors)
+        growth = LEAK_GROWTH * np.log(max(resolution, 1.0))
+        usual = float(np.exp(LEAK_LEVEL + slope * (LEAK_FALL + growth)))
+        step *= min(max((resolution - 1.0) / (RESOLVED - 1.0), 0.0), 1.0)
+        # 2. Some cluster leaks at least the mean of the first k eigenvalues. Skip the partition if
+        #    the step is too small for that, and there can be no gaps.
         least = float(np.mean(values[:k])) / max(float(values[k]), SMALLEST) / usual
         may_have_gaps = k - floor <= MOST_SPLITS and slope >= SHALLOW
         if not may_have_gaps and _tightened(step, least, slope) < matters:
-            found[k] = _Split(step, least, 0.0, _tightened(step, least, slope))
+            splits[k] = _Split(step, least, 0.0, _tightened(step, least, slope))
             continue
-        # 3. The leak of a partition.
+        # 3. Compute the leak of a partition.
         labels = _clusters(problem, relaxation, k)
         leak = _leak(problem, labels, float(values[k])) / usual
-        found[k] = _Split(step, leak, 0.0, _tightened(step, leak, slope))
+        splits[k] = _Split(step, leak, 0.0, _tightened(step, leak, slope))
         if may_have_gaps:
-            doubtful[k] = labels
-    # 4. The density gaps of a better one, for numbers that these could raise to the first.
-    most = max((split.evidence for split in found.values()), default=0.0)
-    for k, labels in doubtful.items():
-        split = found[k]
+            candidates[k] = labels
+    # 4. Add the density gaps of a better partition, for numbers that could then be selected.
+    most = max((split.evidence for split in splits.values()), default=0.0)
+    for k, labels in candidates.items():
+        split = splits[k]
         if WEAK * (split.evidence + MOST_OF_GAPS) < most or not has_depth(problem, labels):
             continue
         gap = gap_evidence(problem, _searched(problem, k, int(seeds[k - floor])))
         evidence = split.evidence + min(gap, MOST_OF_GAPS)
-        found[k] = replace(split, gap=gap, evidence=evidence)
-    return found
+        splits[k] = replace(split, gap=gap, evidence=evidence)
+    return splits
 
 
 def _tightened(step: float, leak: float, slope: float) -> float:
-    """Return the evidence of a step, raised by a small leak or lowered by a large one."""
-    # Samples of a line have gaps by chance, and there a small leak tells nothing.
+    """Return the evidence of a step, divided by a power of the relative leak."""
+    # A small leak does not count for slopes near 2; see THIN.
     trust = min(max((2.0 - slope) / THIN, 0.0), 1.0) if leak < 1.0 else STEEP
     return float(step / min(max(leak, TIGHTEST), LEAKIEST) ** trust)
 
 
 def _without_outliers(problem: Problem) -> np.ndarray:
-    """Return the nodes of all components but those that are small compared with the others."""
+    """Return the nodes of all components except those that are much smaller than average."""
     _, component = problem.graph.components
     sizes = np.bincount(component)
-    # The mean over nodes, so that many small components do not make it small.
+    # Average over nodes, on which many small components have little influence.
     kept = sizes >= SMALL * np.mean(sizes[component])
     return np.flatnonzero(kept[component])
 
 
 def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]]:
-    """Return by number of clusters the step after it, and the slope of the law beyond it."""
+    """Return the step and the slope of the power law for each number of clusters."""
     values = eigenvalues[floor:]
     if values.size <= FEWEST or values[-1] <= 0.0:
         return {}
@@ -310,33 +308,30 @@ def _steps(eigenvalues: np.ndarray, floor: int) -> dict[int, tuple[float, float]
 
 
 def _searched(problem: Problem, n_clusters: int, seed: int) -> np.ndarray:
-    """Return a partition found by one multilevel pass."""
+    """Return the labels of one multilevel pass."""
     scaled, rng = problem.within_range(), np.random.default_rng(seed)
     smallest = smallest_level(problem.n_nodes, n_clusters)
-    found = Passes(scaled, n_clusters, rng, BY_LABELS).fresh(smallest)
-    assert found is not None
-    return found.labels
+    candidate = Passes(scaled, n_clusters, rng, BY_LABELS).fresh(smallest)
+    assert candidate is not None
+    return candidate.labels
 
 
 def _clusters(problem: Problem, relaxation: Relaxation, n_clusters: int) -> np.ndarray:
-    """Return a partition by a direct method, so that nothing is drawn, and exact moves."""
+    """Return a refined partition of a deterministic discretizer."""
     with single_threaded():
-        found = cluster_qr(
+        start = cluster_qr(
             relaxation.leading(n_clusters), random_state=np.random.default_rng(0), score=None
         )
-    return refine_problem(problem, found.labels).labels
+    return refine_problem(problem, start.labels).labels
 
 
 def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
-    """Return the largest cut of a cluster from the rest, in units of the ``following`` eigenvalue.
-
-    The rest is that of the components which the cluster has a part of.
-    """
+    """Return the largest leak of a cluster, given the ``following`` eigenvalue."""
     weights, boundaries = problem.cluster_weights(labels), problem.boundaries(labels)
     count, component = problem.graph.components
     pairs = np.unique(labels * count + component)
     total = np.bincount(pairs // count, problem.cluster_weights(component)[pairs % count])
-    # Clusters that are entire components leak nothing.
+    # Clusters that are unions of components do not leak.
     partial = (boundaries > 0.0) & (total > weights)
     inside, outside = weights[partial], (total - weights)[partial]
     cut = np.max(boundaries[partial] * (1.0 / inside + 1.0 / outside), initial=0.0)
@@ -344,23 +339,23 @@ def _leak(problem: Problem, labels: np.ndarray, following: float) -> float:
 
 
 def _neighbors(problem: Problem) -> float:
-    """Return the effective number of neighbors of a median node: 1 / Σ (fraction of an edge)²."""
+    """Return the median effective number of neighbors, 1 / Σ_j (S_ij / d_i)²."""
     graph = problem.graph
     rows = graph.rows
     other = rows != graph.indices
     outward = graph.outward
-    share = graph.weights[other] / outward[rows[other]]
-    squares = np.bincount(rows[other], share * share, minlength=graph.n_nodes)
+    fraction = graph.weights[other] / outward[rows[other]]
+    squares = np.bincount(rows[other], fraction * fraction, minlength=graph.n_nodes)
     return float(np.median(1.0 / squares[squares > 0.0])) if np.any(squares > 0.0) else 1.0
 
 
 def _reason(
-    chosen: int, floor: int, n_components: int, found: dict[int, _Split], enough: float
+    chosen: int, floor: int, n_components: int, splits: dict[int, _Split], enough: float
 ) -> str:
-    """Say why a number was chosen."""
+    """Return the reason why a number was selected, as text."""
     count = "is connected" if floor == 1 else f"has {floor} connected components"
-    if chosen in found and found[chosen].evidence > 0.0:
-        split = found[chosen]
+    if chosen in splits and splits[chosen].evidence > 0.0:
+        split = splits[chosen]
         parts = [
             f"After {chosen} the eigenvalues rise {split.step:.3g} times as fast as beyond, and "
             f"clusters leak {split.leak:.2g} times as much as without structure"
@@ -370,16 +365,16 @@ def _reason(
         if split.evidence < enough:
             parts.append(f"the evidence is {split.evidence:.2g}, below the threshold {enough:.2g}")
     elif chosen == floor:
-        splits = "does not split" if floor == 1 else "none of them splits further"
-        parts = [f"The graph {count}, and {splits}"]
-        if found:
-            next_best = max(found, key=lambda k: found[k].evidence)
+        result = "does not split" if floor == 1 else "none of them splits further"
+        parts = [f"The graph {count}, and {result}"]
+        if splits:
+            next_best = max(splits, key=lambda k: splits[k].evidence)
             parts.append(
                 f"strongest alternative: {next_best} clusters "
-                f"(evidence {found[next_best].evidence:.2g}, threshold {enough:.2g})"
+                f"(evidence {splits[next_best].evidence:.2g}, threshold {enough:.2g})"
             )
     else:
-        parts = [f"The graph {count}; of the numbers asked for {chosen} is nearest to {floor}"]
+        parts = [f"The graph {count}; of the requested numbers, {chosen} is closest to {floor}"]
     if n_components > floor:
         parts.append(f"components left out as too small: {n_components - floor}")
     return "; ".join(parts) + "."

@@ -1,11 +1,11 @@
 """Refinement of partitions on the exact cut value.
 
-:class:`State` is a partition that is being improved, also on the levels of a pass, by
+:class:`State` is a partition that is improved, also on the levels of a multilevel pass, by
 
-1. local search: improving moves of single nodes until none is left;
-2. Fiduccia–Mattheyses (FM) search: chains of moves, of which the best beginning is kept;
-3. exchanges of nodes between clusters, if constraints bar moves;
-4. flow refinement: minimum cuts along the borders of clusters that keep to limits.
+1. local search: improving moves of single nodes until there are none;
+2. Fiduccia–Mattheyses (FM) search: chains of moves, of which the best prefix is kept;
+3. exchanges of nodes between clusters, if constraints forbid moves;
+4. flow refinement: minimum cuts along the borders of clusters with weight limits.
 """
 
 from __future__ import annotations
@@ -28,15 +28,13 @@ from leastcut.reductions import join_neighbors
 from leastcut.results import Partition
 from leastcut.validation import check_labels
 
-# One local search may visit this many times the nodes there are: more lets rounding add up in the
-# sums, fewer takes them afresh more often, and hardly any run visits half as many.
+# Limit on the visits of a local search, per node: rounding accumulates in the sums until they are
+# recomputed. Most runs need fewer than half as many.
 VISITS_PER_NODE = 20
-MOST_STALLED = 5  # local searches in a row that may end without a smaller value
-# A round of exchanges may visit this many times the stored edges; most visit fewer than one.
-EXCHANGE_EDGES = 10
-# A flow refinement may visit this many times the stored edges.
-FLOW_EDGES = 200
-# Part of the cut value that the move of a heavy node must gain: far above the rounding of sums.
+MOST_STALLED = 5  # consecutive local searches that may end without a smaller value
+EXCHANGE_EDGES = 10  # limit on the edges visited in a round of exchanges, per stored edge
+FLOW_EDGES = 200  # limit on the edges visited in a flow refinement, per stored edge
+# Smallest relative decrease of the value for a move of a heavy node: far above rounding of sums.
 VISIBLE = 1e-10
 
 
@@ -48,35 +46,42 @@ def refine(
     symmetrize: str | None = None,
     isolated: str = "error",
 ) -> Partition:
-    """Improve a partition by moving nodes until no single move makes its cut smaller.
+    """Improve a partition by moving single nodes until no move decreases its cut value.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
-        Symmetric non-negative affinities. Libraries: as for :func:`leastcut.partition`.
+    graph : sparse matrix, array-like of shape (n, n), AnchorGraph or graph of a library
+        Symmetric non-negative affinities, or a graph of a library that
+        :func:`leastcut.partition` accepts.
     labels : array-like of shape (n,)
-        The partition to start from, by whatever tool it was made; any labels will do.
+        The partition to improve, computed by any tool, as integers or strings.
     cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
         The name of a cut, or a positive weight for every node.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to make a directed graph symmetric: by the mean of both directions, (S + Sᵀ) / 2, or by
+        their maximum. With None a directed graph raises an error.
     isolated : {"error", "ignore"}, default="error"
-        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
-        they stay where they are. The others are moved between the clusters that hold some of them,
-        and from none of these the last; the value is theirs.
+        How to treat nodes without edges, for which the normalized cut is undefined: raise an error,
+        or ignore them: they keep their labels, and the other nodes move between the clusters that
+        contain at least one of these. The cut value is that of the other nodes.
 
     Returns
     -------
     Partition
-        With as many clusters as ``labels`` has. Its value is never above that of ``labels``, and
-        no move of one node to another cluster lowers it.
+        A partition with the same number of clusters. Its cut value is never larger than that of
+        ``labels``, and no move of one node to another cluster decreases it.
+
+    See Also
+    --------
+    partition : Search for the smallest cut from scratch, or from initial partitions.
+    certify : Prove how close a partition is to the optimum, and improve it.
+    cut_value : Compute the cut value of a partition.
 
     Notes
     -----
-    A move is judged by the exact change of the cut value, which takes only the node's own edges;
-    a node that moves brings its neighbors back for another look. The cost is O(edges) plus that of
-    the moves.
+    Each move is evaluated by the exact change of the cut value, which depends only on the edges of
+    the node and on sums per cluster. After a move, the neighbors of the node are evaluated again.
+    The cost is O(edges) plus that of the moves.
 
     Examples
     --------
@@ -87,45 +92,43 @@ def refine(
     array([0, 0, 0, 1, 1, 1])
     """
     problem = as_any_problem(graph, cut, symmetrize=symmetrize, isolated=isolated)
-    found: Partition = refine_problem(problem, check_labels(labels, problem.n_nodes))
-    return found.named(problem.names)
+    result: Partition = refine_problem(problem, check_labels(labels, problem.n_nodes))
+    return result.named(problem.names)
 
 
 @singledispatch
 def refine_problem(problem: AnyProblem, labels: np.ndarray) -> Partition:
-    """Move single nodes of a partition, labels 0..k-1, until no such move lowers its value."""
+    """Move single nodes of a partition, labels 0..k-1, until no move decreases its value."""
     raise unsupported_problem("refine", problem)
 
 
 @refine_problem.register(Problem)
 def refine_graph(problem: Problem, labels: np.ndarray) -> Partition:
-    """Move single nodes of a graph until no such move lowers the value.
+    """Move single nodes of a graph until no move decreases the value.
 
-    The value is compared in the problem's own numbers, so the result is never worse than the start
-    even where the problem has to be scaled for the moves. Isolated nodes that weigh nothing stay
-    where they are, or follow their neighbors by stored entries of weight 0.
+    Values are compared in the original scale, so the result is never worse than the start even if
+    the problem is scaled for the moves. Isolated nodes of weight 0 keep their labels, or follow
+    their neighbors by stored entries of weight 0.
     """
     if not problem.node_weights.min() > 0:
         return _refine_core(problem, labels)
     before = problem.value(labels)
-    # astype copies, so the caller's labels stay as they are.
     state = State(problem.within_range(), labels.astype(np.int32), int(labels.max()) + 1)
     state.finish()
     refined = state.labels.astype(np.int64)
     after = problem.value(refined)
-    # An equal value may be that of other labels, which no move improves; those given, one may.
+    # With equal values, return the refined labels: a move may still improve the initial ones.
     return Partition(refined, after) if after <= before else Partition(labels, before)
 
 
 def _refine_core(problem: Problem, labels: np.ndarray) -> Partition:
-    """Refine the partition of the nodes that weigh something, and let the others follow.
+    """Refine the partition of the nodes with positive weight, and let the others follow.
 
-    An isolated node follows unless it is all there is of a cluster.
+    Isolated nodes follow unless their cluster has isolated nodes only.
     """
     nodes = np.flatnonzero(problem.node_weights > 0)
     if nodes.size == 0:
         return Partition(labels, 0.0)
-    # The clusters that hold any of them, and these numbered without gaps.
     clusters, in_core = np.unique(labels[nodes], return_inverse=True)
     moved = labels.copy()
     moved[nodes] = clusters[refine_graph(problem.restrict(nodes), in_core.reshape(-1)).labels]
@@ -138,18 +141,18 @@ def _refine_core(problem: Problem, labels: np.ndarray) -> Partition:
 
 
 class State:
-    """Labels of a problem's nodes and the sums that give their value, kept through every move.
+    """A partition, with sums per cluster that are updated with every move.
 
-    ``labels`` is changed in place by the methods. For every cluster, ``boundary`` is the weight of
-    the edges that leave it, ``cluster_weights`` that of its nodes with the problem's offset,
-    ``count`` their number, and ``ratio`` the first divided by the second. ``value`` is the cut
-    value, as of the last :meth:`measure` and the moves since; ``work`` counts edges visited.
+    Methods change ``labels`` in place. For every cluster, ``boundary`` is the weight of the edges
+    that leave it, ``cluster_weights`` the weight of its nodes plus the problem's offset, ``count``
+    the number of its nodes, and ``ratio`` the boundary divided by the weight. ``value`` is the cut
+    value, computed by :meth:`measure` and updated by moves; ``work`` counts visited edges.
     """
 
     def __init__(
         self, problem: Problem, labels: np.ndarray, n_clusters: int, same: State | None = None
     ) -> None:
-        """Take the sums from the labels, or from the ``same`` partition of another level."""
+        """Compute the sums, or copy them from ``same``, the same partition on another level."""
         self.problem = problem
         self.labels = labels
         self.boundary = np.empty(n_clusters)
@@ -158,14 +161,14 @@ class State:
         self.ratio = np.empty(n_clusters)
         self.value: float = np.inf
         self.work = 0
-        # The tuples that kernels take: the largest ratio and the largest and smallest cluster
-        # weight are the bounds, and the last two arrays are scratch.
+        # The tuples that kernels take. The bounds are the largest ratio and the largest and
+        # smallest cluster weight.
         self.arrays, bounds = problem.arrays, np.empty(3)
         self.sums = (
             labels, self.boundary, self.cluster_weights, self.count, self.ratio, bounds
         )  # fmt: skip
         self.scratch = np.zeros(n_clusters), np.empty(n_clusters, dtype=np.int32)
-        # None lets the kernels be compiled without a trace of it.
+        # With None the kernels are compiled without the code for constraints.
         self.cannot_link = None if problem.cannot_link is None else problem.cannot_link.arrays
         self.limits = None
         if problem.limits is not None:
@@ -173,14 +176,14 @@ class State:
         if same is None:
             self.measure()
         else:
-            # All sums but the count of nodes are the same on every level.
-            for mine, other in zip(self.sums[1:], same.sums[1:], strict=True):
-                mine[:] = other
+            # All sums except the node counts are the same on every level.
+            for target, source in zip(self.sums[1:], same.sums[1:], strict=True):
+                target[:] = source
             self.count[:] = np.bincount(labels, minlength=n_clusters)
             self.value = same.value
 
     def measure(self) -> float:
-        """Take all sums afresh from the labels and return the cut value."""
+        """Recompute all sums from the labels and return the cut value."""
         self.work += self.problem.graph.n_stored
         self.value = float(measure(self.arrays, self.sums, self.problem.offset))
         return self.value
@@ -188,15 +191,15 @@ class State:
     def on_border(self) -> np.ndarray:
         """Return 1 for every node with a neighbor in another cluster, else 0."""
         graph = self.problem.graph
-        found = np.empty(graph.n_nodes, dtype=np.uint8)
-        mark_border(graph.indptr, graph.indices, self.labels, found)
+        is_border = np.empty(graph.n_nodes, dtype=np.uint8)
+        mark_border(graph.indptr, graph.indices, self.labels, is_border)
         self.work += graph.n_stored
-        return found
+        return is_border
 
     def local_search(self, nodes: np.ndarray | None = None) -> int:
-        """Make improving moves, starting at ``nodes`` (default: all); return how many."""
+        """Make improving moves, starting at ``nodes`` (default: all); return their number."""
         n = self.problem.n_nodes
-        # A node is queued once at a time, so the ring of n places cannot overflow.
+        # A node is in the queue at most once, so the ring buffer of size n cannot overflow.
         queue, queued = np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         first = np.arange(n, dtype=np.int32) if nodes is None else nodes
         queue[: first.size] = first
@@ -208,7 +211,7 @@ class State:
         return self._made(decrease, moves, edges)
 
     def fm_search(self, seeds: np.ndarray, patience: int, max_edges: int) -> float:
-        """Run one chain of moves from each seed; return by how much the value fell."""
+        """Run a chain of moves from each seed; return the decrease of the value."""
         n = self.problem.n_nodes
         keys, (nodes, trail) = np.empty(n), np.empty((2, n), dtype=np.int32)
         chain = keys, nodes, np.zeros(n, dtype=np.uint8), trail, np.empty(n, dtype=np.int64)
@@ -220,9 +223,9 @@ class State:
         return float(decrease)
 
     def exchange(self, max_edges: int | None = None) -> int:
-        """Make the exchanges between clusters that help, if moves are barred; return how many.
+        """Make improving exchanges if constraints forbid moves; return their number.
 
-        They are barred by cannot-links, and into clusters that are full.
+        Moves are forbidden by cannot-links, and into clusters at their weight limit.
         """
         if max_edges is None:
             max_edges = EXCHANGE_EDGES * self.problem.graph.n_stored
@@ -240,12 +243,12 @@ class State:
         )
 
     def _exchange_within_limits(self, max_edges: int) -> int:
-        # 1. Where every node on a border would best move if others made room.
+        # 1. Find the best move of every border node if limits are ignored.
         nodes = np.flatnonzero(self.on_border()).astype(np.int32)
         change, target = np.empty(nodes.size), np.empty(nodes.size, dtype=np.int32)
         list_moves(self.arrays, self.sums, self.scratch, nodes, change, target)
         self.work += self.problem.graph.n_stored
-        # 2. By cluster, and the best of each first.
+        # 2. Sort the moves by cluster, the best first.
         order = np.lexsort((change, self.labels[nodes]))
         order = order[target[order] >= 0]
         listed = nodes[order], change[order], target[order]
@@ -257,12 +260,11 @@ class State:
     def refine_by_flows(
         self, before: np.ndarray | None = None, is_late: Callable[[], bool] = never
     ) -> None:
-        """Move borders of two clusters to the best place near by, until none moves; never worse.
+        """Optimize the borders of pairs of clusters by minimum cuts until none improves.
 
-        Without limits single moves are enough, and nothing is done. Sums are fresh before and
-        after. Only clusters that have changed since the labels ``before``, if there are any, are
-        looked at to begin with. ``is_late`` is asked again and again; once it says so, the borders
-        stay where they are by then.
+        The value never increases. Without limits nothing is done, as single moves are enough. Sums
+        must be recomputed before, and are recomputed after. With ``before``, start with the
+        clusters that differ from these labels. Stops once ``is_late`` returns True.
         """
         if self.limits is None or is_late():
             return
@@ -277,17 +279,17 @@ class State:
             self.measure()
 
     def _move_borders(self, active: np.ndarray, is_late: Callable[[], bool]) -> int:
-        """Move borders of ``active`` clusters, then of those that changed; return how many."""
+        """Optimize borders of ``active`` clusters, then of changed ones; return how many moved."""
         n_stored = self.problem.graph.n_stored
         scratch = flow_scratch(self.problem.n_nodes, n_stored)
         total, left = 0, FLOW_EDGES * n_stored
         while active.any() and left > 0:
-            # 1. The nodes on borders by cluster, and the pairs of clusters that touch.
+            # 1. Sort the border nodes by cluster, and list the pairs of adjacent clusters.
             nodes = np.flatnonzero(self.on_border()).astype(np.int32)
             pairs = self._touching(nodes)
             listed = nodes[np.argsort(self.labels[nodes], kind="stable")]
             borders = listed, self._first_of_clusters(nodes)
-            # 2. In portions of pairs: a kernel cannot be interrupted.
+            # 2. Process the pairs in batches, because a kernel cannot be interrupted.
             changed, at = np.zeros_like(active), 0
             while at < len(pairs) and left > 0:
                 if is_late():
@@ -303,63 +305,62 @@ class State:
         return total
 
     def _touching(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the pairs of clusters with edges between them, given all nodes on borders."""
+        """Return the pairs of adjacent clusters, given all border nodes."""
         graph, n_clusters = self.problem.graph, self.count.size
         begin, sizes = graph.indptr[nodes], np.diff(graph.indptr)[nodes]
-        # The edges of these nodes, one behind the other.
-        behind = np.cumsum(sizes) - sizes
-        edges = np.arange(int(sizes.sum())) + np.repeat(begin - behind, sizes)
+        # The positions of the edges of these nodes.
+        offset = np.cumsum(sizes) - sizes
+        edges = np.arange(int(sizes.sum())) + np.repeat(begin - offset, sizes)
         one = np.repeat(self.labels[nodes].astype(np.int64), sizes)
         other = self.labels[graph.indices[edges]]
         codes = np.unique((one * n_clusters + other)[one < other])
         return np.column_stack([codes // n_clusters, codes % n_clusters])
 
     def _first_of_clusters(self, nodes: np.ndarray) -> np.ndarray:
-        """Return where each cluster begins if these nodes are listed by cluster."""
+        """Return the start of each cluster in these nodes sorted by cluster."""
         count = np.bincount(self.labels[nodes], minlength=self.count.size)
         return np.concatenate(([0], np.cumsum(count)))
 
     def _made(self, decrease: float, count: int, edges: int) -> int:
-        """Count what a kernel has done; rounding adds up in the value until the next measure."""
+        """Record the result of a kernel; the value is rounded until the next :meth:`measure`."""
         self.value -= decrease
         self.work += int(edges)
         return int(count)
 
     def finish(self) -> float:
-        """Search until a round over every node, on fresh sums, finds no move; return the value.
+        """Search until no node can move, on recomputed sums; return the value.
 
-        To be called on fresh sums.
+        Call :meth:`measure` first.
         """
-        # A local search may end at its limit with moves left. The next one makes them.
         value, stalled = self.value, 0
         while True:
-            # A move too small to be seen may open the way to one that is not; a few of them in a
-            # row say that what is left to gain is below the rounding of the sums.
+            # A local search may stop at its limit, so repeat it. Moves below the rounding of sums
+            # may enable larger ones, so a few searches may end without a smaller value.
             while stalled < MOST_STALLED and self.local_search() > 0:
                 before, value = value, self.measure()
                 stalled = 0 if value < before else stalled + 1
-            # Exchanges that fresh sums do not see end it too: they gain less than rounding.
+            # Stop after exchanges that do not decrease the recomputed value, too.
             if not self._move_heavy() and (self.exchange() == 0 or not self.measure() < value):
                 return self.value
             value, stalled = self.measure(), 0
 
     def _move_heavy(self) -> bool:
-        """Move one node that is too heavy for the kernels, if that lowers the value.
+        """Move one node that is too heavy for the kernels, if that decreases the value.
 
-        To be called on fresh sums. What a node leaves behind that holds nearly all of its cluster's
-        weight is summed, not subtracted. O(n) where no node is heavy, else O(edges), and
-        O(edges of i + c) for every such node i.
+        Call :meth:`measure` first. If a node has nearly all of its cluster's weight, the remaining
+        weight is summed instead of subtracted, to avoid cancellation. The cost is O(n) without
+        heavy nodes, else O(edges) plus O(edges of i + c) for every heavy node i.
         """
         labels, node_weights, graph = self.labels, self.problem.node_weights, self.problem.graph
-        own_weights = self.cluster_weights[labels]
-        heavy = (node_weights > HEAVY * own_weights) & (self.count[labels] > 1)
+        heavy = node_weights > HEAVY * self.cluster_weights[labels]
+        heavy &= self.count[labels] > 1
         with np.errstate(over="ignore"):
             unsafe = (self.ratio.max() * node_weights > LARGEST) & (self.count[labels] > 1)
         careful = np.flatnonzero(heavy | unsafe)
         if careful.size == 0:
             return False
-        # No cluster has two of them, so one pass gives what every cluster is without its own. Edges
-        # to it then leave the cluster as well.
+        # A cluster has at most one heavy node, so one pass gives the sums of all clusters without
+        # theirs. Edges to it count as boundary.
         rows, n_clusters = graph.rows, self.count.size
         outside = (labels[rows] != labels[graph.indices]) | heavy[graph.indices]
         stays = outside & ~heavy[rows]
@@ -387,7 +388,7 @@ class State:
                 if rest < lightest[a]:
                     continue
             k = int(np.argmin(change))
-            # Of the whole value: it falls with every such move, so there is an end to them.
+            # The decrease is relative to the value, so there are finitely many such moves.
             if -change[k] > VISIBLE * self.value:
                 labels[i] = k
                 return True
@@ -395,7 +396,7 @@ class State:
 
 
 def flow_scratch(n: int, n_stored: int) -> tuple[object, ...]:
-    """Return the arrays that ``refine_borders`` works in."""
+    """Return the scratch arrays of ``refine_borders``."""
     nodes, local, level, queue = np.empty((4, n), dtype=np.int32)
     lean, third, prices, excess = np.empty((4, n))
     starts, path = np.empty((2, n + 1), dtype=np.int64)
