@@ -81,8 +81,8 @@ WEAK = 1.5  # the evidence is weak if it is less than this times the evidence of
 SMALL = 1.0 / 30.0  # components below this fraction of the average size are outliers
 
 # Limit on the evidence of density gaps, which grows with their length, so that coarse clusters
-# would always win; smallest slope for which gaps are searched for, as in high dimensions every node is
-# near a boundary; and largest number of splits, as clusters become too small.
+# would always win; smallest slope for which gaps are searched for, as in high dimensions every
+# node is near a boundary; and largest number of splits, as clusters become too small.
 MOST_OF_GAPS, SHALLOW, MOST_SPLITS = 6.5, 0.25, 8
 
 
