@@ -19,7 +19,7 @@ from leastcut.bounds.branch_and_bound import (
 )
 from leastcut.bounds.decisions import Decisions
 from leastcut.bounds.dual_prices import DualPriceBound
-from leastcut.bounds.incumbent import Incumbent, best_of_all
+from leastcut.bounds.incumbent import Incumbent, enumerated_optimum
 from leastcut.bounds.multipliers import Multipliers, no_multipliers
 from leastcut.bounds.proof import Enumeration
 from leastcut.bounds.semidefinite import SemidefiniteBound
@@ -124,7 +124,7 @@ def test_whatever_eigenpairs_come_in_the_floor_is_below(seed, kind):
     matrix, unit = symmetric(rng, n), rng.standard_normal(n)
     unit /= np.linalg.norm(unit)
     exact = true_floor(matrix, unit, c)
-    vector, _ = floors._cancelling(matrix, unit)
+    vector, _ = floors._cancelling_vector(matrix, unit)
     lifted = matrix + np.outer(unit, vector) + np.outer(vector, unit)
     values, vectors = (part[..., : c - 1] for part in np.linalg.eigh(lifted))
     size = float(np.abs(values).sum()) + 1.0
@@ -228,7 +228,7 @@ def test_renamed_scaled_chosen_and_contracted_multipliers_are_what_they_were(see
     root, ours = np.sqrt(problem.node_weights), random_multipliers(rng, n)
     N = ours.combined(root)[0]
     name = rng.permutation(n)
-    renamed = ours.renamed(name)
+    renamed = ours.permuted(name)
     new_root = np.empty(n)
     new_root[name] = root
     np.testing.assert_allclose(renamed.combined(new_root)[0][np.ix_(name, name)], N, atol=1e-12)
@@ -238,7 +238,7 @@ def test_renamed_scaled_chosen_and_contracted_multipliers_are_what_they_were(see
         assert (row[kept.size :] == -1).all()
     np.testing.assert_allclose(ours.scaled(3.0).combined(root)[0], 3.0 * N, atol=1e-12)
     most = int(rng.integers(0, ours.stars.size + 1))
-    assert sorted(ours.heaviest(most).stars) == sorted(np.sort(ours.stars)[::-1][:most])
+    assert sorted(ours.largest(most).stars) == sorted(np.sort(ours.stars)[::-1][:most])
     # Contracted: on every matrix Z = Q Z' Qᵀ at most what it was, as inequalities are left out.
     merged = np.unique(np.append(np.arange(n - 2), rng.integers(0, n - 2, 2)), return_inverse=True)
     new_of = merged[1].reshape(-1)
@@ -306,11 +306,11 @@ def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(see
     root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
     Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
     start = no_multipliers(n)
-    first, added = start.exchanged(Z, root, 1e-3, Budget())
+    first, added = start.updated(Z, root, 1e-3, Budget())
     assert added == first.stars.size
     used = rng.random(added)
     used[rng.random(added) < 0.5] = 0.0
-    second, more = first._replace(stars=used).exchanged(Z, root, 1e-3, Budget())
+    second, more = first._replace(stars=used).updated(Z, root, 1e-3, Budget())
     rows = {(int(i), *map(int, row)) for i, row in zip(second.centers, second.leaves, strict=True)}
     assert len(rows) == second.stars.size
     assert second.stars.size == more + int((used > 0).sum())
@@ -319,7 +319,7 @@ def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(see
         (int(i), *map(int, r)) for i, r in zip(first.centers, first.leaves, strict=True)
     }
     with pytest.raises(TimeoutError):
-        start.exchanged(Z, root, 1e-3, Budget(0))
+        start.updated(Z, root, 1e-3, Budget(0))
 
 
 # -- bounds with wrong starts
@@ -467,7 +467,7 @@ def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
 def test_children_of_a_subproblem_hold_every_partition_of_it_once(seed, n):
     rng = np.random.default_rng(seed)
     pairs = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
-    decisions = Decisions.of_pairs(n, pairs.reshape(-1, 2).astype(np.int64))
+    decisions = Decisions.from_cannot_links(n, pairs.reshape(-1, 2).astype(np.int64))
     open_pairs = np.argwhere(np.triu(~decisions.cannot_link, 1))
     premise(len(open_pairs) > 0)
     pair = open_pairs[[rng.integers(len(open_pairs))]]
@@ -482,9 +482,9 @@ def test_children_of_a_subproblem_hold_every_partition_of_it_once(seed, n):
             and not (same & case.cannot_link[np.ix_(groups, groups)]).any()
         )
 
-    children = decisions.merged(pair), decisions.separated(pair)
+    children = decisions.with_must_links(pair), decisions.with_cannot_links(pair)
     for c in range(1, n + 1):
-        deduced = [None if child is None else child.deduced(c) for child in children]
+        deduced = [None if child is None else child.propagated(c) for child in children]
         for labels in labellings(n, c):
             inside = [holds(child, labels) for child in children]
             assert sum(inside) == holds(decisions, labels)
@@ -503,7 +503,7 @@ def test_the_best_of_all_is_that_of_enumeration(seed, n, wide):
         for labels in labellings(n, c)
         if not (labels[pairs[:, 0]] == labels[pairs[:, 1]]).any()
     ]
-    found = best_of_all(problem, c, pairs)
+    found = enumerated_optimum(problem, c, pairs)
     assert (found is None) == (not kept)
     if found is not None:
         assert found.cut_value == pytest.approx(min(kept), rel=1e-12)

@@ -117,7 +117,7 @@ def test_prices_are_paid_by_every_cluster_and_add_up_to_the_bound(S, data):
     cut = some_cut(data, n)
     problem = as_problem(S, cut)
     bound = improved(SemidefiniteBound(problem, c), 40)
-    nodes, cluster = bound.prices
+    nodes, cluster = bound.dual_prices
     scale = problem.operator().diagonal().max()
     assert nodes.sum() + c * cluster == pytest.approx(bound.proven, abs=1e-9 * max(scale, 1e-300))
     # Prices come from a mean of eigenvalues; how far these are apart is how far they may be off.
@@ -293,9 +293,9 @@ def test_kernels_are_what_they_say_uncompiled():
 def grouped(monkeypatch):
     """Take every problem for a large one, of few groups at first."""
     monkeypatch.setattr(semidefinite, "LARGEST_DENSE", 0)
-    monkeypatch.setattr(semidefinite, "DENSE_AT_ONCE", 0)
+    monkeypatch.setattr(semidefinite, "INITIALLY_DENSE", 0)
     monkeypatch.setattr(semidefinite, "GROUPS", 20)
-    monkeypatch.setattr(semidefinite, "SPLIT_FROM", 2)
+    monkeypatch.setattr(semidefinite, "FIRST_SPLIT", 2)
     monkeypatch.setattr(semidefinite, "SPLIT_FRACTION", 0.5)
     monkeypatch.setattr(semidefinite, "PROOF_EVERY", 2)
 
@@ -319,7 +319,7 @@ def test_groups_give_a_bound_too_and_more_of_them_a_better_one(grouped, cut):
             break
     assert bound._space.root.size > few
     assert bound.bound > start + 0.5 * (found.cut_value - start)
-    nodes, cluster = bound.prices
+    nodes, cluster = bound.dual_prices
     assert nodes.sum() + 4 * cluster == pytest.approx(bound.proven, rel=1e-3)
 
 

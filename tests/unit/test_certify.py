@@ -107,7 +107,7 @@ def test_splitting_into_cases_never_loses_the_optimum(seed):
     # From a poor start, so that pairs are fixed against a poor value.
     proof = Proof(problem, c, np.arange(n) % c)
     proof.run(Budget(callback=lambda proof: bounds.append(proof.bound)))
-    assert proof.is_over
+    assert proof.is_finished
     assert proof.is_proven
     assert proof.value == pytest.approx(optimum, rel=2e-7, abs=1e-300)
     assert max(bounds) <= optimum * CLOSE
@@ -148,16 +148,16 @@ def test_deductions_leave_out_no_partition(data, n, seed):
     cannot_link = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.4]
     kept = [labels for labels in labellings(n, c) if linked(labels, together, cannot_link)]
     either(kept, "some partitions", "none")
-    decisions = Decisions.of_pairs(n, np.array(cannot_link, dtype=np.int64).reshape(-1, 2))
+    decisions = Decisions.from_cannot_links(n, np.array(cannot_link, dtype=np.int64).reshape(-1, 2))
     for i, j in together:
         groups = decisions.groups
         if groups[i] != groups[j]:
-            merged = decisions.merged(groups[[[i, j]]])
+            merged = decisions.with_must_links(groups[[[i, j]]])
             if merged is None:
                 assert not kept
                 return
             decisions = merged
-    found = decisions.deduced(c)
+    found = decisions.propagated(c)
     if found is None:
         assert not kept
         return
@@ -245,7 +245,7 @@ def test_slices_come_to_what_one_run_comes_to():
     n_open = []
     whole.run(Budget(callback=lambda proof: n_open.append(proof.n_open)))
     n_slices = 0
-    while not sliced.is_over:
+    while not sliced.is_finished:
         # Longer and longer: a slice that is too short for any step makes none.
         sliced.run(Budget(0.03 * 1.1**n_slices, lambda proof: bounds.append(proof.bound)))
         n_slices += 1
@@ -487,13 +487,13 @@ def test_the_estimator_certifies_graphs_with_isolated_nodes(cut):
 
 def test_large_problems_take_no_memory_of_every_pair(monkeypatch):
     """Beyond a size only bounds that grow with the edges are made."""
-    monkeypatch.setattr(proofs, "LARGEST_PROVEN", 100)
-    monkeypatch.setattr(proofs, "LARGEST_QUICK", 100)
-    monkeypatch.setattr(proofs, "LARGEST_SPLIT", 0)
+    monkeypatch.setattr(proofs, "LARGEST_SEMIDEFINITE", 100)
+    monkeypatch.setattr(proofs, "SEMIDEFINITE_FIRST", 100)
+    monkeypatch.setattr(proofs, "LARGEST_BRANCHED", 0)
     S = leastcut.nearest_neighbors_graph(load_iris().data, 10)
     found = leastcut.partition(S, 3, random_state=0)
     proven = leastcut.certify(S, found.labels, random_state=0)
     assert leastcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
-    makers = proofs.root_bounds(Incumbent(as_problem(S), 3, found.labels), 0.0)
+    makers = proofs.bound_factories(Incumbent(as_problem(S), 3, found.labels), 0.0)
     made = [maker.make([], Budget()) for maker in makers]
     assert [type(bound) for bound in made] == [EigenvalueBound, DualPriceBound]

@@ -1,1 +1,1 @@
-"""Proofs that a cut is the smallest there is, or how far from it at most."""
+"""Lower bounds on the cut, and proofs of optimality."""

@@ -1,19 +1,19 @@
-"""Branch and bound: decide pairs of nodes until every subproblem is closed.
+"""Branch and bound on pairs of nodes.
 
-A subproblem is a set of decisions, must-links and cannot-links (``decisions``). Must-links are
-contracted, which is exact; a cannot-link has Z_ij = 0 in the relaxation. Best first:
+A subproblem is a set of must-links and cannot-links (``decisions``). Must-links are contracted,
+which is exact; a cannot-link is Z_ij = 0 in the relaxation. The search is best first:
 
-1. Take the open subproblem with the smallest bound, and deduce what follows from its decisions.
-2. One with few partitions is closed by enumeration, one with none at once.
-3. Otherwise raise its bound, from the multipliers of its parent, until it reaches the best value
-   known, which closes it, or does not get there soon.
-4. Round the relaxed solution to a partition: it may be the best so far.
-5. Decide pairs whose links the multipliers prove for every better partition, and what follows from
-   them; if that contracts nodes, go on with 3.
-6. Branch on the pair about which the relaxed solution is least sure.
+1. Select the open subproblem with the smallest bound, and propagate its links.
+2. If it has few partitions, enumerate them; if it has none, close it.
+3. Otherwise raise its bound, starting from the multipliers of its parent, until it reaches the best
+   known value, which closes the subproblem, or is not expected to do so soon.
+4. Round the relaxed solution to a partition, which may be the best so far.
+5. Add the links that the multipliers prove for every better partition, and propagate them. If this
+   contracts nodes, continue with 3.
+6. Branch on the pair for which the relaxed solution is most ambiguous.
 
-No partition is below the smallest bound of all subproblems, open and closed, and of what step 5
-leaves out, which is not below the value known at that time.
+The lower bound for all partitions is the smallest bound of all subproblems, open and closed, and of
+the best values at the time of each step 5, which excludes only partitions that are not better.
 """
 
 from __future__ import annotations
@@ -25,30 +25,31 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from leastcut.bounds.decisions import Decisions
-from leastcut.bounds.incumbent import Incumbent, are_few, best_of_all
+from leastcut.bounds.incumbent import Incumbent, enumerated_optimum, is_enumerable
 from leastcut.bounds.semidefinite import SemidefiniteBound, recent_gain
 from leastcut.budget import Budget
 from leastcut.problem import Problem
 from leastcut.reductions import contracted_by_labels
 
-LARGEST_SPLIT = 1000  # nodes of a problem for branch and bound, at most
-# A subproblem is closed soon if, at the pace of its last rounds, its bound gets there in so many.
+LARGEST_BRANCHED = 1000  # largest number of nodes for branch and bound
+# A subproblem is closed soon if its bound reaches the target within SOON rounds, at the pace of the
+# last PACE_ROUNDS.
 PACE_ROUNDS, SOON = 3, 15
-PATIENCE_WORK = 2e10  # subproblems times n³ examined without a noticeable rise of the bound
-MOST_PATIENCE, LEAST_PATIENCE = 2000, 20  # subproblems that is at most, and at least
-RISE = 0.01  # noticeable rise, as a fraction of what is left between bound and value
-MOST_KEPT = 2**30  # bytes of the multipliers of open subproblems; further ones start from none
-KEPT_MATRICES = 6  # n × n matrices of doubles that a relaxation keeps
-SAFETY = 4.0  # rounding errors per stored edge and node that a contraction is trusted to stay in
+PATIENCE_WORK = 2e10  # subproblems · n³ examined without a noticeable rise of the bound
+MOST_PATIENCE, LEAST_PATIENCE = 2000, 20  # limits of that number of subproblems
+RISE = 0.01  # noticeable rise, as a fraction of the gap between bound and value
+MOST_KEPT = 2**30  # bytes for the multipliers of open subproblems; beyond, children start cold
+KEPT_MATRICES = 6  # n × n matrices of doubles in a relaxation
+SAFETY = 4.0  # assumed rounding errors of a contraction, per stored edge and node
 EPSILON = float(np.finfo(np.float64).eps)
-CERTAIN = 1.0 - 1e-9  # fraction of a rise that is counted to prove a link: the rest is for rounding
+CERTAIN = 1.0 - 1e-9  # fraction of a rise that proves a link; the rest covers rounding
 
 
 @dataclass(eq=False)
 class Subproblem:
-    """A bound, decisions, and the relaxation it starts from, or has.
+    """A bound, links, and the relaxation of the subproblem or of its parent.
 
-    ``merged`` is the group here of every group of the parent.
+    ``merged`` maps each group of the parent to a group here.
     """
 
     bound: float
@@ -59,17 +60,17 @@ class Subproblem:
     history: list[float] = field(default_factory=list)
     is_root: bool = False
 
-    def is_near(self, enough: float) -> bool:
-        """Return whether the bound will soon be enough, at its pace."""
-        gained = recent_gain(self.history, PACE_ROUNDS)
-        return gained * (SOON / PACE_ROUNDS) > enough - self.bound
+    def closes_soon(self, target: float) -> bool:
+        """Return whether the bound will reach the target soon, at its pace."""
+        gain = recent_gain(self.history, PACE_ROUNDS)
+        return gain * (SOON / PACE_ROUNDS) > target - self.bound
 
 
 class BranchAndBound:
-    """A bound of all partitions that rises as subproblems are closed, and renews the incumbent.
+    """A lower bound that rises as subproblems are closed; it updates the incumbent.
 
-    ``gap`` is the fraction of the incumbent's value by which a closed bound may be below it,
-    ``root`` the dense relaxation of the problem, and ``bound`` what is proven already.
+    ``gap`` is the relative gap at which a subproblem is closed, ``root`` the dense relaxation of
+    the problem, and ``bound`` the bound proven so far.
     """
 
     def __init__(
@@ -81,19 +82,18 @@ class BranchAndBound:
         self._incumbent, self._gap = incumbent, gap
         self._problem = problem.unconstrained()
         self.bound, self._n_examined = bound, 0
-        # What rounding may do to the values of contractions.
+        # Factor for the rounding errors in the values of contractions.
         self._certain = 1.0 - SAFETY * EPSILON * (problem.graph.n_stored + n)
-        # The smallest bound of what is closed, and the open subproblems: the current one, and a
-        # heap of the others.
+        # The smallest bound of closed subproblems, and the open ones: the current one, and a heap.
         self._closed = np.inf
         self._current: Subproblem | None = Subproblem(
-            bound, Decisions.of_pairs(n, pairs), relaxation=root, is_root=True
+            bound, Decisions.from_cannot_links(n, pairs), relaxation=root, is_root=True
         )
         self._waiting: list[tuple[float, int, Subproblem]] = []
         self._n_made = 0
         self._patience = int(np.clip(PATIENCE_WORK / n**3, LEAST_PATIENCE, MOST_PATIENCE))
         self._milestone = bound, 0
-        self._branch_seconds = 0.0  # of steps 4 to 6 the last time
+        self._branch_seconds = 0.0  # duration of the last steps 4 to 6
 
     @property
     def n_open(self) -> int:
@@ -101,7 +101,7 @@ class BranchAndBound:
         return len(self._waiting) + (self._current is not None)
 
     def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
-        """Make one round of one subproblem, and return whether another may raise the bound.
+        """Run one round on one subproblem, and return whether another may raise the bound.
 
         Raises TimeoutError if it would not end within the budget.
         """
@@ -115,12 +115,12 @@ class BranchAndBound:
             self._open(self._current, budget)
         else:
             self._raise(self._current, self._current.relaxation, budget)
-        self._measure()
+        self._update_bound()
         return self.n_open > 0
 
     # -- the steps
 
-    def _enough(self) -> float:
+    def _target(self) -> float:
         """Return the bound at which a subproblem is closed."""
         return self._incumbent.value * (1.0 - self._gap)
 
@@ -128,41 +128,41 @@ class BranchAndBound:
         self._closed = min(self._closed, bound)
         self._current = None
 
-    def _measure(self) -> None:
-        """Take the smallest bound of all subproblems."""
+    def _update_bound(self) -> None:
+        """Set the bound to the smallest of all subproblems."""
         bounds = [self._closed, *(entry[0] for entry in self._waiting[:1])]
         if self._current is not None:
             bounds.append(self._current.bound)
         self.bound = max(self.bound, min(bounds))
 
     def _is_patient(self) -> bool:
-        """Return whether the bound of all has risen noticeably in the last subproblems."""
+        """Return whether the bound has risen noticeably over the last subproblems."""
         bound, _ = self._milestone
         if self.bound - bound > RISE * (self._incumbent.value - bound):
             self._milestone = self.bound, self._n_examined
         return self._n_examined - self._milestone[1] <= self._patience
 
-    def _open(self, part: Subproblem, budget: Budget) -> None:
-        """Make step 2, or the relaxation of a subproblem with many partitions."""
-        if part.bound >= self._enough():
-            self._close(part.bound)
+    def _open(self, subproblem: Subproblem, budget: Budget) -> None:
+        """Run step 2, or create the relaxation of a subproblem with many partitions."""
+        if subproblem.bound >= self._target():
+            self._close(subproblem.bound)
             return
-        c, decisions = self._incumbent.n_clusters, part.decisions
+        c, decisions = self._incumbent.n_clusters, subproblem.decisions
         problem = contracted_by_labels(self._problem, decisions.groups).symmetrized()
-        # Without edges between the groups any partition will do.
-        if are_few(problem.n_nodes, c) or not problem.graph.outward.any():
+        # Without edges between groups, every partition has the value 0.
+        if is_enumerable(problem.n_nodes, c) or not problem.graph.outward.any():
             self._enumerate(problem, decisions)
             return
-        links, value = decisions.pairs, self._incumbent.value
-        part.relaxation = SemidefiniteBound(
-            problem, c, links, value, parent=part.parent, merged=part.merged, budget=budget
+        links, value, parent = decisions.pairs, self._incumbent.value, subproblem.parent
+        subproblem.relaxation = SemidefiniteBound(
+            problem, c, links, value, parent=parent, merged=subproblem.merged, budget=budget
         )
-        part.parent = None
-        self._note(part, part.relaxation)
+        subproblem.parent = None
+        self._record_bound(subproblem, subproblem.relaxation)
 
     def _enumerate(self, problem: Problem, decisions: Decisions) -> None:
-        """Close a subproblem by its best partition."""
-        best = best_of_all(problem, self._incumbent.n_clusters, decisions.pairs)
+        """Close a subproblem by enumerating its partitions."""
+        best = enumerated_optimum(problem, self._incumbent.n_clusters, decisions.pairs)
         if best is None:
             self._close(np.inf)
             return
@@ -170,55 +170,57 @@ class BranchAndBound:
         assert best.lower_bound is not None
         self._close(best.lower_bound * self._certain)
 
-    def _raise(self, part: Subproblem, relaxation: SemidefiniteBound, budget: Budget) -> None:
-        """Make a round of step 3 and, if it was the last of the subproblem, the other steps."""
-        # The root comes here with nothing more to give.
+    def _raise(self, subproblem: Subproblem, relaxation: SemidefiniteBound, budget: Budget) -> None:
+        """Run a round of step 3 and, after the last one of the subproblem, steps 4 to 6."""
+        # The root has been solved already.
         is_late, has_more = False, False
-        if not part.is_root:
-            has_more = relaxation.improve(budget, self._enough() / self._certain)
+        if not subproblem.is_root:
+            has_more = relaxation.improve(budget, self._target() / self._certain)
             is_late = budget.is_exhausted
-        self._note(part, relaxation)
-        if part.bound >= self._enough():
-            self._close(part.bound)
-        elif not is_late and not (has_more and part.is_near(self._enough())):
+        self._record_bound(subproblem, relaxation)
+        if subproblem.bound >= self._target():
+            self._close(subproblem.bound)
+        elif not is_late and not (has_more and subproblem.closes_soon(self._target())):
             budget.require(self._branch_seconds)
-            began = time.monotonic()
-            self._branch(part, relaxation)
-            self._branch_seconds = time.monotonic() - began
+            start = time.monotonic()
+            self._branch(subproblem, relaxation)
+            self._branch_seconds = time.monotonic() - start
 
-    def _note(self, part: Subproblem, relaxation: SemidefiniteBound) -> None:
-        """Take the bound of a relaxation, less what rounding may have done to its problem."""
-        part.bound = max(part.bound, relaxation.bound * self._certain)
-        part.history.append(part.bound)
+    def _record_bound(self, subproblem: Subproblem, relaxation: SemidefiniteBound) -> None:
+        """Record the bound of a relaxation, reduced by the rounding errors of its contraction."""
+        subproblem.bound = max(subproblem.bound, relaxation.bound * self._certain)
+        subproblem.history.append(subproblem.bound)
 
-    def _branch(self, part: Subproblem, relaxation: SemidefiniteBound) -> None:
-        """Make steps 4, 5 and 6."""
-        c, decisions = self._incumbent.n_clusters, part.decisions
+    def _branch(self, subproblem: Subproblem, relaxation: SemidefiniteBound) -> None:
+        """Run steps 4, 5 and 6."""
+        c, decisions = self._incumbent.n_clusters, subproblem.decisions
         if relaxation.similarity.size:
             self._incumbent.round(relaxation.similarity, decisions.groups)
-        if part.bound >= self._enough():
-            self._close(part.bound)
+        if subproblem.bound >= self._target():
+            self._close(subproblem.bound)
             return
-        fixed = self._fixed(decisions, relaxation)
-        # What is left out of the subproblem is not below the value.
+        fixed = self._with_proven_pairs(decisions, relaxation)
+        # Partitions excluded by step 5 are not below the value.
         self._closed = min(self._closed, self._incumbent.value * self._certain)
         if fixed is None:
             self._current = None
             return
         if fixed.n_groups < decisions.n_groups:
-            self._current = self._child(part, fixed, relaxation)
+            self._current = self._child(subproblem, fixed, relaxation)
             return
-        pair = _least_sure(relaxation.similarity, fixed.cannot_link)
-        for child in (fixed.merged(pair), fixed.separated(pair)):
-            further = None if child is None else child.deduced(c)
-            if further is not None:
+        pair = _most_ambiguous(relaxation.similarity, fixed.cannot_link)
+        for child in (fixed.with_must_links(pair), fixed.with_cannot_links(pair)):
+            propagated = None if child is None else child.propagated(c)
+            if propagated is not None:
                 self._n_made += 1
-                made = self._child(part, further, relaxation)
-                heapq.heappush(self._waiting, (made.bound, self._n_made, made))
+                open_child = self._child(subproblem, propagated, relaxation)
+                heapq.heappush(self._waiting, (open_child.bound, self._n_made, open_child))
         self._current = None
 
-    def _fixed(self, decisions: Decisions, relaxation: SemidefiniteBound) -> Decisions | None:
-        """Return the decisions of every better partition of a subproblem; None if there is none."""
+    def _with_proven_pairs(
+        self, decisions: Decisions, relaxation: SemidefiniteBound
+    ) -> Decisions | None:
+        """Return the links of every better partition of a subproblem; None if there is none."""
         c, value = self._incumbent.n_clusters, self._incumbent.value
         weights = np.bincount(decisions.groups, self._problem.node_weights)
         fixed: Decisions | None = decisions
@@ -226,60 +228,58 @@ class BranchAndBound:
         while fixed is not None and fixed.n_groups == decisions.n_groups:
             if count == (count := int(fixed.cannot_link.sum())):
                 break
-            # A cluster with both holds nothing that has a cannot-link to one of them.
+            # A cluster with both contains no node that has a cannot-link to one of them.
             possible = (~fixed.cannot_link).astype(np.float64)
             heaviest = np.maximum((possible * weights) @ possible, weights + weights[:, None])
-            fixed = fixed.separated(proven_cannot_links(relaxation, value, heaviest)).deduced(c)
-        # Groups are numbered as in the relaxation as long as no must-link was deduced.
+            fixed = fixed.with_cannot_links(
+                proven_cannot_links(relaxation, value, heaviest)
+            ).propagated(c)
+        # Groups are numbered as in the relaxation unless a must-link was derived.
         if fixed is not None and fixed.n_groups == decisions.n_groups:
-            fixed = fixed.merged(proven_must_links(relaxation, value))
-            fixed = None if fixed is None else fixed.deduced(c)
+            fixed = fixed.with_must_links(proven_must_links(relaxation, value))
+            fixed = None if fixed is None else fixed.propagated(c)
         return fixed
 
     def _child(
-        self, part: Subproblem, decisions: Decisions, relaxation: SemidefiniteBound
+        self, subproblem: Subproblem, decisions: Decisions, relaxation: SemidefiniteBound
     ) -> Subproblem:
-        """Return a subproblem of another, with its multipliers if memory allows."""
-        size = 8 * KEPT_MATRICES * part.decisions.n_groups**2
+        """Return a child of a subproblem, with its multipliers if memory allows."""
+        size = 8 * KEPT_MATRICES * subproblem.decisions.n_groups**2
         if (len(self._waiting) + 1) * size > MOST_KEPT:
-            return Subproblem(part.bound, decisions)
-        merged = np.empty(part.decisions.n_groups, dtype=np.int64)
-        merged[part.decisions.groups] = decisions.groups
+            return Subproblem(subproblem.bound, decisions)
+        merged = np.empty(subproblem.decisions.n_groups, dtype=np.int64)
+        merged[subproblem.decisions.groups] = decisions.groups
         same = decisions.n_groups == merged.size
-        return Subproblem(part.bound, decisions, relaxation, None if same else merged)
+        return Subproblem(subproblem.bound, decisions, relaxation, None if same else merged)
 
 
-def _least_sure(similarity: np.ndarray, cannot_link: np.ndarray) -> np.ndarray:
-    """Return the undecided pair, of shape (1, 2), that is farthest from both kinds of links.
+def _most_ambiguous(similarity: np.ndarray, cannot_link: np.ndarray) -> np.ndarray:
+    """Return the undecided pair, of shape (1, 2), whose relaxed link is farthest from 0 and 1.
 
-    Z_ij / √(Z_ii Z_jj) is 1 for nodes that share a cluster, and 0 for others. Without a Z, all
-    pairs are alike.
+    Z_ij / √(Z_ii Z_jj) is 1 if two nodes share a cluster and 0 otherwise. Without a Z, all pairs
+    are equally ambiguous.
     """
     if similarity.size == 0:
-        doubt = np.zeros(cannot_link.shape)
+        ambiguity = np.zeros(cannot_link.shape)
     else:
         root = np.sqrt(np.maximum(similarity.diagonal(), EPSILON))
         ratio = np.clip(similarity / np.outer(root, root), 0.0, 1.0)
-        doubt = np.minimum(ratio, 1.0 - ratio)
-    doubt[cannot_link] = -1.0
-    doubt[np.tril_indices(cannot_link.shape[0])] = -1.0
-    return np.array([np.unravel_index(np.argmax(doubt), doubt.shape)])
+        ambiguity = np.minimum(ratio, 1.0 - ratio)
+    ambiguity[cannot_link] = -1.0
+    ambiguity[np.tril_indices(cannot_link.shape[0])] = -1.0
+    return np.array([np.unravel_index(np.argmax(ambiguity), ambiguity.shape)])
 
 
 # -- links that multipliers prove
-#
-# A partition's value is at least the bound that multipliers y prove, plus Σ y_t ⟨T_t, Z⟩ over their
-# inequalities ⟨T_t, Z⟩ ≥ 0. One with slack in a partition lifts its value by y_t times that slack;
-# if this is above the best value known, the partition is not better.
 
 
 def proven_cannot_links(
     bound: SemidefiniteBound, value: float, heaviest: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return pairs of nodes that share no cluster in any partition with a value below ``value``.
+    """Return pairs of nodes in different clusters of every partition with a value below ``value``.
 
-    In one cluster they have Z_ij ≥ √(b_i b_j) / (its weight), which is the slack of Z_ij ≥ 0.
-    ``heaviest`` (n, n) is what is known of how much a cluster with both can weigh.
+    In one cluster they have Z_ij ≥ √(b_i b_j) / (its weight), the slack of Z_ij ≥ 0. ``heaviest``
+    (n, n) is an upper bound on the weight of a cluster that contains both.
     """
     multipliers = bound.multipliers
     both = np.triu(multipliers.pairs, 1) + np.tril(multipliers.pairs, -1).T
@@ -294,10 +294,10 @@ def proven_cannot_links(
 
 
 def proven_must_links(bound: SemidefiniteBound, value: float) -> np.ndarray:
-    """Return pairs of nodes that share a cluster in every partition with a value below ``value``.
+    """Return pairs of nodes in the same cluster of every partition with a value below ``value``.
 
-    In two clusters, the star of center i and the one leaf j has the slack Z_ii ≥ b_i / (the weight
-    of i's cluster).
+    In two clusters, the star with center i and the single leaf j has the slack Z_ii ≥ b_i / (the
+    weight of the cluster of i).
     """
     multipliers = bound.multipliers
     single = multipliers.leaves[:, 1] < 0
@@ -309,5 +309,5 @@ def proven_must_links(bound: SemidefiniteBound, value: float) -> np.ndarray:
 
 
 def _heaviest(weights: np.ndarray, n_clusters: int) -> float:
-    """Return what a cluster can weigh, as each of the others has a node."""
+    """Return the largest possible weight of a cluster, as each other cluster has a node."""
     return float(weights.sum() - np.sort(weights)[: n_clusters - 1].sum())

@@ -1,4 +1,4 @@
-"""``certify``: how small the cut could be, proven, and the optimum where the proof gets there."""
+"""``certify``: lower bounds on the cut, and proofs of optimality."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leastcut.results import Partition
 from leastcut.seeds import RandomState
 from leastcut.validation import check_labels, check_number, number_by_appearance
 
-SEARCH_FRACTION = 0.1  # of the time limit, for a search for better labels before the proof
+SEARCH_FRACTION = 0.1  # of the time limit, for the search that precedes the proof
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 ProofCallback = Callable[[ProofProgress], object]
@@ -41,68 +41,73 @@ def certify(
     symmetrize: str | None = None,
     isolated: str = "error",
 ) -> Partition:
-    """Prove how small the cut into as many clusters could be, and find a smaller one if there is.
+    """Prove a lower bound on the cut, and improve the given partition if possible.
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, array-like of shape (n, n) or graph of a library
-        Symmetric non-negative affinities; self-loops allowed, connected or not. Libraries: as for
-        :func:`leastcut.partition`.
-    labels : array-like of shape (n,)
-        The partition, by whatever tool it was made; any labels will do.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+    graph : sparse matrix, array-like of shape (n_nodes, n_nodes) or graph of a library
+        Symmetric non-negative affinities, in any form that :func:`leastcut.partition` accepts. The
+        graph may be disconnected.
+    labels : array-like of shape (n_nodes,)
+        The partition to certify, from any method; labels may be numbers or strings.
+    cut : {"ratio", "normalized"} or array-like of shape (n_nodes,), default="normalized"
         The name of a cut, or a positive weight for every node.
     gap : float, default=0.0
-        The gap that is enough, as a fraction of the cut value, below 1. The proof ends once it is
-        reached; 0 asks for a proof of optimality, which a gap of 1e-7 counts as.
+        Relative gap between cut value and lower bound at which the proof stops, below 1. With 0 it
+        stops at optimality, for which a gap of 1e-7 is sufficient.
     time_limit : float, optional
-        Seconds after which the proof ends with what it has. Without, it ends at the gap, or where
-        it makes no more progress, which can take long.
-    must_link, cannot_link : array-like of shape (m, 2), optional
-        Pairs of node numbers that are in one cluster, and in different ones, as for
-        :func:`leastcut.partition`: the proof is of the partitions that keep to them, as ``labels``
-        must.
+        Seconds after which the proof stops with the bound so far. By default it stops when the gap
+        is reached or the bound no longer rises, which can take long.
+    must_link, cannot_link : array-like of shape (n_pairs, 2), optional
+        Pairs of nodes in the same cluster and in different clusters, as for
+        :func:`leastcut.partition`. ``labels`` must satisfy them, and the bound holds for all
+        partitions that do.
     callback : callable or "tqdm", optional
-        Called with a :class:`leastcut.ProofProgress` after every round of the proof, and of the
-        search for better labels before it. Where it returns True, and nothing else that counts as
-        true, the proof stops and returns what it has, whose bound holds. ``"tqdm"`` is a progress
-        bar on the standard error for what takes more than a second.
-    random_state : int, Generator, RandomState or None
-        Seed of the search for better labels. With an integer, and without a time limit, the result
-        is the same every time.
+        Function called with a :class:`leastcut.ProofProgress` after every round of the search and
+        of the proof. If it returns True, the proof stops and the result so far is returned, whose
+        bound is valid. ``"tqdm"`` shows a progress bar on the standard error after one second.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the search for better labels. With an integer and no time limit, results are
+        reproducible.
     symmetrize : {"mean", "max"} or None, default=None
-        What to make of a directed graph: (S + Sᵀ) / 2, or the larger of both directions. With None
-        it is an error.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
+        raises an error.
     isolated : {"error", "ignore"}, default="error"
-        What becomes of nodes without edges, which the normalized cut does not weigh: an error, or
-        they take no part. Value and bound are then of the nodes with edges, in as many clusters as
-        ``labels`` has them in.
+        How to treat nodes without edges, whose weight is zero in the normalized cut: raise an
+        error, or exclude them. Value and bound then refer to the other nodes and their number of
+        clusters.
 
     Returns
     -------
     Partition
-        The labels given, or better ones if some were found. No partition into as many clusters has
-        a value below its ``lower_bound``, which counts rounding errors; ``gap`` tells how far it is
-        from the value.
+        The given labels, or better ones if any were partition. No partition into the same number of
+        clusters has a cut value below its ``lower_bound``, which accounts for rounding errors;
+        ``gap`` is the relative difference to the cut value.
+
+    See Also
+    --------
+    exact_partition : Find the optimal partition of a graph.
+    lower_bound : Compute a quick lower bound from eigenvalues.
+    partition : Search for a small cut; ``lower_bound="tight"`` certifies the result.
 
     Notes
     -----
-    The bound comes from a semidefinite relaxation with inequalities that every partition fulfils
-    or, beyond 600 nodes, from dual prices of nodes where these prove more. Where it leaves a gap,
-    problems of up to 1,000 nodes are solved by branch and bound: two nodes share a cluster or do
-    not, with a bound for each. Memory is O(n²), with some 4 GiB at 15,000 nodes; on more there are
-    dual prices, in O(n + edges), and else the eigenvalues Σλ.
+    The bound is that of a semidefinite relaxation with inequalities that hold for every partition
+    or, beyond 600 nodes, of dual prices of nodes if these give a larger one. If a gap remains,
+    problems of up to 1,000 nodes are solved by branch and bound on pairs of nodes. Memory is O(n²),
+    about 4 GiB at 15,000 nodes. Larger graphs are bounded by dual prices, in O(n + edges) memory,
+    or by the sum of the smallest eigenvalues.
 
     Examples
     --------
     >>> import leastcut
     >>> S = [[0, 2, 2, 0, 0, 0], [2, 0, 2, 0, 0, 0], [2, 2, 0, 1, 0, 0],
     ...      [0, 0, 1, 0, 2, 2], [0, 0, 0, 2, 0, 2], [0, 0, 0, 2, 2, 0]]
-    >>> proven = leastcut.certify(S, ["a", "a", "a", "b", "b", "b"], cut="ratio")
-    >>> proven.labels, proven.cut_value, proven.gap
+    >>> certified = leastcut.certify(S, ["a", "a", "a", "b", "b", "b"], cut="ratio")
+    >>> certified.labels, certified.cut_value, certified.gap
     (array([0, 0, 0, 1, 1, 1]), 0.6666666666666666, 0.0)
     """
-    # The limit counts from here: to check a large graph takes time as well.
+    # The time limit includes the validation of the graph.
     budget = Budget(time_limit, callback)
     gap = check_gap(gap)
     problem = as_any_problem(
@@ -113,19 +118,19 @@ def certify(
         symmetrize=symmetrize,
         isolated=isolated,
     )
-    known = check_labels(labels, problem.n_nodes)
-    proven: Partition = certify_labels(
-        problem, known, gap=gap, budget=budget, random_state=random_state
+    initial = check_labels(labels, problem.n_nodes)
+    certified: Partition = certify_labels(
+        problem, initial, gap=gap, budget=budget, random_state=random_state
     )
-    return proven.named(problem.names)
+    return certified.named(problem.names)
 
 
 def check_gap(gap: object) -> float:
-    """Return ``gap`` as a float if it is at least 0 and less than 1."""
+    """Return ``gap`` as a float; raise ValueError unless it is at least 0 and below 1."""
     number = check_number("gap", gap)
     if number >= 1.0:
         raise ValueError(
-            f"gap={number:g} must be less than 1: every bound, even 0, is that near. Pass a part "
+            f"gap={number:g} must be less than 1, the gap of the trivial bound 0. Pass a fraction "
             "of the cut value, such as 0.01 for one percent."
         )
     return number
@@ -133,7 +138,7 @@ def check_gap(gap: object) -> float:
 
 @singledispatch
 def certify_labels(problem: AnyProblem, labels: np.ndarray, **options: Any) -> Partition:
-    """Look for better labels of a problem than those given, 0..c-1, and certify the best."""
+    """Search for better labels than the given ones, 0..c-1, and certify the best."""
     raise unsupported_problem("certify", problem)
 
 
@@ -146,10 +151,10 @@ def certify_graph(
     budget: Budget | None = None,
     random_state: RandomState = None,
 ) -> Partition:
-    """Look for better labels of a graph, and certify the best.
+    """Search for better labels of a graph, and certify the best.
 
-    Isolated nodes without weight take no part: value and bound are of the others, in as many
-    clusters as ``labels`` has them in.
+    Isolated nodes without weight are excluded: value and bound refer to the others, in as many
+    clusters as ``labels`` has for them.
     """
     budget = budget or Budget()
 
@@ -172,12 +177,12 @@ def search_and_certify(
     random_state: RandomState = None,
 ) -> Partition:
     """Search a reduced problem for a fraction of the time limit, and certify the best partition."""
-    known = problem.value(starts[0]) if starts else np.inf
+    initial_value = problem.value(starts[0]) if starts else np.inf
 
     def progress_of_proof(search: Progress) -> ProofProgress:
-        return ProofProgress(0.0, min(known, search.cut_value), 1, search.seconds)
+        return ProofProgress(0.0, min(initial_value, search.cut_value), 1, search.seconds)
 
-    found = partition_problem(
+    partition = partition_problem(
         problem,
         n_clusters,
         starts=starts,
@@ -185,30 +190,30 @@ def search_and_certify(
         lower_bound=False,
         random_state=random_state,
     )
-    return certify_problem(problem, n_clusters, found, gap=gap, budget=budget)
+    return certify_problem(problem, n_clusters, partition, gap=gap, budget=budget)
 
 
 def certify_problem(
     problem: Problem,
     n_clusters: int,
-    found: Partition,
+    partition: Partition,
     *,
     gap: float = 0.0,
     budget: Budget | None = None,
 ) -> Partition:
-    """Prove a bound for a partition of a reduced problem, and return the best partition known.
+    """Certify a partition of a reduced problem, and return the best known partition.
 
-    ``found`` has labels 0..c-1 that the constraints allow, and perhaps a bound already.
+    ``partition`` has labels 0..c-1 that satisfy the constraints, and possibly a bound.
     """
     budget = budget or Budget()
-    # Numbers near the ends of the range of doubles are raised by powers of two.
+    # Values near the limits of double precision are scaled by powers of two.
     scaled = problem.within_range()
     up = _power(scaled) - _power(problem)
-    bound = 0.0 if found.lower_bound is None else float(np.ldexp(found.lower_bound, up))
-    proof = Proof(scaled, n_clusters, found.labels, gap, bound)
+    bound = 0.0 if partition.lower_bound is None else float(np.ldexp(partition.lower_bound, up))
+    proof = Proof(scaled, n_clusters, partition.labels, gap, bound)
 
     def proven(value: float) -> float:
-        # At its end the value itself, and what underflows is rounded down.
+        # For a completed proof the value itself; underflow is rounded down.
         if proof.bound == proof.value:
             return value
         return max(float(np.ldexp(proof.bound, -up)) - (SMALLEST if up else 0.0), 0.0)
@@ -222,13 +227,13 @@ def certify_problem(
     except KeyboardInterrupt:
         if budget.on_interrupt == "raise":
             raise
-    if proof.labels is found.labels:
-        return replace(found, lower_bound=proven(found.cut_value))
+    if proof.labels is partition.labels:
+        return replace(partition, lower_bound=proven(partition.cut_value))
     value = problem.value(proof.labels)
     return Partition(number_by_appearance(proof.labels), value, proven(value))
 
 
 def _power(problem: Problem) -> int:
-    """Return the power of two of the largest edge, less that of the heaviest node."""
+    """Return the exponent of the largest edge weight minus that of the largest node weight."""
     edge = float(problem.graph.weights.max(initial=0.0))
     return int(np.frexp(edge)[1]) - int(np.frexp(problem.node_weights.max())[1])

@@ -1,8 +1,8 @@
-"""Decisions about pairs of nodes, must-links and cannot-links, and what follows from them.
+"""Must-links and cannot-links between nodes, and their propagation.
 
-Nodes with a must-link are one group; what holds for a node holds for its group. If c groups all
-have cannot-links to each other, every cluster holds one of them, so that a group with cannot-links
-to all but one of them must be in the cluster of that one.
+Nodes joined by must-links form a group. If c groups are pairwise joined by cannot-links, each
+cluster contains one of them, so a group with cannot-links to all but one of them must be in the
+cluster of that one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from leastcut.constraints import CannotLinks
 from leastcut.feasibility import color
 from leastcut.validation import number_by_appearance
 
-CLIQUE_STARTS = 64  # groups from which cliques of cannot-links are grown, those with most first
-# Steps of the search for a coloring, for every group: each subproblem needs one, and a step takes
-# as long as its group has cannot-links.
+CLIQUE_STARTS = 64  # groups from which cliques of cannot-links are grown, by decreasing degree
+# Steps of the coloring search per group: every subproblem needs a coloring, and a step takes time
+# proportional to the cannot-links of its group.
 STEPS_PER_GROUP = 5
 
 
@@ -31,10 +31,10 @@ class Decisions:
     cannot_link: np.ndarray
 
     @classmethod
-    def of_pairs(cls, n_nodes: int, pairs: np.ndarray | None) -> Decisions:
+    def from_cannot_links(cls, n_nodes: int, pairs: np.ndarray | None) -> Decisions:
         """Return decisions with only these cannot-links, pairs of nodes of shape (m, 2)."""
         nothing = cls(np.arange(n_nodes), np.zeros((n_nodes, n_nodes), dtype=bool))
-        return nothing if pairs is None else nothing.separated(pairs)
+        return nothing if pairs is None else nothing.with_cannot_links(pairs)
 
     @property
     def n_groups(self) -> int:
@@ -46,42 +46,42 @@ class Decisions:
         """The cannot-links as pairs of groups, of shape (m, 2)."""
         return np.column_stack(np.nonzero(np.triu(self.cannot_link)))
 
-    def separated(self, pairs: np.ndarray) -> Decisions:
+    def with_cannot_links(self, pairs: np.ndarray) -> Decisions:
         """Return the decisions with further cannot-links between pairs of groups."""
         cannot_link = self.cannot_link.copy()
         i, j = pairs.T
         cannot_link[i, j] = cannot_link[j, i] = True
         return Decisions(self.groups, cannot_link)
 
-    def merged(self, pairs: np.ndarray) -> Decisions | None:
-        """Return the decisions with pairs of groups as one; None if any has a cannot-link."""
+    def with_must_links(self, pairs: np.ndarray) -> Decisions | None:
+        """Return the decisions with pairs of groups merged; None if a pair has a cannot-link."""
         size = self.n_groups
         links = sp.coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(size, size))
-        return self._merged_into(connected_components(links, directed=False)[1])
+        return self._contracted(connected_components(links, directed=False)[1])
 
-    def deduced(self, n_clusters: int) -> Decisions | None:
-        """Return the decisions with all that follows; None if no partition keeps to them."""
+    def propagated(self, n_clusters: int) -> Decisions | None:
+        """Return the decisions with all implied links; None if no partition satisfies them."""
         result: Decisions | None = self
         while result is not None and result.n_groups >= n_clusters:
-            into = result._forced(n_clusters)
-            if into is None:
+            target = result._forced_merges(n_clusters)
+            if target is None:
                 return None
-            if np.array_equal(into, np.arange(result.n_groups)):
-                return result if result._fits(n_clusters) else None
-            result = result._merged_into(into)
+            if np.array_equal(target, np.arange(result.n_groups)):
+                return result if result._may_be_feasible(n_clusters) else None
+            result = result._contracted(target)
         return None
 
-    def _fits(self, n_clusters: int) -> bool:
-        """Return whether so many clusters may satisfy the cannot-links: False is certain."""
+    def _may_be_feasible(self, n_clusters: int) -> bool:
+        """Return False only if ``n_clusters`` clusters cannot satisfy the cannot-links."""
         if not self.cannot_link.any():
             return True
         most = STEPS_PER_GROUP * self.n_groups
         coloring = color(CannotLinks.of(self.pairs, self.n_groups), n_clusters, most)
         return coloring.colors is not None or not coloring.is_decided
 
-    def _merged_into(self, into: np.ndarray) -> Decisions | None:
-        """Return the decisions after group i became part of into[i]; None if that is forbidden."""
-        number = number_by_appearance(into)
+    def _contracted(self, target: np.ndarray) -> Decisions | None:
+        """Return the decisions with group i merged into target[i]; None if it has a cannot-link."""
+        number = number_by_appearance(target)
         size = int(number.max()) + 1
         cannot_link = np.zeros((size, size), dtype=bool)
         i, j = np.nonzero(self.cannot_link)
@@ -90,9 +90,9 @@ class Decisions:
             return None
         return Decisions(number[self.groups], cannot_link)
 
-    def _forced(self, n_clusters: int) -> np.ndarray | None:
-        """Return the group that each must share a cluster with, or itself; None if impossible."""
-        into = np.arange(self.n_groups)
+    def _forced_merges(self, n_clusters: int) -> np.ndarray | None:
+        """Return for each group the group it must be merged with, or itself; None if infeasible."""
+        target = np.arange(self.n_groups)
         count = self.cannot_link.sum(axis=1)
         for start in np.argsort(-count, kind="stable")[:CLIQUE_STARTS]:
             clique = self._clique(int(start), count)
@@ -105,13 +105,13 @@ class Decisions:
             if (n_possible == 0).any():
                 return None
             forced = n_possible == 1
-            into[forced] = np.asarray(clique)[np.argmax(possible[forced], axis=1)]
-            if forced.sum() > n_clusters:  # the groups of the clique are always among them
+            target[forced] = np.asarray(clique)[np.argmax(possible[forced], axis=1)]
+            if forced.sum() > n_clusters:  # the groups of the clique are always forced
                 break
-        return into
+        return target
 
     def _clique(self, start: int, count: np.ndarray) -> list[int]:
-        """Return groups with cannot-links to each other, those with most taken first."""
+        """Return a clique of groups with cannot-links, grown greedily by degree."""
         clique, candidates = [start], self.cannot_link[start].copy()
         while candidates.any():
             best = int(np.argmax(np.where(candidates, count, -1)))

@@ -1,22 +1,22 @@
-"""A lower bound of every partition's cut value, by a semidefinite relaxation with inequalities.
+"""A lower bound on the cut value from a semidefinite relaxation with inequalities.
 
-The matrix Z = GGᵀ of a partition has Zu = u for u = √b / ‖√b‖, tr Z = c, 0 ⪯ Z ⪯ I and Z ≥ 0, its
-cut value is ⟨A, Z⟩, and it satisfies all of ``kernels.star_inequalities``. Let N = Σ_t y_t
-T_t with y ≥ 0 collect inequalities ⟨T_t, Z⟩ ≥ 0. Then the value is at least ⟨A − N, Z⟩, hence
+The matrix Z = GGᵀ of a partition satisfies Zu = u for u = √b / ‖√b‖, tr Z = c, 0 ⪯ Z ⪯ I, Z ≥ 0 and
+the inequalities of ``kernels.star_inequalities``; its cut value is ⟨A, Z⟩. Let N = Σ_t y_t T_t with
+y ≥ 0 be a combination of inequalities ⟨T_t, Z⟩ ≥ 0. Then the value is at least ⟨A − N, Z⟩, hence
 
     value ≥ bound(y) = uᵀ(A − N)u + the c − 1 smallest eigenvalues of A − N outside u
 
-for *any* y ≥ 0: whatever finds y, the bound is proven (``proven_floor``). Here y comes from the
-alternating direction method of multipliers. Z keeps to the spectral conditions, its copy W to the
-inequalities, and N is what it costs that they are one matrix:
+for *any* y ≥ 0: the bound is rigorous however y was computed (``proven_floor``). Here y is computed
+by the alternating direction method of multipliers (ADMM). Z satisfies the spectral constraints, its
+copy W the inequalities, and N is the multiplier of Z = W:
 
-1. Z = the nearest matrix to W + (N − A) / ρ with the spectral conditions (``spaces``);
-2. W = the nearest matrix to Z − N / ρ that fulfils the inequalities: its positive part, and
-   Hildreth's steps for the stars, which start from the multipliers of the last time;
-3. N = ρ times what W was moved by in 2, which is Σ y_t T_t with the y ≥ 0 of these steps.
+1. Z is the projection of W + (N − A) / ρ on the spectral constraints (``spaces``);
+2. W is the projection of Z − N / ρ on the inequalities: its positive part, and Hildreth's method
+   for the stars, warm-started from the previous multipliers;
+3. N is ρ times the change in step 2, which is Σ y_t T_t with the y ≥ 0 of that projection.
 
-All pairs are in from the start; stars that Z violates are added in rounds, those without a
-multiplier dropped. ρ follows the two residuals.
+All pairs have multipliers from the start; stars violated by Z are added in rounds, and those with
+zero multipliers dropped. ρ is adapted to the two residuals.
 """
 
 from __future__ import annotations
@@ -33,59 +33,59 @@ from leastcut.kernels.star_inequalities import LEAVES, project_on_star_inequalit
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
-SMALLEST_SCALE = 1e-280  # of A's entries: smaller ones may lack digits, and nothing is proven
+SMALLEST_SCALE = 1e-280  # of the entries of A; smaller ones may be inaccurate
 TINY = float(np.finfo(np.float64).tiny)
 
-# Large problems: pairs of groups of nodes have multipliers, until the groups are split to nodes.
-LARGEST_DENSE = 3000  # nodes up to which every pair has a multiplier in the end
-DENSE_AT_ONCE = 1000  # nodes up to which every pair has one from the start
-GROUPS, MOST_GROUPS = 600, 2000  # groups to start with, and that splitting may make
-SPLIT_FROM = 6  # rounds before the first groups are split
-SPLIT_FRACTION = 0.07  # of the groups that a round may split
-FEW_SPLITS = 0.02  # fraction of groups worth a split, below which groups are fine enough
-SPLIT_SPREAD = 1e-3  # least spread of a group that is split, in units of c / n
-MOST_GROWTH = 2.0  # of the stars by a split; the least of more are dropped
-SLOW = 0.005  # fraction of the value by which the bound must rise in three proofs to keep groups
+# Large problems: multipliers are for pairs of groups of nodes until groups are split to nodes.
+LARGEST_DENSE = 3000  # nodes up to which every pair eventually has a multiplier
+INITIALLY_DENSE = 1000  # nodes up to which every pair has one from the start
+GROUPS, MOST_GROUPS = 600, 2000  # initial groups, and the limit for splitting
+FIRST_SPLIT = 6  # rounds before the first groups are split
+SPLIT_FRACTION = 0.07  # fraction of the groups that a round may split
+FEW_SPLITS = 0.02  # fraction of groups worth splitting below which groups are fine enough
+SPLIT_SPREAD = 1e-3  # smallest spread of a group that is split, in units of c / n
+MOST_GROWTH = 2.0  # growth factor of the number of stars by a split; the smallest are dropped
+SLOW = 0.005  # relative rise of the bound in three proofs below which groups become nodes
 
-# Time: what a proof takes for every n³, at first a guess, then as the last one in this process.
+# Time of a proof divided by n³: an initial guess, then that of the last proof in this process.
 SECONDS = {DenseSpace: 3e-10, GroupedSpace: 6e-11}
-SMALL = 300  # nodes below which a proof takes about as long as with so many
-RESERVED = 1.3  # what is kept for a proof, in multiples of its time estimate
-PROOF_EVERY = 8  # rounds between two proofs of a large problem, as long as a few rounds each
+SMALL = 300  # problems with fewer nodes take about as long as with this many
+RESERVED = 1.3  # time reserved for a proof, as a multiple of its estimate
+PROOF_EVERY = 8  # rounds between two proofs of a large problem, which take as long as a few rounds
 
-# The method.
-ITERATIONS = 15  # steps in a round, after which stars are sought and the bound is proven
-SWEEPS = 5  # passes over the stars in a projection, which starts near its end
-VIOLATED = 2e-3  # least violation of a star that is added, in units of c / rows, as Z's entries
-BALANCE = 2.0  # ratio of the residuals from which on ρ is changed
-RHO_STEP = 2.0  # ρ is changed by the fourth root of the ratio, up to this
-BALANCE_EVERY = 5  # steps between two changes of ρ, at first
-BALANCE_LATER = 20  # later a change waits for one step in so many of all so far
-SETTLED = 1e-7  # both residuals, relative to Z and N, at which there is nothing more to gain
-# A bound has stalled if it did not rise by this fraction of the value in so many rounds.
+# ADMM.
+ITERATIONS = 15  # steps per round, after which stars are separated and the bound is proven
+SWEEPS = 5  # passes over the stars in a projection, which is warm-started
+VIOLATED = 2e-3  # smallest violation of a star that is added, in units of c / rows
+BALANCE = 2.0  # ratio of the residuals beyond which ρ is changed
+RHO_STEP = 2.0  # ρ changes by the fourth root of the ratio, at most by this factor
+BALANCE_EVERY = 5  # initial number of steps between two changes of ρ
+BALANCE_LATER = 20  # later, changes are 1 / BALANCE_LATER of all steps apart
+CONVERGED = 1e-7  # convergence: both residuals, relative to Z and N
+# A bound has stalled if it rose by less than this fraction of the value in this many rounds.
 NOTICEABLE, STALLED = 1e-5, 20
 
 
 class SemidefiniteBound:
-    """A lower bound of the cut value that rises from round to round.
+    """A lower bound on the cut value that rises from round to round.
 
-    The bound is of partitions in which no cluster holds both nodes of a pair of ``cannot_link``
-    (m, 2). Rises are compared with ``value``, the best cut value known; good ``labels``
-    0..c-1 to start from save rounds. The method may start from a ``parent``, a bound of partitions
-    that include all those here; ``merged`` is then the node that each of the parent's is part of
-    if nodes were contracted. ``known`` is a bound that is proven already; without it, large
-    problems start from their eigenvalues. Raises TimeoutError if the first bound is estimated to
-    take longer than the budget.
+    The bound holds for partitions that satisfy the pairs ``cannot_link`` (m, 2). Rises are relative
+    to ``value``, the best known cut value; good ``labels`` 0..c-1 save rounds. The method can be
+    warm-started from a ``parent``, the bound of a superset of these partitions; if nodes were
+    contracted, ``merged`` maps nodes of the parent to nodes here. ``known`` is a bound proven
+    before; without it, large problems start from their eigenvalues. Raises TimeoutError if the
+    first bound is estimated to exceed the budget.
 
     Attributes
     ----------
     bound : float
-        No partition is below. It never falls.
+        The lower bound, which never falls.
     proven : float
-        What ``multipliers`` prove; ``bound`` may be of a parent or of eigenvalues, and larger.
+        The bound proven by ``multipliers``; ``bound`` may be larger if it is from a parent or from
+        eigenvalues.
     similarity : ndarray of shape (n, n)
-        The last Z: near √(b_i b_j) / b(C) if the relaxation has i and j in one cluster C. Of groups
-        if the problem is large, and empty if it was solved at once.
+        The last Z, which is near √(b_i b_j) / b(C) if the relaxation has i and j in one cluster C.
+        Of groups for a large problem, and empty for a trivial one.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SemidefiniteBound:
     ) -> None:
         budget = budget or Budget()
         self.problem, self.n_clusters, self._value = problem, n_clusters, value
-        # In units in which the diagonal of A is at most 1.
+        # Units in which the diagonal of A is at most 1.
         self._scale = float(problem.operator_parts()[0].max(initial=0.0))
         self.bound, self._n_rounds = known or 0.0, 0
         self._floor: Floor | None = None
@@ -111,29 +111,30 @@ class SemidefiniteBound:
         self._residuals = (np.inf, np.inf)
         self._history: list[float] = []
         self._n_steps, self._next_balance = 0, BALANCE_EVERY
-        # One cluster cuts nothing; without edges nothing is cut.
+        # With one cluster or without edges nothing is cut.
         self._open = n_clusters > 1 and self._scale > SMALLEST_SCALE
         if not self._open:
             self.similarity = np.zeros((0, 0))
             return
-        derived = cannot_link is not None or parent is not None
-        at_once = problem.n_nodes <= (LARGEST_DENSE if derived else DENSE_AT_ONCE)
+        is_child = cannot_link is not None or parent is not None
+        is_dense = problem.n_nodes <= (LARGEST_DENSE if is_child else INITIALLY_DENSE)
         self._step_seconds = 0.0
-        self._proof_seconds = _estimated(problem.n_nodes, DenseSpace if at_once else GroupedSpace)
-        if at_once:
+        space = DenseSpace if is_dense else GroupedSpace
+        self._proof_seconds = _estimated_seconds(problem.n_nodes, space)
+        if is_dense:
             budget.require(self._proof_seconds)
-        self._space, self._W = self._make_space(labels, at_once)
+        self._space, self._W = self._make_space(labels, is_dense)
         self._cannot_link = np.zeros((0, 2), dtype=np.int64)
         if cannot_link is not None and self._is_dense:
             self._cannot_link = np.asarray(cannot_link)
         self._penalty = 1.0
         self._multipliers = no_multipliers(self._space.root.size)
         if parent is not None:
-            self._inherit(parent, merged)
+            self._warm_start(parent, merged)
         self.similarity = self._W
         self._N, self._size = self._multipliers.combined(self._space.root)
         if self._is_dense:
-            self._prove(Budget())  # to its end: there is a first bound in any case
+            self._prove(Budget())  # without a limit, so that there is a first bound
         elif known is None:
             self.bound = relax_problem(problem, n_clusters, random_state=0).lower_bound
 
@@ -144,7 +145,7 @@ class SemidefiniteBound:
     def _make_space(
         self, labels: np.ndarray | None, is_dense: bool
     ) -> tuple[DenseSpace | GroupedSpace, np.ndarray]:
-        """Return the space that rows and columns are of, and the W to start from."""
+        """Return the space of the rows and columns, and the initial W."""
         problem, n, c = self.problem, self.problem.n_nodes, self.n_clusters
         root = np.sqrt(problem.node_weights)
         if labels is not None:
@@ -154,8 +155,8 @@ class SemidefiniteBound:
         if is_dense:
             dense = DenseSpace(problem, c, self._scale)
             if labels is None:
-                nothing = np.zeros((n, n))
-                return dense, dense.nearest(nothing, nothing, 1.0)
+                zeros = np.zeros((n, n))
+                return dense, dense.nearest(zeros, zeros, 1.0)
             return dense, G @ G.T
         group = groups_within(problem, labels, GROUPS)
         if labels is None:
@@ -163,13 +164,14 @@ class SemidefiniteBound:
         grouped = GroupedSpace(problem, c, self._scale, group, G)
         return grouped, grouped.image()
 
-    # -- what others read
+    # -- results
 
     @property
-    def prices(self) -> tuple[np.ndarray, float]:
+    def dual_prices(self) -> tuple[np.ndarray, float]:
         """Dual prices λ of nodes and μ of a cluster: boundary(C) / b(C) ≥ μ + Σ_{i ∈ C} λ_i.
 
-        About: they come from the eigenvalues' mean, and Σλ + cμ is about the bound.
+        This holds approximately: the prices come from the mean of the eigenvalues, and Σλ + cμ is
+        about the bound.
         """
         n = self.problem.n_nodes
         if self._floor is None:
@@ -181,7 +183,7 @@ class SemidefiniteBound:
 
     @property
     def multipliers(self) -> Multipliers:
-        """The multipliers that prove ``proven``, in the problem's units; none if of groups."""
+        """The multipliers that prove ``proven``, in units of the problem; none if of groups."""
         if not self._open or not self._is_dense:
             return no_multipliers(self.problem.n_nodes)
         return self._best.scaled(self._scale)
@@ -189,68 +191,68 @@ class SemidefiniteBound:
     # -- a round
 
     def improve(self, budget: Budget | None = None, target: float = np.inf) -> bool:
-        """Make one round, and return whether another may raise the bound further.
+        """Run one round, and return whether another may raise the bound.
 
-        A bound of ``target`` is enough. Large problems are proven every few rounds, and in the last
-        that there is time for. Raises TimeoutError if there is no time for a proof.
+        A bound of ``target`` is sufficient. Large problems are proven every few rounds, and in the
+        last one that time allows. Raises TimeoutError if there is no time for a proof.
         """
         budget = budget or Budget()
         if not self._open or self.bound >= target:
             return False
-        # Without time for a proof there is nothing to gain by further steps.
+        # Steps are useless without time for a proof.
         reserved = RESERVED * self._proof_seconds
         budget.require(self._step_seconds + reserved)
-        # 1. Groups are split, and stars that Z violates come in, from the second round on.
+        # 1. From the second round on, split groups, and add stars violated by Z.
         added = 0
-        if isinstance(self._space, GroupedSpace) and self._n_rounds >= SPLIT_FROM:
+        if isinstance(self._space, GroupedSpace) and self._n_rounds >= FIRST_SPLIT:
             added += self._refine(self._space, budget, reserved)
         if self._n_rounds and budget.seconds_left > reserved:
             root = self._space.root
             tolerance = VIOLATED * self.n_clusters / root.size
-            self._multipliers, n_new = self._multipliers.exchanged(
+            self._multipliers, n_new = self._multipliers.updated(
                 self.similarity, root, tolerance, budget
             )
             added += n_new
-        # 2. Steps of the method.
+        # 2. Run ADMM steps.
         for _ in range(ITERATIONS):
             if self._step_seconds > budget.seconds_left - reserved:
                 break
-            began = time.monotonic()
+            start = time.monotonic()
             self._step()
-            self._step_seconds = time.monotonic() - began
+            self._step_seconds = time.monotonic() - start
         self._n_rounds += 1
-        settled = added == 0 and max(self._residuals) < SETTLED
-        is_last = settled or self._step_seconds > budget.seconds_left - reserved
-        # 3. The bound of the multipliers that it has come to.
+        is_converged = added == 0 and max(self._residuals) < CONVERGED
+        is_last = is_converged or self._step_seconds > budget.seconds_left - reserved
+        # 3. Prove the bound of the current multipliers.
         if self._is_dense or is_last or self._n_rounds % PROOF_EVERY == 0:
             self._prove(budget)
         self._history.append(self.bound)
-        return not (settled or self.bound >= target) and self._has_gained(NOTICEABLE, STALLED)
+        return not (is_converged or self.bound >= target) and self._has_risen(NOTICEABLE, STALLED)
 
     def _step(self) -> None:
-        """Make steps 1, 2 and 3 of the module's text."""
-        space, ours = self._space, self._multipliers
+        """Run steps 1, 2 and 3 of the module docstring."""
+        space, multipliers = self._space, self._multipliers
         Z = space.nearest(self._W, self._N, self._penalty)
-        lifted = Z - ours.pairs / self._penalty
+        lifted = Z - multipliers.pairs / self._penalty
         i, j = self._cannot_link.T
         lifted[i, j] = lifted[j, i] = -np.inf
-        if ours.stars.size:
-            scaled, scratch = ours.stars / self._penalty, np.empty(LEAVES)
-            stars = ours.centers, ours.leaves, scaled
+        if multipliers.stars.size:
+            scaled, scratch = multipliers.stars / self._penalty, np.empty(LEAVES)
+            stars = multipliers.centers, multipliers.leaves, scaled
             project_on_star_inequalities(lifted, space.root, space.mass, *stars, SWEEPS, scratch)
-            ours = self._multipliers = ours._replace(stars=scaled * self._penalty)
-        distance, moved = update_pairs(lifted, Z, self._W, ours.pairs, self._penalty)
+            multipliers = self._multipliers = multipliers._replace(stars=scaled * self._penalty)
+        distance, change = update_pairs(lifted, Z, self._W, multipliers.pairs, self._penalty)
         self.similarity = Z
-        self._N, self._size = ours.combined(space.root)
+        self._N, self._size = multipliers.combined(space.root)
         length = max(float(np.linalg.norm(self._N)), TINY)
         primal = float(np.sqrt(distance) / np.linalg.norm(Z))
-        self._residuals = primal, float(self._penalty * np.sqrt(moved) / length)
-        self._balance()
+        self._residuals = primal, float(self._penalty * np.sqrt(change) / length)
+        self._adapt_penalty()
 
-    def _balance(self) -> None:
-        """Move ρ so that Z comes to W as fast as W comes to rest, ever more rarely.
+    def _adapt_penalty(self) -> None:
+        """Change ρ to balance both residuals, at increasing intervals.
 
-        The method is sure to converge only where ρ comes to rest.
+        Convergence of the method requires that ρ becomes constant.
         """
         self._n_steps += 1
         if self._n_steps < self._next_balance:
@@ -262,10 +264,11 @@ class SemidefiniteBound:
             self._penalty *= float(np.clip(ratio**0.25, 1.0 / RHO_STEP, RHO_STEP))
 
     def _refine(self, space: GroupedSpace, budget: Budget, reserved: float) -> int:
-        """Split the groups that hide most of Z, and return how many.
+        """Split the groups of largest spread, and return how many.
 
-        If few are worth it, little is gained and nodes are not too many, all groups become the
-        nodes they hold, if there is time for some steps of them beyond the seconds ``reserved``.
+        If few are worth splitting, the bound hardly rises and there are not too many nodes, all
+        groups are replaced by their nodes, provided that there is time for some steps besides the
+        seconds ``reserved``.
         """
         old_root, n = space.root, self.problem.n_nodes
         most = min(int(SPLIT_FRACTION * old_root.size) + 1, MOST_GROUPS - old_root.size)
@@ -274,80 +277,80 @@ class SemidefiniteBound:
             old_of = space.split(most, SPLIT_SPREAD * self.n_clusters / n)
             added = int(old_of.size - old_root.size)
             split = self._multipliers.split(old_root, space.root, old_of)
-            self._multipliers, self._W = split.heaviest(most_stars), space.image()
-        seconds = _estimated(n, DenseSpace)
+            self._multipliers, self._W = split.largest(most_stars), space.image()
+        seconds = _estimated_seconds(n, DenseSpace)
         in_time = (1 + ITERATIONS) * seconds <= budget.seconds_left - reserved
         is_fine = added <= FEW_SPLITS * old_root.size
         if (
             is_fine
             and in_time
             and n <= LARGEST_DENSE
-            and not self._has_gained(SLOW, 2 * PROOF_EVERY)
+            and not self._has_risen(SLOW, 2 * PROOF_EVERY)
         ):
             self._step_seconds = self._proof_seconds = seconds
             self._space = DenseSpace(self.problem, self.n_clusters, self._scale)
-            # Parts are numbered group by group: the nodes in that order, and then by their names.
+            # Parts are numbered by group: first the nodes in that order, then in their own.
             order = np.argsort(space.group, kind="stable")
             roots = space.root, self._space.root[order]
             split = self._multipliers.split(*roots, space.group[order])
-            self._multipliers = split.heaviest(most_stars).renamed(order)
+            self._multipliers = split.largest(most_stars).permuted(order)
             self._W = space.full()
             added = n - old_root.size
         self.similarity = self._W
         self._N, self._size = self._multipliers.combined(self._space.root)
         if self._space is space:
-            space.rest_at(self._N, self._penalty)
+            space.reset_last(self._N, self._penalty)
         return added
 
-    def _has_gained(self, fraction: float, n_rounds: int) -> bool:
-        """Return whether so many rounds have raised the bound by a fraction of the value."""
+    def _has_risen(self, fraction: float, n_rounds: int) -> bool:
+        """Return whether ``n_rounds`` rounds raised the bound by a fraction of the value."""
         value = self._value if np.isfinite(self._value) else self.bound
         return recent_gain(self._history, n_rounds) > fraction * value
 
     def _prove(self, budget: Budget) -> None:
-        """Prove the bound of the multipliers there are, and keep them if it is the best."""
+        """Prove the bound of the current multipliers, and keep them if it is the best."""
         start = time.monotonic()
         try:
             floor = self._space.floor(0.5 * (self._N + self._N.T), self._size, budget)
         except TimeoutError:
-            self._note_seconds(max(self._proof_seconds, 2.0 * (time.monotonic() - start)))
+            self._record_seconds(max(self._proof_seconds, 2.0 * (time.monotonic() - start)))
             raise
-        self._note_seconds(time.monotonic() - start)
+        self._record_seconds(time.monotonic() - start)
         if self._floor is None or floor.bound > self._floor.bound:
             self._floor = floor
             self._best = Multipliers(*(array.copy() for array in self._multipliers))
             self.proven = floor.bound * self._scale
             self.bound = max(self.bound, self.proven)
 
-    def _note_seconds(self, seconds: float) -> None:
-        """Note what a proof takes, for later ones of this process too."""
+    def _record_seconds(self, seconds: float) -> None:
+        """Record the time of a proof, also for later bounds of this process."""
         self._proof_seconds = seconds
         SECONDS[type(self._space)] = seconds / float(max(self.problem.n_nodes, SMALL)) ** 3
 
-    def _inherit(self, parent: SemidefiniteBound, merged: np.ndarray | None) -> None:
-        """Start from the multipliers of a bound of more partitions, contracted if need be."""
+    def _warm_start(self, parent: SemidefiniteBound, merged: np.ndarray | None) -> None:
+        """Start from the multipliers of a parent, contracted if nodes were merged."""
         self.bound = parent.bound
         if not (parent._open and parent._is_dense and self._is_dense):
             return
         self._penalty, self._W = parent._penalty, parent._W.copy()
-        ours = parent._multipliers.scaled(parent._scale / self._scale)
+        multipliers = parent._multipliers.scaled(parent._scale / self._scale)
         if merged is not None:
             roots = parent._space.root, self._space.root
             Q = indicator_of(merged, *roots)
-            self._W, ours = Q.T @ self._W @ Q, ours.contracted(*roots, merged)
-        # Only cannot-link pairs may have negative multipliers.
-        free = np.zeros(ours.pairs.shape, dtype=bool)
+            self._W, multipliers = Q.T @ self._W @ Q, multipliers.contracted(*roots, merged)
+        # Only pairs with a cannot-link may have negative multipliers.
+        free = np.zeros(multipliers.pairs.shape, dtype=bool)
         i, j = self._cannot_link.T
         free[i, j] = free[j, i] = True
-        ours.pairs[~free & (ours.pairs < 0.0)] = 0.0
-        self._multipliers = ours
+        multipliers.pairs[~free & (multipliers.pairs < 0.0)] = 0.0
+        self._multipliers = multipliers
 
 
 def recent_gain(history: list[float], n_rounds: int) -> float:
-    """Return by how much the last rounds have raised a bound; inf if there were fewer."""
+    """Return the rise of a bound in the last rounds; inf if there were fewer."""
     return history[-1] - history[-1 - n_rounds] if len(history) > n_rounds else np.inf
 
 
-def _estimated(n_nodes: int, space: type[DenseSpace] | type[GroupedSpace]) -> float:
-    """Return the seconds that a proof is estimated to take."""
+def _estimated_seconds(n_nodes: int, space: type[DenseSpace] | type[GroupedSpace]) -> float:
+    """Return the estimated time of a proof."""
     return SECONDS[space] * float(max(n_nodes, SMALL)) ** 3
