@@ -53,8 +53,8 @@ class Cloud(NamedTuple):
         """Sample points; the direction is in units of π."""
         cos, sin = np.cos(np.pi * self.turned), np.sin(np.pi * self.turned)
         axes = np.array([[cos, sin], [-sin, cos]]) * [[self.along], [self.across]]
-        drawn = rng.standard_normal((count, 2), dtype=np.float32) @ axes.astype(np.float32)
-        return drawn + np.array([self.x, self.y], dtype=np.float32)
+        sampled_points = rng.standard_normal((count, 2), dtype=np.float32) @ axes.astype(np.float32)
+        return sampled_points + np.array([self.x, self.y], dtype=np.float32)
 
 
 def _around(count: int, radius: float) -> list[tuple[float, float, float]]:
@@ -93,7 +93,7 @@ SETS: dict[str, list[Arc | Cloud]] = {
 """The clusters of each dataset, each with its fraction of the points."""
 
 
-def drawn(name: str, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def sampled_points(name: str, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of points (float32) and their clusters (int8)."""
     shapes = SETS[name]
     ends = np.cumsum([shape.share for shape in shapes])
@@ -113,7 +113,7 @@ def in_memory(name: str, n: int) -> np.ndarray:
     """Return points without their clusters, which can be generated again."""
     points = np.empty((n, 2), dtype=np.float32)
     start = 0
-    for part, _ in drawn(name, n):
+    for part, _ in sampled_points(name, n):
         points[start : start + len(part)] = part
         start += len(part)
     return points
@@ -123,7 +123,7 @@ def in_file(name: str, n: int, path: Path) -> None:
     """Write points into a ``.npy`` file, block by block."""
     written = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 2))
     start = 0
-    for part, _ in drawn(name, n):
+    for part, _ in sampled_points(name, n):
         written[start : start + len(part)] = part
         start += len(part)
     written.flush()
@@ -135,7 +135,7 @@ def agreement(name: str, labels: np.ndarray) -> dict[str, float]:
     n_found = int(labels.max()) + 1
     table = np.zeros((c, n_found), dtype=np.int64)
     start = 0
-    for _, of in drawn(name, labels.size):
+    for _, of in sampled_points(name, labels.size):
         pairs = of.astype(np.int64) * n_found + labels[start : start + of.size]
         table += np.bincount(pairs, minlength=c * n_found).reshape(c, n_found)
         start += of.size

@@ -37,15 +37,15 @@ class Tally:
         self.weighs = weighs
         self.seconds: dict[str, float] = {}
         self.n_points: dict[str, int] = {}
-        self.told_bytes: dict[str, int] = {}
+        self.sent_bytes: dict[str, int] = {}
         self.once: dict[str, float] = {}
 
-    def add(self, name: str, seconds: float, n_points: int, told: Any = None) -> None:
+    def add(self, name: str, seconds: float, n_points: int, record: Any = None) -> None:
         """Count one pass over blocks."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.n_points[name] = self.n_points.get(name, 0) + n_points
         if self.weighs:
-            self.told_bytes[name] = self.told_bytes.get(name, 0) + len(pickle.dumps(told))
+            self.sent_bytes[name] = self.sent_bytes.get(name, 0) + len(pickle.dumps(record))
 
     def add_once(self, name: str, seconds: float) -> None:
         """Count a serial step."""
@@ -69,8 +69,8 @@ class Tally:
                 self.add_once(name, seconds)
             elif not inside:
                 # Several tasks may share one name.
-                told = found if method == "total" else found[1]
-                self.add(f"{name}: {task.__name__}", seconds, sum(workers.sizes), told)
+                record = found if method == "total" else found[1]
+                self.add(f"{name}: {task.__name__}", seconds, sum(workers.sizes), record)
             return found
 
         for method in whole:

@@ -1,7 +1,7 @@
-"""Sets whose number of clusters is known because they were drawn with it: points and graphs.
+"""Synthetic datasets with a known number of clusters: points and graphs.
 
-A case is a name, a family, the number and a function that draws it. Half of the cases, by a hash of
-their names, were looked at when the rule was made; the other half is what is reported.
+A case has a name, a family, the number of clusters and a function that samples it. One half of the
+cases, by a hash of their names, was used for developing the rule; the other half is reported.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_circles, make_moons, make_s_curve, make_swiss_roll
 
 Draw = Callable[[np.random.Generator], Any]
-"""Draws samples (an array), or a graph (a sparse array)."""
+"""Samples points (an array) or a graph (a sparse array)."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A set of known number of clusters.
+    """A dataset with a known number of clusters.
 
     Attributes
     ----------
     family, name : str
     number : int
-        How many clusters it was drawn with.
+        The true number of clusters.
     draw : callable
-        From a generator to samples or to a graph.
+        Samples points or a graph with a generator.
     is_plain : bool
-        Whether the clusters are plainly separated, or it plainly is one.
+        Whether the clusters are clearly separated, or there clearly is one cluster.
     """
 
     family: str
@@ -47,11 +47,11 @@ class Case:
 
     @property
     def was_looked_at(self) -> bool:
-        """Whether the case is of the half that the rule was made with."""
+        """Whether the case was used for developing the rule."""
         return self.hash // 7 % 2 == 0
 
     def data(self) -> Any:
-        """Return the samples or the graph: always the same ones."""
+        """Return the points or the graph; equal in every call."""
         return self.draw(np.random.default_rng(self.hash))
 
 
@@ -121,7 +121,7 @@ def blobs() -> Named:
     for d in (2, 3, 5, 10, 20, 50):
         for k in (2, 3, 4, 5, 7, 8, 10, 12, 15, 18, 20):
             for apart in (5.0, 8.0):
-                # In many dimensions the same distance is a smaller part of a cloud's width.
+                # In high dimension the same distance is smaller relative to the width of a cloud.
                 wide = apart * max(1.0, (d / 4) ** 0.25)
                 size = (30, 60, 120)[(d + k + int(apart)) % 3]
                 draw = partial(_clouds, sizes=[size] * k, d=d, apart=wide)
@@ -212,7 +212,7 @@ def _clouds(
     apart: float,
     stds: list[float] | None = None,
 ) -> np.ndarray:
-    """Gaussian clouds, any two ``apart`` in units of the mean of their widths, or more."""
+    """Sample Gaussians with distances of at least ``apart`` times their mean width."""
     widths = np.ones(len(sizes)) if stds is None else np.array(stds)
     side, centers = apart * widths.max(), np.zeros((0, d))
     while len(centers) < len(sizes):
@@ -224,7 +224,7 @@ def _clouds(
                 centers = np.vstack([centers, center])
                 break
         else:
-            # No room is left in this box; a larger one is filled from the beginning.
+            # The box is full: start again with a larger one.
             side, centers = side * 1.15, np.zeros((0, d))
     clouds = [
         rng.normal(center, width, (size, d))
@@ -354,9 +354,9 @@ def planted_partitions() -> Named:
         for n, degree, strength in (
             (600, 20, 0.8), (1500, 12, 0.8), (3000, 16, 0.7), (1000, 30, 0.6), (2000, 20, 0.5),
         ):  # fmt: skip
-            # ``strength`` of a node's edges are inside, besides those that chance puts there.
+            # The fraction ``strength`` of the edges is inside blocks, plus those inside by chance.
             draw = partial(_planted, sizes=[n // k] * k, degree=degree, strength=strength)
-            # The eigenvalue of a block is found when it is above 1/√degree by enough.
+            # The eigenvalue of a block is detectable if it is sufficiently above 1/√degree.
             clear = strength * np.sqrt(degree)
             yield f"{k} blocks of {n}, {degree} edges, {strength}", k, draw, bool(clear > 2.5)
 
@@ -435,7 +435,7 @@ def _planted(
     spread: float = 0.0,
     weighted: bool = False,
 ) -> sp.csr_array:
-    """Random edges, a part of them drawn inside blocks; nodes attract by log-normal factors."""
+    """Sample edges, a fraction of them inside blocks, with log-normal factors of nodes."""
     n = sum(sizes)
     block = np.repeat(np.arange(len(sizes)), sizes)
     pull = np.exp(rng.normal(0, spread, n))
@@ -460,7 +460,7 @@ def _from_edges(i: Any, j: Any, n: int, weights: np.ndarray | None = None) -> sp
     if np.all(weights == 1.0):
         both.data[:] = 1.0
     component = sp.csgraph.connected_components(both, directed=False)[1]
-    # Nodes that chance left without edges are no clusters.
+    # Remove isolated nodes, which are not clusters.
     keep = np.flatnonzero(np.bincount(component)[component] > 1)
     return sp.csr_array(both[keep][:, keep])
 
@@ -535,4 +535,4 @@ FAMILIES: dict[str, Callable[[], Named]] = {
     "one network": one_network,
     "rings of cliques": rings_of_cliques,
 }
-"""The families by name, each a generator of (name, number, draw, whether it is plain)."""
+"""The families by name, each a generator of (name, number, draw, is_plain)."""

@@ -78,9 +78,15 @@ def run(quick: bool = False, points: list[int] | None = None) -> dict[str, Any]:
                     found[method] = _part("peer", method, name, str(size), folder)
                 judged = _part("judge", name, str(size), folder)
             for method, row in found.items():
-                told = {"data": name, "n": size, "method": method, **row, **judged.get(method, {})}
-                peers.append(told)
-                print(told, flush=True)
+                record = {
+                    "data": name,
+                    "n": size,
+                    "method": method,
+                    **row,
+                    **judged.get(method, {}),
+                }
+                peers.append(record)
+                print(record, flush=True)
     scaling = _part("scaling", str(n // 10 if quick else min(n, 2_000_000)), json.dumps(rows))
     print(json.dumps(scaling, indent=1), flush=True)
     return {
@@ -272,7 +278,7 @@ def _constants(X: np.ndarray, c: int) -> dict[str, Any]:
         "rounds": passes[sweep].passes,
         "table_bytes_to_a_worker_and_round": 8 * c * p,
         "told_bytes_of_a_block_and_sweep": round(
-            weighed.told_bytes[sweep] / (weighed.n_points[sweep] / n * n_blocks)
+            weighed.sent_bytes[sweep] / (weighed.n_points[sweep] / n * n_blocks)
         ),
         "milliseconds_per_sweep": round(1e3 * passes[sweep].seconds_per_pass, 2),
         "milliseconds_per_task_and_sweep": round(1e3 * passes[sweep].seconds_per_task, 2),

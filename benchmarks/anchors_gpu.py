@@ -67,7 +67,7 @@ def _mixture(n: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
 def _case(points: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     import leastcut
 
-    methods = {"leastcut": _leastcut, "leastcut, on the processor": _on_the_processor}
+    methods = {"leastcut": _leastcut, "leastcut, on the processor": _on_the_cpu}
     if not isinstance(points, np.ndarray):
         del methods["leastcut, on the processor"]
     if _version("ncut_pytorch") is not None:
@@ -113,7 +113,7 @@ def _leastcut(points: Any, _: bool, device: str = "cuda") -> tuple[np.ndarray, d
     return found.labels, {"graph": round(made - begin, 3), "cut": round(end - made, 3)}
 
 
-def _on_the_processor(points: Any, first: bool) -> tuple[np.ndarray, dict[str, float]]:
+def _on_the_cpu(points: Any, first: bool) -> tuple[np.ndarray, dict[str, float]]:
     return _leastcut(points, first, "cpu")
 
 

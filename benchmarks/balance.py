@@ -252,9 +252,9 @@ def best(row: dict[str, Any], program: str, game: str) -> float | None:
 
 
 def _line(row: dict[str, Any]) -> str:
-    told = "  ".join(
+    record = "  ".join(
         f"{name} {method[row['game']]:.6g}{'' if method['is_balanced'] else '!'}"
         for name, method in row["methods"].items()
     )
     where = f"{row['graph']} into {row['n_clusters']}, balance {row['balance']:g}"
-    return f"{row['game']}: {where}: {told}"
+    return f"{row['game']}: {where}: {record}"

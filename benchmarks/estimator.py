@@ -1,11 +1,11 @@
-"""The same lines of user code with both imports: cut value, accuracy, NMI, seconds and memory.
+"""The same user code with both imports: cut value, accuracy, NMI, seconds and memory.
 
-Every run is a process of its own, so that imports, compiled code and memory are counted (Linux
-only: the largest resident memory is read from /proc, as getrusage tells that of the parent). Two
-versions of the line that makes the estimator are run: with all defaults, and with
-``affinity="nearest_neighbors"``. In the second both estimators cut the same graph, and it is the
-fair comparison of cut values. In the first each makes the graph of its own default; labels are
-judged on ours, on which alone ours was optimised, and on theirs where it can be made.
+Each run is a separate process, so imports, loading of compiled code and memory are included. (Linux
+only: the peak memory is read from /proc, because getrusage starts from that of the parent.) The
+estimator is created with all defaults, and with ``affinity="nearest_neighbors"``. In the second
+case both estimators cut the same graph, so cut values can be compared. In the first each uses its
+default graph; labels are evaluated on ours, which only ours optimizes, and on scikit-learn's if it
+is small enough.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ print(json.dumps(times))
 """
 
 TIME_LIMIT = 60
-"""Seconds after which a run is ended; its row then says so."""
+"""Seconds after which a run is stopped and recorded as such."""
 
 OWN_GRAPH_NODES = 2000
-"""Up to this size labels are also judged on the kernel matrix that is their default graph."""
+"""Up to this size labels are also evaluated on scikit-learn's default kernel matrix."""
 
 
 def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return samples and classes by name; the paper's two largest sets where they are at hand."""
+    """Return samples and classes by name; with the paper's two largest datasets if available."""
     n = 600 if quick else 10_000
     found = {
         "wine": (scale(load_wine().data), load_wine().target),
@@ -78,9 +78,9 @@ def datasets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return one row per dataset, line and import, and the ratios of theirs to ours."""
+    """Return a row per dataset, options and import, and the ratios of scikit-learn's to ours."""
     rows = []
-    # The first run of a fresh install compiles; that is once per install, not once per process.
+    # The first run after an installation compiles.
     _measure(*datasets(True)["wine"], "leastcut", "")
     for name, (X, y) in datasets(quick).items():
         for line, options in LINES.items():
@@ -101,7 +101,7 @@ def _graph(X: np.ndarray, line: str) -> Any:
 
 
 def _measure(X: np.ndarray, y: np.ndarray, package: str, options: str) -> dict[str, Any]:
-    """Run the user's lines in a new process; return its times, memory and labels."""
+    """Run the user code in a new process; return its times, memory and labels."""
     code = USER_CODE.format(module=IMPORTS[package], options=options)
     with tempfile.TemporaryDirectory() as folder:
         data, labels = Path(folder) / "data.npz", Path(folder) / "labels.npy"
@@ -134,7 +134,10 @@ def _judged(
 
 
 def _ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return theirs divided by ours: above 1, ours is better. A run cut short gives a bound."""
+    """Return scikit-learn's values divided by ours; above 1 ours is better.
+
+    A stopped run gives a bound.
+    """
     ratios = []
     for ours, theirs in zip(rows[::2], rows[1::2], strict=True):
         ratio = {name: ours[name] for name in ("dataset", "n", "line")}

@@ -1,4 +1,4 @@
-"""Seconds to the proven optimum of small graphs: sparse, dense, and uniform (nothing to prune)."""
+"""Seconds to the proven optimum of small graphs: sparse, dense, and uniform (no pruning)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _graph(kind: str, n: int) -> np.ndarray:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return seconds for every size, kind of graph and cut."""
+    """Return seconds per size, kind of graph and cut."""
     rows = []
     leastcut.exact_partition(_graph("dense", 6), 2)
     for n, n_clusters in SIZES:

@@ -1,7 +1,7 @@
-"""Neighbours on a GPU, and from points on the host to labels, beside PyTorch's own operations.
+"""Neighbor search on a GPU, and from points on the host to labels, compared with plain PyTorch.
 
-It needs a CUDA device and PyTorch; elsewhere it says so and writes nothing. Fashion-MNIST is read
-from the folder ``LEASTCUT_FASHION`` where that is given.
+It needs a CUDA device and PyTorch; without them nothing is written. Fashion-MNIST is read from the
+folder ``LEASTCUT_FASHION`` if that is set.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ CASES = [
 ]
 QUICK_CASES = [(20_000, 64, 10, 2)]
 ONCE = 5_000_000
-"""From so many points on, the graph and the cut are made once, and no peer takes part."""
+"""From this number of points on, graph and cut are computed once and without peers."""
 
 COUNT = 10
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return rows of seconds, recall and memory, or nothing where there is no GPU."""
+    """Return rows of seconds, recall and memory, or nothing without a GPU."""
     from leastcut.affinity.neighbors.devices import missing_gpu
 
     missing = missing_gpu()
@@ -57,7 +57,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _mixture(n: int, n_features: int) -> np.ndarray:
-    """Return a Gaussian mixture of 50 components on the host, float32."""
+    """Sample a Gaussian mixture of 50 components on the host, in float32."""
     import torch
 
     generator = torch.Generator("cuda").manual_seed(0)
@@ -72,12 +72,12 @@ def _mixture(n: int, n_features: int) -> np.ndarray:
 
 
 def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
-    """Time the search on the device, a peer beside it, and the whole road."""
+    """Time the search on the device, a peer, and all steps from points to labels."""
     import torch
 
     import leastcut
 
-    # What is compiled, or loaded, once.
+    # Compile or load kernels.
     leastcut.SpectralClustering(c, device="cuda", random_state=0).fit(X[:5000])
     row: dict[str, Any] = {"n": X.shape[0], "n_features": X.shape[1], "n_clusters": c}
     if X.shape[0] < ONCE:
@@ -87,19 +87,19 @@ def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
         )
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    told: list[leastcut.NeighborSearch] = []
+    record: list[leastcut.NeighborSearch] = []
     graph_seconds, graph = _timed(
-        lambda: leastcut.adaptive_neighbors_graph(X, device="cuda", callback=told.append), 1
+        lambda: leastcut.adaptive_neighbors_graph(X, device="cuda", callback=record.append), 1
     )
     cut_seconds, found = _timed(
         lambda: leastcut.partition(graph, c, effort="auto", lower_bound=False, random_state=0), 1
     )
     if X.shape[0] >= ONCE:
-        row["neighbour_seconds"] = round(told[0].seconds, 3)
+        row["neighbour_seconds"] = round(record[0].seconds, 3)
         whole = round(graph_seconds + cut_seconds, 3)
     return {
         **row,
-        "recall": told[0].recall,
+        "recall": record[0].recall,
         "device_peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2),
         "points_to_labels_seconds": whole,
         "of_which_graph_seconds": graph_seconds,
@@ -109,7 +109,7 @@ def _case(X: np.ndarray, c: int, repeats: int) -> dict[str, Any]:
 
 
 def _beside_plain_torch(X: np.ndarray, repeats: int) -> dict[str, Any]:
-    """Time our search of samples that lie on the device, and PyTorch's own operations once."""
+    """Time our search for samples on the device, and plain PyTorch once."""
     import torch
 
     from leastcut.affinity.neighbors.gpu_search import nearest_on_gpu
@@ -127,7 +127,7 @@ def _beside_plain_torch(X: np.ndarray, repeats: int) -> dict[str, Any]:
 
 
 def _timed(work: Any, repeats: int) -> tuple[float, Any]:
-    """Return the median of wall seconds, and what came last."""
+    """Return the median wall time, and the last result."""
     import torch
 
     seconds = []
@@ -141,7 +141,7 @@ def _timed(work: Any, repeats: int) -> tuple[float, Any]:
 
 
 def _plain(points: Any, rows: int) -> Any:
-    """Return the nearest by half-precision products and top-k, as is usual in PyTorch."""
+    """Return the nearest neighbors by half-precision products and top-k, as usual in PyTorch."""
     import torch
 
     half = (points - points.mean(0)).half()
@@ -155,7 +155,7 @@ def _plain(points: Any, rows: int) -> Any:
 
 
 def _peer(points: Any, found: Any) -> tuple[float, float]:
-    """Time PyTorch's own operations once, and return what part of our neighbours they found."""
+    """Time plain PyTorch once, and return the fraction of our neighbors that it returns."""
     rows = max(1, 2**32 // points.shape[0] // 2)
     seconds, indices = _timed(lambda: _plain(points, rows), 1)
     indices = indices.cpu().numpy()

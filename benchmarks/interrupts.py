@@ -1,6 +1,6 @@
-"""Ctrl-C during a fit of many points: seconds until it is heard, at any stage of the road.
+"""Ctrl-C during a fit of many points: seconds until ``KeyboardInterrupt``, at any stage.
 
-Every row is a process of its own, which is sent a real signal after so many seconds of the fit.
+Each row is a separate process that receives a signal after a number of seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIZES = {
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Return the seconds until the interrupt was heard, for every set and moment."""
+    """Return the seconds until the interrupt was handled, per dataset and time of the signal."""
     rows = []
     for case, moments in (QUICK_CASES if quick else CASES).items():
         for moment in moments:
@@ -49,12 +49,12 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 
 def measure(data: str, n: int, moment: float) -> dict[str, Any]:
-    """Fit, be interrupted, and tell how long that took to be heard."""
+    """Fit until interrupted, and print the seconds from the signal to the exception."""
     import leastcut
     from benchmarks.points_to_labels import points_of
 
     X, _ = points_of(data, n)
-    # A process that was started in the background may have been told to ignore the signal.
+    # A process started in the background may ignore the signal by default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     leastcut.SpectralClustering(5, random_state=0).fit(X[:3000])
     sent = []
@@ -77,5 +77,5 @@ def measure(data: str, n: int, moment: float) -> dict[str, Any]:
 
 if __name__ == "__main__":
     print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))), flush=True)
-    # What was interrupted may still run in a thread: nobody waits for it.
+    # The interrupted computation may still run in a daemon thread.
     os._exit(0)

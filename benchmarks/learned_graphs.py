@@ -1,16 +1,17 @@
-"""Learned graphs: components, turns, seconds and agreement with classes, beside a plain cut.
+"""Learned graphs: components, iterations, seconds and accuracy, compared with a plain cut.
 
-The plain cut is the ratio cut of the graph that learning begins with, that of adaptive neighbours.
-``learned_graph`` learns from the samples (CAN), ``constrained_rank_graph`` from that graph (CLR),
-each with the clusters of the search as vectors ("multilevel") and with eigenvectors as published
-("spectral"). Constants were set on some of the sets, which are marked. The papers' data is read
-from ``LEASTCUT_DATA``, divided by its largest value; sets that are not there are left out.
+The plain cut is the ratio cut of the initial graph, that of adaptive neighbors. ``learned_graph``
+learns from samples (CAN), ``constrained_rank_graph`` from the initial graph (CLR), each with the
+indicators of the search's clusters ("multilevel") and with eigenvectors, as published ("spectral").
+Datasets used for choosing constants are marked. The papers' data is read from ``LEASTCUT_DATA`` and
+divided by its largest value; missing datasets are skipped.
 
-"CAN, as described" is ``_published_can``, the authors' algorithm in full matrices, on sets of up to
-1,500 samples. It may end with another number of components, which then are its clusters.
+"CAN, as described" is ``_published_can``, the authors' algorithm with full matrices, on datasets of
+up to 1,500 samples. Its clusters are its components, whose number may differ from the requested
+one.
 
-The last row has 70,000 samples: each lies between a digit of scikit-learn's and one of its ten
-nearest, with noise of variance 1.
+The last row has 70,000 samples: points between a digit of scikit-learn and one of its ten nearest
+neighbors, with noise of variance 1.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from reproduction import datasets
 SETS = ("coil20", "umist", "usps", "jaffe", "yale", "orl", "msra", "glass", "segment")
 BUNDLED = ("digits", "iris", "wine", "breast_cancer")
 LOOKED_AT = {"umist", "glass", "segment", "usps", "digits", "wine", "breast_cancer"}
-"""Sets by which constants were set, or that were seen while they were."""
+"""Datasets used, or seen, while constants were chosen."""
 
 MANY = 70_000
 MOST_IN_FULL = 1500
-"""Samples up to which full matrices are made."""
+"""Largest number of samples for full matrices."""
 
 SHAPES_DRAWN = 10
-"""Samples of every shape in the plane, whose figures are means."""
+"""Number of samples of each shape in the plane; results are averaged."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every set."""
+    """Return a row per dataset."""
     names = (*BUNDLED, *SETS)
     rows = []
     _row("compiles", *_of_name("iris"), quick)
@@ -57,7 +58,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _of_name(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples, divided by their largest value, and their classes."""
+    """Return samples divided by their largest value, and their classes."""
     found = datasets.load(name, download=False)
     if name == "breast_cancer":  # whose features have different units
         return scale(found.X), found.y
@@ -69,7 +70,7 @@ def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]
     graph = leastcut.adaptive_neighbors_graph(X, include_self=False)
     begin = perf_counter()
     plain = leastcut.partition(graph, c, "ratio", effort="fast", lower_bound=False, random_state=0)
-    methods = {"plain cut": _told(y, plain.labels, perf_counter() - begin)}
+    methods = {"plain cut": _record(y, plain.labels, perf_counter() - begin)}
     for solver in ("multilevel", "spectral"):
         calls = {"learned": lambda s=solver: leastcut.learned_graph(X, c, solver=s)}
         for norm in ("l2",) if quick else ("l2", "l1"):
@@ -80,16 +81,16 @@ def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]
             begin = perf_counter()
             found = call()
             seconds = perf_counter() - begin
-            told = _told(y, found.labels, seconds) | {
+            record = _record(y, found.labels, seconds) | {
                 "n_components": found.n_components,
                 "converged": found.converged,
                 "n_iter": found.n_iter,
             }
-            methods[f"{method}, {solver}"] = told
+            methods[f"{method}, {solver}"] = record
     if len(y) <= MOST_IN_FULL:
         begin = perf_counter()
         other = published_can(X, c)
-        methods["CAN, as described"] = _told(y, other.labels, perf_counter() - begin) | {
+        methods["CAN, as described"] = _record(y, other.labels, perf_counter() - begin) | {
             "n_components": other.n_components,
             "converged": other.n_components == c,
             "n_iter": other.n_iter,
@@ -104,7 +105,7 @@ def _row(name: str, X: np.ndarray, y: np.ndarray, quick: bool) -> dict[str, Any]
 
 
 def _shape(name: str, count: int) -> dict[str, Any]:
-    """Return mean accuracies on shapes in the plane, whose clusters are known."""
+    """Return mean accuracies on shapes in the plane with known clusters."""
     draw = {
         "moons": lambda seed: make_moons(400, noise=0.08, random_state=seed),
         "circles": lambda seed: make_circles(400, factor=0.5, noise=0.06, random_state=seed),
@@ -121,7 +122,7 @@ def _shape(name: str, count: int) -> dict[str, Any]:
 
 
 def _many(n: int) -> dict[str, Any]:
-    """Time many samples, with the clusters of the search as vectors."""
+    """Time many samples, with the indicators of the search's clusters."""
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     near = NearestNeighbors(n_neighbors=11).fit(X).kneighbors(X, return_distance=False)
@@ -129,24 +130,24 @@ def _many(n: int) -> dict[str, Any]:
     second = near[first, rng.integers(1, 11, n)]
     share = rng.random((n, 1))
     samples = share * X[first] + (1 - share) * X[second] + rng.normal(size=(n, X.shape[1]))
-    told: list[Any] = []
+    record: list[Any] = []
     begin = perf_counter()
-    found = leastcut.learned_graph(samples, 10, callback=told.append)
+    found = leastcut.learned_graph(samples, 10, callback=record.append)
     seconds = perf_counter() - begin
     return {
         "n": n,
         "n_features": X.shape[1],
-        "seconds_of_neighbors": round(told[0].seconds, 1),
-        "recall": round(told[0].recall, 3),
+        "seconds_of_neighbors": round(record[0].seconds, 1),
+        "recall": round(record[0].recall, 3),
         "n_components": found.n_components,
         "converged": found.converged,
         "n_iter": found.n_iter,
         "n_stored": int(found.graph.nnz),
-        **_told(y[first], found.labels, seconds),
+        **_record(y[first], found.labels, seconds),
     }
 
 
-def _told(y: np.ndarray, labels: np.ndarray, seconds: float) -> dict[str, Any]:
+def _record(y: np.ndarray, labels: np.ndarray, seconds: float) -> dict[str, Any]:
     return {
         "accuracy": round(leastcut.clustering_accuracy(y, labels), 3),
         "nmi": round(leastcut.normalized_mutual_info(y, labels), 3),

@@ -1,10 +1,10 @@
-"""Neighbour searches of many features, each as a process of its own: time, memory and recall.
+"""Neighbor searches for many features, each in a separate process: time, memory and recall.
 
-Imports, compiled code that is kept on disk, building an index and asking it for every sample count
-alike, as they do for whoever makes one graph. LEASTCUT_FASHION names the folder with the four
-files of Fashion-MNIST; without it the digits of scikit-learn and blobs are searched alone.
-Processor time is the fairer measure where other processes share the machine. (Linux only: the
-largest resident memory is read from /proc, as getrusage tells that of the parent.)
+Imports, loading of compiled code, building an index and querying it for all samples are included,
+as for a user who builds one graph. LEASTCUT_FASHION is the folder with the four files of
+Fashion-MNIST; without it only scikit-learn's digits and blobs are searched. CPU time is the fairer
+measure if other processes share the machine. (Linux only: the peak memory is read from /proc,
+because getrusage starts from that of the parent.)
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from sklearn.datasets import load_digits
 import leastcut
 
 COUNT = 10
-"""Neighbours of every sample, itself not counted."""
+"""Neighbors per sample, without the sample itself."""
 
 JUDGED = 500
-"""Samples whose true neighbours are found, to judge the lists by."""
+"""Samples whose true neighbors are computed for the recall."""
 
 SCALED_ROWS = 2_000
-"""Samples that the brute force of scikit-learn is asked for; its time is scaled to all."""
+"""Samples queried by scikit-learn's brute force; its time is scaled to all samples."""
 
 TIME_LIMIT = 300
-"""Seconds after which a search is ended; its row then says so."""
+"""Seconds after which a search is stopped and recorded as such."""
 
 HEAD = """
 import json, re, sys, time
@@ -111,7 +111,7 @@ SEARCHES = {
         "found, scale = model.kneighbors(X[:asked], return_distance=False), len(X) / asked\n",
     ),
 }  # fmt: skip
-"""By name: the package that has to be installed, and the lines that a user would write."""
+"""By name: the required package, and the lines of a user."""
 
 WHEELS = {
     "leastcut": "any platform",
@@ -120,11 +120,11 @@ WHEELS = {
     "hnswlib": "none: needs a C++ compiler",
     "pynndescent": "any platform",
 }
-"""Where a package is installed without a compiler, for Python 3.12 in November 2026."""
+"""Platforms with binary packages for Python 3.12, in November 2026."""
 
 
 def samples(quick: bool) -> dict[str, np.ndarray]:
-    """Return what is searched, by name."""
+    """Return the datasets by name."""
     found = {"digits": load_digits().data.astype(np.float32)}
     if quick:
         return found
@@ -143,7 +143,7 @@ def samples(quick: bool) -> dict[str, np.ndarray]:
 
 
 def farthest_neighbors(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the squared distance of the last of the nearest others of some samples."""
+    """Return the squared distance of the last true neighbor of some samples."""
     farthest = []
     X = X - X.mean(axis=0, dtype=np.float64)
     halves = np.einsum("ij,ij->i", X, X) / 2
@@ -156,10 +156,10 @@ def farthest_neighbors(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def recall(X: np.ndarray, rows: np.ndarray, farthest: np.ndarray, lists: np.ndarray) -> float:
-    """Return the share of listed others that are as near as the last true one."""
+    """Return the fraction of listed neighbors that are as near as the last true one."""
     found = 0
     for row, limit in zip(rows, farthest, strict=True):
-        # The sample itself, which most list, is not counted, wherever it stands.
+        # Most searches list the sample itself; do not count it.
         listed = np.array(list(dict.fromkeys(j for j in lists[row].tolist() if j != row)))[:COUNT]
         squared = ((X[listed].astype(np.float64) - X[row]) ** 2).sum(axis=1)
         found += int((squared <= limit * (1 + 1e-9)).sum())
@@ -167,8 +167,8 @@ def recall(X: np.ndarray, rows: np.ndarray, farthest: np.ndarray, lists: np.ndar
 
 
 def installed_mib(package: str) -> float | None:
-    """Return the size of a package on disk, without what it depends on, or None if it is not."""
-    if package == "leastcut":  # which may be installed from where it is worked on
+    """Return the size of a package on disk without its dependencies; None if not installed."""
+    if package == "leastcut":  # may be an editable installation
         sources = Path(leastcut.__file__).parent.rglob("*.py")
         return round(sum(path.stat().st_size for path in sources) / 2**20, 1)
     try:
@@ -179,14 +179,14 @@ def installed_mib(package: str) -> float | None:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row per data and search; what is not installed or too slow says so."""
+    """Return a row per dataset and search, also of those not installed or too slow."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         given, lists = Path(folder) / "X.npy", Path(folder) / "found.npy"
         for data, X in samples(quick).items():
             np.save(given, X)
             rng = np.random.default_rng(1)
-            # Among the first, as the brute force of scikit-learn is asked for those alone.
+            # Among the first, because scikit-learn's brute force searches only those.
             judged = rng.permutation(min(len(X), SCALED_ROWS))[:JUDGED]
             farthest = farthest_neighbors(X, judged)
             for search, (package, lines) in SEARCHES.items():
@@ -201,7 +201,7 @@ def run(quick: bool = False) -> dict[str, Any]:
                 command = [sys.executable, "-c", code, str(given), str(lists)]
                 try:
                     if package in ("leastcut", "pynndescent"):
-                        # Compiled code is kept on disk; the first run of all is not what counts.
+                        # A first run compiles.
                         small = Path(folder) / "small.npy"
                         np.save(small, X[:3000])
                         warm = [*command[:3], str(small), str(lists)]

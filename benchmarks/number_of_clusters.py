@@ -1,17 +1,17 @@
-"""How often the number of clusters is chosen right, beside peers on the same sets.
+"""How often the chosen number of clusters is correct, compared with peers on the same datasets.
 
-The sets are those of ``_sets_of_known_number``. Half of them were looked at when the rule was made
-and are reported apart. Graphs are what the estimator makes by default, and peers that take a graph
-get the same one. Peers that need points have no answer for graphs.
+The datasets are those of ``_sets_of_known_number``; the half used for developing the rule is
+reported separately. Graphs are the estimator's default, also for peers that take a graph. Peers
+that need samples are not run on graphs.
 
 - eigengap, relative eigengap: the k of 2 to 20 with the largest λ_(k+1) − λ_k, or λ_(k+1) / λ_k;
-- growth: the k of 1 to 20 with the largest d log(λ + ε) / d log k, ε a thousandth of λ_21;
-- NME (Park et al. 2019): the eigengap of the neighbour graph whose normalized maximum eigengap is
-  largest for its number of neighbours;
-- silhouette: the k of 2 to 20 whose k-means has the largest silhouette, of 500 samples;
+- growth: the k of 1 to 20 with the largest d log(λ + ε) / d log k, with ε = λ_21 / 1000;
+- NME (Park et al. 2019): the eigengap of the neighbor graph with the largest normalized maximum
+  eigengap relative to its number of neighbors;
+- silhouette: the k of 2 to 20 whose k-means has the largest silhouette, on 500 samples;
 - Leiden: the communities of largest modularity; HDBSCAN: scikit-learn's, with its defaults.
 
-Sets with labels of their own are in ``real``: nothing was set by them.
+Datasets with class labels are in ``real``; they were not used for any choice.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from leastcut.spectral.relax import relax_problem
 from reproduction import datasets
 
 MOST = 20
-"""Numbers from 1, or from 2 for peers that know no other, to this one are considered."""
+"""Largest number considered; the smallest is 1, or 2 for some peers."""
 
 NEIGHBORS = (5, 10, 20, 40)
-"""Those that NME chooses between."""
+"""Numbers of neighbors among which NME chooses."""
 
 
 def ours(graph: Any, cut: str = "normalized", most: int = MOST) -> tuple[Choice, np.ndarray]:
-    """Return what the estimator would choose, and the eigenvalues."""
+    """Return the choice of the estimator, and the eigenvalues."""
     problem = as_problem(graph, cut)
     count = pairs_needed(most, problem.n_nodes)
     relaxation = relax_problem(problem, count, random_state=0, tol=ROUGH)
@@ -69,7 +69,7 @@ def growth(values: np.ndarray) -> int:
 
 
 def nme(data: Any) -> int:
-    """Return the number by the normalized maximum eigengap, on Laplacians of 0/1 graphs."""
+    """Choose by the normalized maximum eigengap, on Laplacians of 0/1 graphs."""
     best = np.inf, 0
     for p in (1,) if sp.issparse(data) else NEIGHBORS:
         if p >= data.shape[0]:
@@ -79,19 +79,19 @@ def nme(data: Any) -> int:
         count = min(MOST + 1, data.shape[0])
         values = leastcut.relax(graph, count, cut="ratio", random_state=0, tol=1e-5).eigenvalues
         gaps = np.diff(values)
-        # The largest eigenvalue is at most twice the largest degree, which stands for it.
+        # Use its upper bound, twice the largest degree, for the largest eigenvalue.
         ratio = p / max(float(gaps.max()) / (2.0 * degrees.max()), 1e-12)
         best = min(best, (ratio, int(np.argmax(gaps)) + 1))
     return int(best[1])
 
 
 def silhouette(X: np.ndarray) -> int:
-    """Return the number whose k-means has the largest silhouette, of 500 samples at most."""
+    """Choose by the silhouette of k-means on at most 500 samples."""
     seen = np.random.default_rng(0).permutation(len(X))[:500]
     scores = []
     for k in range(2, min(MOST, len(seen) - 1) + 1):
         labels = KMeans(k, n_init=1, random_state=0).fit_predict(X)[seen]
-        # A cluster may have none of the samples seen.
+        # A cluster may contain none of these samples.
         several = 1 < np.unique(labels).size < seen.size
         scores.append(silhouette_score(X[seen], labels) if several else -1.0)
     return int(np.argmax(scores)) + 2
@@ -119,7 +119,7 @@ RULES: tuple[str, ...] = (
 
 
 def answers(data: Any) -> dict[str, Any]:
-    """Return the number that every rule chooses for samples or a graph; None where it cannot."""
+    """Return the choice of each rule for samples or a graph; None if it does not apply."""
     is_graph = sp.issparse(data)
     graph = data if is_graph else leastcut.adaptive_neighbors_graph(data, _neighbors(data))
     choice, values = ours(graph)
@@ -142,7 +142,7 @@ def _neighbors(X: np.ndarray) -> int:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return the answers on all sets, the percentages of right ones, and what choosing costs."""
+    """Return the choices on all datasets, the percentages of correct ones, and the cost."""
     warnings.simplefilter("ignore")
     rows = []
     for case in list(cases())[:: 40 if quick else 1]:
@@ -166,14 +166,14 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def ratio_cut(case: Case) -> int:
-    """Return what is chosen for the ratio cut."""
+    """Return the choice for the ratio cut."""
     data = case.data()
     graph = data if sp.issparse(data) else leastcut.adaptive_neighbors_graph(data, _neighbors(data))
     return ours(graph, "ratio")[0].n_clusters
 
 
 def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return by family, and for all, plain and other sets, the percentages right and within one."""
+    """Return the percentages of correct choices, and of those off by at most one, by family."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["family"], []).append(row)
@@ -196,7 +196,7 @@ def _right(rows: list[dict[str, Any]], rule: str) -> list[float] | None:
 
 
 def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
-    """Return sets with labels: scikit-learn's, and those of the paper that are at hand."""
+    """Return datasets with classes: scikit-learn's, and those of the paper if available."""
     loaders: dict[str, Callable[..., Any]] = {
         "iris": load_iris,
         "wine": load_wine,
@@ -215,14 +215,14 @@ def real_sets(quick: bool) -> list[tuple[str, int, np.ndarray]]:
             X = datasets.load(name, download=False).X
         except FileNotFoundError:
             continue
-        # Forty people of ten photographs each are more clusters than are asked for here.
+        # 40 classes exceed the largest number considered.
         if number <= MOST:
             found.append((f"{name}, as in the paper", number, X / X.max()))
     return found
 
 
 def cost(n: int) -> dict[str, Any]:
-    """Return seconds of a fit with a given number, and of one that chooses it, of CPU time."""
+    """Return CPU seconds of a fit with a given number and of a fit that chooses it."""
     rows = {}
     for n_features in (2, 20):
         X, _ = make_blobs(

@@ -1,8 +1,8 @@
-"""``partition`` against what a user would pick instead: cut values and seconds on the same graphs.
+"""``partition`` compared with its alternatives: cut values and seconds on the same graphs.
 
-The peers are scikit-learn's spectral clustering with each solver and way to assign labels, pymetis
-and KaHIP (which minimise the edge cut of equal parts), and the paper's methods; the labels of each
-are also passed through ``refine``. Peers that are not installed are left out.
+The peers are scikit-learn's spectral clustering with all solvers and label assignments, pymetis and
+KaHIP (which minimize the edge cut of equal parts), and the paper's methods; their labels are also
+passed through ``refine``. Peers that are not installed are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEIGHT_SCALE = 1000
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every graph, cut and method, and what follows from them."""
+    """Return a row per graph, cut and method, and a summary."""
     warnings.filterwarnings("ignore", module="sklearn|pymetis|scipy")
     graphs = [*paper_graphs(["wine", "glass"] if quick else None), *hard_graphs(quick)]
     full = None if quick else fashion_graph()
@@ -70,7 +70,7 @@ def _rows(graph: sp.csr_array, c: int, quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def _optimal(effort: str, trials: int) -> float:
-    """Return the share of random graphs of 5 to 14 nodes whose optimum is found."""
+    """Return the fraction of random graphs with 5 to 14 nodes whose optimum is found."""
     rng = np.random.default_rng(5)
     hits = 0
     for trial in range(trials):
@@ -87,15 +87,15 @@ def _optimal(effort: str, trials: int) -> float:
 
 
 def _peers(graph: sp.csr_array, c: int, quick: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield every peer's name and a function that returns its labels."""
+    """Yield the name of each peer and a function that returns its labels."""
     n = graph.shape[0]
-    plain = sp.csr_array(graph - sp.diags_array(graph.diagonal()))  # partitioners know no loops
+    plain = sp.csr_array(graph - sp.diags_array(graph.diagonal()))  # without self-loops
     plain.eliminate_zeros()
-    # Integer weights are all that METIS and KaHIP take.
+    # METIS and KaHIP need integer weights.
     weights = np.maximum(1, np.rint(plain.data / plain.data.max() * WEIGHT_SCALE)).astype(np.int64)
     yield "pymetis", lambda: _pymetis(plain, weights, c)
     yield "kahip", lambda: _kahip(plain, weights, c)
-    if n > LARGE:  # shift-invert does not end in minutes here, and k-means adds to every route
+    if n > LARGE:  # shift-invert takes minutes
         routes = [("lobpcg", "cluster_qr"), ("amg", "cluster_qr")]
     else:
         solvers = ["arpack"] if quick else ["arpack", "lobpcg", "amg"]
@@ -147,7 +147,7 @@ def _row(method: str, cut: str, value: float, seconds: float) -> dict[str, Any]:
 
 
 def _timed(function: Callable[[], Any], repeats: int) -> tuple[Any, float]:
-    """Return a function's result and its shortest time."""
+    """Return the result of a function and its minimum time."""
     seconds = []
     for _ in range(repeats):
         begin = perf_counter()
@@ -157,14 +157,14 @@ def _timed(function: Callable[[], Any], repeats: int) -> tuple[Any, float]:
 
 
 def _warm_up() -> None:
-    """Compile or load every kernel before anything is timed."""
+    """Compile or load all kernels before timing."""
     _, graph, c = next(hard_graphs(quick=True))
     for cut in CUTS:
         leastcut.partition(graph, c, cut, effort="balanced", random_state=0)
 
 
 def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For every graph and cut: the best peer, and how leastcut's values and times compare to it."""
+    """Return the best peer per graph and cut, and leastcut's value and time relative to it."""
     rows = [row for row in rows if "failed" not in row]
     summary = []
     for name, cut in dict.fromkeys((row["graph"], row["cut"]) for row in rows):

@@ -1,8 +1,7 @@
 """``partition`` on 10-NN graphs of points in the plane: seconds and memory from 100k to 10M nodes.
 
-Nodes come in random order and in that of a curve through the plane, which is where an order costs
-time, or quality. Every size and order runs in a process of its own, so that its peak memory is its
-own.
+Nodes are in random order, and in the order of a space-filling curve, to measure the effect of the
+order on time and quality. Each size and order runs in a separate process for its peak memory.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ SIZES = [100_000, 1_000_000, 10_000_000]
 QUICK_SIZES = [10_000, 40_000]
 ORDERS = ["random", "spatial"]
 EFFORTS = ["fast", "auto"]
-"""One pass, and what the estimator does."""
+"""A single pass, and the default of the estimator."""
 
 REPEATS = 3
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return seconds and peak memory for every size and order, and the exponents of growth."""
+    """Return seconds and peak memory per size and order, and the exponents of growth."""
     rows = []
     for order in ORDERS:
         for n in QUICK_SIZES if quick else SIZES:
@@ -53,10 +52,10 @@ def _growth(rows: list[dict[str, Any]], effort: str) -> float:
 
 
 def measure(n: int, order: str) -> dict[str, Any]:
-    """Return the shortest time of every effort into 10 clusters, and the peak memory so far."""
+    """Return the minimum time of each effort for 10 clusters, and the peak memory so far."""
     from benchmarks._graphs import points_graph
 
-    for size in (2000, 310_000):  # warm-up: huge graphs use kernels that others do not
+    for size in (2000, 310_000):  # warm-up: huge graphs use additional kernels
         leastcut.partition(points_graph(size), 10, effort="auto", random_state=0)
     graph = points_graph(n, order=order)
     row: dict[str, Any] = {"n_nodes": n, "order": order, "n_stored": int(graph.nnz)}
@@ -78,7 +77,7 @@ def measure(n: int, order: str) -> dict[str, Any]:
 
 
 def _peak() -> float:
-    """Return the largest memory that this process has held, in GiB."""
+    """Return the peak memory of this process in GiB."""
     units = 2**30 if sys.platform == "darwin" else 2**20
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / units
 

@@ -1,11 +1,10 @@
-"""From points to labels in a fresh process: seconds, memory and cut beside what others take.
+"""From points to labels in a fresh process: seconds, memory and cut, compared with others.
 
-Every row is a process of its own: the points are made or read, the clock starts, packages are
-imported and compiled code is loaded, and the clock stops when labels are there. Compiled code is on
-disk from an earlier process. Cuts are those of the exact graph of adaptive neighbours, whoever made
-the labels. Fashion-MNIST is read from the folder ``LEASTCUT_FASHION`` (the four files of Debian's
-``dataset-fashion-mnist``) and left out where there is none. ncut-pytorch, which needs PyTorch,
-takes part where both are installed; its rows say so where they are not.
+Each row is a separate process: the points are generated or read, then the time includes imports,
+loading of compiled code (cached by an earlier process) and everything up to the labels. All cuts
+are evaluated on the exact adaptive-neighbors graph. Fashion-MNIST is read from the folder
+``LEASTCUT_FASHION`` (the four files of the Debian package ``dataset-fashion-mnist``) and skipped
+without it. ncut-pytorch runs if it and PyTorch are installed.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ METHODS = {
     "scikit-learn": "SpectralClustering(affinity='nearest_neighbors', assign_labels='cluster_qr')",
     "ncut-pytorch": "Ncut(n_eig=c).fit_transform and kway_ncut",
 }
-"""What is timed."""
+"""The methods."""
 
 PLANE = ("cKDTree.query", "leastcut", "ncut-pytorch")
 ROWS: list[tuple[str, int, int, tuple[str, ...]]] = [
@@ -51,14 +50,14 @@ QUICK_ROWS: list[tuple[str, int, int, tuple[str, ...]]] = [
     ("mixture", 3000, 5, ("leastcut", "ncut-pytorch")),
 ]
 MOST_SECONDS = 400
-"""What takes longer is stopped, and its row says so."""
+"""Seconds after which a run is stopped and recorded as such."""
 
 PUBLISHED = {"1M": 10.5, "5M": 47.0, "10M": 319.0, "20M": 764.0}
-"""Seconds that U-SPEC's authors published for points in the plane, on their machine."""
+"""Seconds published by the authors of U-SPEC for points in the plane, on their machine."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every set of points and method, and how the seconds grow."""
+    """Return a row per dataset and method, and the growth of the seconds."""
     rows = []
     for data, n, c, methods in QUICK_ROWS if quick else ROWS:
         if data == "fashion" and "LEASTCUT_FASHION" not in os.environ:
@@ -70,7 +69,7 @@ def run(quick: bool = False) -> dict[str, Any]:
                 row |= _in_process("work", data, str(n), str(c), method, folder)
                 rows.append(row)
                 print(row, flush=True)
-            # One more process for the cuts: the exact graph is made once.
+            # Another process evaluates the cuts, with one exact graph.
             judged = _in_process("judge", data, str(n), str(c), folder)
             if "failed" in judged:
                 raise RuntimeError(judged["failed"])
@@ -108,7 +107,7 @@ def _in_process(*arguments: str) -> dict[str, Any]:
 
 
 def points_of(data: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return points in float32, in random order, and what they were drawn from."""
+    """Return points in float32, in random order, and their true clusters."""
     if data == "fashion":
         folder = Path(os.environ["LEASTCUT_FASHION"])
         X, y = [], []
@@ -133,7 +132,7 @@ def work(data: str, n: int, c: int, method: str, folder: str) -> dict[str, Any]:
     """Time one method in this process."""
     X, _ = points_of(data, n)
     at_start = _peak()
-    labels, told = None, {}
+    labels, record = None, {}
     begin, cpu = perf_counter(), process_time()
     if method.startswith("leastcut"):
         import leastcut
@@ -143,7 +142,7 @@ def work(data: str, n: int, c: int, method: str, folder: str) -> dict[str, Any]:
         neighbors = "exact" if method.endswith("exact") else "auto"
         model = leastcut.SpectralClustering(c, neighbors=neighbors, random_state=0).fit(X)
         labels = model.labels_
-        told = {"recall": model.neighbors_recall_}
+        record = {"recall": model.neighbors_recall_}
     elif method == "cKDTree.query":
         from scipy.spatial import cKDTree
 
@@ -151,7 +150,7 @@ def work(data: str, n: int, c: int, method: str, folder: str) -> dict[str, Any]:
         tree = cKDTree(X)
         built = perf_counter()
         tree.query(X, 10, workers=2)
-        told = {"seconds_of_query_alone": round(perf_counter() - built, 3)}
+        record = {"seconds_of_query_alone": round(perf_counter() - built, 3)}
     elif method == "brute force":
         from sklearn.neighbors import NearestNeighbors
 
@@ -182,16 +181,16 @@ def work(data: str, n: int, c: int, method: str, folder: str) -> dict[str, Any]:
         "cpu_seconds": round(cpu, 3),
         "peak_gib": round(_peak(), 3),
         "peak_gib_of_the_points": round(at_start, 3),
-        **told,
+        **record,
     }
 
 
 def judge(data: str, n: int, c: int, folder: str) -> dict[str, dict[str, float]]:
-    """Return the cut on the exact graph, and the NMI, of all labels in a folder."""
+    """Return the cut on the exact graph and the NMI of all labels in a folder."""
     import leastcut
 
     X, y = points_of(data, n)
-    # A million points in 32 dimensions would take many minutes: there it is the graph of the fit.
+    # An exact graph of a million points in 32 dimensions takes many minutes: use that of the fit.
     exact = data != "mixture" or n <= 100_000
     graph = leastcut.adaptive_neighbors_graph(X, neighbors="exact" if exact else "auto")
     found = {}
@@ -206,7 +205,7 @@ def judge(data: str, n: int, c: int, folder: str) -> dict[str, dict[str, float]]
 
 
 def _peak() -> float:
-    """Return the largest memory that this process has held, in GiB."""
+    """Return the peak memory of this process in GiB."""
     units = 2**30 if sys.platform == "darwin" else 2**20
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / units
 

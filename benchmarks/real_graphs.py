@@ -1,14 +1,16 @@
-"""Meshes, circuits and networks: the cut that each further second buys, ours and peers'.
+"""Normalized cuts of meshes, circuits and networks as a function of time, compared with peers.
 
-Graphs are read from the folder ``LEASTCUT_GRAPHS``: symmetric CSR matrices in ``.npz`` files, of
-which those in :data:`FAMILIES` are known, and beside them ``peers.json`` with the cuts of programs
-that cannot be installed from here (Graclus, without and with local search). To them come networks
-of friends, drawn as people of one year and one house would make them. Constants of the search were
-set on the graphs marked ``was_looked_at``, and the others are reported.
+Graphs are read from the folder ``LEASTCUT_GRAPHS``: symmetric CSR matrices saved by
+``scipy.sparse.save_npz`` under the names in :data:`FAMILIES`. All are public: 3elt, cti,
+wing_nodal, uk, bcsstk29, rgg_n_2_15_s0, add20, memplus, power, hep-th, polblogs and jazz are
+matrices of the SuiteSparse Matrix Collection (the first five also of the Walshaw archive),
+symmetrized and cut down to their largest component. An optional ``peers.json`` has the cuts of
+Graclus, without and with local search. Synthetic friendship networks with years and houses are
+added. Constants of the search were chosen on the graphs marked ``was_looked_at``; the others are
+reported separately.
 
-All cuts are normalized, and all times CPU seconds of one thread: process time, as scikit-learn's
-BLAS would use more. ``curve`` is the value of ``balanced`` after so many seconds, as a multiple of
-the smallest value that anything here has found. The estimator's default is ``auto``.
+Times are CPU seconds of one thread. ``curve`` is the value of ``balanced`` after a number of
+seconds, divided by the smallest value of any method. The estimator's default is ``auto``.
 """
 
 from __future__ import annotations
@@ -35,19 +37,19 @@ FAMILIES = {
     "circuit": ("add20", "memplus"),
     "network": ("power", "hep-th", "polblogs", "jazz"),
 }
-"""Kinds of graphs, and the graphs of each by the names of their files."""
+"""The names of the graphs' files, by kind of graph."""
 
 LOOKED_AT = {"uk", "bcsstk29", "add20", "memplus", "hep-th", "polblogs", "friends, 3,000"}
-"""The graphs that constants were set on."""
+"""The graphs used for choosing constants."""
 
 MOMENTS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds after which the curve is read."""
+"""Seconds at which the curve is evaluated."""
 
 SEEDS = 3
 
 
 def friends(n: int, degree: int, seed: int) -> sp.csr_array:
-    """Draw a network of people who know those of their year, of their house, and anybody."""
+    """Sample a friendship network: edges within a year, within a house, and anywhere."""
     rng = np.random.default_rng(seed)
     outgoing = rng.lognormal(0.0, 0.9, n)
     year, house = rng.integers(6, size=n), rng.integers(25, size=n)
@@ -55,8 +57,8 @@ def friends(n: int, degree: int, seed: int) -> sp.csr_array:
     ends = []
     for group, share in groups:
         total = np.bincount(group, outgoing)
-        drawn = rng.multinomial(int(share * n * degree * 0.6), total / total.sum())
-        for number, count in enumerate(drawn):
+        sampled_points = rng.multinomial(int(share * n * degree * 0.6), total / total.sum())
+        for number, count in enumerate(sampled_points):
             people = np.flatnonzero(group == number)
             if people.size > 1:
                 chance = outgoing[people] / total[number]
@@ -73,7 +75,7 @@ def friends(n: int, degree: int, seed: int) -> sp.csr_array:
 
 
 def graphs(quick: bool) -> Iterator[tuple[str, str, sp.csr_array]]:
-    """Yield the family, the name and the matrix of every graph at hand."""
+    """Yield the family, name and matrix of each available graph."""
     folder = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs"))
     for family, names in FAMILIES.items():
         for name in names[-1:] if quick else names:
@@ -86,7 +88,7 @@ def graphs(quick: bool) -> Iterator[tuple[str, str, sp.csr_array]]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every graph and number of clusters, and means over the families."""
+    """Return a row per graph and number of clusters, and means over the families."""
     folder = Path(os.environ.get("LEASTCUT_GRAPHS", "graphs"))
     known = folder / "peers.json"
     elsewhere = json.loads(known.read_text()) if known.exists() else {}
@@ -106,7 +108,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _ours(S: sp.csr_array, c: int) -> dict[str, Any]:
-    """Return values, seconds and the curve of our efforts, by their names."""
+    """Return values, seconds and the curve of each effort."""
     found: dict[str, Any] = {}
     for effort in ("fast", "auto", "balanced"):
         values, seconds, curves = [], [], []
@@ -122,7 +124,7 @@ def _ours(S: sp.csr_array, c: int) -> dict[str, Any]:
             seconds.append(time.process_time() - began)
             values.append(part.cut_value)
             seen.append((seconds[-1], part.cut_value))
-            # Before there is anything, what is first there.
+            # Before the first result, use the first result.
             curves.append(
                 [min([v for t, v in seen if t <= m], default=seen[0][1]) for m in MOMENTS]
             )
@@ -134,7 +136,7 @@ def _ours(S: sp.csr_array, c: int) -> dict[str, Any]:
 
 
 def _peers(S: sp.csr_array, c: int) -> dict[str, Any]:
-    """Return value and seconds of METIS and of scikit-learn's label assignments."""
+    """Return values and seconds of METIS and of scikit-learn's label assignments."""
     import pymetis
 
     adjacency = pymetis.CSRAdjacency(S.indptr, S.indices)
@@ -168,13 +170,13 @@ def _from_elsewhere(cuts: dict[str, float]) -> dict[str, Any]:
 
 
 def _values(row: dict[str, Any]) -> dict[str, float]:
-    """Return the smallest value of every peer, and the median of ours, by name."""
+    """Return the smallest value of each peer and our median values, by name."""
     found = {name: peer["value"] for name, peer in row["peers"].items() if peer["value"]}
     return found | {name: median(own["values"]) for name, own in row["ours"].items()}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the curves by family, and in how many rows of either half a peer is below ours."""
+    """Return the curves by family, and the number of rows in which a peer is below ours."""
     curves: dict[str, Any] = {}
     for family in dict.fromkeys(row["family"] for row in rows):
         own = [row for row in rows if row["family"] == family]
@@ -201,7 +203,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _beaten(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return where a peer is below ours, by more than the four digits that some are known to."""
+    """Return the rows in which a peer is below ours by more than four digits' precision."""
     slower: dict[str, list[Any]] = {"balanced": [], "auto": [], "fast": []}
     for row in rows:
         for effort, listed in slower.items():
@@ -209,7 +211,7 @@ def _beaten(rows: list[dict[str, Any]]) -> dict[str, Any]:
             value = median(own["values"])
             for name, peer in row["peers"].items():
                 is_sklearn = name.startswith("scikit-learn")
-                # Graclus has no time of its own here, and takes less than ours.
+                # The time of Graclus is unknown, and shorter than ours.
                 in_time = peer["seconds"] is None or peer["seconds"] <= own["seconds"]
                 counts = {"balanced": True, "auto": is_sklearn, "fast": in_time}[effort]
                 if name == "k-means, refined" and effort != "balanced":
@@ -241,7 +243,7 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _plain(S: Any) -> sp.csr_array:
-    """Return a matrix as METIS and scikit-learn take it: floats, and indices of 32 bits."""
+    """Return a matrix with float64 weights and 32-bit indices, as METIS and scikit-learn need."""
     S = sp.csr_array(S).astype(float)
     S.sort_indices()
     S.indices, S.indptr = S.indices.astype(np.int32), S.indptr.astype(np.int32)

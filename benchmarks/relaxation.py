@@ -1,10 +1,10 @@
-"""Seconds and accuracy of ``relax``, beside the two solvers that users otherwise choose from.
+"""Seconds and accuracy of ``relax``, compared with the two usual solvers.
 
-The peers are SciPy's Lanczos (``eigsh(A, c, which="SA")``) and shift-invert as scikit-learn's
-spectral embedding calls it, both with their default tolerance, which is rounding, and with that of
-``relax``. Either can be hopeless, so every solver runs in a process of its own and is stopped after
-a minute. All get the same symmetric matrix of affinities and build their operator from it. Only
-``relax`` makes sure that no copy of a repeated eigenvalue was missed.
+The peers are SciPy's Lanczos (``eigsh(A, c, which="SA")``) and shift-invert as called by
+scikit-learn's spectral embedding, with their default tolerance (machine precision) and with that of
+``relax``. Either may take very long, so each solver runs in a separate process and is stopped after
+a minute. All get the same affinity matrix and build their operator from it. Only ``relax`` verifies
+that no copy of a repeated eigenvalue is missing.
 """
 
 from __future__ import annotations
@@ -38,56 +38,56 @@ Found = tuple[np.ndarray, np.ndarray, str]
 
 
 def blobs(n: int) -> np.ndarray:
-    """Ten overlapping Gaussian clouds in twenty dimensions."""
+    """Return ten overlapping Gaussians in twenty dimensions."""
     return np.asarray(make_blobs(n, 20, centers=10, cluster_std=5.0, random_state=0)[0])
 
 
 def moons(n: int) -> np.ndarray:
-    """Two half circles in the plane, blurred until they touch."""
+    """Return two half circles in the plane with so much noise that they touch."""
     return np.asarray(make_moons(n, noise=0.1, random_state=0)[0])
 
 
 def neighbors(points: np.ndarray) -> sp.csr_array:
-    """The symmetric 10-NN graph, all weights 1."""
+    """Return the symmetric 10-NN graph with weights 1."""
     directed = sp.csr_array(kneighbors_graph(points, 10))
     return sp.csr_array(directed.maximum(directed.T))
 
 
 def ours(graph: sp.csr_array, n_clusters: int) -> Found:
-    """``leastcut.relax`` with everything left to it."""
+    """Call ``leastcut.relax`` with its defaults."""
     found = leastcut.relax(graph, n_clusters, random_state=0)
     return found.eigenvalues, found.eigenvectors, found.solver
 
 
 def lanczos(graph: sp.csr_array, n_clusters: int) -> Found:
-    """SciPy's Lanczos on the normalized Laplacian, as it comes."""
+    """Call SciPy's Lanczos on the normalized Laplacian with its defaults."""
     matrix = laplacian(graph, normed=True)
     values, vectors = eigsh(matrix, n_clusters, which="SA", v0=start(graph))
     return values, vectors, "lanczos"
 
 
 def lanczos_same_tol(graph: sp.csr_array, n_clusters: int) -> Found:
-    """SciPy's Lanczos with our tolerance, from the other end: its own is relative to the value."""
+    """Call SciPy's Lanczos with our tolerance at the upper end, as it is relative to the value."""
     matrix = 2.0 * sp.eye_array(graph.shape[0]) - laplacian(graph, normed=True)
     values, vectors = eigsh(matrix, n_clusters, which="LA", tol=TOLERANCE, v0=start(graph))
     return 2.0 - values, vectors, "lanczos"
 
 
 def shift_invert(graph: sp.csr_array, n_clusters: int, tol: float = 0.0) -> Found:
-    """SciPy's shift-invert, with the sign and the shift that scikit-learn gives it."""
+    """Call SciPy's shift-invert with the sign and shift of scikit-learn."""
     matrix = -sp.csc_array(laplacian(graph, normed=True))
     values, vectors = eigsh(matrix, n_clusters, sigma=1.0, which="LM", tol=tol, v0=start(graph))
     return -values, vectors, "shift_invert"
 
 
 def start(graph: sp.csr_array) -> np.ndarray:
-    """A seeded start vector."""
+    """Return a seeded start vector."""
     return np.random.default_rng(0).uniform(-1, 1, graph.shape[0])
 
 
 def measure(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int, pipe: Any) -> None:
-    """Send the best time of up to three runs and the largest residual."""
-    solve(neighbors(moons(300)), 2)  # what is loaded on first use is not timed
+    """Send the minimum time of up to three runs and the largest residual."""
+    solve(neighbors(moons(300)), 2)  # do not time the loading of code
     seconds = []
     while len(seconds) < 3 and sum(seconds) < 3.0:
         began = time.perf_counter()
@@ -106,7 +106,7 @@ def measure(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int, p
 
 
 def limited(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int) -> dict[str, Any]:
-    """Measure in a process of its own, for as long as the limit allows."""
+    """Measure in a separate process within the time limit."""
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=measure, args=(solve, graph, n_clusters, sender))
@@ -124,12 +124,12 @@ def limited(solve: Callable[..., Found], graph: sp.csr_array, n_clusters: int) -
 
 
 def compare(graph: sp.csr_array, n_clusters: int) -> dict[str, Any]:
-    """Measure all on one graph; a peer that is stopped counts as taking the time limit."""
+    """Measure all solvers on one graph; the time of a stopped one is the time limit."""
     found = {"relax": limited(ours, graph, n_clusters)}
     found["scipy_lanczos"] = limited(lanczos, graph, n_clusters)
     found["scipy_lanczos_same_tol"] = limited(lanczos_same_tol, graph, n_clusters)
     found["sklearn_shift_invert"] = limited(shift_invert, graph, n_clusters)
-    if found["sklearn_shift_invert"]["seconds"] is not None:  # else its factor alone is too slow
+    if found["sklearn_shift_invert"]["seconds"] is not None:  # else the factor is too slow
         same_tol = partial(shift_invert, tol=TOLERANCE)
         found["sklearn_shift_invert_same_tol"] = limited(same_tol, graph, n_clusters)
     mine = found["relax"]["seconds"]
@@ -142,7 +142,7 @@ def compare(graph: sp.csr_array, n_clusters: int) -> dict[str, Any]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return one row per graph and number of clusters."""
+    """Return a row per graph and number of clusters."""
     rows = []
     for n in SIZES[:1] if quick else SIZES:
         for points, counts in ((blobs, (10,)), (moons, (2, 10))):

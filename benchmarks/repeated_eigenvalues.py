@@ -1,10 +1,10 @@
-"""What the hand-written Lanczos gains over SciPy's where eigenvalues repeat: copies, and seconds.
+"""Repeated eigenvalues: missed copies and seconds of leastcut's Lanczos and of SciPy's.
 
-A Krylov space grown from one vector holds one vector of every eigenspace, so ``eigsh`` returns too
-few copies of an eigenvalue that repeats, and its residuals do not tell. The first part counts, on
-graphs whose spectrum is known from LAPACK, the seeds for which a solver's sum of eigenvalues is too
-large. The second part times the remedy that a user of ``eigsh`` has, to search the complement of
-what was found until nothing smaller is there, beside ``relax`` with the same kind of solver.
+A Krylov space of one start vector contains one vector of each eigenspace, so ``eigsh`` returns too
+few copies of a repeated eigenvalue, and its residuals do not show that. The first part counts the
+seeds for which a solver's sum of eigenvalues is too large, on graphs whose spectrum is known from
+LAPACK. The second part times the remedy for ``eigsh``, repeating it in the complement of the known
+eigenvectors until nothing smaller is found, and ``relax`` with the same kind of solver.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ import leastcut
 from benchmarks._graphs import points_graph
 
 TOLERANCE = 1e-9
-"""That of ``relax``."""
+"""The default of ``relax``."""
 
 SHIFT = 1e-9
-"""Added to the matrix before it is factorized, as ``relax`` does."""
+"""Shift added before the factorization, as in ``relax``."""
 
 CLEARLY = 1e-6
-"""By how much a sum of eigenvalues must exceed the true one, relatively, to have missed a copy."""
+"""Relative excess of a sum of eigenvalues above which a copy counts as missed."""
 
 
 def tree(depth: int) -> sp.csr_array:
-    """The binary tree of 2^depth - 1 nodes."""
+    """Return the binary tree with 2^depth - 1 nodes."""
     child = np.arange(1, 2**depth - 1)
     return _graph((child - 1) // 2, child, 2**depth - 1)
 
 
 def torus(side: int) -> sp.csr_array:
-    """A square grid whose opposite sides are joined."""
+    """Return a square grid with periodic boundary."""
     node = np.arange(side * side).reshape(side, side)
     right, below = np.roll(node, -1, axis=1), np.roll(node, -1, axis=0)
     i = np.concatenate([node.reshape(-1)] * 2)
@@ -51,14 +51,14 @@ def _graph(i: np.ndarray, j: np.ndarray, n: int) -> sp.csr_array:
 
 
 def scipy_once(matrix: sp.csr_array, count: int, seed: int, invert: bool) -> np.ndarray:
-    """Return the smallest eigenvalues as one call of ``eigsh`` gives them."""
+    """Return the smallest eigenvalues by one call of ``eigsh``."""
     apply, back = _operator(matrix, invert)
     start = np.random.default_rng(seed).standard_normal(matrix.shape[0])
     return np.sort(back(eigsh(apply, count, which="LA", tol=TOLERANCE, v0=start)[0]))
 
 
 def scipy_repeated(matrix: sp.csr_array, count: int, seed: int, invert: bool) -> np.ndarray:
-    """Return them after searching the complement until nothing smaller is there."""
+    """Repeat ``eigsh`` in the complement until nothing smaller is found."""
     apply, back = _operator(matrix, invert)
     rng = np.random.default_rng(seed)
     n = matrix.shape[0]
@@ -83,7 +83,7 @@ def scipy_repeated(matrix: sp.csr_array, count: int, seed: int, invert: bool) ->
 
 
 def _operator(matrix: sp.csr_array, invert: bool) -> tuple[Any, Callable[..., np.ndarray]]:
-    """Return what has the wanted eigenvalues at its upper end, and the way back to them."""
+    """Return an operator with the wanted eigenvalues at its upper end, and the inverse map."""
     n = matrix.shape[0]
     if not invert:
         return 2.0 * sp.eye_array(n, format="csr") - matrix, lambda top: 2.0 - top
@@ -94,7 +94,7 @@ def _operator(matrix: sp.csr_array, invert: bool) -> tuple[Any, Callable[..., np
 
 
 def missed(name: str, graph: sp.csr_array, count: int, n_seeds: int) -> dict[str, Any]:
-    """Return for how many seeds each solver misses a copy of one of the smallest eigenvalues."""
+    """Count the seeds for which each solver misses a copy of an eigenvalue."""
     matrix = leastcut.operator(graph)
     truth = scipy.linalg.eigh(matrix.toarray(), eigvals_only=True)[:count].sum()
 
@@ -118,7 +118,7 @@ def missed(name: str, graph: sp.csr_array, count: int, n_seeds: int) -> dict[str
 
 
 def timed(name: str, graph: sp.csr_array, count: int) -> dict[str, Any]:
-    """Return the best of three times, taken in turn, of ``relax`` and of ``eigsh`` repeated."""
+    """Return the minimum of three alternating times of ``relax`` and of repeated ``eigsh``."""
     matrix = leastcut.operator(graph)
     row: dict[str, Any] = {"graph": name, "n": graph.shape[0], "n_clusters": count}
     for solver, invert in (("lanczos", False), ("shift_invert", True)):
@@ -136,7 +136,7 @@ def timed(name: str, graph: sp.csr_array, count: int) -> dict[str, Any]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return the missed copies and the times."""
+    """Return missed copies and times."""
     deep, side, seeds = (8, 16, 2) if quick else (11, 45, 10)
     repeating = [("binary tree", tree(deep)), ("torus", torus(side))]
     plain = [

@@ -1,8 +1,8 @@
-"""Rough eigenvectors against exact ones as starts: what their labels cut, refined, and their time.
+"""Approximate and exact eigenvectors as starts: the refined cuts of their labels, and their time.
 
-On the graphs of ``real_graphs`` that are at hand. ``rough`` is discretized on the graph itself,
-from the same single start as ``exact``. Medians of three seeds, CPU seconds of one thread; the
-hierarchy of the rough ones, which a pass has made already, is not counted.
+Runs on the available graphs of ``real_graphs``. ``rough`` is discretized on the graph itself, from
+the same single start as ``exact``. Medians of three seeds, CPU seconds of one thread. The hierarchy
+for the approximate eigenvectors is not timed, because the search has computed it already.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leastcut.spectral.relax import relax_problem
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every graph and number of clusters, and the mean ratios."""
+    """Return a row per graph and number of clusters, and the mean ratios."""
     rows = []
     with threadpool_limits(1):
         for _, name, S in graphs(quick):
@@ -45,7 +45,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _measured(problem: Problem, c: int, seed: int) -> dict[str, float]:
-    """Return values and seconds of both."""
+    """Return the values and seconds of both."""
     passes = Passes(problem, c, np.random.default_rng(seed), BY_LABELS)
     steps = passes.descend(smallest_level(problem.n_nodes, c))
     began = time.process_time()

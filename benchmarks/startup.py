@@ -1,11 +1,11 @@
-"""A first fit in a fresh process beside scikit-learn's: imports, loading compiled code, the fit.
+"""The first fit of a process, compared with scikit-learn: imports, loading of compiled code, fit.
 
-Processes take turns, so that a load on the machine falls on all alike, and medians are kept, of
-seconds on the clock and of the CPU. ``scikit-learn`` cuts the graph of nearest neighbors. All files
-are in the disk's cache, and the kernels are compiled, by a first round that does not count.
+Processes alternate, so that other load affects all alike; medians of wall and CPU seconds are
+reported. ``scikit-learn`` cuts the nearest-neighbors graph. A first round, which is not recorded,
+fills the file cache and compiles the kernels.
 
-``compiling`` is what the very first call on a machine takes beyond later ones, in an empty folder
-of compiled code; ``kernels.compile_time`` tells users of it.
+``compiling`` is the additional time of the very first call on a machine, with an empty cache of
+compiled code; ``kernels.compile_time`` informs users about it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PEERS = {
     "scikit-learn": ("sklearn.cluster", 'affinity="nearest_neighbors", '),
     "leastcut": ("leastcut", ""),
 }
-"""What is imported, and options."""
+"""The imports, with options."""
 
 
 FIRST_CALLS = {
@@ -51,7 +51,7 @@ FIRST_CALLS = {
     "cut_path": "leastcut.cut_path(X, range(2, 6), random_state=0)",
     "certify": "leastcut.certify(S, np.arange(len(X)) % 3, time_limit=5, random_state=0)",
 }
-"""Calls, each of which is the first in a process and on a machine."""
+"""Calls to measure as the first of a process and of a machine."""
 
 FIRST_CODE = """
 import sys, time
@@ -67,7 +67,7 @@ print(time.process_time() - begins)
 
 
 def compiling(rounds: int = COMPILING_ROUNDS) -> list[dict[str, Any]]:
-    """Return the median seconds of the processor that first calls take, and take beyond later."""
+    """Return the median CPU seconds of first calls, and their excess over later calls."""
     rows = []
     for name, call in FIRST_CALLS.items():
         taken = []
@@ -110,7 +110,7 @@ def datasets() -> dict[str, tuple[np.ndarray, int]]:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return the median seconds of every dataset and peer, and what leastcut takes beyond."""
+    """Return the median seconds per dataset and peer, and the excess of leastcut."""
     rows = []
     for name, (X, k) in list(datasets().items())[: 1 if quick else None]:
         with tempfile.TemporaryDirectory() as folder:
@@ -137,7 +137,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 def _fit(peer: str, data: Path) -> dict[str, float]:
     module, options = PEERS[peer]
-    # As in an installed package, whose modules are not read from their sources every time.
+    # Byte code is cached, as for an installed package.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", USER_CODE.format(module=module, options=options), str(data)],

@@ -10,7 +10,7 @@ from leastcut.kernels.sweep import sweep
 
 
 def run(quick: bool = False) -> list[dict[str, float]]:
-    """Time a first sweep from random labels (most rows move) and a settled one (hardly any)."""
+    """Time a first sweep from random labels (most rows move) and a converged one (hardly any)."""
     sizes = [(20_000, 10)] if quick else [
         (100_000, 10), (1_000_000, 10), (1_000_000, 20), (1_000_000, 40), (4_000_000, 10)
     ]  # fmt: skip

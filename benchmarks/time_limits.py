@@ -1,11 +1,11 @@
-"""How well ``time_limit`` is kept: what a search takes beyond it, once its first pass has ended.
+"""How closely ``time_limit`` is kept by searches and proofs.
 
-The promise is an overrun of at most 20% and 0.2 s after the first pass, which is always made to its
-end. ``first_pass`` is the time of ``effort="fast"`` on the same graph, which is that pass, and
-``late`` the seconds beyond the limit and beyond that pass, whichever ends later.
+A search may exceed its limit by 20% and 0.2 s; its first pass always runs to completion.
+``first_pass`` is the time of that pass, ``effort="fast"`` on the same graph, and ``late`` the
+seconds after the limit or the end of that pass, whichever is later.
 
-A proof (``effort`` is "certify") may overrun its limit by 10% and 0.5 s after its first bound, and
-``first_pass`` is the time of that bound.
+A proof (``effort`` "certify") may exceed its limit by 10% and 0.5 s; ``first_pass`` is the time of
+its first bound.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ import leastcut
 from benchmarks._graphs import grid, points_graph, power_law
 
 SHARE, SECONDS = 0.2, 0.2
-"""What a limit may be overrun by: a part of it, and seconds."""
+"""Allowed excess of a search: fraction of the limit, and seconds."""
 
 
 def searched(graph: sp.csr_array, n_clusters: int, **options: Any) -> tuple[float, Any]:
-    """Return the seconds of a search, and what it found."""
+    """Return the seconds of a search, and its result."""
     began = time.perf_counter()
     found = leastcut.partition(graph, n_clusters, random_state=0, **options)
     return time.perf_counter() - began, found
 
 
 PROOF_SHARE, PROOF_SECONDS = 0.1, 0.5
-"""What the limit of a proof may be overrun by."""
+"""Allowed excess of a proof."""
 
 
 def certified(name: str, graph: sp.csr_array, n_clusters: int, limit: float) -> dict[str, Any]:
-    """Return a row of a proof."""
+    """Return the row of a proof."""
     labels = searched(graph, n_clusters, effort="fast", lower_bound=False)[1].labels
     bounds: list[float] = []
 
@@ -64,7 +64,7 @@ def certified(name: str, graph: sp.csr_array, n_clusters: int, limit: float) -> 
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Return a row for every graph, effort, limit, and with and without the bound."""
+    """Return a row per graph, effort and limit, with and without the bound."""
     cases = [("points in the plane", points_graph(1000), 100)]
     if not quick:
         cases += [

@@ -1,8 +1,8 @@
-"""This version beside another one, timed in turn in one run: does anything get slower?
+"""Time this version against another one in the same run, to detect slowdowns.
 
-``LEASTCUT_BEFORE=/path/to/other/src python -m benchmarks versions`` starts two processes, one with
-each source tree, and asks them for the same calls in turn, so that whatever else the machine does
-meets both alike. Without the variable there is nothing to compare with and nothing is run.
+``LEASTCUT_BEFORE=/path/to/other/src python -m benchmarks versions`` starts one process per source
+tree and runs the same calls in both alternately, so that other load affects both alike. Without the
+variable nothing runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REPEATS = 9
 
 
 def cases() -> dict[str, Callable[[], Any]]:
-    """Return what is timed, by name, with all inputs made and all code compiled."""
+    """Return the calls to time, by name, with prepared inputs and compiled code."""
     from sklearn.datasets import load_digits, make_blobs
 
     import leastcut
@@ -79,7 +79,7 @@ def cases() -> dict[str, Callable[[], Any]]:
 
 
 def serve() -> None:
-    """Answer every line of standard input, a case, by the seconds it took."""
+    """Read case names from standard input, and print the seconds of each."""
     known = cases()
     for run in known.values():
         run()
@@ -91,14 +91,14 @@ def serve() -> None:
 
 
 def fresh_process(source: str, code: str) -> float:
-    """Return the seconds that a new process takes for some code, compiled code at hand."""
+    """Return the seconds of a new process that runs ``code`` with cached compiled code."""
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], env=_environment(source), check=True)
     return time.perf_counter() - begin
 
 
 def _environment(source: str) -> dict[str, str]:
-    """Return the environment of a process with that version; byte code is kept, as in installs."""
+    """Return the environment of a process with that version, with cached byte code."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPATH": os.pathsep.join([source, str(HERE)])}
 
@@ -117,7 +117,7 @@ FRESH = {
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
-    """Return the smallest of some timings of every case with both versions, and their ratio."""
+    """Return the minimum time of each case with both versions, and their ratio."""
     before = os.environ.get("LEASTCUT_BEFORE")
     if before is None:
         print("LEASTCUT_BEFORE names no source tree to compare with.")

@@ -1,15 +1,15 @@
-"""Several views of pictures cut as one: beside each by itself, their mean, and eigenvectors.
+"""Joint partitions of several views, compared with single views, their mean, and eigenvectors.
 
-Every set of pictures has three views (``_image_views``) with a graph of adaptive neighbours each.
-Compared on the objective Σ_v √cut_v, normalized cuts, and on the classes that nobody has looked at:
+Each dataset of images has three views (``_image_views``) with one adaptive-neighbors graph each.
+The objective Σ_v √cut_v, with normalized cuts, and the agreement with the classes are compared for
 
-- each view by itself, and the plain mean of the graphs, by ``leastcut.partition``;
-- the eigenvectors of auto-weighted multiple graph learning (AMGL: Nie, Li, Li, IJCAI 2016) and
-  k-means on their rows, written from the paper's formulas;
-- ``leastcut.partition_views`` with weights that are learned, and with equal ones.
+- each view alone, and the mean of the graphs, by ``leastcut.partition``;
+- the eigenvectors of auto-weighted multiple graph learning (AMGL: Nie, Li, Li, IJCAI 2016) with
+  k-means on their rows, implemented from the formulas of the paper;
+- ``leastcut.partition_views`` with learned weights, and with equal ones.
 
-Everything has the same effort and seed. No constant of the search was set on any of these sets.
-Sets whose files are not at hand are left out.
+Effort and seed are the same. These datasets were not used for choosing constants. Datasets whose
+files are missing are skipped.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ SETS: dict[str, tuple[str, str, str]] = {
     "orl": ("pixels", "LBP", "HOG"),
     "usps": ("pixels", "Fourier", "Zernike"),
 }
-"""The sets, and the views of each."""
+"""The datasets, with their views."""
 
 QUICK = ("digits",)
 EFFORT, SEED = "auto", 0
 ROUNDS, CLOSE = 10, 1e-3
-"""Rounds of the eigenvectors' method at most, and the relative change of weights that ends it."""
+"""Maximum number of AMGL iterations, and its tolerance on the weights."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return a row for every set."""
+    """Return a row per dataset."""
     rows = {}
     for name in QUICK if quick else SETS:
         try:
@@ -57,7 +57,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict[str, Any]:
-    """Compare all ways on one set of square pictures."""
+    """Compare all methods on one dataset of square images."""
     side = round(X.shape[1] ** 0.5)
     images = np.asarray(X, dtype=np.float64).reshape(-1, side, side)
     c, graphs = int(np.unique(y).size), [graph_of(VIEWS[name](images)) for name in names]
@@ -85,7 +85,7 @@ def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict
             "accuracy": round(leastcut.clustering_accuracy(y, labels), 4),
             "seconds": round(seconds, 2),
         }
-    # Bounds are of all partitions, so that those of a short search from the labels are theirs.
+    # The bounds hold for all partitions, so a short search from the labels suffices.
     init = found["partition_views"]
     bounded = leastcut.partition_views(
         graphs, c, effort="fast", init=init, random_state=SEED, lower_bound=True
@@ -101,19 +101,19 @@ def compared(X: Any, y: np.ndarray, names: tuple[str, ...], effort: str) -> dict
 
 
 def graph_of(features: np.ndarray) -> sp.csr_array:
-    """Return the graph of a view, its features divided by the largest of all."""
+    """Return the graph of a view, with features divided by their maximum."""
     return leastcut.adaptive_neighbors_graph(features / np.abs(features).max())
 
 
 def amgl(graphs: list[sp.csr_array], n_clusters: int) -> np.ndarray:
-    """Weigh views by 1 / (2 √tr(Fᵀ L_v F)) and take eigenvectors F in turn, then k-means."""
+    """Alternate weights 1 / (2 √tr(Fᵀ L_v F)) and eigenvectors F, then apply k-means."""
     operators = [leastcut.operator(graph) for graph in graphs]
     weights = np.ones(len(graphs))
     rng = np.random.default_rng(SEED)
     start = rng.normal(size=graphs[0].shape[0])
     for _ in range(ROUNDS):
         total = sum(weight * operator for weight, operator in zip(weights, operators, strict=True))
-        # The smallest eigenvectors, as the largest of what is left below a bound of all.
+        # Smallest eigenvectors, as the largest of a shifted matrix.
         shift = 2.0 * float(weights.sum())
         turned = sp.csr_array(shift * sp.eye_array(start.size) - total)
         _, vectors = sp.linalg.eigsh(turned, n_clusters, which="LA", v0=start, ncv=4 * n_clusters)

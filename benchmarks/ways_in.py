@@ -1,8 +1,8 @@
-"""The ways in: what reading a graph and the look for distances cost, and how often it is right.
+"""Input conversion: time of reading a graph, time and accuracy of recognizing distances.
 
-Times are in parts of what follows or of what else there is: reading a graph of networkx beside its
-own conversion to a matrix, and the look for distances beside the fastest partition. Alarms are
-counted on distances, full and of neighbours, and on affinities and networks of many kinds.
+Times are relative: reading a networkx graph to networkx's conversion to a matrix, and the distance
+check to the fastest partition. Alarms are counted on distances, full and of neighbors, and on
+affinities and networks of many kinds.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ KERNELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "cauchy": lambda d: 1 / (1 + d**2),
     "linear": lambda d: d.max() + 1e-6 - d,
 }
-"""Affinities of distances, the median of which is 1."""
+"""Affinities as functions of distances with median 1."""
 
 
 def run(quick: bool = False) -> list[dict[str, object]]:
-    """Time reading and checking, and count alarms."""
+    """Time conversion and check, and count alarms."""
     return [reading(quick), checking(quick), *alarms(quick)]
 
 
 def best(call: Callable[[], object], times: int = 3) -> float:
-    """Return the shortest of a few times that a call takes."""
+    """Return the minimum of a few times of a call."""
     found = []
     for _ in range(times):
         begin = time.perf_counter()
@@ -50,7 +50,7 @@ def best(call: Callable[[], object], times: int = 3) -> float:
 
 
 def reading(quick: bool) -> dict[str, object]:
-    """Read a graph of networkx, and let it make a matrix by itself."""
+    """Time the conversion of a networkx graph, by leastcut and by networkx."""
     n = 2_000 if quick else 50_000
     graph = nx.gnm_random_graph(n, 5 * n, seed=0)
     ours = best(lambda: as_graph(graph))
@@ -64,7 +64,7 @@ def reading(quick: bool) -> dict[str, object]:
 
 
 def checking(quick: bool) -> dict[str, object]:
-    """Look for distances in a large sparse graph, and cut it."""
+    """Time the distance check on a large sparse graph, and a partition."""
     n = 5_000 if quick else 300_000
     X = np.random.default_rng(0).random((n, 3))
     graph = as_graph(leastcut.adaptive_neighbors_graph(X, n_neighbors=10))
@@ -81,13 +81,13 @@ def checking(quick: bool) -> dict[str, object]:
 def alarms(quick: bool) -> Iterator[dict[str, object]]:
     """Count alarms among distances and among affinities."""
     points = list(samples(quick))
-    for what, drawn in (
+    for what, samples in (
         ("distances of all pairs", full_distances(points)),
         ("distances of neighbours", listed_distances(points)),
         ("affinities of points", affinities(points)),
         ("networks", networks(quick)),
     ):
-        answers = {name: looks_like_distances(as_graph(S).matrix) for name, S in drawn}
+        answers = {name: looks_like_distances(as_graph(S).matrix) for name, S in samples}
         is_expected = what.startswith("distances")
         others = [name for name, answer in answers.items() if answer != is_expected]
         yield {
@@ -127,7 +127,7 @@ def full_distances(points: list[tuple[str, np.ndarray]]) -> Iterator[tuple[str, 
 
 
 def listed_distances(points: list[tuple[str, np.ndarray]]) -> Iterator[tuple[str, sp.csr_array]]:
-    """Yield distances to neighbours only."""
+    """Yield distances to neighbors only."""
     for name, X in points:
         for k in (7, 15, 30):
             D = kneighbors_graph(X, k, mode="distance")
@@ -138,7 +138,7 @@ def listed_distances(points: list[tuple[str, np.ndarray]]) -> Iterator[tuple[str
 
 
 def affinities(points: list[tuple[str, np.ndarray]]) -> Iterator[tuple[str, object]]:
-    """Yield graphs of points, of all pairs and of neighbours, each without self-loops."""
+    """Yield graphs of points, of all pairs and of neighbors, without self-loops."""
     for name, X in points:
         for kind in ("adaptive_neighbors", "nearest_neighbors", "self_tuning"):
             yield f"{name}, {kind}", getattr(leastcut, f"{kind}_graph")(X)
@@ -153,9 +153,9 @@ def affinities(points: list[tuple[str, np.ndarray]]) -> Iterator[tuple[str, obje
 
 
 def networks(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
-    """Yield networks, without weights, with drawn ones and with some made of degrees."""
+    """Yield networks without weights, with random weights, and with weights from degrees."""
     rng = np.random.default_rng(1)
-    drawn = {
+    sampled_points = {
         "karate": nx.karate_club_graph(),
         "novel": nx.les_miserables_graph(),
         "small world": nx.watts_strogatz_graph(300, 10, 0.1, seed=0),
@@ -167,7 +167,7 @@ def networks(quick: bool) -> Iterator[tuple[str, sp.csr_array]]:
         "grid": nx.grid_2d_graph(20, 20),
         "any": nx.gnm_random_graph(200, 4000, seed=0),
     }
-    for name, graph in list(drawn.items())[: 2 if quick else None]:
+    for name, graph in list(sampled_points.items())[: 2 if quick else None]:
         yield name, sp.csr_array(nx.to_scipy_sparse_array(graph, dtype=float))
         S = sp.csr_array(nx.to_scipy_sparse_array(graph, weight=None, dtype=float))
         degrees = S.sum(axis=1)

@@ -25,7 +25,7 @@ def test_a_set_of_more_points_begins_with_the_same_points(name, tmp_path):
 @pytest.mark.parametrize("name", plane.SETS)
 def test_every_cluster_of_a_set_has_its_share(name):
     shares = np.array([shape.share for shape in plane.SETS[name]])
-    ((_, of),) = plane.drawn(name, 50_000)
+    ((_, of),) = plane.sampled_points(name, 50_000)
     found = np.bincount(of, minlength=shares.size) / of.size
     # Five standard deviations of a binomial share.
     expected = shares / shares.sum()
@@ -36,7 +36,7 @@ def test_every_cluster_of_a_set_has_its_share(name):
 def test_agreement_is_that_of_the_labels_themselves(seed, n_found):
     name = "smiling face"
     labels = np.random.default_rng(seed).integers(n_found, size=300)
-    ((_, of),) = plane.drawn(name, 300)
+    ((_, of),) = plane.sampled_points(name, 300)
     found = plane.agreement(name, labels)
     assert found["nmi"] == pytest.approx(leastcut.normalized_mutual_info(of, labels), abs=1e-4)
     mean = normalized_mutual_info_score(of, labels)
@@ -89,5 +89,5 @@ def test_a_tally_counts_what_workers_do_and_leaves_their_class_as_it_was():
     np.testing.assert_array_equal(np.sum(told, axis=0), whole)
     (name,) = tally.n_points
     assert tally.n_points[name] == 2 * 300
-    assert tally.told_bytes[name] > 3 * 20 * 8
+    assert tally.sent_bytes[name] > 3 * 20 * 8
     assert set(tally.once) == {"nothing"}
