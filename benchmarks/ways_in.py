@@ -81,13 +81,13 @@ def checking(quick: bool) -> dict[str, object]:
 def alarms(quick: bool) -> Iterator[dict[str, object]]:
     """Count alarms among distances and among affinities."""
     points = list(samples(quick))
-    for what, samples in (
+    for what, graphs in (
         ("distances of all pairs", full_distances(points)),
         ("distances of neighbours", listed_distances(points)),
         ("affinities of points", affinities(points)),
         ("networks", networks(quick)),
     ):
-        answers = {name: looks_like_distances(as_graph(S).matrix) for name, S in samples}
+        answers = {name: looks_like_distances(as_graph(S).matrix) for name, S in graphs}
         is_expected = what.startswith("distances")
         others = [name for name, answer in answers.items() if answer != is_expected]
         yield {
