@@ -51,7 +51,7 @@ bench: .venv/.bench  ## set up with the peers, then run the benchmarks into benc
 pages: .venv/.docs  ## write docs/results.md from the records beside it, and sources, names and figures into the other pages
 	$(BIN)/python -m reproduction report --out docs/results --markdown docs/results.md
 	$(BIN)/python docs/from_the_source.py
-	for picture in docs/draw_*.py; do $(BIN)/python $$picture || exit 1; done
+	for script in docs/draw_*.py; do $(BIN)/python -m docs.$$(basename $$script .py) || exit 1; done
 
 docs: pages  ## renew the pages, run the examples and build the site into docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs.tables import Tables, markdown, record, write
 
-ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "balance.json"
-PAGE = ROOT / "docs" / "balance.md"
 OBJECTIVES = ("edge cut", "normalized cut")
 HALVES = {"tuned on": True, "held out": False}
 """The graphs that parameters were tuned on, and the others."""
@@ -21,15 +15,9 @@ NAMES = {"KaHIP, STRONG": "KaHIP, STRONG (meshes)"}
 """Names of rows that need more than the name of the method."""
 
 
-def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table; all columns but the first are numbers."""
-    heads = list(heads)
-    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
-
-
-def methods(rows: list[dict[str, Any]]) -> str:
+def methods() -> str:
     """Compare every method with the best result, by objective and half of the graphs."""
+    rows = record("balance")["rows"]
     names = sorted(
         dict.fromkeys(name for row in rows for name in row["methods"]),
         key=lambda name: not name.startswith("leastcut"),
@@ -75,9 +63,9 @@ def _best(row: dict[str, Any], program: str, objective: str) -> float:
     )
 
 
-def edges(rows: list[dict[str, Any]]) -> str:
+def edges() -> str:
     """Return the ratio of leastcut's edge cut to KaHIP's, graph by graph."""
-    rows = [row for row in rows if row["game"] == "edge cut"]
+    rows = [row for row in record("balance")["rows"] if row["game"] == "edge cut"]
     cases = sorted({(row["balance"], row["n_clusters"]) for row in rows})
     at = {(row["graph"], row["balance"], row["n_clusters"]): row for row in rows}
     table = []
@@ -99,21 +87,8 @@ def _over(row: dict[str, Any] | None) -> str:
     return f"{ours / _best(row, 'KaHIP', 'edge cut'):.3f}"
 
 
-TABLES: dict[str, Callable[[list[dict[str, Any]]], str]] = {"methods": methods, "edges": edges}
-"""The comment that precedes a table, and the function that makes the table."""
-
-
-def renewed(text: str) -> str:
-    """Return the page with the tables of the record."""
-    rows = json.loads(RECORD.read_text(encoding="utf-8"))["result"]["rows"]
-    for mark, table in TABLES.items():
-        pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        fresh = table(rows)
-        text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
-        if count != 1:
-            raise ValueError(f"{PAGE.name} must have one mark {mark!r}, and it has {count}.")
-    return text
+TABLES: Tables = {"balance.md": {"methods": methods, "edges": edges}}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write(TABLES)

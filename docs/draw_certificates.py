@@ -6,48 +6,39 @@ is ``docs/certify.svg``.
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "certify.json"
-PAGE = ROOT / "docs" / "certify.md"
+from docs.tables import DOCS, Tables, markdown, record, write
+
 PLOTTED = ("wine", "orl", "coil20")
 CUT = "normalized"
-TABLE = re.compile(r"(<!-- certificates -->\n)(?:.*\n)*?(<!-- end -->\n)")
 
 
-def recorded() -> list[dict[str, Any]]:
+def shown() -> list[dict[str, Any]]:
     """Return the rows of the record that are shown."""
-    rows = json.loads(RECORD.read_text(encoding="utf-8"))["result"]["rows"]
-    return [row for row in rows if row["cut"] == CUT]
+    return [row for row in record("certify")["rows"] if row["cut"] == CUT]
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the rows as a Markdown table."""
-    lines = [
-        "| graph | nodes | clusters | gap of Σλ | certified gap | seconds to 5% | 1% | total |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
+def certificates() -> str:
+    """Return the gaps that are left, and the times."""
+    rows = []
+    for row in shown():
         times = [row["seconds_to_5%"], row["seconds_to_1%"], row["seconds"]]
-        cells = " | ".join("–" if time is None else f"{time:.3g}" for time in times)
-        gap = "**0**, proven" if row["gap"] < 1e-6 else f"{100 * row['gap']:.2g}%"
-        lines.append(
-            f"| {row['graph']} | {row['n']:,} | {row['n_clusters']} "
-            f"| {100 * row['gap_of_eigenvalues']:.1f}% | {gap} | {cells} |"
+        rows.append(
+            [
+                row["graph"],
+                f"{row['n']:,}",
+                str(row["n_clusters"]),
+                f"{100 * row['gap_of_eigenvalues']:.1f}%",
+                "**0**, proven" if row["gap"] < 1e-6 else f"{100 * row['gap']:.2g}%",
+                *("–" if time is None else f"{time:.3g}" for time in times),
+            ]
         )
-    return "\n".join(lines) + "\n"
+    heads = ["graph", "nodes", "clusters", "gap of Σλ", "certified gap", "seconds to 5%", "1%"]
+    return markdown([*heads, "total"], rows)
 
 
-def renewed(text: str) -> str:
-    """Return the page with the table of the record."""
-    fresh, count = TABLE.subn(lambda match: match[1] + table(recorded()) + match[2], text)
-    if count != 1:
-        raise ValueError(f"{PAGE} must have one table of certificates, and it has {count}.")
-    return fresh
+TABLES: Tables = {"certify.md": {"certificates": certificates}}
 
 
 def draw(rows: list[dict[str, Any]]) -> None:
@@ -69,9 +60,9 @@ def draw(rows: list[dict[str, Any]]) -> None:
         axes[0].set_ylabel("relative to the cut value")
         axes[0].legend(loc="center right")
         figure.tight_layout()
-        figure.savefig(ROOT / "docs" / "certify.svg", metadata={"Date": None})
+        figure.savefig(DOCS / "certify.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    draw(recorded())
+    write(TABLES)
+    draw(shown())

@@ -5,15 +5,10 @@ Reads records of ``benchmarks/results``. The figure is ``docs/large_data.svg``.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
-DOCS = ROOT / "docs"
+from docs.tables import DOCS, Tables, markdown, record, seconds, write
+
 SHOWN = 100_000
 """Smallest number of points that the table of in-memory graphs shows."""
 
@@ -29,49 +24,31 @@ SEARCHES = {
 """The neighbor searches that are shown, and their names on the page."""
 
 
-def result_of(name: str) -> dict[str, Any]:
-    """Return the result of a benchmark."""
-    return dict(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["result"])
-
-
-def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table; all columns but the first are aligned to the right."""
-    heads = list(heads)
-    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
-
-
-def seconds(value: float | None) -> str:
-    """Return seconds with two or three digits."""
-    if value is None:
-        return ""
-    return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
-
-
-def points_to_labels(result: dict[str, Any]) -> str:
+def points_to_labels() -> str:
     """Return seconds, memory and cut of clusterings of in-memory graphs."""
     return markdown(
-        ["points", "clusters", "method", "seconds", "memory", "cut", "NMI"],
+        ["points", "method", "clusters", "seconds", "memory", "cut", "NMI"],
         (
             [
                 f"{row['data']}, {row['n']:,}",
-                str(row["n_clusters"]),
                 row["method"],
+                str(row["n_clusters"]),
                 seconds(row["seconds"]),
                 f"{row['peak_gib']:.1f} GiB",
                 f"{row.get('cut_on_the_exact_graph', row.get('cut')):.2g}",
                 f"{row['nmi']:.2f}",
             ]
-            for row in result["rows"]
+            for row in record("points_to_labels")["rows"]
             if row["n"] >= SHOWN or row["data"] == "fashion"
             if "nmi" in row
         ),
+        n_text=2,
     )
 
 
-def neighbors(result: dict[str, Any]) -> str:
+def neighbors() -> str:
     """Return seconds and recall of neighbor searches."""
-    at = {(row["data"], row["search"]): row for row in result["rows"]}
+    at = {(row["data"], row["search"]): row for row in record("neighbors")["rows"]}
     datasets = {"Fashion-MNIST": "Fashion-MNIST", "blobs of 32 features": "blobs"}
     heads = []
     for data, name in datasets.items():
@@ -84,10 +61,10 @@ def neighbors(result: dict[str, Any]) -> str:
     return markdown(["", *heads], rows)
 
 
-def gpu(result: dict[str, Any]) -> str:
+def gpu() -> str:
     """Return seconds of exact neighbor searches on a GPU."""
     rows = []
-    for row in result["rows"]:
+    for row in record("gpu")["rows"]:
         peer = row.get("plain_torch_seconds")
         rows.append(
             [
@@ -102,7 +79,7 @@ def gpu(result: dict[str, Any]) -> str:
     return markdown(heads, rows)
 
 
-def plane(result: dict[str, Any]) -> str:
+def plane() -> str:
     """Return the anchor graphs for which U-SPEC's authors published times."""
     return markdown(
         ["points", "clusters", "seconds", "memory", "NMI", "U-SPEC, published"],
@@ -115,13 +92,13 @@ def plane(result: dict[str, Any]) -> str:
                 f"{row['nmi']:.3f}",
                 seconds(row["published_seconds_of_u_spec"]),
             ]
-            for row in result["rows"]
+            for row in record("anchors")["rows"]
             if row["published_seconds_of_u_spec"]
         ),
     )
 
 
-def fashion(result: dict[str, Any]) -> str:
+def fashion() -> str:
     """Return several methods on Fashion-MNIST."""
     return markdown(
         ["", "seconds", "memory", "NMI", "cut, unit weights", "cut, adaptive weights"],
@@ -134,12 +111,12 @@ def fashion(result: dict[str, Any]) -> str:
                 f"{row['cut_on_the_10_nn_graph']:.3f}",
                 f"{row['cut_on_the_adaptive_graph']:.3f}",
             ]
-            for name, row in result["rows"].items()
+            for name, row in record("anchors_fashion")["rows"].items()
         ),
     )
 
 
-def out_of_core(result: dict[str, Any]) -> str:
+def out_of_core() -> str:
     """Return the clusterings of samples in files."""
     return markdown(
         ["file", "size", "`max_memory`", "memory used", "disk used", "seconds", "NMI"],
@@ -153,12 +130,12 @@ def out_of_core(result: dict[str, Any]) -> str:
                 seconds(row["seconds"]),
                 f"{row['nmi']:.3f}",
             ]
-            for row in result["rows"]
+            for row in record("anchors_out_of_core")["rows"]
         ),
     )
 
 
-def anchors_on_gpu(result: dict[str, Any]) -> str:
+def anchors_on_gpu() -> str:
     """Return anchor graphs on a GPU compared with ncut-pytorch."""
     return markdown(
         ["points", "in memory of", "", "seconds", "NMI", "cut"],
@@ -171,22 +148,23 @@ def anchors_on_gpu(result: dict[str, Any]) -> str:
                 f"{method['nmi']:.3f}",
                 f"{method['cut_on_the_10_nn_graph']:.3f}",
             ]
-            for row in result["rows"]
+            for row in record("anchors_gpu")["rows"]
             for name, method in row["methods"].items()
         ),
+        n_text=3,
     )
 
 
-def workers(result: dict[str, Any]) -> str:
+def workers() -> str:
     """Return one process compared with workers of Dask."""
-    rows = [[row["workers"], seconds(row["seconds"])] for row in result["workers"]]
+    rows = [[row["workers"], seconds(row["seconds"])] for row in record("anchors_dask")["workers"]]
     return markdown(["", "seconds"], rows)
 
 
-def dask_ml(result: dict[str, Any]) -> str:
+def dask_ml() -> str:
     """Return dask-ml's estimator on the same cluster and data."""
     rows = []
-    for row in result["beside_dask_ml"]:
+    for row in record("anchors_dask")["beside_dask_ml"]:
         if row["n"] < SHOWN or row["method"] not in ("leastcut", "defaults"):
             continue
         name = "leastcut" if row["method"] == "leastcut" else "dask-ml"
@@ -196,37 +174,21 @@ def dask_ml(result: dict[str, Any]) -> str:
             f"{row['nmi']:.3f}",
         ]
         rows.append([f"{row['data']}, {row['n']:,}", name, *cells])
-    return markdown(["points", "", "seconds", "cut, 10-NN graph", "NMI"], rows)
+    return markdown(["points", "", "seconds", "cut, 10-NN graph", "NMI"], rows, n_text=2)
 
 
-TABLES: dict[str, dict[str, tuple[str, Callable[[dict[str, Any]], str]]]] = {
+TABLES: Tables = {
     "large_data.md": {
-        "points to labels": ("points_to_labels", points_to_labels),
-        "neighbors": ("neighbors", neighbors),
-        "gpu": ("gpu", gpu),
-        "fashion": ("anchors_fashion", fashion),
-        "plane": ("anchors", plane),
-        "out of core": ("anchors_out_of_core", out_of_core),
-        "anchors on a gpu": ("anchors_gpu", anchors_on_gpu),
+        "points to labels": points_to_labels,
+        "neighbors": neighbors,
+        "gpu": gpu,
+        "fashion": fashion,
+        "plane": plane,
+        "out of core": out_of_core,
+        "anchors on a gpu": anchors_on_gpu,
     },
-    "on_dask.md": {
-        "workers": ("anchors_dask", workers),
-        "dask-ml": ("anchors_dask", dask_ml),
-    },
+    "on_dask.md": {"workers": workers, "dask-ml": dask_ml},
 }
-"""By page and comment that precedes a table: the record, and the function that makes the table."""
-
-
-def renewed(page: str) -> str:
-    """Return the text of a page with the tables of the records."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for mark, (record, table) in TABLES[page].items():
-        pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        fresh = table(result_of(record))
-        text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
-        if count != 1:
-            raise ValueError(f"{page} must have one mark {mark!r}, and it has {count}.")
-    return text
 
 
 def draw() -> None:
@@ -242,9 +204,9 @@ def draw() -> None:
         "ncut-pytorch": (TEAL, "^-."),
     }
     methods = {"SciPy's k-d tree, search only": "cKDTree.query"}
-    rows = result_of("points_to_labels")["rows"]
+    rows = record("points_to_labels")["rows"]
     rows = [row for row in rows if row["data"] == "plane" and "seconds" in row]
-    anchors = result_of("anchors")["rows"]
+    anchors = record("anchors")["rows"]
     published = [row for row in anchors if row["published_seconds_of_u_spec"]]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
@@ -277,7 +239,5 @@ def _line(axis: Any, rows: list[dict[str, Any]], color: str, style: str, name: s
 
 
 if __name__ == "__main__":
-    for name in TABLES:
-        text = renewed(name)
-        (DOCS / name).write_text(text, encoding="utf-8")
+    write(TABLES)
     draw()

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "learned_graphs.json"
-PAGE = ROOT / "docs" / "learned_graphs.md"
+from docs.tables import Tables, markdown, record, write
 
 COLUMNS = {
     "plain cut": "ratio cut",
@@ -22,19 +17,16 @@ COLUMNS = {
 """The methods of the record that are shown, and the heads of their columns."""
 
 
-def agreement(result: dict[str, Any]) -> str:
+def agreement() -> str:
     """Return the NMI of every method on every dataset as a table."""
-    lines = [
-        f"| dataset | clusters | {' | '.join(COLUMNS.values())} |",
-        "|---" + "|---:" * (1 + len(COLUMNS)) + "|",
-    ]
-    for row in result["rows"]:
+    table = []
+    for row in record("learned_graphs")["rows"]:
         methods = {name: row["methods"][name] for name in COLUMNS if name in row["methods"]}
         best = max(scores["nmi"] for scores in methods.values())
         cells = [_cell(methods[name], row, best) if name in methods else "–" for name in COLUMNS]
         star = "" if row["looked_at"] else " *"
-        lines.append(f"| {row['data']}{star} | {row['n_clusters']} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        table.append([f"{row['data']}{star}", str(row["n_clusters"]), *cells])
+    return markdown(["dataset", "clusters", *COLUMNS.values()], table)
 
 
 def _cell(scores: dict[str, Any], row: dict[str, Any], best: float) -> str:
@@ -45,8 +37,9 @@ def _cell(scores: dict[str, Any], row: dict[str, Any], best: float) -> str:
     return text if count == row["n_clusters"] else f"{text} ({count})"
 
 
-def summary(result: dict[str, Any]) -> str:
+def summary() -> str:
     """Return counts of components, wins and losses, and seconds, as a list."""
+    result = record("learned_graphs")
     rows = result["rows"]
     runs = [
         scores
@@ -79,21 +72,8 @@ def _compared(rows: list[dict[str, Any]], name: str, other: str) -> str:
     return f"higher on {above} and lower on {below} of {len(pairs)} sets than"
 
 
-TABLES = {"agreement": agreement, "summary": summary}
-"""The comment that precedes a part, and the function that makes the part."""
-
-
-def renewed(text: str) -> str:
-    """Return the page with the parts of the record."""
-    result = json.loads(RECORD.read_text(encoding="utf-8"))["result"]
-    for mark, part in TABLES.items():
-        pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        fresh = part(result)
-        text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
-        if count != 1:
-            raise ValueError(f"{PAGE.name} must have one mark {mark!r}, and it has {count}.")
-    return text
+TABLES: Tables = {"learned_graphs.md": {"agreement": agreement, "summary": summary}}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write(TABLES)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "measured.md"
+from docs.tables import Tables, markdown, record, write
 
 FAMILIES = {
     "mesh": "meshes (6)",
@@ -43,14 +37,16 @@ ROUNDED = 5e-5
 """The cuts of some programs are known to four digits."""
 
 
-def comparison(result: dict[str, Any]) -> str:
+def comparison() -> str:
     """Return the mean excess and CPU time of every method, by family of graphs."""
-    curves = result["summary"]["curves"]
-    lines = [f"| | {' | '.join(FAMILIES.values())} |", "|---" + "|---:" * len(FAMILIES) + "|"]
-    for name, title in METHODS.items():
-        cells = [_cell(curves[family].get(name)) for family in FAMILIES]
-        lines.append(f"| {title} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    curves = record("real_graphs")["summary"]["curves"]
+    return markdown(
+        ["", *FAMILIES.values()],
+        (
+            [title, *(_cell(curves[family].get(name)) for family in FAMILIES)]
+            for name, title in METHODS.items()
+        ),
+    )
 
 
 def _cell(scores: dict[str, Any] | None) -> str:
@@ -60,58 +56,40 @@ def _cell(scores: dict[str, Any] | None) -> str:
     return f"{100 * (scores['over_best'] - 1):.1f}%{seconds}"
 
 
-def cases(result: dict[str, Any]) -> str:
+def cases() -> str:
     """Return in how many cases a program is below leastcut, by effort, as a list."""
-    lines = []
+    rows, lines = record("real_graphs")["rows"], []
     for effort in ("balanced", "auto", "fast"):
         ratios = []
-        for row in result["rows"]:
+        for row in rows:
             ours = median(row["ours"][effort]["values"])
             best = min(peer["value"] for peer in row["peers"].values() if peer["value"])
             if best + ROUNDED < ours:
                 ratios.append(ours / best)
         most = f", by at most {100 * (max(ratios) - 1):.1f}%" if ratios else ""
         lines.append(
-            f"- Another program is below `{effort}` in {len(ratios)} of {len(result['rows'])} "
-            f"cases{most}.\n"
+            f"- Another program is below `{effort}` in {len(ratios)} of {len(rows)} cases{most}.\n"
         )
     return "".join(lines)
 
 
-def usps(result: dict[str, Any]) -> str:
+def usps() -> str:
     """Return the normalized cuts of one graph."""
     rows = {
         row["method"]: row
-        for row in result["rows"]
+        for row in record("partition")["rows"]
         if row["graph"] == "usps" and row["cut"] == "normalized"
     }
-    lines = ["| | normalized cut | seconds | after `refine` |", "|---|---:|---:|---:|"]
+    table = []
     for name, title in USPS.items():
         row = rows[name]
         refined = f"{row['refined']:.4f}" if "refined" in row else ""
-        lines.append(f"| {title} | {row['cut_value']:.4f} | {row['seconds']:.2g} | {refined} |")
-    return "\n".join(lines) + "\n"
+        table.append([title, f"{row['cut_value']:.4f}", f"{row['seconds']:.2f}", refined])
+    return markdown(["", "normalized cut", "seconds", "after `refine`"], table)
 
 
-PARTS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
-    "comparison": ("real_graphs", comparison),
-    "cases": ("real_graphs", cases),
-    "usps": ("partition", usps),
-}
-"""By the comment that precedes a part: the record, and the function that makes the part."""
-
-
-def renewed(text: str) -> str:
-    """Return the page with the parts of the records."""
-    for mark, (record, part) in PARTS.items():
-        pattern = re.compile(rf"(<!-- {mark} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        stored = json.loads((RESULTS / f"{record}.json").read_text(encoding="utf-8"))
-        fresh = part(stored["result"])
-        text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
-        if count != 1:
-            raise ValueError(f"{PAGE.name} must have one mark {mark!r}, and it has {count}.")
-    return text
+TABLES: Tables = {"measured.md": {"comparison": comparison, "cases": cases, "usps": usps}}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write(TABLES)

@@ -1,21 +1,12 @@
-"""Renew the tables that several pages show from the records in ``benchmarks/results``.
-
-A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; :data:`TABLES` lists the tables of
-each page. ``make pages`` runs this, and a test compares the pages with the records.
-"""
+"""Update tables of the user guide from the records in ``benchmarks/results``."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable
 from statistics import mean
 from typing import Any
 
-DOCS = Path(__file__).parent
-RESULTS = DOCS.parent / "benchmarks" / "results"
+from docs.tables import Tables, markdown, record, write
 
 RULES = {
     "leastcut": "leastcut",
@@ -42,20 +33,6 @@ NAMES = {
     "surely told": "choice not weak",
 }
 """What the pages call a kind of sets in the results; other names are the same."""
-
-
-@cache
-def record(name: str) -> Any:
-    """Return the result of a benchmark as it is on record."""
-    text = (RESULTS / f"{name}.json").read_text(encoding="utf-8")
-    return json.loads(text)["result"]
-
-
-def markdown(heads: list[str], rows: Iterable[list[str]], n_text: int = 1) -> str:
-    """Return a Markdown table whose first ``n_text`` columns are text and the others numbers."""
-    rule = "|---" * n_text + "|---:" * (len(heads) - n_text) + "|"
-    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
-    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
 
 
 def single_cells() -> str:
@@ -275,7 +252,7 @@ def _first_fit() -> list[list[str]]:
     return _rows("first fit of a process, 1,797 digits", "startup", tools)
 
 
-TABLES: dict[str, dict[str, Callable[[], str]]] = {
+TABLES: Tables = {
     "coming_from/scanpy.md": {"single cells": single_cells},
     "estimator.md": {
         "gaps": relaxation_gaps,
@@ -293,18 +270,5 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
 """The pages, and what makes each of their tables."""
 
 
-def renewed(page: str) -> str:
-    """Return a page with each table as the records are now."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for name, table in TABLES[page].items():
-        pattern = re.compile(rf"(<!-- {name} -->\n)(?:.*\n)*?(<!-- end -->\n)")
-        fresh = table()
-        text, count = pattern.subn(lambda match, fresh=fresh: match[1] + fresh + match[2], text)
-        if count != 1:
-            raise ValueError(f"{page} must have one table {name!r}, but it has {count}.")
-    return text
-
-
 if __name__ == "__main__":
-    for page in TABLES:
-        (DOCS / page).write_text(renewed(page), encoding="utf-8")
+    write(TABLES)

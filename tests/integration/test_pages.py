@@ -9,7 +9,6 @@ with what the Python block prints; ``...`` there matches anything. Console lines
 from __future__ import annotations
 
 import doctest
-import importlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from docs import draw_large_data, from_the_source, reference
+from docs import from_the_source, reference
 
 import leastcut
 
@@ -178,18 +177,3 @@ def test_the_table_of_methods_agrees_with_the_record():
 
     page = (DOCS / "choosing.md").read_text(encoding="utf-8")
     assert draw_methods.markdown(draw_methods.rows()) in page
-
-
-TABLES = ("draw_balance", "draw_certificates", "draw_learned_graphs", "draw_measured", "draw_views")
-
-
-@pytest.mark.parametrize("script", TABLES)
-def test_the_tables_of_a_page_agree_with_the_record(script):
-    module = importlib.import_module(f"docs.{script}")
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert module.renewed(page) == page
-
-
-@pytest.mark.parametrize("page", draw_large_data.TABLES)
-def test_the_tables_on_large_data_agree_with_the_records(page):
-    assert draw_large_data.renewed(page) == (DOCS / page).read_text(encoding="utf-8")
