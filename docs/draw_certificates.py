@@ -23,19 +23,19 @@ def certificates() -> str:
     """Return the gaps that are left, and the times."""
     rows = []
     for row in shown():
-        times = [row["seconds_to_5%"], row["seconds_to_1%"], row["seconds"]]
+        times = [row["seconds_to_5%"], row["seconds_to_1%"], row["seconds_to_proven"]]
         rows.append(
             [
                 row["graph"],
                 f"{row['n']:,}",
                 str(row["n_clusters"]),
                 f"{100 * row['gap_of_eigenvalues']:.1f}%",
-                "**0**, proven" if row["gap"] < 1e-6 else f"{100 * row['gap']:.2g}%",
+                "0" if row["gap"] < 1e-6 else f"{100 * row['gap']:.2g}%",
                 *("–" if time is None else f"{time:.3g}" for time in times),
             ]
         )
     heads = ["graph", "nodes", "clusters", "gap of Σλ", "certified gap", "seconds to 5%", "1%"]
-    return markdown([*heads, "total"], rows)
+    return markdown([*heads, "1e-6"], rows)
 
 
 TABLES: Tables = {"certify.md": {"certificates": certificates}}
