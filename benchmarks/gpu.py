@@ -120,7 +120,7 @@ def _beside_plain_torch(X: np.ndarray, repeats: int) -> dict[str, Any]:
     plain, recall = _peer(points, found)
     return {
         "neighbour_seconds": seconds,
-        "searched_again": found.n_again,
+        "searched_again": found.n_repeated,
         "plain_torch_seconds": plain,
         "plain_torch_recall": recall,
     }

@@ -1,4 +1,4 @@
-"""Run the tests that need a GPU and record what came of them: ``python -m tests.gpu_record``."""
+"""Run the GPU tests and record their outcomes: ``python -m tests.gpu_record``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RECORD = ROOT / "benchmarks" / "results" / "gpu_tests.json"
 
 
 class Outcomes:
-    """Counts outcomes, and names what did not pass."""
+    """Counts of test outcomes, and the failed tests."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.failed: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a test once: when it ran, or when it could not begin."""
+        """Count a test once: after its call, or after a setup that did not pass."""
         if report.when == "call" or (report.when == "setup" and not report.passed):
             self.counts[report.outcome] += 1
             if report.failed:
@@ -33,7 +33,7 @@ class Outcomes:
 
 
 def main() -> int:
-    """Run, write and say."""
+    """Run the tests, write the record and print a summary."""
     missing = missing_gpu()
     if missing is not None:
         print(missing)

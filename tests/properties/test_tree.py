@@ -76,7 +76,7 @@ def cases(draw, most: int = 150):
 def test_lists_are_those_of_all_differences_to_the_last_bit(X, data):
     count = data.draw(st.integers(1, len(X) - 1))
     search = TreeSearch(X, data.draw(st.sampled_from([1, 2, 5])))
-    assert_lists(search.nearest_others(count, 0.0), by_definition(X, X, count, True))
+    assert_lists(search.neighborhoods(count, 0.0), by_definition(X, X, count, True))
     new = np.vstack([X[::3].astype(float), X[::4] + 0.5])
     indices, squared = search.nearest(new, count)
     indptr = np.arange(len(new) + 1) * count
@@ -89,25 +89,25 @@ def test_lists_with_an_offset_go_on_to_whatever_is_nearer(X, data):
     count = data.draw(st.integers(1, len(X) - 1))
     # A tiny one is lost beside most distances, a huge one takes everybody in.
     offset = data.draw(st.sampled_from([1e-300, 1e-17, 0.25, 1.0, 1e300]))
-    found = TreeSearch(X, data.draw(st.sampled_from([1, 3]))).nearest_others(count, offset)
+    found = TreeSearch(X, data.draw(st.sampled_from([1, 3]))).neighborhoods(count, offset)
     assert_lists(found, by_definition(X, X, count, True, offset))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_threads_and_subtrees_do_not_matter(kind, monkeypatch):
     X = points_of(kind, 3000, 3)
-    whole = TreeSearch(X, 1).nearest_others(6, 0.0)
-    longer = TreeSearch(X, 1).nearest_others(2, 0.001) if kind == "normal" else None
+    whole = TreeSearch(X, 1).neighborhoods(6, 0.0)
+    longer = TreeSearch(X, 1).neighborhoods(2, 0.001) if kind == "normal" else None
     monkeypatch.setattr(tree_search, "SUBTREE", 64)
     monkeypatch.setattr(tree_search, "LISTED", 200)
     monkeypatch.setattr(tree_search, "FEWEST_ROWS", 1)
     monkeypatch.setattr(tree_search, "COPIED", 100)
     for n_threads in (1, 2, 5):
         search = TreeSearch(X, n_threads)
-        for ours, theirs in zip(search.nearest_others(6, 0.0), whole, strict=True):
+        for ours, theirs in zip(search.neighborhoods(6, 0.0), whole, strict=True):
             np.testing.assert_array_equal(ours, theirs)
         if longer is not None:
-            for ours, theirs in zip(search.nearest_others(2, 0.001), longer, strict=True):
+            for ours, theirs in zip(search.neighborhoods(2, 0.001), longer, strict=True):
                 np.testing.assert_array_equal(ours, theirs)
 
 
@@ -121,7 +121,7 @@ def test_compiled_equals_interpreted(X, data):
         search = TreeSearch(X, 1)
         blocks, numbers, boxes, first = search._tree
         tree = blocks, numbers, boxes[1:], first[1:]  # no node has number 0
-        return *tree, *search.nearest_others(count, offset), *search.nearest(X, count)
+        return *tree, *search.neighborhoods(count, offset), *search.nearest(X, count)
 
     compiled = lists()
     with pytest.MonkeyPatch.context() as patch:
@@ -248,8 +248,8 @@ def test_single_precision_and_files_are_not_copied(tmp_path):
         index = NeighborIndex(given_points)
         assert np.shares_memory(index.points, given_points)
         assert index.exact._tree[0].dtype == np.float32
-        lists = index.nearest_others(5)
-        wide = NeighborIndex(X.astype(np.float64)).nearest_others(5)
+        lists = index.neighborhoods(5)
+        wide = NeighborIndex(X.astype(np.float64)).neighborhoods(5)
         np.testing.assert_array_equal(lists.indices, wide.indices)
         np.testing.assert_array_equal(lists.squared, wide.squared)
         # New samples in double precision are not rounded to that of the old ones.

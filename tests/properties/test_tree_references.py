@@ -94,7 +94,7 @@ def test_lists_as_long_as_there_are_points(kind, n):
         assert (search.method, search.recall) == ("tree", 1.0)
         for count in {1, n // 2, n - 1}:
             expected = by_definition(points, points, count, True)
-            assert_lists(search.nearest_others(count, 0.0), list(expected)[: 3 * LANES])
+            assert_lists(search.neighborhoods(count, 0.0), list(expected)[: 3 * LANES])
         new = X[: LANES + 2] + 0.125
         indices, squared = search.nearest(new, n)
         lists = np.arange(len(new) + 1) * n, indices.reshape(-1), squared.reshape(-1)
@@ -149,8 +149,8 @@ def test_a_tree_pays_as_long_as_its_probes_visit_few_nodes(n, n_features):
     points = np.moveaxis(search._tree[0], 1, 2).reshape(-1, n_features)
     visits = sum(searched(search, points[p], count)[1] for p in places)
     seconds = visits * (30e-9 + 6e-9 * n_features) / n_probes
-    assert search.pays(seconds * (1 + 1e-6))
-    assert not search.pays(seconds * (1 - 1e-6))
+    assert search.is_faster(seconds * (1 + 1e-6))
+    assert not search.is_faster(seconds * (1 - 1e-6))
 
 
 @given(st.data())

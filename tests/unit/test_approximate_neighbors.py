@@ -1,4 +1,4 @@
-"""Approximate neighbours: what holds for every list, and how many true neighbours are in them."""
+"""Approximate neighbors: invariants of the lists, and their recall."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from leastcut.affinity.neighbors import (
     approximate_coordinates,
     approximate_search,
-    searching,
+    common,
 )
-from leastcut.affinity.neighbors.approximate_coordinates import PrecisionLost, sampled_recall
+from leastcut.affinity.neighbors.approximate_coordinates import PrecisionLossError, sampled_recall
 from leastcut.affinity.neighbors.approximate_search import approximate_neighbors
 from leastcut.kernels import inverted_lists as kernels
 
@@ -26,7 +26,7 @@ DIGITS = load_digits().data
 
 
 def by_definition(X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest others of every sample, ties by index, from all coordinate differences."""
+    """Return the nearest neighbors of every sample by brute force, ties by index."""
     X = X.astype(np.float64)
     rows, squares = [], []
     for i, x in enumerate(X):
@@ -38,16 +38,16 @@ def by_definition(X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recall(X: np.ndarray, squared: np.ndarray, n_rows: int = 250) -> float:
-    """The share of listed neighbours that are as near as the farthest true one, on some rows."""
-    X, found = X.astype(np.float64), []
+    """Return the recall of some rows by brute force."""
+    X, is_correct = X.astype(np.float64), []
     for row in np.random.default_rng(9).permutation(len(X))[:n_rows]:
-        true = np.sort(((X - X[row]) ** 2).sum(axis=1))[squared.shape[1]]  # the first is its own
-        found.append(squared[row] <= true * (1 + 1e-12))
-    return float(np.mean(found))
+        true = np.sort(((X - X[row]) ** 2).sum(axis=1))[squared.shape[1]]  # the first is itself
+        is_correct.append(squared[row] <= true * (1 + 1e-12))
+    return float(np.mean(is_correct))
 
 
 def check_lists(X: np.ndarray, indices: np.ndarray, squared: np.ndarray, count: int) -> None:
-    """Hold what every answer must hold, whatever it missed."""
+    """Check the invariants of all approximate lists."""
     n = len(X)
     assert indices.shape == squared.shape == (n, count)
     assert indices.dtype == np.int32
@@ -56,7 +56,7 @@ def check_lists(X: np.ndarray, indices: np.ndarray, squared: np.ndarray, count: 
     assert indices.max() < n
     assert (indices != np.arange(n)[:, None]).all()
     assert (np.diff(np.sort(indices, axis=1), axis=1) > 0).all()
-    # Nearest first, ties by index.
+    # Sorted by distance, then by index.
     step, same = np.diff(squared, axis=1), np.diff(squared, axis=1) == 0
     assert (step >= 0).all()
     assert (np.diff(indices, axis=1)[same] > 0).all()
@@ -67,14 +67,14 @@ def check_lists(X: np.ndarray, indices: np.ndarray, squared: np.ndarray, count: 
 @given(
     n=st.integers(2, 700),
     n_features=st.integers(1, 20),
-    share=st.floats(0, 1),
+    fraction=st.floats(0, 1),
     kind=st.sampled_from(
         ["normal", "lattice", "copies", "equal", "half equal", "offset", "places"]
     ),
     single=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_lists_are_full_sorted_and_of_exact_distances(n, n_features, share, kind, single, seed):
+def test_lists_are_full_sorted_and_accurate(n, n_features, fraction, kind, single, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_features))
     if kind == "lattice":
@@ -90,7 +90,7 @@ def test_lists_are_full_sorted_and_of_exact_distances(n, n_features, share, kind
     elif kind == "places":
         X[: n // 3] += 1e5
     X = X.astype(np.float32) if single else X
-    count = 1 + int(share * min(n - 2, 30))
+    count = 1 + int(fraction * min(n - 2, 30))
     before = X.copy()
     indices, squared = approximate_neighbors(X, count, 2, seed)
     check_lists(X, indices, squared, count)
@@ -98,7 +98,7 @@ def test_lists_are_full_sorted_and_of_exact_distances(n, n_features, share, kind
 
 
 @pytest.mark.parametrize("n", [5, 100, 128])
-def test_one_list_is_an_exact_search(n):
+def test_the_search_of_a_single_list_is_exact(n):
     X = np.random.default_rng(n).normal(size=(n, 6))
     indices, _ = approximate_neighbors(X, 4, 1, 0)
     np.testing.assert_array_equal(indices, by_definition(X, 4)[0])
@@ -133,38 +133,38 @@ def test_nearly_all_neighbors_are_found_in_images(name):
 
 
 @pytest.mark.parametrize("name", ["digits", "wide"])
-def test_threads_and_files_do_not_matter_and_a_seed_fixes_the_lists(name, tmp_path):
+def test_lists_of_a_seed_do_not_depend_on_threads_files_and_dtype(name, tmp_path):
     X = REAL[name].astype(np.float32)
     expected = approximate_neighbors(X, 8, 1, 7)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    # The numbers are the same, so the precision that they are stored in does not matter either.
+    # The values are equal in both precisions.
     for points, n_threads in ((X, 2), (X, 5), (mapped, 2), (X.astype(np.float64), 2)):
-        found = approximate_neighbors(points, 8, n_threads, 7)
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_array_equal(found[1], expected[1])
+        lists = approximate_neighbors(points, 8, n_threads, 7)
+        np.testing.assert_array_equal(lists[0], expected[0])
+        np.testing.assert_array_equal(lists[1], expected[1])
 
 
-def test_single_precision_is_left_where_it_hides_neighbors():
+def test_double_precision_is_used_if_single_precision_hides_neighbors():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 12))
     X[::2] += 1e6
     _, squared = approximate_neighbors(X, 10, 2, 0)
     assert recall(X, squared) >= 0.94
     X[::2] += 1e10
-    with pytest.raises(PrecisionLost, match="Search exactly"):
+    with pytest.raises(PrecisionLossError, match="Search exactly"):
         approximate_neighbors(X, 10, 2, 0)
-    # What judges a search is never lost.
+    # The measured recall is accurate nevertheless.
     true, _ = by_definition(X[:400], 5)
     assert sampled_recall(X[:400], true, 2, 0, n_rows=400) == 1.0
     assert sampled_recall(X[:400], true[:, ::-1] + 2 - 4 * (true[:, ::-1] > 200), 2, 0, 400) < 0.5
-    # Far from the origin, but near one another: centring is enough.
+    # Centering is enough for samples that are far from the origin but near one another.
     far = rng.normal(size=(2000, 12)) + 1e8
     assert recall(far, approximate_neighbors(far, 10, 2, 0)[1]) >= 0.94
 
 
 @pytest.mark.parametrize("scale", [2.0**200, 2.0**-200])
-def test_units_do_not_matter(scale):
+def test_lists_do_not_depend_on_the_unit(scale):
     X = DIGITS[:900]
     indices, squared = approximate_neighbors(X, 5, 2, 0)
     scaled = approximate_neighbors(X * scale, 5, 2, 0)
@@ -172,29 +172,29 @@ def test_units_do_not_matter(scale):
     np.testing.assert_array_equal(scaled[1], squared * scale**2)
 
 
-def test_an_outlier_hides_nobody():
+def test_an_outlier_does_not_lower_the_recall():
     X = np.random.default_rng(0).normal(size=(3000, 12))
     X[7] = 2.0**100
     assert recall(X, approximate_neighbors(X, 10, 2, 0)[1]) >= 0.94
 
 
-def test_copies_list_the_first_of_their_kind():
+def test_duplicates_list_the_first_duplicates():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(3000, 15))
-    heap = np.sort(rng.permutation(3000)[:1500])
-    X[heap] = 0.25
-    X[heap[::3], 2] = -0.0
-    X[heap[1::3], 2] = 0.0
-    X[heap[2::3], 2] = 0.0
+    copies = np.sort(rng.permutation(3000)[:1500])
+    X[copies] = 0.25
+    X[copies[::3], 2] = -0.0
+    X[copies[1::3], 2] = 0.0
+    X[copies[2::3], 2] = 0.0
     indices, squared = approximate_neighbors(X, 6, 2, 0)
     expected, _ = by_definition(X, 6)
-    np.testing.assert_array_equal(indices[heap], expected[heap])
-    assert (squared[heap] == 0).all()
+    np.testing.assert_array_equal(indices[copies], expected[copies])
+    assert (squared[copies] == 0).all()
 
 
 @pytest.mark.parametrize("equal", [1.0, 0.5])
-def test_equal_samples_do_not_take_long(equal):
-    """Lists of all copies would be of 40,000² pairs, which is minutes."""
+def test_duplicates_are_fast(equal):
+    """Comparing all 40,000² pairs of duplicates would take minutes."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40_000, 10))
     X[rng.random(40_000) < equal] = 1.0
@@ -204,38 +204,38 @@ def test_equal_samples_do_not_take_long(equal):
     check_lists(X, indices, squared, 10)
 
 
-def test_recall_is_that_of_all_rows_when_all_are_sampled():
+def test_recall_of_all_rows_is_exact():
     X = REAL["blobs"][:1500]
     rng = np.random.default_rng(0)
     true, _ = by_definition(X, 10)
     assert sampled_recall(X, true, 2, 0, n_rows=1500) == 1.0
-    spoilt = true.copy()
+    corrupted = true.copy()
     wrong = rng.random(true.shape) < 0.3
-    # A far sample in the place of a neighbour; no row lists one twice.
+    # Replace neighbors by distant samples, none of them twice in a row.
     farthest = np.argsort(((X[:, None] - X[None, ::10]) ** 2).sum(axis=2), axis=1)[:, ::-1] * 10
-    spoilt[wrong] = farthest[:, :10][wrong]
+    corrupted[wrong] = farthest[:, :10][wrong]
     expected = 1 - wrong.mean()
-    assert sampled_recall(X, spoilt, 2, 0, n_rows=1500) == pytest.approx(expected)
-    assert sampled_recall(X, spoilt, 1, 3, n_rows=300) == pytest.approx(expected, abs=0.03)
-    # A neighbour that is listed ten times is one that is found.
+    assert sampled_recall(X, corrupted, 2, 0, n_rows=1500) == pytest.approx(expected)
+    assert sampled_recall(X, corrupted, 1, 3, n_rows=300) == pytest.approx(expected, abs=0.03)
+    # A neighbor that is listed ten times counts once.
     assert sampled_recall(X, np.repeat(true[:, :1], 10, axis=1), 2, 0, 1500) == pytest.approx(0.1)
-    own = np.repeat(np.arange(1500)[:, None], 10, axis=1)
-    assert sampled_recall(X, own, 2, 0, n_rows=1500) == 0.0
+    itself = np.repeat(np.arange(1500)[:, None], 10, axis=1)
+    assert sampled_recall(X, itself, 2, 0, n_rows=1500) == 0.0
 
 
-def test_any_of_equally_near_samples_is_found():
+def test_ties_do_not_lower_the_recall():
     X = np.random.default_rng(0).integers(0, 2, size=(300, 4)).astype(float)
     true, _ = by_definition(X[::-1], 3)
     assert sampled_recall(X, 299 - true[::-1], 2, 0, n_rows=300) == 1.0
 
 
-def test_compiled_and_interpreted_lists_are_the_same(monkeypatch):
+def test_compiled_and_interpreted_lists_are_equal(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 5))
     monkeypatch.setattr(approximate_search, "LONGEST_LEAF", 40)
     compiled = approximate_neighbors(X, 4, 1, 0)
     for name in ("search_inverted_lists", "rank_candidates"):
-        plain = getattr(kernels, name).py_func
-        monkeypatch.setattr(approximate_coordinates, name, plain)
+        function = getattr(kernels, name).py_func
+        monkeypatch.setattr(approximate_coordinates, name, function)
     monkeypatch.setattr(kernels, "_select_lists", kernels._select_lists.py_func)
     interpreted = approximate_neighbors(X, 4, 1, 0)
     np.testing.assert_array_equal(interpreted[0], compiled[0])
@@ -244,45 +244,45 @@ def test_compiled_and_interpreted_lists_are_the_same(monkeypatch):
 
 @given(
     values=st.lists(st.sampled_from([-3.0, 0.0, 1.0, 1.0 + 2**-23, 2.5, 7.0, 2.0**90]), min_size=1),
-    share=st.floats(0, 1),
+    fraction=st.floats(0, 1),
     seed=st.integers(0, 9),
 )
-def test_the_nearest_lists_are_picked(values, share, seed):
+def test_the_nearest_lists_are_selected(values, fraction, seed):
     nearness = np.array(values, dtype=np.float32)
     nearness[::3] += np.random.default_rng(seed).random(nearness[::3].size, dtype=np.float32)
-    n_probed = 1 + int(share * (nearness.size - 1))
+    n_probed = 1 + int(fraction * (nearness.size - 1))
     picked = np.empty(min(nearness.size, 2 * n_probed), np.int32)
     count = kernels._select_lists(nearness, n_probed, picked)
     chosen = np.zeros(nearness.size, dtype=bool)
     chosen[picked[:count]] = True
     assert chosen.sum() == count >= n_probed
-    # Nobody who is left out is nearer than anybody who is not.
+    # No list that is not selected is nearer than a selected one.
     assert nearness[chosen].max() <= nearness[~chosen].min(initial=np.inf)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_equal_rows_have_equal_hashes_and_others_do_not(dtype):
+def test_rows_have_equal_hashes_if_and_only_if_they_are_equal(dtype):
     X = np.random.default_rng(0).integers(-1, 2, size=(400, 3)).astype(dtype)
-    X[::2] *= -1  # which makes zeros negative
+    X[::2] *= -1  # zeros become negative
     words = X.view(f"u{X.itemsize}")
     sign = words.dtype.type(1 << (8 * X.itemsize - 1))
-    hashes, plain = np.empty(400, np.uint64), np.empty(400, np.uint64)
+    hashes, interpreted = np.empty(400, np.uint64), np.empty(400, np.uint64)
     kernels.hash_rows(words, sign, hashes)
-    with np.errstate(over="ignore"):  # as hashes are meant to
-        kernels.hash_rows.py_func(words, sign, plain)
-    np.testing.assert_array_equal(hashes, plain)
+    with np.errstate(over="ignore"):  # as intended
+        kernels.hash_rows.py_func(words, sign, interpreted)
+    np.testing.assert_array_equal(hashes, interpreted)
     equal = (X[:, None] == X).all(axis=2)
     np.testing.assert_array_equal(hashes[:, None] == hashes, equal)
 
 
-def test_an_interrupt_ends_the_search():
+def test_an_interrupt_stops_the_search():
     X = np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32)
     approximate_neighbors(X[:500], 10, 2, 0)  # compiles
-    before = set(threading.enumerate())  # other tests have threads as well
+    before = set(threading.enumerate())  # other tests may have started threads
     ended = threading.Event()
 
     def interrupt() -> None:
-        # Again, as Python drops one that comes while it clears a weak reference.
+        # Repeat: Python drops an interrupt that arrives while a weak reference is cleared.
         while not ended.wait(2.0):
             _thread.interrupt_main()
 
@@ -292,19 +292,19 @@ def test_an_interrupt_ends_the_search():
         approximate_neighbors(X, 10, 2, 0)
     ended.set()
     thread.join()
-    # A thread that was left behind would go on for a minute.
-    for left in set(threading.enumerate()) - before:
-        left.join(timeout=20)
-        assert not left.is_alive()
+    # A remaining thread would run for a minute.
+    for remaining in set(threading.enumerate()) - before:
+        remaining.join(timeout=20)
+        assert not remaining.is_alive()
 
 
 @given(n=st.integers(2, 10**7), n_features=st.integers(1, 5000), count=st.integers(1, 100))
-def test_the_exact_search_is_chosen_where_it_is_short(n, n_features, count):
-    exact = searching.exact_seconds(n, n_features, 2)
-    worthwhile = searching.worthwhile_seconds(n, n_features, count, 2)
-    if exact <= searching.EXACT_SECONDS:
-        assert exact <= worthwhile
-    # More samples never bring the exact search back.
-    if exact > worthwhile:
-        longer = searching.exact_seconds(2 * n, n_features, 2)
-        assert longer > searching.worthwhile_seconds(2 * n, n_features, count, 2)
+def test_the_exact_search_is_chosen_if_it_is_fast(n, n_features, count):
+    exact = common.exact_seconds(n, n_features, 2)
+    limit = common.max_exact_seconds(n, n_features, count, 2)
+    if exact <= common.EXACT_SECONDS:
+        assert exact <= limit
+    # The exact search is never chosen again for more samples.
+    if exact > limit:
+        longer = common.exact_seconds(2 * n, n_features, 2)
+        assert longer > common.max_exact_seconds(2 * n, n_features, count, 2)

@@ -26,8 +26,8 @@ from leastcut.affinity.learned import alternation
 from leastcut.affinity.learned.alternation import SOLVERS, Penalty, learn
 from leastcut.affinity.learned.graphs import CANDIDATES, NORMS, _rows_of_graph, _rows_of_neighbors
 from leastcut.affinity.learned.rows import REWEIGHTINGS, ROUNDING, SMOOTHING
+from leastcut.affinity.neighbors.common import SearchOptions
 from leastcut.affinity.neighbors.index import find_neighborhoods
-from leastcut.affinity.neighbors.searching import SearchOptions
 from leastcut.kernels.simplex import pair_distances, project_rows
 
 DIGITS, DIGIT = load_digits(return_X_y=True)

@@ -1,4 +1,4 @@
-"""Nearest neighbours against all coordinate differences, whatever search proposed them."""
+"""Exact nearest neighbors: comparison of all searches with brute force."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ KINDS = [
     "lattice",
 ]
 EXACT = ("offset", "two places", "lattice", "one point")
-"""The kinds whose sums of squares are exact, in whatever order they are added up."""
+"""The kinds whose sums of squares are exact in any order."""
 
 
 @pytest.fixture(autouse=True, scope="module", params=["tree", "products"])
 def _search(request):
-    """Ask the same of every search, whatever the number of features."""
+    """Run all tests with every search, for any number of features."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbor_index, "TREE_FEATURES", 10**6 if request.param == "tree" else 0)
         patch.setattr(neighbor_index, "PROBED_FEATURES", 0)
@@ -48,15 +48,15 @@ def test_tree_and_products_give_the_same_lists(offset, monkeypatch):
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(100, 4)), rng.integers(0, 3, size=(150, 4))])
     monkeypatch.setattr(neighbor_index, "TREE_FEATURES", 4)
-    by_tree = NeighborIndex(X).nearest_others(7, offset)
+    by_tree = NeighborIndex(X).neighborhoods(7, offset)
     monkeypatch.setattr(neighbor_index, "TREE_FEATURES", 0)
-    by_products = NeighborIndex(X).nearest_others(7, offset)
+    by_products = NeighborIndex(X).neighborhoods(7, offset)
     for name in ("indptr", "indices", "squared"):
         np.testing.assert_array_equal(getattr(by_tree, name), getattr(by_products, name))
 
 
 def by_definition(X: np.ndarray, k: int) -> np.ndarray:
-    """The k nearest others of every sample, ties by index, from all coordinate differences."""
+    """Return the k nearest neighbors of every sample by brute force, ties by index."""
     rows = []
     for i, x in enumerate(X):
         d = ((X - x) ** 2).sum(axis=1)
@@ -66,7 +66,7 @@ def by_definition(X: np.ndarray, k: int) -> np.ndarray:
 
 
 def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
-    """Samples that single precision has trouble with."""
+    """Return samples that are difficult in single precision."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, n_features))
     if kind == "offset":  # the mean is far larger than the spread
@@ -75,7 +75,7 @@ def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
         return X * 2.0**240
     if kind == "tiny":
         return X * 2.0**-240
-    if kind == "mixed units":  # a feature that drowns the others, unless it is the same
+    if kind == "mixed units":  # a feature that dominates the others
         X[:, 0] = 2.0**60 * rng.integers(0, 3, size=n)
         return X
     if kind == "two places":
@@ -94,7 +94,7 @@ def awkward(kind: str, n: int, n_features: int) -> np.ndarray:
 
 
 def assert_same_lists(X, queries, listed, expected, kind: str) -> None:
-    """Two ways to sum the squares may order differently only what they cannot tell apart."""
+    """Check that lists differ only in the order of distances that are equal up to rounding."""
     differ = np.flatnonzero((listed != expected).any(axis=1))
     for i in differ:
         ours = ((X[listed[i]] - queries[i]) ** 2).sum(axis=1)
@@ -107,22 +107,24 @@ def assert_same_lists(X, queries, listed, expected, kind: str) -> None:
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("n_features", [10, 150])
 @pytest.mark.parametrize("kind", KINDS)
-def test_lists_are_exact_where_single_precision_is_not(kind, n_features, monkeypatch):
-    n = 503  # five blocks, not of one size
+def test_lists_are_exact_for_samples_that_single_precision_cannot_distinguish(
+    kind, n_features, monkeypatch
+):
+    n = 503  # five blocks of different sizes
     monkeypatch.setattr(product_search, "SIDES", (100, 100, 2048))
-    monkeypatch.setattr(product_search, "SHARE", 5)
+    monkeypatch.setattr(product_search, "SIDE_FACTOR", 5)
     monkeypatch.setattr(product_search, "WORTHWHILE", 0)
     X = awkward(kind, n, n_features)
-    found = NeighborIndex(X).nearest_others(10)
+    near = NeighborIndex(X).neighborhoods(10)
     expected = by_definition(X, 10)
-    listed = found.indices.reshape(n, 10)
+    listed = near.indices.reshape(n, 10)
     assert_same_lists(X, X, listed, expected, kind)
 
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", ["general", "offset", "two places", "outlier", "duplicates"])
 @pytest.mark.parametrize("width", [3, 16, 60])
-def test_nothing_left_out_is_within_the_reach(kind, width):
+def test_all_samples_within_the_reach_are_candidates(kind, width):
     X = awkward(kind, 1100, 20)  # three blocks
     X = X - X.mean(axis=0)
     with ThreadPoolExecutor(3) as pool:
@@ -136,30 +138,30 @@ def test_nothing_left_out_is_within_the_reach(kind, width):
 
 @settings(max_examples=draws(20))
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
-def test_small_blocks_change_nothing(seed, data):
+def test_lists_do_not_depend_on_the_block_size(seed, data):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, data.draw(st.sampled_from([2, 9, 1000])), size=(150, 9)) / 8
     k = data.draw(st.integers(1, 9))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(product_search, "WORTHWHILE", 0)
         patch.setattr(product_search, "SIDES", (8, 8, 1024))
-        patch.setattr(product_search, "SHARE", data.draw(st.integers(1, 4)))
-        found = NeighborIndex(X, data.draw(st.integers(1, 3))).nearest_others(k)
-    np.testing.assert_array_equal(found.indices.reshape(-1, k), by_definition(X, k))
+        patch.setattr(product_search, "SIDE_FACTOR", data.draw(st.integers(1, 4)))
+        near = NeighborIndex(X, data.draw(st.integers(1, 3))).neighborhoods(k)
+    np.testing.assert_array_equal(near.indices.reshape(-1, k), by_definition(X, k))
 
 
-def test_long_lists_are_found_in_double_precision(monkeypatch):
+def test_long_lists_use_double_precision(monkeypatch):
     X = np.random.default_rng(0).integers(0, 50, size=(400, 12)).astype(float)
     monkeypatch.setattr(product_search, "WORTHWHILE", 0)
     assert product_search.suits(400, 12, 50)
     assert not product_search.suits(400, 12, 101)
-    found = NeighborIndex(X).nearest_others(100)
-    np.testing.assert_array_equal(found.indices.reshape(-1, 100), by_definition(X, 100))
+    near = NeighborIndex(X).neighborhoods(100)
+    np.testing.assert_array_equal(near.indices.reshape(-1, 100), by_definition(X, 100))
 
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_candidates_need_little_memory(in_order):
-    # In order, the first block is the farthest from the last: thresholds fall late.
+    # For sorted samples, near blocks are compared late, and thresholds decrease late.
     n, n_features, width = 20_000, 12, 16
     X = np.random.default_rng(0).normal(size=(n, n_features))
     if in_order:
@@ -174,10 +176,10 @@ def test_candidates_need_little_memory(in_order):
 
 
 @pytest.mark.parametrize("n_features", [2, 12])
-def test_lists_with_an_offset_end_where_it_says(n_features):
-    # Whole distances and a whole offset: many samples are exactly at the threshold, and not listed.
+def test_lists_with_an_offset_end_at_its_threshold(n_features):
+    # Integer distances and an integer offset: many samples are exactly at the threshold.
     X = np.random.default_rng(0).integers(0, 3, size=(120, n_features)).astype(float)
-    near = NeighborIndex(X).nearest_others(4, offset=2.0)
+    near = NeighborIndex(X).neighborhoods(4, offset=2.0)
     at_the_threshold = 0
     for i, x in enumerate(X):
         d = ((X - x) ** 2).sum(axis=1)
@@ -190,17 +192,17 @@ def test_lists_with_an_offset_end_where_it_says(n_features):
     assert at_the_threshold > 0
 
 
-# -- new samples among those of the index
+# -- neighbors of new samples
 
 
 def nearest_by_definition(X: np.ndarray, new: np.ndarray, k: int) -> np.ndarray:
-    """The k samples nearest to every new one, ties by index, from all coordinate differences."""
+    """Return the k samples nearest to every new sample by brute force, ties by index."""
     return np.array([np.argsort(((X - x) ** 2).sum(axis=1), kind="stable")[:k] for x in new])
 
 
 @pytest.mark.parametrize("n_features", [2, 10])
 @pytest.mark.parametrize("kind", KINDS)
-def test_new_samples_find_exactly_the_nearest(kind, n_features):
+def test_neighbors_of_new_samples_are_exact(kind, n_features):
     samples = awkward(kind, 400, n_features)
     X, new = samples[::2], samples[1::2]
     index = NeighborIndex(X)
@@ -212,20 +214,20 @@ def test_new_samples_find_exactly_the_nearest(kind, n_features):
 
 
 @pytest.mark.parametrize("n_features", [3, 12])
-def test_old_samples_find_themselves_and_then_their_others(n_features):
+def test_training_samples_find_themselves_and_then_their_neighbors(n_features):
     rng = np.random.default_rng(0)
     X = rng.permutation(rng.integers(0, 2**20, size=(300, n_features)) / 2**10)
     index = NeighborIndex(X)
     indices, squared = index.nearest(X, 8)
     np.testing.assert_array_equal(indices[:, 0], np.arange(300))
-    others = index.nearest_others(7)
+    others = index.neighborhoods(7)
     np.testing.assert_array_equal(indices[:, 1:].reshape(-1), others.indices)
     np.testing.assert_array_equal(squared[:, 1:].reshape(-1), others.squared)
 
 
 @settings(max_examples=draws(30))
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
-def test_ties_of_new_samples_go_to_the_lower_index(seed, data):
+def test_ties_of_new_samples_are_broken_by_index(seed, data):
     rng = np.random.default_rng(seed)
     n, n_features = data.draw(st.integers(1, 60)), data.draw(st.sampled_from([1, 2, 9]))
     X = rng.integers(0, 3, size=(n, n_features)).astype(float)
@@ -237,22 +239,22 @@ def test_ties_of_new_samples_go_to_the_lower_index(seed, data):
 
 
 @pytest.mark.parametrize("n_features", [3, 12])
-def test_threads_blocks_batches_and_pickles_do_not_matter(n_features, monkeypatch):
+def test_results_do_not_depend_on_threads_blocks_batches_and_pickling(n_features, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(500, n_features)).astype(float)
     X[:100] = X[0]
     new = rng.integers(0, 6, size=(40, n_features)).astype(float)
     index = NeighborIndex(X)
     indices, squared = index.nearest(new, 9)
-    again = pickle.loads(pickle.dumps(index))
-    for one in (again, NeighborIndex(X, 1), NeighborIndex(X, 3), NeighborIndex(X, -2)):
+    copy = pickle.loads(pickle.dumps(index))
+    for other in (copy, NeighborIndex(X, 1), NeighborIndex(X, 3), NeighborIndex(X, -2)):
         monkeypatch.setattr(product_search, "BLOCK", 50)
-        parts = [one.nearest(new[i : i + 7], 9) for i in range(0, 40, 7)]
+        parts = [other.nearest(new[i : i + 7], 9) for i in range(0, 40, 7)]
         np.testing.assert_array_equal(np.vstack([part[0] for part in parts]), indices)
         np.testing.assert_array_equal(np.vstack([part[1] for part in parts]), squared)
 
 
-def test_sparse_and_single_precision_samples_are_as_good():
+def test_sparse_and_single_precision_samples_give_the_same_neighbors():
     rng = np.random.default_rng(0)
     X = (rng.integers(0, 9, size=(300, 12)) * (rng.random((300, 12)) < 0.3)).astype(np.float32)
     expected = nearest_by_definition(X.astype(float), X[:50].astype(float), 6)
@@ -261,7 +263,7 @@ def test_sparse_and_single_precision_samples_are_as_good():
         np.testing.assert_array_equal(indices, expected)
 
 
-def test_the_samples_given_are_not_changed():
+def test_samples_are_not_changed():
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.integers(0, 2, size=(60, 9)).astype(float))
     X.indices[:] = np.concatenate([row[::-1] for row in np.split(X.indices, X.indptr[1:-1])])
@@ -269,14 +271,14 @@ def test_the_samples_given_are_not_changed():
     before = X.indices.copy()
     for array in (X.data, X.indices, X.indptr):
         array.flags.writeable = False
-    found = NeighborIndex(X).nearest(X, 3)[0]
+    indices = NeighborIndex(X).nearest(X, 3)[0]
     np.testing.assert_array_equal(X.indices, before)
-    np.testing.assert_array_equal(found, NeighborIndex(X.toarray()).nearest(X.toarray(), 3)[0])
+    np.testing.assert_array_equal(indices, NeighborIndex(X.toarray()).nearest(X.toarray(), 3)[0])
 
 
 @pytest.mark.parametrize("n_features", [2, 12])
 @pytest.mark.parametrize("scale", [1.0, 2.0**-700, 2.0**900])
-def test_samples_out_of_all_proportion_are_equally_far_from_all(n_features, scale):
+def test_extremely_distant_samples_are_equally_far_from_all(n_features, scale):
     X = np.random.default_rng(0).normal(size=(50, n_features)) * scale
     new = np.vstack([np.full((2, n_features), 1e308), X[:2]])
     new[1] *= -1
@@ -290,25 +292,25 @@ def test_samples_out_of_all_proportion_are_equally_far_from_all(n_features, scal
         np.testing.assert_array_equal(indices[:2], [range(5)] * 2)
 
 
-def test_nothing_asked_nothing_found():
+def test_empty_queries_have_empty_results():
     index = NeighborIndex(np.eye(4))
-    assert index.nearest_others(0).indices.size == 0
+    assert index.neighborhoods(0).indices.size == 0
     indices, squared = index.nearest(np.empty((0, 4)), 2)
     assert indices.shape == squared.shape == (0, 2)
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True])
-def test_n_jobs_must_be_a_number_of_threads(n_jobs):
+def test_n_jobs_must_be_an_integer(n_jobs):
     with pytest.raises((ValueError, TypeError), match="n_jobs="):
         NeighborIndex(np.eye(4), n_jobs)
 
 
 @pytest.mark.parametrize("away", [0.0, 1.0, 30.0])
-def test_products_find_all_within_a_distance_and_few_beyond(away):
+def test_products_find_all_samples_within_a_distance_and_few_others(away):
     X = np.random.default_rng(0).normal(size=(300, 12)) + away
     distances = np.square(X[:40, None] - X[None]).sum(axis=2)
     needed = np.sort(distances, axis=1)[:, 7]
-    counts, found = product_search.AllPairs(X, np.arange(300)).within(X[:40], needed)
-    for row, listed in enumerate(np.split(found, np.cumsum(counts)[:-1])):
+    counts, indices = product_search.AllPairs(X, np.arange(300)).within(X[:40], needed)
+    for row, listed in enumerate(np.split(indices, np.cumsum(counts)[:-1])):
         assert {*np.flatnonzero(distances[row] < needed[row])} <= {*listed.tolist()}
         assert distances[row, listed].max() <= needed[row] * (1 + 1e-9)

@@ -1,4 +1,4 @@
-"""Metrics other than the Euclidean: every graph is that of scikit-learn's pairwise distances."""
+"""Non-Euclidean metrics: graphs equal those of scikit-learn's pairwise distances."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ import leastcut
 from leastcut import AFFINITIES, SpectralClustering, cut_path
 from leastcut.affinity.neighbors import pairs
 from leastcut.affinity.neighbors.index import NeighborIndex
-from leastcut.affinity.neighbors.metrics import METRICS, _directions_on_gpu, directions
+from leastcut.affinity.neighbors.metrics import METRICS, _unit_rows_on_gpu, unit_rows
 
 ANGLES = ("cosine", "correlation")
 GRAPHS = ("adaptive_neighbors", "nearest_neighbors", "self_tuning")
 PARAMS = {"minkowski": {"p": 3}}
 
 
-def same_partition(found, expected) -> bool:
-    return adjusted_rand_score(found, expected) == 1.0
+def same_partition(labels, expected) -> bool:
+    return adjusted_rand_score(labels, expected) == 1.0
 
 
 def squared(X: np.ndarray, metric: str, Y: np.ndarray | None = None, **params) -> np.ndarray:
-    """Return what enters the formulas, by scikit-learn's distances of all pairs."""
-    if METRICS[metric].of_flags:
+    """Return the squared distances of a graph, from scikit-learn's pairwise distances."""
+    if METRICS[metric].is_boolean:
         X, Y = X != 0, Y if Y is None else Y != 0
     D = pairwise_distances(X, Y, metric=metric, **params)
     if metric in ANGLES:
@@ -46,7 +46,7 @@ def nearest(D: np.ndarray, count: int) -> np.ndarray:
 
 
 def brute_graph(name: str, D: np.ndarray, k: int) -> np.ndarray:
-    """Return a neighbour graph by its definition, from squared distances."""
+    """Return a neighbor graph by its definition, from squared distances."""
     n = D.shape[0]
     others = D.copy()
     np.fill_diagonal(others, np.inf)
@@ -76,14 +76,14 @@ def samples(metric: str, n: int = 40, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     if metric == "haversine":
         return rng.uniform(-1.0, 1.0, (n, 2))
-    if METRICS[metric].of_flags or metric == "hamming":
+    if METRICS[metric].is_boolean or metric == "hamming":
         return rng.integers(0, 3, (n, 12)).astype(float)
     return rng.normal(size=(n, 6))
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("metric", METRICS)
-def test_graphs_are_those_of_all_pairs(name, metric):
+def test_graphs_equal_those_of_pairwise_distances(name, metric):
     X, params = samples(metric), PARAMS.get(metric, {})
     graph = getattr(leastcut, f"{name}_graph")(X, 8, metric=metric, metric_params=params or None)
     expected = brute_graph(name, squared(X, metric, **params), 8)
@@ -91,11 +91,11 @@ def test_graphs_are_those_of_all_pairs(name, metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_sparse_samples_have_the_graph_of_dense_ones(metric):
+def test_sparse_samples_give_the_dense_graph(metric):
     X = samples(metric)
     X[np.random.default_rng(1).random(X.shape) < 0.4] = 0.0
     X[X.any(axis=1) == 0] = 1.0
-    X[:, 0] += np.arange(40) % 7 + 1.0  # no row is zeros or constant
+    X[:, 0] += np.arange(40) % 7 + 1.0  # no row is zero or constant
     dense = leastcut.adaptive_neighbors_graph(X, metric=metric)
     for kind in (sp.csr_array, sp.csc_matrix):
         graph = leastcut.adaptive_neighbors_graph(kind(X), metric=metric)
@@ -105,43 +105,43 @@ def test_sparse_samples_have_the_graph_of_dense_ones(metric):
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "hamming", "jaccard", "canberra"])
 @settings(max_examples=draws(15))
 @given(seed=st.integers(0, 10_000), offset=st.sampled_from([0.0, 0.5, 2.0]))
-def test_equal_distances_are_taken_by_index(metric, seed, offset):
+def test_ties_are_broken_by_index(metric, seed, offset):
     X = np.random.default_rng(seed).integers(0, 3, (30, 3)).astype(float)
     D = squared(X, metric)
     np.fill_diagonal(D, np.inf)
-    near = NeighborIndex(X, metric=metric).nearest_others(5, offset)
+    near = NeighborIndex(X, metric=metric).neighborhoods(5, offset)
     order = nearest(D, 29)
     for i in range(30):
         within = [
             j for r, j in enumerate(order[i]) if r < 5 or D[i, j] < D[i, order[i, 4]] + offset
         ]
-        found = slice(near.indptr[i], near.indptr[i + 1])
-        assert near.indices[found].tolist() == within
-        np.testing.assert_array_equal(near.squared[found], D[i, within])
+        part = slice(near.indptr[i], near.indptr[i + 1])
+        assert near.indices[part].tolist() == within
+        np.testing.assert_array_equal(near.squared[part], D[i, within])
 
 
 @pytest.mark.parametrize("metric", [name for name in METRICS if METRICS[name].has_tree])
-def test_a_tree_lists_what_all_pairs_list(metric, monkeypatch):
+def test_a_ball_tree_gives_the_lists_of_all_pairs(metric, monkeypatch):
     rng = np.random.default_rng(0)
-    X = np.round(rng.uniform(-1.5, 1.5, (300, 2)), 1)  # with many ties
-    whole = NeighborIndex(X, metric=metric)
-    by_pairs, new_by_pairs = whole.nearest_others(6, 0.02), whole.nearest(X[:50] + 0.05, 6)
+    X = np.round(rng.uniform(-1.5, 1.5, (300, 2)), 1)  # many ties
+    all_pairs = NeighborIndex(X, metric=metric)
+    by_pairs, new_by_pairs = all_pairs.neighborhoods(6, 0.02), all_pairs.nearest(X[:50] + 0.05, 6)
     monkeypatch.setattr(pairs, "TREE_SAMPLES", 100)
     tree = NeighborIndex(X, metric=metric)
-    by_tree, new_by_tree = tree.nearest_others(6, 0.02), tree.nearest(X[:50] + 0.05, 6)
+    by_tree, new_by_tree = tree.neighborhoods(6, 0.02), tree.nearest(X[:50] + 0.05, 6)
     assert by_pairs.search.method == "pairs"
     assert by_tree.search.method == "ball tree"
-    if metric in ("canberra", "minkowski", "haversine"):  # whose two ways round differently
+    if metric in ("canberra", "minkowski", "haversine"):  # rounding differs
         np.testing.assert_allclose(new_by_tree[1], new_by_pairs[1], atol=1e-12)
         return
-    for found, expected in zip(by_tree.__dict__.values(), by_pairs.__dict__.values(), strict=True):
-        if isinstance(found, np.ndarray):
-            np.testing.assert_array_equal(found, expected)
+    for value, expected in zip(by_tree.__dict__.values(), by_pairs.__dict__.values(), strict=True):
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, expected)
     np.testing.assert_array_equal(new_by_tree, new_by_pairs)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_new_samples_are_compared_by_the_same_metric(metric):
+def test_new_samples_use_the_same_metric(metric):
     X, new = samples(metric), samples(metric, 10, seed=1)
     params = {"V": np.var(X, axis=0, ddof=1)} if metric == "seuclidean" else {}
     if metric == "mahalanobis":
@@ -152,23 +152,23 @@ def test_new_samples_are_compared_by_the_same_metric(metric):
     np.testing.assert_allclose(distances, np.take_along_axis(D, order, 1), atol=1e-12)
     for name in GRAPHS:
         rows = AFFINITIES[name].rows(X, n_neighbors=8, metric=metric)
-        again = pickle.loads(pickle.dumps(rows))
-        assert (rows(new) != again(new)).nnz == 0
-        # Every row alone is the row among others.
+        copy = pickle.loads(pickle.dumps(rows))
+        assert (rows(new) != copy(new)).nnz == 0
+        # Rows do not depend on the batch.
         for i in (0, 9):
             assert (rows(new[i : i + 1]) != rows(new)[i : i + 1]).nnz == 0
         entries = rows(new).toarray()
         assert entries.min() >= 0
-        weighed = np.sort(D, axis=1)[:, 7] >= np.where(entries > 0, D, 0).max(axis=1) - 1e-9
-        assert weighed.all() or name == "self_tuning"
+        is_near = np.sort(D, axis=1)[:, 7] >= np.where(entries > 0, D, 0).max(axis=1) - 1e-9
+        assert is_near.all() or name == "self_tuning"
 
 
-# -- angles
+# -- angular metrics
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("n_features", [3, 60])
-def test_lengths_do_not_count_under_cosine(name, n_features):
+def test_cosine_graphs_do_not_depend_on_lengths(name, n_features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, n_features))
     build = getattr(leastcut, f"{name}_graph")
@@ -178,13 +178,13 @@ def test_lengths_do_not_count_under_cosine(name, n_features):
         assert (scaled != graph).nnz == 0
     other = build(X * rng.uniform(0.1, 9.0, (60, 1)), metric="cosine")
     np.testing.assert_allclose(other.toarray(), graph.toarray(), atol=1e-9)
-    # The same rows as unit vectors, by straight lines.
+    # Euclidean distances of unit rows.
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     np.testing.assert_allclose(build(unit).toarray(), graph.toarray(), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_shifts_and_lengths_do_not_count_under_correlation(kind):
+def test_correlation_graphs_do_not_depend_on_shifts_and_lengths(kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 20))
     graph = leastcut.adaptive_neighbors_graph(kind(X), metric="correlation")
@@ -196,36 +196,38 @@ def test_shifts_and_lengths_do_not_count_under_correlation(kind):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("metric", ANGLES)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_rows_without_a_direction_are_alike_and_at_right_angles(metric, name, kind):
+def test_degenerate_rows_are_equal_and_orthogonal_to_others(metric, name, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
     X[[3, 17, 29]] = 0.0 if metric == "cosine" else np.array([[0.1], [-3.0], [0.0]])
     with np.errstate(invalid="ignore"):
         D = squared(X, metric)
-    lost = np.array([3, 17, 29])
-    D[lost] = D[:, lost] = 2.0
-    D[np.ix_(lost, lost)] = 0.0
+    degenerate = np.array([3, 17, 29])
+    D[degenerate] = D[:, degenerate] = 2.0
+    D[np.ix_(degenerate, degenerate)] = 0.0
     build = getattr(leastcut, f"{name}_graph")
-    with pytest.warns(UserWarning, match=rf"{metric!r}: 3 of 40 samples.*first is 3.*right angles"):
+    with pytest.warns(
+        UserWarning, match=rf"{metric!r}: 3 of 40 samples.*first: sample 3.*orthogonal"
+    ):
         graph = build(kind(X), 8, metric=metric).toarray()
     assert np.isfinite(graph).all()
-    assert (graph[np.ix_(lost, lost)] > 0).sum() >= 6
-    others = np.setdiff1d(np.arange(40), lost)
+    assert (graph[np.ix_(degenerate, degenerate)] > 0).sum() >= 6
+    others = np.setdiff1d(np.arange(40), degenerate)
     expected = brute_graph(name, D, 8)
-    # Of the right angles that a row without a direction has to all others, the first by index.
+    # All other samples are equally far from a degenerate row, so ties are broken by index.
     np.testing.assert_allclose(graph, expected, rtol=1e-7, atol=1e-10)
     rows = AFFINITIES[name].rows(kind(X), n_neighbors=8, metric=metric)
     new = np.vstack([np.zeros(5), X[5]])
-    placed = rows(kind(new)).toarray()
-    assert (placed[0, lost] > 0).all()
+    weights = rows(kind(new)).toarray()
+    assert (weights[0, degenerate] > 0).all()
     without = AFFINITIES[name].rows(kind(X[others]), n_neighbors=8, metric=metric)
-    assert np.flatnonzero(without(kind(new)).toarray()[0]).max() < 9  # by index, as all are equal
+    assert np.flatnonzero(without(kind(new)).toarray()[0]).max() < 9  # all are equal
 
 
 @settings(max_examples=draws(10))
 @given(seed=st.integers(0, 10_000), metric=st.sampled_from(ANGLES))
-def test_equal_directions_are_equal_and_right_angles_right(seed, metric):
-    """Rounding alone tells none of them apart, so that no weight is made of rounding."""
+def test_angles_of_equal_and_orthogonal_rows_are_exact(seed, metric):
+    """No weight is due to rounding errors."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, (40, 3)) * rng.choice([0.1, 0.3, 7.0], (40, 1))
     with warnings.catch_warnings():
@@ -235,12 +237,12 @@ def test_equal_directions_are_equal_and_right_angles_right(seed, metric):
                 graph = getattr(leastcut, f"{name}_graph")(kind(X), 6, metric=metric)
                 assert np.isfinite(graph.data).all()
                 assert graph.data.min() > 0
-            near = NeighborIndex(kind(X), metric=metric).nearest_others(6)
+            near = NeighborIndex(kind(X), metric=metric).neighborhoods(6)
             assert not np.any((near.squared > 0) & (near.squared < 1e-6))
             assert not np.any((near.squared != 2) & (np.abs(near.squared - 2) < 1e-6))
 
 
-def test_single_precision_stays_and_gives_the_same_neighbours():
+def test_single_precision_is_kept_and_gives_the_same_neighbors():
     X = np.random.default_rng(0).normal(size=(200, 30)).astype(np.float32)
     index = NeighborIndex(X, metric="cosine")
     assert index.points.dtype == np.float32
@@ -251,13 +253,13 @@ def test_single_precision_stays_and_gives_the_same_neighbours():
 
 @pytest.mark.parametrize("metric", ANGLES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_tensors_have_the_directions_of_arrays(metric, dtype):
+def test_unit_rows_of_tensors_equal_those_of_arrays(metric, dtype):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(50, 7)) * 10.0 ** rng.integers(-30, 30, (50, 1))).astype(dtype)
     X[3], X[4] = 0.0, 2.5
-    array, tensor = directions(X, metric), _directions_on_gpu(torch.tensor(X), metric)
-    np.testing.assert_array_equal(array.is_lost, tensor.is_lost)
+    array, tensor = unit_rows(X, metric), _unit_rows_on_gpu(torch.tensor(X), metric)
+    np.testing.assert_array_equal(array.is_degenerate, tensor.is_degenerate)
     assert tensor.points.numpy().dtype == dtype
     np.testing.assert_allclose(tensor.points.numpy(), array.points, atol=4 * np.finfo(dtype).eps)
 
@@ -282,22 +284,22 @@ def documents(n: int, seed: int) -> tuple[list[str], np.ndarray]:
 
 @pytest.mark.parametrize("metric", ANGLES)
 @pytest.mark.parametrize("affinity", GRAPHS)
-def test_sparse_text_goes_all_the_way(metric, affinity):
+def test_sparse_text_can_be_fitted_predicted_and_scored(metric, affinity):
     texts, topics = documents(120, 0)
-    more, their = documents(40, 1)
+    new_texts, new_topics = documents(40, 1)
     vectors = TfidfVectorizer(sublinear_tf=True)
-    X, new = vectors.fit_transform(texts), vectors.transform(more)
+    X, new = vectors.fit_transform(texts), vectors.transform(new_texts)
     model = SpectralClustering(3, affinity=affinity, metric=metric, random_state=0)
-    found = model.fit_predict(X)
-    assert same_partition(found, topics)
-    placed = model.predict(new)
-    assert same_partition(np.r_[found, placed], np.r_[topics, their])
+    labels = model.fit_predict(X)
+    assert same_partition(labels, topics)
+    predicted = model.predict(new)
+    assert same_partition(np.r_[labels, predicted], np.r_[topics, new_topics])
     assert model.transform(new).shape == (40, 3)
     assert np.isfinite(model.score(new))
 
 
-def test_text_is_never_filled_in():
-    """A million columns, of which dense rows would take 16 GB."""
+def test_sparse_text_is_never_made_dense():
+    """With a million columns, dense rows would take 16 GB."""
     rng = np.random.default_rng(0)
     X = sp.random_array((2000, 10**6), density=1e-5, rng=rng, format="csr")
     groups = sp.csr_array(np.kron(np.eye(4), rng.random((500, 5))))
@@ -311,11 +313,11 @@ def test_text_is_never_filled_in():
         assert graph.shape == (2000, 2000)
 
 
-def test_signed_embeddings_under_cosine():
+def test_cosine_clusters_signed_embeddings():
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(4, 50))
+    centers = rng.normal(size=(4, 50))
     y = rng.integers(0, 4, 300)
-    X = (centres[y] + 0.5 * rng.normal(size=(300, 50))) * rng.lognormal(sigma=2.0, size=(300, 1))
+    X = (centers[y] + 0.5 * rng.normal(size=(300, 50))) * rng.lognormal(sigma=2.0, size=(300, 1))
     assert X.min() < 0
     model = SpectralClustering(4, metric="cosine", random_state=0).fit(X[:250])
     assert model.affinity_matrix_.data.min() > 0
@@ -323,29 +325,29 @@ def test_signed_embeddings_under_cosine():
     assert same_partition(np.r_[model.labels_, model.predict(X[250:])], y)
     path = cut_path(X, [2, 4, 6], metric="cosine", random_state=0)
     assert same_partition(path[4].labels, y)
-    # By straight lines lengths drown the directions.
+    # Euclidean distances are dominated by the lengths.
     assert not same_partition(SpectralClustering(4, random_state=0).fit_predict(X), y)
 
 
-def test_a_function_of_two_samples():
+def test_a_function_of_two_samples_is_a_metric():
     X = np.random.default_rng(0).normal(size=(60, 3))
 
-    def cannot_link(x, y, power=1.0):
+    def distance(x, y, power=1.0):
         return float(np.abs(x - y).sum() ** power)
 
-    graph = leastcut.adaptive_neighbors_graph(X, metric=cannot_link)
+    graph = leastcut.adaptive_neighbors_graph(X, metric=distance)
     named = leastcut.adaptive_neighbors_graph(X, metric="manhattan")
     np.testing.assert_allclose(graph.toarray(), named.toarray(), atol=1e-12)
-    model = SpectralClustering(2, metric=cannot_link, random_state=0).fit(X)
+    model = SpectralClustering(2, metric=distance, random_state=0).fit(X)
     plain = SpectralClustering(2, metric="manhattan", random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict(X + 0.1), plain.predict(X + 0.1))
     wider = {"metric_params": {"power": 2.0}}
-    other = SpectralClustering(2, metric=cannot_link, kernel_params=wider, random_state=0).fit(X)
+    other = SpectralClustering(2, metric=distance, kernel_params=wider, random_state=0).fit(X)
     assert abs(other.affinity_matrix_ - model.affinity_matrix_).max() > 0.01
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "cosine", "jaccard", "haversine"])
-def test_threads_do_not_matter_and_the_samples_stay(metric):
+def test_results_do_not_depend_on_threads_and_samples_are_not_changed(metric):
     X = samples(metric, 500)
     before = X.copy()
     one, two = (leastcut.adaptive_neighbors_graph(X, metric=metric, n_jobs=n) for n in (1, 2))
@@ -353,13 +355,13 @@ def test_threads_do_not_matter_and_the_samples_stay(metric):
     np.testing.assert_array_equal(X, before)
 
 
-def test_memory_is_linear_in_the_samples(monkeypatch):
+def test_memory_is_linear_in_the_number_of_samples(monkeypatch):
     X = np.random.default_rng(0).random((3000, 20))
     tracemalloc.start()
     leastcut.adaptive_neighbors_graph(X, metric="chebyshev", n_jobs=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # A few blocks of 16 MiB, where all pairs would be 72 MB and their order as much again.
+    # A few blocks of 16 MiB; all pairs would take 72 MB, and their order another 72 MB.
     assert peak < 120e6
     monkeypatch.setattr(pairs, "BLOCK", 2**15)
     tracemalloc.start()
@@ -369,7 +371,7 @@ def test_memory_is_linear_in_the_samples(monkeypatch):
     assert peak < 20e6
 
 
-# -- what is refused
+# -- errors
 
 
 @pytest.mark.parametrize(
@@ -382,36 +384,36 @@ def test_memory_is_linear_in_the_samples(monkeypatch):
         ({"metric": 3}, r"metric=3 is not known"),
         ({"metric": np.eye(2)}, r"is not known; choose one of"),
         ({"metric": "precomputed"}, r"affinity='precomputed_nearest_neighbors'"),
-        ({"metric": "nan_euclidean"}, r"fill the missing values in"),
-        ({"metric": "cosine", "metric_params": {"p": 2}}, r"'cosine' takes no parameters"),
-        ({"metric_params": {"p": 2}}, r"'euclidean' takes no parameters"),
-        ({"metric": "haversine"}, r"two columns.*it has 3"),
-        ({"metric": "manhattan", "neighbors": "approximate"}, r"searched exactly.*leave neighbors"),
-        ({"metric": "manhattan", "device": "cuda"}, r"device='cuda' knows dense samples"),
+        ({"metric": "nan_euclidean"}, r"fill in the missing values"),
+        ({"metric": "cosine", "metric_params": {"p": 2}}, r"'cosine' has no parameters"),
+        ({"metric_params": {"p": 2}}, r"'euclidean' has no parameters"),
+        ({"metric": "haversine"}, r"two columns.*X has 3"),
+        ({"metric": "manhattan", "neighbors": "approximate"}, r"searched exactly.*Leave neighbors"),
+        ({"metric": "manhattan", "device": "cuda"}, r"device='cuda' supports only dense samples"),
         ({"metric": lambda x, y: -1.0}, r"negative, infinite or NaN"),
         ({"metric": lambda x, y: float("nan")}, r"negative, infinite or NaN"),
         ({"metric": lambda x, y: 1e200}, r"overflow or vanish.*1e\+200.*Scale X"),
     ],
 )
 @pytest.mark.parametrize("name", GRAPHS)
-def test_errors_name_the_value_and_the_remedy(name, parameters, words):
+def test_errors_state_the_value_and_the_remedy(name, parameters, words):
     X = np.random.default_rng(0).random((20, 3))
     with pytest.raises(ValueError, match=words):
         getattr(leastcut, f"{name}_graph")(X, **parameters)
 
 
-def test_metrics_of_columns_that_say_nothing_are_refused():
+def test_metrics_of_constant_columns_raise():
     X = np.random.default_rng(0).random((20, 3))
     X[:, 1] = 1.0
-    with pytest.raises(ValueError, match=r"variances.*column 1 is 0"):
+    with pytest.raises(ValueError, match=r"variances.*column 1 has variance 0"):
         leastcut.adaptive_neighbors_graph(X, metric="seuclidean")
-    with pytest.raises(ValueError, match=r"inverse of the covariance"):
+    with pytest.raises(ValueError, match=r"inverts the covariance"):
         leastcut.adaptive_neighbors_graph(X, metric="mahalanobis")
     with pytest.raises(TypeError, match=r"metric_params=3 must be a dict"):
         leastcut.adaptive_neighbors_graph(X, metric="minkowski", metric_params=3)
 
 
-def test_the_estimator_and_the_path_refuse_what_they_cannot_use(blobs):
+def test_the_estimator_and_cut_path_reject_unusable_metrics(blobs):
     X, _ = blobs
     with pytest.raises(ValueError, match=r"metric.*cosine.*Got 'cosin'"):
         SpectralClustering(3, metric="cosin").fit(X)

@@ -148,7 +148,7 @@ def self_tuning_rows(
     the scale, like a training sample itself.
     """
     index = NeighborIndex(X, **options)
-    near = index.nearest_others(scale_neighbor)
+    near = index.neighborhoods(scale_neighbor)
     scales = np.sqrt(near.squared.reshape(-1, scale_neighbor)[:, -1])
     return partial(_weights, index, scales, n_neighbors, scale_neighbor)
 

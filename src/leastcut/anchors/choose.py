@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from leastcut.affinity.neighbors.searching import TREE_FEATURES
+from leastcut.affinity.neighbors.common import TREE_FEATURES
 from leastcut.anchors.nearest import NearestAnchors, moved_centres
 
 SAMPLED = 20  # points per anchor that anchors are chosen from

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from leastcut.affinity.neighbors.searching import TREE_FEATURES
+from leastcut.affinity.neighbors.common import TREE_FEATURES
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.anchors.blocks import UNIT, Block
 from leastcut.kernels.anchors import (

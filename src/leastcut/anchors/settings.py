@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leastcut.affinity.neighbors.searching import TREE_FEATURES
+from leastcut.affinity.neighbors.common import TREE_FEATURES
 from leastcut.anchors.array_sources import Source
 from leastcut.anchors.blocks import MOST_POINTS, TOGETHER
 from leastcut.anchors.nearest import SEEN_CELLS, is_in_cells, tile_rows

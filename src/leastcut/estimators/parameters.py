@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from leastcut.affinity import AFFINITIES, affinities_with, affinity_of, is_function
 from leastcut.affinity.adaptive_neighbors import DEFAULTS as NEIGHBOR_DEFAULTS
 from leastcut.affinity.affinity import Affinity
+from leastcut.affinity.neighbors.common import DEVICES, NEIGHBORS
 from leastcut.affinity.neighbors.metrics import METRICS
-from leastcut.affinity.neighbors.searching import DEVICES, NEIGHBORS
 from leastcut.affinity.pairwise_kernels import DEFAULTS as KERNEL_DEFAULTS
 from leastcut.constraints import check_balance
 from leastcut.estimators.solvers import SOLVERS, Settings

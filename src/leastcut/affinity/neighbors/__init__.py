@@ -1,1 +1,1 @@
-"""Nearest-neighbor search: ``index`` selects one of the searches beside it and runs it."""
+"""Nearest-neighbor search: ``index`` selects and runs one of the searches of this package."""

@@ -1,15 +1,15 @@
-"""Approximate nearest neighbors by inverted lists (IVF): compare samples with the lists near them.
+"""Approximate nearest neighbors with inverted lists (IVF): search only the nearest lists.
 
-1. Samples of which more copies come before than can be listed are set aside.
-2. The others get few coordinates (``approximate_coordinates``) and are sorted into inverted lists
-   of some hundred near points: a balanced tree of two means, halved by position so that equal
-   points do not pile up, and a few rounds of k-means from its leaves. No point is compared with all
-   means: those near its own leaf are enough. Lists that became too long are cut by position.
-3. Every sample searches the lists whose means are nearest. How many that must be is read off some
-   samples whose true neighbors are known.
-4. The distances to the best candidates are computed from coordinate differences of the samples.
+1. Set aside samples with so many earlier copies that these fill their neighbor lists.
+2. Reduce the other samples to few coordinates (``approximate_coordinates``) and sort them into
+   inverted lists of about a hundred near points: a balanced two-means tree, split by position so
+   that duplicates do not accumulate, then a few rounds of k-means that start from its leaves and
+   compare a point only with the means near its own leaf. Lists that are too long are split.
+3. Search the lists with the nearest means. Their number is chosen on some samples with known
+   neighbors.
+4. Compute the distances of the best candidates from the coordinate differences of the samples.
 
-The comparisons are products of matrices, so that a sample can afford thousands of them.
+The comparisons are matrix products, so that thousands of them per sample are affordable.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from leastcut.affinity.neighbors.approximate_coordinates import (
     nearest_of,
     search_lists,
 )
-from leastcut.affinity.neighbors.searching import groups_of_copies
+from leastcut.affinity.neighbors.common import groups_of_copies
 from leastcut.threads import Threads, single_threaded
 
-RECALL = 0.975  # the fraction of true neighbors that is aimed at, measured on sampled rows
-MOST_COMPARED = 2**15  # points that a sample is compared with, whatever that finds
-NEAR_FACTOR = 6  # lists that the samples of a list choose from / lists that they search
+RECALL = 0.975  # target recall, measured on sampled rows
+MOST_COMPARED = 2**15  # points that a sample is compared with at most
+NEAR_FACTOR = 6  # lists from which the samples of a list choose / lists that they search
 
-# Leaves are of half of this to this: shorter lists are nearer to a point, longer ones faster.
+# Leaves have half to all of this number of points; longer lists are faster but less selective.
 LONGEST_LEAF = 128
-MEANS_SAMPLE = 64  # points that two means are computed from
+MEANS_SAMPLE = 64  # points that determine two means
 MEANS_ROUNDS = 2  # of two-means; the direction between the means need not be exact
-LLOYD_ROUNDS = 2  # of k-means; each makes lists rounder, the first the most
-NEAR_LISTS = 32  # lists around a list among which a point looks for the nearest mean
-LONGEST = 4  # a list that is longer than so many leaves is cut by position
-BLOCK_ROWS = 2048  # points of neighboring lists that are worked on together, about
+LLOYD_ROUNDS = 2  # of k-means; the first improves the lists most
+NEAR_LISTS = 32  # neighboring lists among which a point looks for the nearest mean
+LONGEST = 4  # lists longer than this number of leaves are split
+BLOCK_ROWS = 2048  # approximate number of points of neighboring lists in a block
 
 
 def approximate_neighbors(
     points: np.ndarray, count: int, n_threads: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return nearly the ``count`` nearest others of every sample, and their squared distances.
+    """Return approximate lists of the ``count`` nearest neighbors, and their squared distances.
 
-    Samples are finite, in single or double precision and in C order; they may be mapped from a
-    file. Squares of differences neither overflow nor vanish in double precision. Lists are nearest
-    first, ties by index, and do not depend on the number of threads.
+    Samples are finite, in single or double precision and in C order; they may be memory-mapped.
+    Squares of differences must neither overflow nor underflow in double precision. Lists are sorted
+    by distance, then by index, and do not depend on the number of threads.
     """
     n = points.shape[0]
     rng = np.random.default_rng(seed)
     indices, squared = np.empty((n, count), np.int32), np.empty((n, count))
     with single_threaded(), Threads(n_threads) as each:
-        # 1. At least count + 1 samples remain: n, or those of a group of copies.
+        # 1. At least count + 1 samples remain.
         among = _without_late_copies(points, count, indices, squared, each)
         # 2.
         coordinates = coordinates_of(points, among, count, rng, each)
@@ -67,7 +67,7 @@ def approximate_neighbors(
 
 
 class _Search:
-    """The search of all blocks of lists, each of which writes the rows of its own samples."""
+    """The search in all blocks of lists; a block writes the rows of its own samples."""
 
     def __init__(
         self,
@@ -90,31 +90,31 @@ class _Search:
         """Find the neighbors of the samples in the lists first..last-1."""
         first, last = block
         near = self.lists.near(first, last, NEAR_FACTOR * self.n_searched)
-        own = np.arange(self.lists.starts[first], self.lists.starts[last])
-        found = self._candidates(own, near, self.n_searched)
-        # Short lists may hold too few: those that need it search more, in the end all.
+        positions = np.arange(self.lists.starts[first], self.lists.starts[last])
+        candidates = self._candidates(positions, near, self.n_searched)
+        # If the lists hold too few points, search more lists, eventually all.
         n_searched = self.n_searched
-        everywhere = np.arange(self.lists.means.shape[0])
-        while (short := np.flatnonzero(found[:, -1] < 0)).size:
+        all_lists = np.arange(self.lists.means.shape[0])
+        while (short := np.flatnonzero(candidates[:, -1] < 0)).size:
             n_searched *= 2
-            found[short] = self._candidates(own[short], everywhere, n_searched)
-        rows = self.names[own]
+            candidates[short] = self._candidates(positions[short], all_lists, n_searched)
+        rows = self.names[positions]
         count, dtype = self.indices.shape[1], self.indices.dtype
-        nearest = nearest_of(self.points, rows, self.names[found], count, dtype)
+        nearest = nearest_of(self.points, rows, self.names[candidates], count, dtype)
         self.indices[rows], self.squared[rows] = nearest
 
-    def _candidates(self, own: np.ndarray, near: np.ndarray, n_searched: int) -> np.ndarray:
-        """Return the best candidates in those of the ``near`` lists that are nearest to a row."""
-        queries = self.lists.points[own]
+    def _candidates(self, positions: np.ndarray, near: np.ndarray, n_searched: int) -> np.ndarray:
+        """Return the best candidates from the nearest of the lists ``near``."""
+        queries = self.lists.points[positions]
         distances = nearness(self.lists.means[near], queries)
         lists = (self.lists.points, self.halves, self.lists.starts)
         return search_lists(
-            lists, near, distances, n_searched, queries, own, self.width, self.longest
+            lists, near, distances, n_searched, queries, positions, self.width, self.longest
         )[1]
 
 
 def _n_searched(lists: InvertedLists, coordinates: Coordinates) -> int:
-    """Return how many of the nearest lists hold enough of the neighbors that are known."""
+    """Return the number of nearest lists that reach the target recall of the known neighbors."""
     truth = coordinates.truth
     places = np.empty(lists.order.size, dtype=np.int64)
     places[lists.order] = np.arange(places.size)
@@ -122,7 +122,7 @@ def _n_searched(lists: InvertedLists, coordinates: Coordinates) -> int:
     distances = nearness(lists.means, lists.points[places[truth.rows]])
     ranks = np.argsort(np.argsort(distances, axis=1, kind="stable"), axis=1)
     needed = np.sort(np.take_along_axis(ranks, list_of, axis=1).reshape(-1))
-    # Of those in the lists searched, a fraction is lost again among the candidates.
+    # Some neighbors in the searched lists are not among the candidates.
     fraction = min(1.0, RECALL / coordinates.kept)
     enough = int(needed[int(np.ceil(fraction * needed.size)) - 1]) + 1
     sizes = places.size / lists.means.shape[0]
@@ -132,38 +132,38 @@ def _n_searched(lists: InvertedLists, coordinates: Coordinates) -> int:
 def _without_late_copies(
     points: np.ndarray, count: int, indices: np.ndarray, squared: np.ndarray, each: Each
 ) -> np.ndarray:
-    """Return the samples but those that more than ``count`` equal ones come before.
+    """Return the samples without those that have more than ``count`` earlier copies.
 
-    The lists of the latter are written: the first ``count`` copies, at distance 0. Nobody needs
-    them as neighbors, as ties are broken by index.
+    The neighbors of the latter, the first ``count`` copies at distance 0, are written. They are
+    never neighbors themselves, as ties are broken by index.
     """
-    late = np.zeros(points.shape[0], dtype=bool)
+    is_late = np.zeros(points.shape[0], dtype=bool)
     for group in groups_of_copies(points, count + 1, each):
         rest = group[count + 1 :]
-        late[rest] = True
+        is_late[rest] = True
         indices[rest], squared[rest] = group[:count], 0.0
-    return np.flatnonzero(~late)
+    return np.flatnonzero(~is_late)
 
 
 class InvertedLists(NamedTuple):
-    """Points in the order of their inverted lists; lists that follow one another are near.
+    """Points in the order of their inverted lists; consecutive lists are near each other.
 
-    List k is at the places ``starts[k]`` to ``starts[k + 1] - 1``.
+    List k is at positions ``starts[k]`` to ``starts[k + 1] - 1``.
     """
 
-    order: np.ndarray  # which point stands at a place
+    order: np.ndarray  # the point at every position
     points: np.ndarray  # the points in this order
     starts: np.ndarray  # (n_lists + 1,)
     means: np.ndarray  # the mean of every list
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Return ranges of lists, each of about BLOCK_ROWS points."""
+        """Return ranges of lists with about BLOCK_ROWS points each."""
         block = self.starts[:-1] // BLOCK_ROWS
         firsts = np.flatnonzero(np.r_[True, block[1:] != block[:-1]])
         return list(zip(firsts.tolist(), [*firsts[1:].tolist(), block.size], strict=True))
 
     def near(self, first: int, last: int, count: int) -> np.ndarray:
-        """Return the ``count`` lists nearest to each of the lists first..last-1, all in one."""
+        """Return the union of the ``count`` lists nearest to each of the lists first..last-1."""
         n_lists = self.means.shape[0]
         if count >= n_lists:
             return np.arange(n_lists)
@@ -173,14 +173,14 @@ class InvertedLists(NamedTuple):
 
 
 def nearness(means: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return half the squared distances of points (rows) from means, less |x|²/2 of each."""
+    """Return half of the squared distances between points (rows) and means, minus |x|²/2."""
     halves = 0.5 * np.einsum("ij,ij->i", means, means)
     products = points @ means.T
     return np.asarray(np.subtract(halves, products, out=products))
 
 
 def build_inverted_lists(points: np.ndarray, rng: np.random.Generator, each: Each) -> InvertedLists:
-    """Return lists of near points, every point in one of them."""
+    """Sort the points into inverted lists."""
     lists = _sorted(points, *_tree(points, rng, each))
     if lists.means.shape[0] == 1:
         return lists
@@ -192,7 +192,7 @@ def build_inverted_lists(points: np.ndarray, rng: np.random.Generator, each: Eac
 def _tree(
     points: np.ndarray, rng: np.random.Generator, each: Each
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an order of the points and where the leaves of a tree of two means start in it."""
+    """Return the leaves of a two-means tree: an order of the points, and the start of each leaf."""
     n = points.shape[0]
     order, starts = np.arange(n), np.array([0, n])
 
@@ -213,7 +213,7 @@ def _tree(
 
 
 def _between_means(sample: np.ndarray) -> np.ndarray:
-    """Return the direction between two means of a sample."""
+    """Return the direction between the two means of a sample."""
     left, right = sample[0], sample[1:].mean(axis=0)
     for _ in range(MEANS_ROUNDS):
         along = sample @ (left - right)
@@ -225,7 +225,7 @@ def _between_means(sample: np.ndarray) -> np.ndarray:
 
 
 def _sorted(points: np.ndarray, order: np.ndarray, starts: np.ndarray) -> InvertedLists:
-    """Return lists, none of them empty, with their means."""
+    """Return the nonempty lists and their means."""
     starts = np.unique(starts)
     ordered = points[order]
     sums = np.add.reduceat(ordered, starts[:-1], axis=0)
@@ -234,7 +234,7 @@ def _sorted(points: np.ndarray, order: np.ndarray, starts: np.ndarray) -> Invert
 
 
 def _reassigned(points: np.ndarray, lists: InvertedLists, each: Each) -> InvertedLists:
-    """Return the lists of the points that are nearest to the means of these."""
+    """Return new lists: every point moves to the list with the nearest mean."""
     n_lists = lists.means.shape[0]
     chosen = np.empty(points.shape[0], dtype=np.int64)
 
@@ -245,11 +245,10 @@ def _reassigned(points: np.ndarray, lists: InvertedLists, each: Each) -> Inverte
         chosen[places] = near[np.argmin(distances, axis=1)]
 
     each(assign, lists.blocks())
-    # Stable: the places within a list stay in a fixed order.
     by_list = np.argsort(chosen, kind="stable")
     sizes = np.bincount(chosen, minlength=n_lists)
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    # What is too long is cut into equal pieces.
+    # Split lists that are too long into pieces of equal length.
     cuts: list[Any] = [starts]
     for k in np.flatnonzero(sizes > LONGEST * LONGEST_LEAF):
         cuts.append(np.arange(starts[k], starts[k + 1], LONGEST * LONGEST_LEAF))

@@ -1,7 +1,6 @@
-"""The three inner loops of the search on a GPU, in Triton: tiles in, tiles out, nothing else.
+"""The three inner loops of the GPU search (``gpu_search``) as Triton kernels.
 
-``gpu_tiles`` has the same three in PyTorch's own operations, for where there is no Triton, and says
-what they compute. ``gpu_search`` is the search.
+``gpu_tiles`` documents the same functions and implements them in PyTorch, for use without Triton.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ import torch
 import triton
 import triton.language as tl
 
-# Rows and columns of a tile, warps and stages: the fastest of five shapes tried on an H200.
+# Rows and columns of a tile, warps and stages: the fastest of five configurations on an H200.
 TILE = 128, 256, 8, 3
-STRIP = 8  # tiles are taken in strips of so many rows of tiles, whose samples stay in the cache
-LISTED = 4, 1024  # rows of lists, and groups beside them, that one program looks at
+STRIP = 8  # rows of tiles in a strip; tiles are processed strip by strip for cache reuse
+LISTED = 4, 1024  # rows of lists and new groups that one program processes
 # Candidates and features whose differences one program holds at once.
 CANDIDATES, FEATURES = 32, 128
 
@@ -23,7 +22,7 @@ CANDIDATES, FEATURES = 32, 128
 def group_minima(
     left: Any, left_squares: Any, right: Any, right_squares: Any, group: int, both: bool
 ) -> tuple[Any, Any]:
-    """Return what ``gpu_tiles.group_minima`` does; samples in multiples of the tile."""
+    """Compute ``gpu_tiles.group_minima``; numbers of samples are multiples of the tile."""
     m, n = left.shape[0], right.shape[0]
     rows = torch.empty((m, n // group), dtype=torch.float32, device=left.device)
     columns = torch.empty((n, m // group) if both else (0, 0), device=left.device)
@@ -52,7 +51,7 @@ def group_minima(
 
 
 def keep_nearest(values: Any, groups: Any, minima: Any, first: int) -> None:
-    """Change lists as ``gpu_tiles.keep_nearest`` does; their width is a power of two."""
+    """Update lists like ``gpu_tiles.keep_nearest``; their width is a power of two."""
     rows, width = values.shape
     count, most = LISTED
     for start in range(0, minima.shape[1], most):
@@ -71,10 +70,10 @@ def keep_nearest(values: Any, groups: Any, minima: Any, first: int) -> None:
 
 
 def listed_distances(points: Any, rows: Any, candidates: Any, dtype: Any) -> Any:
-    """Return what ``gpu_tiles.listed_distances`` does."""
+    """Compute ``gpu_tiles.listed_distances``."""
     squared = torch.empty(candidates.shape, dtype=dtype, device=points.device)
     count = candidates.shape[1]
-    # Candidates first: of rows there are not so many that they need the longest axis.
+    # Candidates are the first axis of the grid, which may be the longest.
     _listed_distances[(triton.cdiv(count, CANDIDATES), rows.shape[0])](
         points,
         rows,
@@ -107,7 +106,7 @@ def _group_minima(
     BOTH: tl.constexpr,
     STRIP: tl.constexpr,
 ):
-    # 1. Which tile this program is: strips of rows of tiles, column by column within a strip.
+    # 1. The tile of this program: strips of rows of tiles, column by column within a strip.
     program = tl.program_id(0)
     down = m // ROWS
     across = n // COLUMNS
@@ -118,7 +117,7 @@ def _group_minima(
     row = i * ROWS + tl.arange(0, ROWS)
     column = j * COLUMNS + tl.arange(0, COLUMNS)
     feature = tl.arange(0, FEATURES)
-    # 2. The inner products of the tile, in half precision with sums in single.
+    # 2. The inner products of the tile, in half precision with sums in single precision.
     a = left + row[:, None].to(tl.int64) * features + feature[None, :]
     b = right + column[None, :].to(tl.int64) * features + feature[:, None]
     products = tl.zeros((ROWS, COLUMNS), tl.float32)
@@ -126,7 +125,7 @@ def _group_minima(
         products = tl.dot(tl.load(a), tl.load(b), products)
         a += FEATURES
         b += FEATURES
-    # 3. The least of every group of columns, and of every group of rows.
+    # 3. The minimum of every group of columns and of every group of rows.
     squared = tl.load(right_squares + column)[None, :] - 2 * products
     least = tl.min(tl.reshape(squared, (ROWS, COLUMNS // GROUP, GROUP)), 2)
     place = j * (COLUMNS // GROUP) + tl.arange(0, COLUMNS // GROUP)
@@ -165,7 +164,7 @@ def _keep_nearest(
     )
     worst = tl.max(value, 1)
     least = tl.min(new, 1)
-    # The nearest of the new groups takes the place of the farthest listed, while that gains.
+    # While it is nearer, the nearest of the new groups replaces the farthest of the list.
     while tl.max((least < worst).to(tl.int32), 0) > 0:
         chosen = tl.argmin(new, 1)
         change = (slot[None, :] == tl.argmax(value, 1)[:, None]) & (least < worst)[:, None]

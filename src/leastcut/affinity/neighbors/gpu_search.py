@@ -1,17 +1,17 @@
-"""Exact nearest neighbors on a GPU: half precision proposes, differences decide, a bound checks.
+"""Exact nearest neighbors on a GPU: products in half precision, checked by an error bound.
 
-1. Tiles of inner products in half precision, on tensor cores, give every sample the distance of
-   the nearest of every group of :data:`GROUP` others; no distance matrix is stored. Distances are
-   symmetric, so that a tile serves its rows and its columns. A sample lists its nearest groups.
-2. The samples of those groups are compared one by one, and the nearest of them once more by
-   differences of coordinates as they were given, in double precision: distances and order are of
-   these, with ties by index among what was listed.
-3. Rounding moves a sample by a known radius, so that whatever was not listed is farther than a
-   known reach. Rows that need to see farther are searched again by products in double precision,
-   and what these cannot separate by differences to all samples.
+1. Tiles of inner products in half precision, on tensor cores, give the distance from every sample
+   to the nearest of every group of :data:`GROUP` others. Distances are symmetric, so a tile serves
+   its rows and its columns; no distance matrix is stored. Each sample lists its nearest groups.
+2. The samples of these groups are compared one by one, and the distances of the nearest are
+   recomputed in double precision from differences of the original coordinates. These distances
+   determine the lists, with ties broken by index among the compared samples.
+3. Rounding moves a sample by at most a known radius, so that samples that were not compared are
+   beyond a known reach. Rows whose list exceeds their reach are searched again with products in
+   double precision, and then, if necessary, with differences to all samples.
 
-Nothing is assumed of the data: where half precision cannot tell samples apart, as with tight
-clusters far from each other, more rows come to the third step, which takes longer.
+The result is exact for any data. If half precision cannot distinguish the samples, as for tight
+clusters far from each other, more rows need the slower third step.
 """
 
 from __future__ import annotations
@@ -27,77 +27,76 @@ import torch
 
 from leastcut.affinity.neighbors import gpu_tiles
 
-GROUP = 16  # fewer samples make longer lists of minima, more make more to compare one by one
+GROUP = 16  # samples; smaller groups give longer lists of minima, larger ones more comparisons
 SPARE = 14  # groups and samples beyond those needed, so that few rows are searched again
-SIDE, PADDING = 2**15, 256  # samples of a block at most, and what their number is a multiple of
-LONGEST = 240  # up to so many neighbors come by tiles, more by products in double precision
-ROWS = 2**15  # rows that are worked on at once
-HELD = 2**26  # numbers in double precision that are held at once: 512 MiB
-HALF_EXPONENT = 10  # coordinates are at most 2¹⁰: half precision has its whole range below them
-HALF, TINY = 2.0**-11, 2.0**-25  # error of half precision: a fraction, or for the smallest numbers
-SINGLE_SUM, DOUBLE_SUM = 2.0**-22, 2.0**-51  # four times the error of a sum per term, a fraction
-SAMPLED_ROWS = 256  # rows whose lists are compared with those of all differences, for the recall
+SIDE, PADDING = 2**15, 256  # maximum number of samples in a block, and a divisor of this number
+LONGEST = 240  # neighbors found with tiles; more are found by products in double precision
+ROWS = 2**15  # rows processed at once
+HELD = 2**26  # doubles held at once: 512 MiB
+HALF_EXPONENT = 10  # coordinates are scaled to at most 2¹⁰, within the range of half precision
+HALF, TINY = 2.0**-11, 2.0**-25  # relative error of half precision, absolute error of subnormals
+SINGLE_SUM, DOUBLE_SUM = 2.0**-22, 2.0**-51  # four times the relative error of a sum per term
+SAMPLED_ROWS = 256  # rows on which the recall is measured by brute force
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The nearest others of every sample, and their squared distances, nearest first.
+class GpuNeighbors:
+    """The nearest neighbors of every sample and their squared distances, nearest first.
 
-    ``recall`` is the fraction of the neighbors of some rows that are no farther than those found by
-    comparing these rows with all samples by differences; ``n_again`` is the number of rows that
-    half precision left in doubt.
+    ``recall`` is measured by brute force on some rows; ``n_repeated`` is the number of rows that
+    half precision could not decide.
     """
 
     indices: np.ndarray  # int32
-    squared: np.ndarray  # from differences of coordinates in double precision
+    squared: np.ndarray  # from coordinate differences in double precision
     recall: float
-    n_again: int
+    n_repeated: int
 
 
-def nearest_on_gpu(X: Any, count: int, seed: int = 0) -> Found:
-    """List the 1 <= ``count`` < n nearest others of every sample of a float32 or float64 tensor.
+def nearest_on_gpu(X: Any, count: int, seed: int = 0) -> GpuNeighbors:
+    """List the 1 <= ``count`` < n nearest neighbors of every row of a float32 or float64 tensor.
 
-    Squares of the samples neither overflow nor vanish. They stay where they are.
+    Squares of the samples must neither overflow nor underflow.
     """
     samples = _Samples(X.contiguous())
     n = X.shape[0]
     indices = torch.empty((n, count), dtype=torch.int32, device=X.device)
     squared = torch.empty((n, count), dtype=torch.float64, device=X.device)
     again = torch.arange(n, device=X.device)
-    # 1 and 2. Tiles, and the samples they propose.
+    # 1 and 2. Tiles and the samples of the nearest groups.
     if count <= LONGEST:
-        doubtful = []
-        for rows, listed, values, in_doubt in _by_tiles(samples, count):
+        repeated = []
+        for rows, listed, values, uncertain in _by_tiles(samples, count):
             indices[rows], squared[rows] = listed, values
-            doubtful.append(rows[in_doubt])
-        again = torch.cat(doubtful)
-    # 3. Rows that need to see farther.
-    n_again = int(again.numel())
-    for rows, listed, values, in_doubt in _by_products(samples, again, count):
+            repeated.append(rows[uncertain])
+        again = torch.cat(repeated)
+    # 3. Rows whose list exceeds their reach.
+    n_repeated = int(again.numel())
+    for rows, listed, values, uncertain in _by_products(samples, again, count):
         indices[rows], squared[rows] = listed, values
-        rows = rows[in_doubt]
+        rows = rows[uncertain]
         indices[rows], squared[rows] = _by_differences(samples, rows, count)
     recall = _recall(samples, squared, seed)
-    return Found(indices.cpu().numpy(), squared.cpu().numpy(), recall, n_again)
+    return GpuNeighbors(indices.cpu().numpy(), squared.cpu().numpy(), recall, n_repeated)
 
 
 def memory_needed(n: int, n_features: int, count: int, itemsize: int) -> int:
-    """Return the bytes that a search takes on the device, samples included."""
+    """Return the GPU memory of a search in bytes, including the samples."""
     width = _width(count)
     side = min(SIDE, n + PADDING)
     lists = n * (8 * width + 12 * count)
     blocks = 8 * side**2 // GROUP + 16 * min(ROWS, n) * width * GROUP
-    # Measured on an H200: what is held at once is held up to eight times over.
+    # On an H200, up to eight temporary arrays of this size were allocated at once.
     held = 64 * min(HELD, n * max(n_features, SAMPLED_ROWS))
     return n * n_features * (itemsize + 2) + lists + blocks + held
 
 
-# Rows, the indices and squared distances of their lists, and which of them may miss a sample.
+# Rows, the indices and squared distances of their lists, and whether a list may miss a sample.
 _Lists = tuple[Any, Any, Any, Any]
 
 
 class _Samples:
-    """Samples on the device, and what the steps share of them."""
+    """Samples on the device, and operations that all steps share."""
 
     def __init__(self, points: Any) -> None:
         self.points = points
@@ -111,12 +110,12 @@ class _Samples:
             self.tiles = gpu_kernels
 
     def centered(self, part: Any) -> Any:
-        """Return some samples in double precision, about the mean."""
+        """Return some samples in double precision, centered at the mean."""
         return self.points[part].double() - self.shift
 
     def ranked(self, rows: Any, candidates: Any, count: int) -> tuple[Any, Any]:
-        """Return the nearest of the candidates by differences, ties by index; -1 is none."""
-        # By index first, which is the order that ties are left in, as both sorts are stable.
+        """Return the nearest candidates by differences, ties by index; -1 marks no candidate."""
+        # Sort by index first: the second sort is stable, so that it breaks ties by index.
         candidates = candidates.sort(1).values
         squared = self.tiles.listed_distances(
             self.points, rows, candidates.clamp(min=0), torch.float64
@@ -126,7 +125,7 @@ class _Samples:
         return candidates.gather(1, order)[:, :count], squared[:, :count]
 
     def wait(self) -> None:
-        """Let the device finish, so that Ctrl-C is heard in between."""
+        """Wait for the device, so that Ctrl-C can interrupt the search."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
@@ -136,63 +135,63 @@ def _has_triton() -> bool:
 
 
 def _width(count: int) -> int:
-    """Return how many groups a sample lists: a power of two."""
-    # A sample's own group comes first.
+    """Return the number of groups that a sample lists, a power of two."""
+    # One more, for the sample's own group.
     return 1 << (count + 1 + SPARE - 1).bit_length()
 
 
 def _by_tiles(samples: _Samples, count: int) -> Iterator[_Lists]:
     """Yield the lists of all rows, block by block."""
     n, tiles, device = samples.n, samples.tiles, samples.device
-    half = _Halves(samples)
+    half = _HalfPrecision(samples)
     width = _width(count)
     values = torch.full((half.n_padded, width), torch.inf, device=device)
     groups = torch.full((half.n_padded, width), -1, dtype=torch.int32, device=device)
     # 1. The nearest groups of every sample: every pair of blocks once, for its rows and columns.
     blocks = [slice(b * half.side, (b + 1) * half.side) for b in range(half.n_blocks)]
-    for b, own in enumerate(blocks):
+    for b, block in enumerate(blocks):
         for other in blocks[b:]:
-            both = own is not other
+            both = block is not other
             rows, columns = tiles.group_minima(
-                half.points[own],
-                half.squares[own],
+                half.points[block],
+                half.squares[block],
                 half.points[other],
                 half.squares[other],
                 GROUP,
                 both,
             )
-            tiles.keep_nearest(values[own], groups[own], rows, other.start // GROUP)
+            tiles.keep_nearest(values[block], groups[block], rows, other.start // GROUP)
             if both:
-                tiles.keep_nearest(values[other], groups[other], columns, own.start // GROUP)
+                tiles.keep_nearest(values[other], groups[other], columns, block.start // GROUP)
         samples.wait()
     member = torch.arange(GROUP, dtype=torch.int32, device=device)
     for start in range(0, n, ROWS):
         rows = torch.arange(start, min(start + ROWS, n), device=device)
-        # 2. Compare with the samples of those groups; the row itself and padding are none.
-        named = groups[rows]
-        candidates = (named[:, :, None] * GROUP + member).flatten(1)
-        none = (named < 0)[:, :, None].expand(-1, -1, GROUP).flatten(1)
-        none = none | (candidates == rows[:, None]) | (candidates >= n)
+        # 2. Compare with the samples of these groups, except the row itself and padding.
+        row_groups = groups[rows]
+        candidates = (row_groups[:, :, None] * GROUP + member).flatten(1)
+        excluded = (row_groups < 0)[:, :, None].expand(-1, -1, GROUP).flatten(1)
+        excluded = excluded | (candidates == rows[:, None]) | (candidates >= n)
         near = tiles.listed_distances(
-            half.points, rows, candidates.masked_fill(none, 0), torch.float32
+            half.points, rows, candidates.masked_fill(excluded, 0), torch.float32
         )
-        near[none] = torch.inf
+        near[excluded] = torch.inf
         nearest = near.topk(min(count + SPARE, near.shape[1]), 1, largest=False)
         listed = candidates.gather(1, nearest.indices)
         listed[nearest.values == torch.inf] = -1
         indices, squared = samples.ranked(rows, listed, count)
-        # 3. Rows that need to see farther than the groups and samples left out are known to be.
+        # 3. Check that the excluded groups and samples are beyond the lists.
         left_out = nearest.values.amax(1) if near.shape[1] > listed.shape[1] else torch.inf
-        doubtful = half.doubts(rows, squared[:, -1], values[rows].amax(1), left_out)
-        yield rows, indices, squared, doubtful
+        uncertain = half.uncertain(rows, squared[:, -1], values[rows].amax(1), left_out)
+        yield rows, indices, squared, uncertain
         samples.wait()
 
 
-class _Halves:
-    """Samples in half precision, centered, scaled and padded, and how far they are off.
+class _HalfPrecision:
+    """Samples in half precision, centered, scaled and padded, with bounds on their rounding errors.
 
-    ``points`` are in blocks of ``side`` samples; squared norms are infinite for padding; ``radius``
-    is how far rounding has moved every sample.
+    ``points`` are in blocks of ``side`` samples. Squared norms of padding are infinite. ``radius``
+    is the distance by which rounding has moved every sample.
     """
 
     def __init__(self, samples: _Samples) -> None:
@@ -200,7 +199,7 @@ class _Halves:
         self.n_blocks = -(-n // SIDE)
         self.side = -(-n // (self.n_blocks * PADDING)) * PADDING
         self.n_padded = self.n_blocks * self.side
-        # Tensor cores take 16 features at least; longer rows in steps of 64.
+        # Tensor cores need at least 16 features, and longer rows in steps of 64.
         step = 64 if n_features > 32 else 16 if n_features <= 16 else 32
         padded = -(-n_features // step) * step
         device = samples.device
@@ -212,7 +211,7 @@ class _Halves:
         parts = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
         largest = max(float(samples.centered(part).abs().amax()) for part in parts)
         exponent = HALF_EXPONENT - int(np.frexp(largest)[1]) if largest > 0 else 0
-        # A power of two rounds nothing.
+        # Scaling by a power of two is exact.
         self.scale = float(np.ldexp(1.0, exponent))
         for part in parts:
             scaled = samples.centered(part) * self.scale
@@ -221,34 +220,34 @@ class _Halves:
             halves = halves.double()
             self.norms[part] = halves.norm(dim=1)
             self.squares[part] = halves.square().sum(1).float()
-            # And a little for the shift, which rounds in double precision.
+            # The last term bounds the rounding of the shift in double precision.
             self.radius[part] = (scaled - halves).norm(dim=1) + 2.0**-22 * scaled.norm(dim=1)
         self.largest_radius = self.radius.max()
         self.n_features = padded
 
-    def doubts(self, rows: Any, squared: Any, group_value: Any, left_out: Any) -> Any:
-        """Tell which rows could miss a sample within a squared distance.
+    def uncertain(self, rows: Any, squared: Any, group_value: Any, left_out: Any) -> Any:
+        """Return which rows may miss a sample within a squared distance.
 
-        Whatever is not listed is at least at ``group_value`` as the tiles see it, or at
-        ``left_out`` among the samples that were compared.
+        Samples of other groups have at least the value ``group_value`` in the tiles, and compared
+        samples that are not listed at least ``left_out``.
         """
         need = squared.sqrt() * self.scale
         norms, radius = self.norms[rows], self.radius[rows]
-        # A sample within reach has a norm that is hardly larger, and is moved accordingly.
+        # A sample within this distance has a bounded norm, and so a bounded rounding error.
         other = norms + radius + need
         moved = HALF * 1.01 * other + self.n_features**0.5 * TINY
         moved = torch.minimum(moved, self.largest_radius)
-        # As rounded samples lie, it would be within this.
+        # The squared distance after rounding is at most this.
         need = (need + radius + moved) ** 2
         terms = (self.n_features + 16) * SINGLE_SUM
         by_groups = group_value.double() + norms**2 - terms * (norms + other + moved) ** 2
         by_samples = torch.as_tensor(left_out, device=rows.device).double() * (1 - terms)
-        # What is at distance 0 cannot be farther than anything; what is no number is in doubt.
+        # A list that ends at distance 0 misses nothing; NaN makes a row uncertain.
         return ~((torch.minimum(by_groups, by_samples) > need) | (squared == 0))
 
 
 def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[_Lists]:
-    """Yield the lists of some rows by products with all samples in double precision."""
+    """Yield the lists of some rows, by products with all samples in double precision."""
     n, device = samples.n, samples.device
     width = min(count + SPARE, n - 1)
     for chosen in rows.split(ROWS // 16):
@@ -264,24 +263,24 @@ def _by_products(samples: _Samples, rows: Any, count: int) -> Iterator[_Lists]:
             near[number == chosen[:, None]] = torch.inf
             near = torch.cat([values, near], 1)
             kept = near.topk(width, 1, largest=False)
-            # The first are those listed before.
-            place = kept.indices - width
+            # The first ``width`` positions are the previous list.
+            position = kept.indices - width
             values = kept.values
             listed = torch.where(
-                place < 0,
+                position < 0,
                 listed.gather(1, kept.indices.clamp(max=width - 1)),
-                number[place.clamp(min=0)].int(),
+                number[position.clamp(min=0)].int(),
             )
         indices, squared = samples.ranked(chosen, listed, count)
         need = squared[:, -1]
-        room = (samples.n_features + 16) * DOUBLE_SUM * (2 * norms.sqrt() + need.sqrt()) ** 2
-        doubtful = ~((values[:, -1] - room > need) | (need == 0)) & (width < n - 1)
-        yield chosen, indices, squared, doubtful
+        error = (samples.n_features + 16) * DOUBLE_SUM * (2 * norms.sqrt() + need.sqrt()) ** 2
+        uncertain = ~((values[:, -1] - error > need) | (need == 0)) & (width < n - 1)
+        yield chosen, indices, squared, uncertain
         samples.wait()
 
 
 def _by_differences(samples: _Samples, rows: Any, count: int) -> tuple[Any, Any]:
-    """Return the lists of some rows by differences to all samples."""
+    """Return the lists of some rows, by differences to all samples."""
     number = torch.arange(samples.n, dtype=torch.int32, device=samples.device)
     indices = torch.empty((rows.numel(), count), dtype=torch.int32, device=samples.device)
     squared = torch.empty((rows.numel(), count), dtype=torch.float64, device=samples.device)
@@ -289,10 +288,10 @@ def _by_differences(samples: _Samples, rows: Any, count: int) -> tuple[Any, Any]
     for start in range(0, rows.numel(), step):
         part = slice(start, start + step)
         chosen = rows[part]
-        everyone = number.expand(chosen.numel(), -1).contiguous()
-        near = samples.tiles.listed_distances(samples.points, chosen, everyone, torch.float64)
+        others = number.expand(chosen.numel(), -1).contiguous()
+        near = samples.tiles.listed_distances(samples.points, chosen, others, torch.float64)
         near.scatter_(1, chosen[:, None], torch.inf)
-        # The sort is stable, so that ties are by index.
+        # A stable sort breaks ties by index.
         near, order = near.sort(dim=1, stable=True)
         indices[part], squared[part] = order[:, :count].int(), near[:, :count]
         samples.wait()
@@ -300,11 +299,11 @@ def _by_differences(samples: _Samples, rows: Any, count: int) -> tuple[Any, Any]
 
 
 def _recall(samples: _Samples, squared: Any, seed: int) -> float:
-    """Compare the lists of some rows with those of differences to all samples."""
+    """Return the recall, measured by brute force on some rows."""
     rng = np.random.default_rng(seed)
     rows = rng.choice(samples.n, min(SAMPLED_ROWS, samples.n), replace=False)
     rows = torch.as_tensor(np.sort(rows), device=samples.device)
-    _, right = _by_differences(samples, rows, squared.shape[1])
-    # The same differences may be added up in another order.
-    farthest = right[:, -1:] * (1 + samples.n_features * DOUBLE_SUM)
+    _, expected = _by_differences(samples, rows, squared.shape[1])
+    # The order of the sums may differ.
+    farthest = expected[:, -1:] * (1 + samples.n_features * DOUBLE_SUM)
     return float((squared[rows] <= farthest).double().mean())

@@ -1,6 +1,6 @@
-"""The three inner loops of the search on a GPU, in PyTorch's own operations, on any device.
+"""The three inner loops of the GPU search in PyTorch, for any device.
 
-They serve where there is no Triton, and they are what its kernels are held against.
+They are used without Triton, and as the reference for its kernels in tests.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ HELD = 2**24  # numbers at once
 def group_minima(
     left: Any, left_squares: Any, right: Any, right_squares: Any, group: int, both: bool
 ) -> tuple[Any, Any]:
-    """Return how near the nearest of every group of samples is to every sample, both ways.
+    """Return the minimum of |y|² − 2xᵀy over the y of every group, for every sample x.
 
-    These are the least |y|² − 2xᵀy over the y of a group: squared distances but for |x|². The
-    samples are float16 tensors (m, n_features) and (n, n_features), of which ``group`` in a row are
-    a group; m and n are multiples of it. Their squared norms are infinite for samples that are
-    none. The results have shape (m, n / group) and (n, m / group), the latter empty unless both
-    are wanted.
+    These are squared distances without |x|². The samples are float16 tensors of shape
+    (m, n_features) and (n, n_features); groups are ``group`` consecutive samples, and m and n are
+    multiples of ``group``. Squared norms of padding are infinite. The results have shape
+    (m, n / group) and, with left and right exchanged, (n, m / group), which is empty unless
+    ``both``.
     """
     rows = torch.empty((left.shape[0], right.shape[0] // group), device=left.device)
     shape = (right.shape[0], left.shape[0] // group) if both else (0, 0)
@@ -39,23 +39,23 @@ def group_minima(
 
 
 def keep_nearest(values: Any, groups: Any, minima: Any, first: int) -> None:
-    """Replace the farthest of the lists by nearer groups, in place, in any order.
+    """Replace the farthest groups of the lists by nearer ones, in place and in any order.
 
-    ``values`` and ``groups``, (m, width), are how near which groups are; ``minima``, (m, n_groups),
-    is how near further groups are, numbered from ``first``.
+    ``values`` and ``groups``, of shape (m, width), are the lists; ``minima``, of shape
+    (m, n_groups), are the values of new groups, numbered from ``first``.
     """
     number = torch.arange(first, first + minima.shape[1], dtype=groups.dtype, device=groups.device)
     near = torch.cat([values, minima], 1)
-    named = torch.cat([groups, number.expand(minima.shape)], 1)
+    numbers = torch.cat([groups, number.expand(minima.shape)], 1)
     kept = near.topk(values.shape[1], 1, largest=False)
     values.copy_(kept.values)
-    groups.copy_(named.gather(1, kept.indices))
+    groups.copy_(numbers.gather(1, kept.indices))
 
 
 def listed_distances(points: Any, rows: Any, candidates: Any, dtype: Any) -> Any:
-    """Return the squared distances of some rows to the candidates of each, (m, width).
+    """Return the squared distances between rows and their candidates, of shape (m, width).
 
-    ``dtype`` is what differences are taken, squared and added up in.
+    Differences are computed, squared and summed in ``dtype``.
     """
     squared = torch.empty(candidates.shape, dtype=dtype, device=points.device)
     step = max(1, HELD // (candidates.shape[1] * points.shape[1]))

@@ -1,27 +1,26 @@
-"""Exact neighbors among many features, or sparse ones: products propose, differences decide.
+"""Exact neighbors of samples with many features, or sparse ones, by matrix products.
 
-1. Products of all pairs propose candidates and a reach: whatever they left out is farther.
-2. The squared distances to the candidates are recomputed from coordinate differences, so that
-   equal samples are at distance exactly 0 (|x|² − 2xᵀy + |y|² cancels and says otherwise), and
-   sorted with ties broken by index.
-3. A row whose list goes beyond its reach searches again for all within the distance it needs.
+1. Products of all pairs give candidates and a reach: all other samples are beyond the reach.
+2. The squared distances of the candidates are recomputed from coordinate differences, so that equal
+   samples are at distance exactly 0 (|x|² − 2xᵀy + |y|² suffers from cancellation), and sorted,
+   with ties broken by index.
+3. If a list exceeds its reach, the row is searched again, for all samples within the distance that
+   it needs.
 
-Lists therefore do not depend on the number of threads, and no array is larger than the samples, the
-lists or a block of 32 MiB. With h = |x|²/2, half the squared distance of x and y is one product,
+Lists therefore do not depend on the number of threads. No array is larger than the samples, the
+lists or a block of 32 MiB. With h = |x|²/2, half of the squared distance is a single product,
 
     |x − y|² / 2 = (−x, h(x), 1)ᵀ (y, 1, h(y)),
 
-so a matrix product of two blocks of samples gives the distances between them, and by symmetry one
-block serves the rows and the columns. Every sample keeps its nearest so far; the farthest of them
-is the threshold that further candidates have to beat, and thresholds only fall. The blocks on the
-diagonal, which are needed anyway, give the first thresholds.
+so that a matrix product of two blocks of samples gives the distances for its rows and, by symmetry,
+for its columns. Every sample keeps its nearest candidates so far; the farthest of them is the
+threshold for further candidates and only decreases. The diagonal blocks give the first thresholds.
 
-Single precision is wrong by at most c (|x| + |y|)² with c of the order of n_features · 2⁻²⁴, so
-whatever the lists leave out is provably beyond a reach that is a little less than the threshold.
-Where that leaves too many rows in doubt, for few samples, sparse ones and new ones, scikit-learn's
-brute force in double precision takes its place. For 20,000 samples of 50 features the whole
-adaptive graph comes 2.1 times as fast as scikit-learn's brute force alone
-(``benchmarks/affinity.py``).
+The error in single precision is at most c (|x| + |y|)² with c of the order of n_features · 2⁻²⁴, so
+that the reach is slightly less than the threshold. If this leaves too many rows uncertain, and for
+few, sparse or new samples, scikit-learn's brute force in double precision is used instead. For
+20,000 samples with 50 features, the entire adaptive graph is 2.1 times as fast as scikit-learn's
+brute force alone (``benchmarks/affinity.py``).
 """
 
 from __future__ import annotations
@@ -37,29 +36,29 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from leastcut.affinity.neighbors.searching import Map, groups_of_copies
+from leastcut.affinity.neighbors.common import Map, groups_of_copies
 from leastcut.threads import Threads, available_cores, single_threaded
 from leastcut.validation import index_type
 
 BLOCK = 2**22  # numbers that each thread holds at once while distances are computed
-SPARE = 4  # candidates beyond those needed, so that few rows have to search twice
-FEW = 64  # up to so many rows are not worth starting a thread, which takes as long as their lists
+SPARE = 4  # candidates beyond those needed, so that few rows are searched again
+FEW = 64  # rows up to which starting a thread is not worthwhile
 SIDES = 512, 1024, 2048  # samples per block: usually, with many features, at most
-MANY_FEATURES = 128  # from so many on, products take the time, and larger blocks make them faster
-SHARE = 8  # blocks are so many times longer than the lists, or else too much passes the thresholds
-WORTHWHILE = 3 * 10**8  # products of coordinates of all pairs from which on symmetry pays
-PENDING = 2  # lists of a block are cut down when they hold so many times what they have to
-DOUBTFUL = 1 / 4  # with more rows than this in doubt, double precision is faster
-SPARSE = 2**22  # coordinates of sparse samples that differences are computed of at once
-CACHED = 2**17  # those of dense samples: they stay in the cache
+MANY_FEATURES = 128  # from this number, larger blocks are faster
+SIDE_FACTOR = 8  # minimum length of blocks / lists; shorter blocks pass too many candidates
+WORTHWHILE = 3 * 10**8  # coordinate products from which symmetric blocks are faster
+PENDING = 2  # lists of a block are cut when they hold this multiple of their length
+UNCERTAIN = 1 / 4  # fraction of uncertain rows above which double precision is faster
+SPARSE = 2**22  # coordinates of sparse samples whose differences are computed at once
+CACHED = 2**17  # the same for dense samples, which stay in the cache
 
-SINGLE = 2.0**-24  # how far rounding to single precision may be off, as a fraction
-DOUBLE = 2.0**-52  # twice how far rounding to double precision may be off, as a fraction
-EXPONENT = 30  # coordinates are at most 2³⁰: neither their squares overflow nor small ones vanish
+SINGLE = 2.0**-24  # maximum relative rounding error in single precision
+DOUBLE = 2.0**-52  # twice the maximum relative rounding error in double precision
+EXPONENT = 30  # coordinates are scaled to at most 2³⁰, whose squares do not overflow
 
 
 class ProductSearch:
-    """Search of finite samples (float32, float64 or CSR) whose squares are safe, by all pairs."""
+    """Brute-force search of finite samples (float32, float64 or CSR) with safe squares."""
 
     method, recall = "products", 1.0
 
@@ -68,59 +67,56 @@ class ProductSearch:
         self._uses_all_cores = n_threads >= available_cores()
         self._without_copies: dict[int, AllPairs] = {}
 
-    def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
-        """List the ``count`` nearest others of every sample; see ``NeighborIndex``."""
-        own = np.arange(self.points.shape[0])
-        return self._lists(_Queries(self.points, own, count, offset))
+    def neighborhoods(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
+        """Return the lists of the samples themselves; see ``NeighborIndex``."""
+        samples = np.arange(self.points.shape[0])
+        return self._lists(_Queries(self.points, samples, count, offset))
 
     def nearest(self, queries: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the ``count`` samples nearest to every query, and their squared distances."""
-        # In the form of the samples, dense or sparse, whatever form the new ones come in.
+        # Convert to the format of the samples.
         if sp.issparse(self.points):
             queries = sp.csr_array(queries)
         _, indices, squared = self._lists(_Queries(queries, np.full(queries.shape[0], -1), count))
         return indices.reshape(-1, count), squared.reshape(-1, count)
 
-    def _lists(self, asked: _Queries) -> tuple[np.ndarray, ...]:
-        n, n_queries = self.points.shape[0], asked.queries.shape[0]
-        # Finding the libraries to limit takes milliseconds: only where products would use more.
+    def _lists(self, queries: _Queries) -> tuple[np.ndarray, ...]:
+        n, n_queries = self.points.shape[0], queries.rows.shape[0]
+        # Limiting the libraries takes milliseconds, so only if products would use more threads.
         limits = nullcontext() if self._uses_all_cores else threadpool_limits(self.n_threads)
         with limits, Threads(self.n_threads) as threads:
             each: Map = threads if n_queries > FEW else map
-            # 1. Candidates of every row; one of them is the row itself, if it is in the index.
-            width = min(n, asked.length + 1 + SPARE)
-            found, reach = self._search.nearest(asked.queries, asked.length + 1, width, each)
-            # Nothing was left out, so no distance is beyond reach.
+            # 1. Candidates of every row, including the row itself if it is in the index.
+            width = min(n, queries.length + 1 + SPARE)
+            candidates, reach = self._search.nearest(queries.rows, queries.length + 1, width, each)
             if width == n:
-                reach[:] = np.inf
+                reach[:] = np.inf  # all samples are candidates
 
-            # 2. Recompute, sort, and cut off.
+            # 2. Recompute the distances, sort, and cut the lists.
             def sort_candidates(rows: np.ndarray) -> _SortedLists:
-                return _sorted_lists(self.points, asked, rows, found[rows], reach[rows])
+                return _sorted_lists(self.points, queries, rows, candidates[rows], reach[rows])
 
             blocks = _blocks(n_queries, width * self.points.shape[1])
             parts = list(each(sort_candidates, blocks))
 
-            # 3. Everything that the rows which are not complete need.
+            # 3. Search incomplete rows again.
             short = np.concatenate([part.rows[~part.complete] for part in parts])
             if short.size:
                 needed = np.concatenate([part.needed[~part.complete] for part in parts])
-                # An offset admits copies without number; else only the first few can be listed.
+                # Without an offset, only the first few copies of a sample can be neighbors.
                 search = self._search
-                if asked.offset == 0:
-                    search = self._among_first_copies(asked.length + 1)
+                if queries.offset == 0:
+                    search = self._among_first_copies(queries.length + 1)
 
                 def sort_within(chosen: np.ndarray) -> _SortedLists:
                     rows = short[chosen]
-                    lengths, within = search.within(asked.queries[rows], needed[chosen])
-                    # Lists differ in length: a row's own sample, or -1, fills them up to a
-                    # rectangle. Within it the marked places are in the order of rows, as ``within``
-                    # is.
-                    padded = np.repeat(asked.own[rows, None], lengths.max(), axis=1)
+                    lengths, within = search.within(queries.rows[rows], needed[chosen])
+                    # Lists differ in length: pad them with the row's own sample or -1.
+                    padded = np.repeat(queries.samples[rows, None], lengths.max(), axis=1)
                     padded[np.arange(padded.shape[1]) < lengths[:, None]] = within
-                    # What is needed is all there, so that every list is complete this time.
+                    # Everything needed is included, so every list is complete now.
                     reach = np.full(rows.size, np.inf)
-                    return _sorted_lists(self.points, asked, rows, padded, reach)
+                    return _sorted_lists(self.points, queries, rows, padded, reach)
 
                 parts += each(sort_within, _blocks(short.size, search.among.size))
         return _assembled(n_queries, n, parts)
@@ -130,14 +126,13 @@ class ProductSearch:
         return AllPairs(self.points, np.arange(self.points.shape[0]))
 
     def _among_first_copies(self, n_copies: int) -> AllPairs:
-        """Return a search of the samples but those that ``n_copies`` equal ones come before.
+        """Return a search without samples that have ``n_copies`` earlier copies, and cache it.
 
-        In any other, n equal samples would find each other, n² in all. It is kept for the next
-        block of new samples.
+        Otherwise n equal samples would find each other, n² pairs in all.
         """
         if n_copies not in self._without_copies:
             is_late = np.zeros(self.points.shape[0], dtype=bool)
-            # Sparse rows of different length are not compared. Leaving copies in is only slower.
+            # Copies of sparse rows are kept, which is only slower.
             if not sp.issparse(self.points):
                 for group in groups_of_copies(self.points, n_copies, map):
                     is_late[group[n_copies:]] = True
@@ -148,16 +143,15 @@ class ProductSearch:
 
 
 class AllPairs:
-    """All of ``points[among]`` (centered unless sparse), compared with whatever is asked.
+    """Comparison of queries with all of ``points[among]``, centered unless sparse.
 
-    The products cancel: with x and y centered, |x|² − 2xᵀy + |y|² is wrong by up to about
-    n_features · epsilon · (|x| + |y|)², and every comparison leaves that much room.
+    Because of cancellation, the error of |x|² − 2xᵀy + |y|² is up to about
+    n_features · epsilon · (|x| + |y|)², which every comparison allows for.
     """
 
     def __init__(self, points: Any, among: np.ndarray) -> None:
         self.points, self.among = points, among
-        # Norms, and with them the errors of products, are smallest about the mean; but centering
-        # would fill a sparse matrix.
+        # Centering reduces norms and so the errors of products, but would make sparse rows dense.
         self.mean = None if sp.issparse(points) else points.mean(axis=0, dtype=np.float64)
         centered = self._centered(points)
         self.others = centered if among.size == points.shape[0] else centered[among]
@@ -166,31 +160,31 @@ class AllPairs:
     def nearest(
         self, queries: Any, count: int, width: int, each: Map
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``width`` candidates of every row, and within what distance none is missing.
+        """Return ``width`` candidates of every row and the reach, within which none is missing.
 
-        Of those ``count`` are needed. The search must be among all samples.
+        ``count`` of them are needed. The search must be among all samples.
         """
         n, n_features = self.others.shape
-        # The same array, not an equal one: then a block of distances serves its rows and columns.
-        themselves = queries is self.points
-        if themselves and not sp.issparse(queries) and suits(n, n_features, width):
+        # The identical array: then a block of distances serves its rows and columns.
+        is_self = queries is self.points
+        if is_self and not sp.issparse(queries) and suits(n, n_features, width):
             near = nearest_by_blocks(self.others, width, each)
-            # Rows whose list goes beyond the reach will have to search again.
-            if np.mean(near.squared[:, count - 1] >= near.reach) < DOUBTFUL:
+            # Rows whose list exceeds the reach must be searched again.
+            if np.mean(near.squared[:, count - 1] >= near.reach) < UNCERTAIN:
                 return near.indices, near.reach
-        centered = self.others if themselves else self._centered(queries)
-        distances, found = self._brute_force.kneighbors(centered, width)
-        # Brute force computes by products as well, so its reach is less by what those are off.
-        reach = distances.max(axis=1) ** 2 - self._room(_squared_norms(centered))
-        return self.among[found], reach
+        centered = self.others if is_self else self._centered(queries)
+        distances, indices = self._brute_force.kneighbors(centered, width)
+        # Brute force also computes products, whose error reduces the reach.
+        reach = distances.max(axis=1) ** 2 - self._error(_squared_norms(centered))
+        return self.among[indices], reach
 
     def within(self, queries: Any, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how many samples are within a squared distance of every row, and which.
+        """Return the number of samples within a squared distance of every row, and the samples.
 
-        There may be a few too many, at distances a little larger.
+        A few samples at slightly larger distances may be included.
         """
         # |x − y|² ≤ needed is −2xᵀy + |y|² ≤ needed − |x|²: one array of (rows, samples), changed
-        # in place. Room is left on the side of taking too many.
+        # in place. The error bound is added, so that no sample is missed.
         centered = self._centered(queries)
         norms = _squared_norms(centered)
         products = centered @ self.others.T
@@ -198,9 +192,9 @@ class AllPairs:
             products = products.toarray()
         products *= -2.0
         products += self.norms
-        bounds = needed + self._room(norms) - norms
-        rows, found = np.nonzero(products <= bounds[:, None])
-        return np.bincount(rows, minlength=needed.size), self.among[found]
+        bounds = needed + self._error(norms) - norms
+        rows, indices = np.nonzero(products <= bounds[:, None])
+        return np.bincount(rows, minlength=needed.size), self.among[indices]
 
     @cached_property
     def _brute_force(self) -> Any:
@@ -211,8 +205,8 @@ class AllPairs:
     def _centered(self, points: Any) -> Any:
         return points if self.mean is None else points - self.mean
 
-    def _room(self, norms: np.ndarray) -> np.ndarray:
-        """Return how far products with rows of these squared norms may be off."""
+    def _error(self, norms: np.ndarray) -> np.ndarray:
+        """Return a bound on the error of products with rows of these squared norms."""
         farthest = np.sqrt(norms) + np.sqrt(self.norms.max())
         return np.asarray(4 * (self.others.shape[1] + 8) * DOUBLE * farthest**2)
 
@@ -224,79 +218,79 @@ def _squared_norms(X: Any) -> np.ndarray:
 
 
 class Candidates(NamedTuple):
-    """The apparently nearest samples of every sample, nearest first; a sample pads its own list."""
+    """The nearest samples in single precision, sorted; a sample pads its own list."""
 
     indices: np.ndarray
-    squared: np.ndarray  # as single precision sees them
-    reach: np.ndarray  # squared distances that everything left out is beyond
+    squared: np.ndarray  # in single precision
+    reach: np.ndarray  # all other samples are beyond this squared distance
 
 
 def suits(n: int, n_features: int, width: int) -> bool:
-    """Whether there is enough to compare, and lists are short compared with a block."""
-    return n * n * n_features >= WORTHWHILE and SHARE * width <= min(n, SIDES[2])
+    """Return whether there are enough products, and lists are short compared with a block."""
+    return n * n * n_features >= WORTHWHILE and SIDE_FACTOR * width <= min(n, SIDES[2])
 
 
 def nearest_by_blocks(points: np.ndarray, width: int, each: Map) -> Candidates:
-    """List ``width`` candidates of every centered sample, itself among them.
+    """Return ``width`` candidates of every centered sample, including itself.
 
-    Norms should be small compared with distances, which do not overflow, and ``width`` at most
-    ``min(n, SIDES[2]) / SHARE``. The threads of ``each`` need one BLAS thread each.
+    Norms should be of the order of the distances, which must not overflow, and ``width`` at most
+    ``min(n, SIDES[2]) / SIDE_FACTOR``. The threads of ``each`` need one BLAS thread each.
     """
     n, n_features = points.shape
-    # Scaling by a power of two rounds nothing, and is undone at the end.
+    # Scaling by a power of two is exact, and undone at the end.
     shift = EXPONENT - int(np.frexp(np.abs(points).max())[1])
     norms = np.ldexp(np.einsum("ij,ij->i", points, points), 2 * shift)
-    # As they stand on the right of a product; the left is made block by block.
+    # The right factor of the products; the left factor is created block by block.
     right = np.empty((n, n_features + 2), dtype=np.float32)
-    # Rounded to single precision on the way: no second array in double.
+    # Rounded to single precision without a temporary array.
     np.ldexp(points, shift, out=right[:, :-2], casting="same_kind")
     right[:, -2] = 1
     right[:, -1] = norms / 2
-    # At least SHARE times the lists in every block, or thresholds from the diagonal are loose.
-    side = max(SIDES[n_features >= MANY_FEATURES], SHARE * width)
-    n_blocks = min(-(-n // side), n // (SHARE * width))
+    # Long blocks, so that the thresholds from the diagonal are tight.
+    side = max(SIDES[n_features >= MANY_FEATURES], SIDE_FACTOR * width)
+    n_blocks = min(-(-n // side), n // (SIDE_FACTOR * width))
     bounds = np.arange(n_blocks + 1) * n // n_blocks
     lists = [_BlockLists(*pair, width) for pair in pairwise(bounds)]
 
-    # 1. The blocks on the diagonal, for first lists and thresholds.
-    def start(own: _BlockLists) -> None:
-        own.begin(_left(right, own) @ right[own.start : own.stop].T)
+    # 1. The diagonal blocks, for the first lists and thresholds.
+    def start(block: _BlockLists) -> None:
+        block.begin(_left(right, block) @ right[block.start : block.stop].T)
 
     # 2. Every pair of blocks once, in one product. Thresholds are read without a lock: they are
-    #    replaced as a whole, and one that is out of date is only too large.
-    def compare(block: int) -> None:
-        own = lists[block]
-        left = _left(right, own)
-        for other in lists[block + 1 :]:
+    #    replaced as a unit, and an outdated one is only too large.
+    def compare(number: int) -> None:
+        block = lists[number]
+        left = _left(right, block)
+        for other in lists[number + 1 :]:
             halves = left @ right[other.start : other.stop].T
-            own.offer(halves, halves < own.threshold[:, None], other.start, 0)
-            other.offer(halves, halves < other.threshold, own.start, 1)
+            block.add(halves, halves < block.threshold[:, None], other.start, 0)
+            other.add(halves, halves < other.threshold, block.start, 1)
 
     # One BLAS thread for each product, as the threads of ``each`` share the products. The first
-    # blocks have most others after them: long tasks come first.
+    # tasks are the longest.
     with single_threaded():
         list(each(start, lists))
         list(each(compare, range(n_blocks - 1)))
-        # 3. What is still pending is cut down to the nearest.
+        # 3. Cut the lists.
         list(each(_BlockLists.cut, lists))
 
     indices = np.repeat(np.arange(n)[:, None], width, axis=1)
     squared = np.full((n, width), np.inf)
-    for own in lists:
-        own.write(indices[own.start : own.stop], squared[own.start : own.stop])
-    threshold = 2.0 * np.concatenate([own.threshold for own in lists]).astype(np.float64)
-    # A sample y within the threshold of x has |y| <= |x| + √threshold. The products of n_features
-    # + 2 terms, in whatever order, and the roundings of x, y and h are off by less than half of
-    # this; the last term is for coordinates that vanish compared with the largest.
-    room = 2 * (n_features + 8) * SINGLE * (2 * np.sqrt(norms) + np.sqrt(threshold)) ** 2
-    reach = threshold - room - (n_features + 8) * 2.0**-80
+    for block in lists:
+        block.write(indices[block.start : block.stop], squared[block.start : block.stop])
+    threshold = 2.0 * np.concatenate([block.threshold for block in lists]).astype(np.float64)
+    # A sample y within the threshold of x has |y| <= |x| + √threshold. The errors of products of
+    # n_features + 2 terms, in any order, and of the rounding of x, y and h are less than half of
+    # this; the last term is for coordinates that underflow.
+    error = 2 * (n_features + 8) * SINGLE * (2 * np.sqrt(norms) + np.sqrt(threshold)) ** 2
+    reach = threshold - error - (n_features + 8) * 2.0**-80
     return Candidates(indices, np.ldexp(squared, -2 * shift), np.ldexp(reach, -2 * shift))
 
 
-def _left(right: np.ndarray, own: _BlockLists) -> np.ndarray:
-    """Return the rows whose products with ``right`` are half the squared distances."""
-    left = -right[own.start : own.stop]
-    left[:, -2] = right[own.start : own.stop, -1]
+def _left(right: np.ndarray, block: _BlockLists) -> np.ndarray:
+    """Return the rows whose products with ``right`` are half of the squared distances."""
+    left = -right[block.start : block.stop]
+    left[:, -2] = right[block.start : block.stop, -1]
     left[:, -1] = 1
     return left
 
@@ -304,8 +298,8 @@ def _left(right: np.ndarray, own: _BlockLists) -> np.ndarray:
 class _BlockLists:
     """The candidates so far of the samples ``start..stop-1``.
 
-    Whatever was offered and is not listed is at least at the threshold. Several threads may offer
-    at once, and with a threshold that has fallen meanwhile: that only lists more than needed.
+    Samples that were compared and are not listed are at or beyond the threshold. Several threads
+    may add candidates at once; an outdated threshold only adds more than necessary.
     """
 
     def __init__(self, start: int, stop: int, width: int) -> None:
@@ -317,20 +311,19 @@ class _BlockLists:
         self._size = 0
 
     def begin(self, halves: np.ndarray) -> None:
-        """Take the nearest within the block."""
+        """Start with the nearest samples in the block."""
         last = self.width - 1
-        # Rounding can put the distance of equal samples below 0; here and in _cut it is 0 then.
+        # Rounding can make distances of equal samples negative; here and in _cut they become 0.
         self.threshold = np.maximum(np.partition(halves, last, axis=1)[:, last], np.float32(0))
-        # With ``<=`` at least ``width`` are taken, so that every list begins full.
-        self.offer(halves, halves <= self.threshold[:, None], self.start, 0)
+        # With ``<=`` there are at least ``width`` candidates, so that every list is full.
+        self.add(halves, halves <= self.threshold[:, None], self.start, 0)
         self.cut()
 
-    def offer(self, halves: np.ndarray, near: np.ndarray, start: int, axis: int) -> None:
-        """Take the marked pairs of a product; the samples of the lists run along ``axis``."""
+    def add(self, halves: np.ndarray, near: np.ndarray, start: int, axis: int) -> None:
+        """Add the marked pairs of a product; the samples of these lists run along ``axis``."""
         flat = np.flatnonzero(near)
-        # Row and column in the product; ``axis`` says which of them is the sample of these lists.
-        place = np.divmod(flat, halves.shape[1])
-        part = (place[axis], place[1 - axis] + start, halves.ravel()[flat])
+        position = np.divmod(flat, halves.shape[1])  # row and column
+        part = (position[axis], position[1 - axis] + start, halves.ravel()[flat])
         with self._lock:
             self._parts.append(part)
             self._size += flat.size
@@ -338,18 +331,18 @@ class _BlockLists:
                 self._cut()
 
     def cut(self) -> None:
-        """Keep the nearest, sorted, and lower the threshold to the farthest of them."""
+        """Keep the nearest candidates, sorted, and lower the threshold to the farthest."""
         with self._lock:
             self._cut()
 
     def _cut(self) -> None:
         rows, others, halves = (np.concatenate(part) for part in zip(*self._parts, strict=True))
-        # Floats that are not negative are ordered like their bits, so that one sort does for both.
+        # Non-negative floats are ordered like their bits, so that a single sort is enough: the row
+        # is the upper half of the key, the distance the lower half. Ties may be kept in any order,
+        # as the reach is below the threshold.
         halves = np.maximum(halves, np.float32(0))
-        # Row in the upper half of the key, distance in the lower. Of equal distances any may be
-        # kept, as the reach stays below the threshold and they are asked for again.
         order = np.argsort((rows << 32) | halves.view(np.int32))
-        # The first ``width`` of every row, by their place within it.
+        # The first ``width`` of every row.
         counts = np.bincount(rows, minlength=self.stop - self.start)
         first = np.cumsum(counts) - counts
         order = order[np.arange(rows.size) - np.repeat(first, counts) < self.width]
@@ -360,37 +353,37 @@ class _BlockLists:
         threshold = self.threshold.copy()
         ends = np.cumsum(np.minimum(counts, self.width))
         full = counts >= self.width
-        # The last of a full list is its farthest.
+        # The last entry of a full list is the farthest.
         threshold[full] = np.minimum(threshold[full], halves[ends[full] - 1])
         self.threshold = threshold
 
     def write(self, indices: np.ndarray, squared: np.ndarray) -> None:
-        """Copy the lists, which must have been cut, into rows of ``width`` entries."""
+        """Copy the lists, after a cut, into rows of ``width`` entries."""
         ((rows, others, halves),) = self._parts
         counts = np.bincount(rows, minlength=self.stop - self.start)
-        place = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        indices[rows, place] = others
-        squared[rows, place] = 2.0 * halves
+        rank = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        indices[rows, rank] = others
+        squared[rows, rank] = 2.0 * halves
 
 
 class _Queries(NamedTuple):
-    """Rows that lists are made for, and how long the lists are to be.
+    """Rows whose neighbors are searched, and the length of their lists.
 
-    ``own`` is the sample of the index that each row is, or -1: no row lists itself. With a positive
-    offset lists go on to every sample strictly nearer than the squared distance of their
-    ``length``-th entry plus the offset.
+    ``samples`` is the index of each row among the samples, or -1: no row lists itself. With a
+    positive offset, lists also contain all samples strictly nearer than the squared distance of
+    their ``length``-th entry plus the offset.
     """
 
-    queries: Any
-    own: np.ndarray
+    rows: Any
+    samples: np.ndarray
     length: int
     offset: float = 0.0
 
 
 class _SortedLists(NamedTuple):
-    """The lists of some rows, of which only the complete ones have entries.
+    """The lists of some rows; only complete ones have entries.
 
-    A row that is not complete has to look again at everything within ``needed``.
+    An incomplete row must be searched again for all samples within ``needed``.
     """
 
     rows: np.ndarray
@@ -402,31 +395,28 @@ class _SortedLists(NamedTuple):
 
 
 def _sorted_lists(
-    points: Any, asked: _Queries, rows: np.ndarray, candidates: np.ndarray, reach: np.ndarray
+    points: Any, queries: _Queries, rows: np.ndarray, candidates: np.ndarray, reach: np.ndarray
 ) -> _SortedLists:
-    """Sort the candidates of some rows by recomputed distance and cut the lists off.
+    """Sort the candidates of some rows by recomputed distance and cut the lists.
 
-    Candidates may name a row's own sample (-1, if it has none) any number of times: that is
-    padding. Whatever is not named is at a squared distance above the reach of the row.
+    The row's own sample (or -1) may be repeated as padding. All samples that are not candidates
+    are beyond the reach of the row.
     """
-    # By index first, which is the order that ties are left in.
+    # Sort by index first: the second sort is stable, so that it breaks ties by index.
     candidates = np.sort(candidates, axis=1)
-    squared = _squared_distances(points, asked.queries, rows, candidates)
-    # A row's own sample, and padding, go to the end. (For a row of no sample, -1 names the last
-    # sample in the line above; its distance is replaced here.)
-    squared[candidates == asked.own[rows, None]] = np.inf
-    # The sort is stable, so that of equal distances the lower index comes first.
+    squared = _squared_distances(points, queries.rows, rows, candidates)
+    # Move the row's own sample and padding to the end. (-1 indexed the last sample above.)
+    squared[candidates == queries.samples[rows, None]] = np.inf
     order = np.argsort(squared, axis=1, kind="stable")
     candidates = np.take_along_axis(candidates, order, axis=1)
     squared = np.take_along_axis(squared, order, axis=1)
-    # How far a list has to see; it is right only if whatever is not named lies beyond.
-    needed = squared[:, asked.length - 1] + asked.offset
+    # A list is complete if the distance that it covers is within the reach.
+    needed = squared[:, queries.length - 1] + queries.offset
     complete = needed < reach
     listed = np.zeros(candidates.shape, dtype=bool)
-    listed[:, : asked.length] = True
-    if asked.offset > 0:
+    listed[:, : queries.length] = True
+    if queries.offset > 0:
         listed |= squared < needed[:, None]
-    # Nothing of a list that is not complete: it is made again as a whole.
     listed &= complete[:, None]
     lengths = listed.sum(axis=1)
     return _SortedLists(rows, complete, needed, lengths, candidates[listed], squared[listed])
@@ -435,15 +425,15 @@ def _sorted_lists(
 def _squared_distances(
     points: Any, queries: Any, rows: np.ndarray, others: np.ndarray
 ) -> np.ndarray:
-    """Return those of every row to the samples listed for it, exactly 0 for equal ones."""
-    of, to = np.repeat(rows, others.shape[1]), others.reshape(-1)
-    squared = np.empty(to.size)
+    """Return the distances between rows and the samples listed for them, exactly 0 if equal."""
+    row, other = np.repeat(rows, others.shape[1]), others.reshape(-1)
+    squared = np.empty(other.size)
     sparse = sp.issparse(queries)
     step = max(1, (SPARSE if sparse else CACHED) // queries.shape[1])
-    for start in range(0, to.size, step):
+    for start in range(0, other.size, step):
         part = slice(start, start + step)
-        # In double precision, whatever the samples are in.
-        difference = queries[of[part]].astype(np.float64, copy=False) - points[to[part]]
+        # In double precision, for samples of any precision.
+        difference = queries[row[part]].astype(np.float64, copy=False) - points[other[part]]
         if sparse:
             squared[part] = difference.multiply(difference).sum(axis=1)
         else:
@@ -452,8 +442,8 @@ def _squared_distances(
 
 
 def _assembled(n: int, n_samples: int, parts: list[_SortedLists]) -> tuple[np.ndarray, ...]:
-    """Put the complete lists in the order of their rows."""
-    # A row that had to ask again stands in two parts, the first time with an empty list.
+    """Concatenate the complete lists in the order of their rows."""
+    # A row that was searched again is in two parts, first with an empty list.
     lengths = np.zeros(n, dtype=np.int64)
     for part in parts:
         lengths[part.rows] += part.lengths
@@ -461,17 +451,16 @@ def _assembled(n: int, n_samples: int, parts: list[_SortedLists]) -> tuple[np.nd
     indices = np.empty(indptr[-1], dtype=index_type(n_samples))
     squared = np.empty(indptr[-1])
     for part in parts:
-        # Where each list begins in its part. An entry moves by as much as its list does: from there
-        # to where the list begins in the whole.
-        before = np.cumsum(part.lengths) - part.lengths
-        target = np.arange(part.indices.size) + np.repeat(indptr[part.rows] - before, part.lengths)
+        # An entry moves with its list, from the start in this part to the start in the result.
+        starts = np.cumsum(part.lengths) - part.lengths
+        target = np.arange(part.indices.size) + np.repeat(indptr[part.rows] - starts, part.lengths)
         indices[target] = part.indices
         squared[target] = part.squared
     return indptr, indices, squared
 
 
 def _blocks(n_rows: int, load: int) -> Iterator[np.ndarray]:
-    """Split the row numbers into runs that take at most BLOCK numbers, or into single rows."""
+    """Split the rows into blocks of at most BLOCK numbers, or into single rows."""
     step = max(1, BLOCK // load)
     for start in range(0, n_rows, step):
         yield np.arange(start, min(start + step, n_rows))

@@ -1,9 +1,8 @@
-"""The k-d tree: exact neighbors among few features, or samples near a surface of few dimensions.
+"""Exact neighbors with a k-d tree, for few features or a low intrinsic dimension.
 
-It holds the points in the order of its leaves. Lists are made in that order, too, so that one query
-finds in the cache what the one before it read. They are those of all coordinate differences in
-double precision, whatever the shape of the tree and the number of threads:
-``leastcut.kernels.tree`` tells why.
+Points are stored, and searched, in the order of the leaves, so that consecutive queries find their
+data in the cache. The lists equal those of coordinate differences in double precision and do not
+depend on the shape of the tree or the number of threads; see ``leastcut.kernels.tree``.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from leastcut.kernels.tree import LANES, SAMPLED, build_subtree, list_nearest, l
 from leastcut.threads import in_blocks
 from leastcut.validation import index_type
 
-# What a node of the tree costs, and per feature: measured with 10 neighbors, from 20,000 to
-# 1,000,000 uniform points of 2 to 16 features, between 42 ns and 250 ns.
+# Time of a visit of a node, and per feature: measured with 10 neighbors on 20,000 to 1,000,000
+# uniform points of 2 to 16 features, between 42 ns and 250 ns.
 VISIT_SECONDS = 30e-9, 6e-9
-PROBES, PROBED_COUNT = 64, 10  # points searched for to estimate the cost, and how many neighbors
-SUBTREE = 2**16  # points that one thread builds a tree of by itself: they stay in its cache
-COPIED = 2**18  # coordinates that are copied at once
-# Entries of lists that are made at once, halved for every feature, and the fewest rows: a fraction
-# of a second, for threads to share evenly and Ctrl-C to be heard.
+PROBES, PROBED_COUNT = 64, 10  # queries that estimate the cost, and their number of neighbors
+SUBTREE = 2**16  # points of a subtree that a single thread builds in its cache
+COPIED = 2**18  # coordinates copied at once
+# Entries of lists computed at once, halved for every feature, and the minimum number of rows: a
+# fraction of a second, so that threads share the work evenly and Ctrl-C is handled.
 LISTED, FEWEST_ROWS = 2**17, 64
 
 
 class TreeSearch:
-    """Finite float32 or float64 points, whose squared distances are safe, in a k-d tree."""
+    """A k-d tree of finite float32 or float64 points with safe squared distances."""
 
     method, recall = "tree", 1.0
 
@@ -42,28 +41,28 @@ class TreeSearch:
         blocks = np.empty((n_blocks, n_features, LANES), dtype=points.dtype)
         numbers = np.arange(n_blocks * LANES, dtype=index)
         numbers[n:] = np.iinfo(index).max
-        blocks[-1] = np.inf  # what is left of the last block is no point
+        blocks[-1] = np.inf  # padding of the last block
         boxes = np.empty((n_nodes, 2, n_features), dtype=points.dtype)
         self._tree = blocks, numbers, boxes, np.empty(n_nodes, dtype=index)
 
         # 1. Copy the points, coordinate by coordinate within each block.
         def copy(start: int, stop: int) -> None:
             part = points[start * LANES : min(stop, n // LANES) * LANES]
-            whole = part.reshape(-1, LANES, n_features).transpose(0, 2, 1)
-            blocks[start : start + whole.shape[0]] = whole
+            full = part.reshape(-1, LANES, n_features).transpose(0, 2, 1)
+            blocks[start : start + full.shape[0]] = full
             if stop * LANES > n:
                 blocks[-1, :, : n % LANES] = points[n - n % LANES :].T
 
         in_blocks(copy, n_blocks, COPIED // (LANES * n_features), n_threads)
-        # 2. Split the top of the tree, level by level, and what is below it, subtree by subtree.
-        #    How many levels are the top depends on the points alone.
+        # 2. Split the top of the tree level by level, and the rest subtree by subtree. The number
+        #    of top levels depends only on the points.
         top = min(max(0, (n // SUBTREE).bit_length()), self._depth)
         for level in range(top):
             self._grow(level, level + 1)
         self._grow(top, self._depth + 1)
 
     def _grow(self, level: int, bottom: int) -> None:
-        """Split the nodes of a level, and those below it down to, but without, ``bottom``."""
+        """Split the nodes of the levels from ``level`` to ``bottom - 1``."""
 
         def grow_one(j: int, _: int) -> None:
             node = (1 << level) + j
@@ -73,30 +72,30 @@ class TreeSearch:
 
         in_blocks(grow_one, 1 << level, 1, self._n_threads)
 
-    def pays(self, seconds: float) -> bool:
-        """Whether lists take less than so many seconds each, as counted in visits of some."""
+    def is_faster(self, seconds: float) -> bool:
+        """Return whether a query takes less than ``seconds``, estimated from some queries."""
         n_probes = min(PROBES, self._n)
         allowed = n_probes * seconds / (VISIT_SECONDS[0] + VISIT_SECONDS[1] * self._n_features)
-        # One by one, as a single one may be enough to tell that it does not.
+        # One by one, as a single query may exceed the limit.
         for p in np.arange(n_probes) * self._n // n_probes:
             query = self._tree[0][p // LANES, :, p % LANES].astype(np.float64)[None]
             count = min(PROBED_COUNT, self._n)
-            found = _empty_lists((1, count), self._n)
-            allowed -= list_nearest(self._tree, query, 0, 1, *found, self._scratch(count))
+            lists = _empty_lists((1, count), self._n)
+            allowed -= list_nearest(self._tree, query, 0, 1, *lists, self._scratch(count))
             if allowed < 0:
                 return False
         return True
 
-    def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
-        """List the ``count`` nearest others of every point; see ``NeighborIndex``."""
+    def neighborhoods(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
+        """Return the lists of the points themselves; see ``NeighborIndex``."""
         indices, squared = _empty_lists((self._n, count), self._n)
         no_queries = np.empty((0, self._n_features))
 
-        def ask(start: int, stop: int) -> None:
+        def search_block(start: int, stop: int) -> None:
             scratch = self._scratch(count)
             list_nearest(self._tree, no_queries, start, stop, indices, squared, scratch)
 
-        in_blocks(ask, self._n, self._most_rows(count), self._n_threads)
+        in_blocks(search_block, self._n, self._most_rows(count), self._n_threads)
         if offset > 0:
             return self._extended(indices, squared, offset)
         indptr = np.arange(self._n + 1, dtype=np.int64) * count
@@ -105,18 +104,18 @@ class TreeSearch:
     def _extended(
         self, nearest: np.ndarray, distances: np.ndarray, offset: float
     ) -> tuple[np.ndarray, ...]:
-        """Let lists go on to whatever is strictly nearer than their last entry plus an offset."""
+        """Extend lists to all points strictly nearer than their last entry plus an offset."""
         count = nearest.shape[1]
         needed = distances[:, -1] + offset
         indptr = np.zeros(self._n + 1, dtype=np.int64)
         indices, squared = _empty_lists(0, self._n)
 
-        def ask(start: int, stop: int) -> None:
+        def search_block(start: int, stop: int) -> None:
             scratch = self._scratch(count)
             list_within_radius(self._tree, start, stop, needed, indptr, indices, squared, scratch)
 
-        # 1. Count, and make room, at least for what is listed already.
-        in_blocks(ask, self._n, self._most_rows(count), self._n_threads)
+        # 1. Count the points, at least those that are listed already, and allocate.
+        in_blocks(search_block, self._n, self._most_rows(count), self._n_threads)
         short = np.flatnonzero(indptr[1:] < count)
         np.maximum(indptr[1:], count, out=indptr[1:])
         np.cumsum(indptr, out=indptr)
@@ -124,32 +123,31 @@ class TreeSearch:
             return indptr, nearest.reshape(-1), distances.reshape(-1)
         indices = np.empty(indptr[-1], dtype=nearest.dtype)
         squared = np.empty(indptr[-1])
-        # 2. Fill. Where rounding loses the offset, some that are listed already are
-        #    not strictly nearer.
-        places = indptr[short, None] + np.arange(count)
-        indices[places], squared[places] = nearest[short], distances[short]
-        in_blocks(ask, self._n, self._most_rows(count), self._n_threads)
+        # 2. Fill. If the offset is lost to rounding, some listed points are not strictly nearer.
+        positions = indptr[short, None] + np.arange(count)
+        indices[positions], squared[positions] = nearest[short], distances[short]
+        in_blocks(search_block, self._n, self._most_rows(count), self._n_threads)
         return indptr, indices, squared
 
     def nearest(self, queries: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the ``count`` points nearest to every query, and their squared distances."""
         indices, squared = _empty_lists((queries.shape[0], count), self._n)
 
-        def ask(start: int, stop: int) -> None:
-            # A copy in double precision: whatever they are, the compiled code is the same.
+        def search_block(start: int, stop: int) -> None:
+            # A copy in double precision, so that a single compiled function is enough.
             part = np.array(queries[start:stop], dtype=np.float64, order="C")
-            found = indices[start:stop], squared[start:stop]
-            list_nearest(self._tree, part, 0, stop - start, *found, self._scratch(count))
+            lists = indices[start:stop], squared[start:stop]
+            list_nearest(self._tree, part, 0, stop - start, *lists, self._scratch(count))
 
-        in_blocks(ask, queries.shape[0], self._most_rows(count), self._n_threads)
+        in_blocks(search_block, queries.shape[0], self._most_rows(count), self._n_threads)
         return indices, squared
 
     def _most_rows(self, count: int) -> int:
-        """Return how many lists of this length are made at once."""
+        """Return the number of lists of this length that are computed at once."""
         return max(FEWEST_ROWS, min(LISTED // count, LISTED >> int(self._n_features)))
 
     def _scratch(self, count: int) -> tuple[np.ndarray, ...]:
-        """Return what one thread of :func:`list_nearest` needs besides its arguments."""
+        """Return the scratch arrays of :func:`list_nearest` for one thread."""
         stack = self._depth + 2
         return (
             np.empty(self._n_features),

@@ -1,8 +1,8 @@
-"""What searches of neighbors share: names, limits, options and estimated times.
+"""Options, limits and time estimates shared by all neighbor searches.
 
 Times are CPU seconds on one core of an AMD EPYC (Zen 4) with AVX-512, measured on 20,000 and 70,000
-images of Fashion-MNIST and on Gaussian blobs of 20 to 100 features; other CPUs are slower or faster
-at all searches alike.
+images of Fashion-MNIST and on Gaussian blobs of 20 to 100 features. On other CPUs, the times of all
+searches change by similar factors.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from leastcut.kernels.inverted_lists import hash_rows
 from leastcut.results import NeighborSearch
 
 NEIGHBORS = ("auto", "exact", "approximate")  # "auto" is exact unless that takes long
-DEVICES = ("auto", "cpu", "cuda")  # "auto" is where the samples are, or a GPU if the CPU takes long
+DEVICES = ("auto", "cpu", "cuda")  # "auto" is the device of X, or a GPU if the CPU would take long
 
-FEWEST_FEATURES = 4  # with no more a k-d tree is taken, however many samples there are
-TREE_FEATURES = 8  # with no more a k-d tree is faster than products of all pairs
-PROBED_FEATURES = 32  # with no more a tree may be faster: samples often lie near a surface
+FEWEST_FEATURES = 4  # up to this number, a k-d tree is used for any number of samples
+TREE_FEATURES = 8  # up to this number, a k-d tree is faster than products of all pairs
+PROBED_FEATURES = 32  # up to this number, a tree may be faster, for samples near a surface
 
 PAIR_SECONDS = 1.0e-9, 1.85e-11  # of products of all pairs: per pair, and per feature of a pair
 APPROXIMATE_SECONDS = 2.0e-5, 4.5e-8, 4.0e-7  # per sample, and per feature and neighbor of a sample
-EXACT_SECONDS = 4.0  # an exact search of at most this is taken, however fast the other is
-HASHED_ROWS = 2**16  # samples that are hashed at once
+EXACT_SECONDS = 4.0  # "auto" always selects an exact search with at most this estimated time
+HASHED_ROWS = 2**16  # samples hashed at once
 
 Map = Callable[..., Iterable[Any]]  # ``map``, or that of threads
 
 
 class SearchOptions(NamedTuple):
-    """How neighbors are to be found: the checked parameters of graph functions."""
+    """Options of a neighbor search: the checked parameters of graph functions."""
 
     neighbors: str = "auto"
     device: str = "auto"
@@ -43,12 +43,12 @@ class SearchOptions(NamedTuple):
 
 
 class Search(Protocol):
-    """A way to find neighbors; ``method`` and ``recall`` are those of ``NeighborSearch``."""
+    """A neighbor search; ``method`` and ``recall`` are those of ``NeighborSearch``."""
 
     method: str
     recall: float
 
-    def nearest_others(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
+    def neighborhoods(self, count: int, offset: float) -> tuple[np.ndarray, ...]:
         """Return ``indptr``, ``indices`` and ``squared`` of :class:`Neighborhoods`."""
 
     def nearest(self, queries: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -56,15 +56,15 @@ class Search(Protocol):
 
 
 def exact_seconds(n: int, n_features: int, n_threads: int) -> float:
-    """Return the estimated time of comparing all pairs of samples."""
+    """Return the estimated time of a search by products of all pairs."""
     return n * n * (PAIR_SECONDS[0] + PAIR_SECONDS[1] * n_features) / n_threads
 
 
-def worthwhile_seconds(n: int, n_features: int, count: int, n_threads: int) -> float:
-    """Return how long an exact search may take to be preferred to the approximate one.
+def max_exact_seconds(n: int, n_features: int, count: int, n_threads: int) -> float:
+    """Return the time up to which an exact search is preferred to the approximate one.
 
-    The estimate of the latter is right within a factor of two where samples have some structure.
-    Without any, it may take several times as long, but not longer than comparing all pairs.
+    The estimate for the latter is accurate within a factor of two if the samples have some
+    structure. Otherwise it may take several times as long, but no longer than all pairs.
     """
     sample, feature, neighbor = APPROXIMATE_SECONDS
     seconds = n * (sample + feature * n_features + neighbor * count) / n_threads
@@ -72,9 +72,9 @@ def worthwhile_seconds(n: int, n_features: int, count: int, n_threads: int) -> f
 
 
 def groups_of_copies(points: np.ndarray, more_than: int, each: Map) -> Iterator[np.ndarray]:
-    """Yield the indices, ascending, of every group of more than so many equal samples.
+    """Yield the sorted indices of every group of more than ``more_than`` equal samples.
 
-    Different samples of one hash are too rare to be worth more than leaving them out.
+    Groups with a hash collision, which are very rare, are skipped.
     """
     n = points.shape[0]
     words = points.view(np.uint32 if points.dtype == np.float32 else np.uint64)
@@ -86,7 +86,7 @@ def groups_of_copies(points: np.ndarray, more_than: int, each: Map) -> Iterator[
         hash_rows(words[part], sign, hashes[part])
 
     list(each(hash_part, range(0, n, HASHED_ROWS)))
-    # Equal hashes side by side, and stable: a group is in the order of its indices.
+    # A stable sort keeps the indices of a group in order.
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]
     firsts = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]])
