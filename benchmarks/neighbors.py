@@ -83,7 +83,7 @@ SEARCHES = {
         "leastcut",
         "from leastcut.affinity.neighbors.index import NeighborIndex, SearchOptions\n"
         "index = NeighborIndex(X, options=SearchOptions('exact', 'cpu'))\n"
-        "found = index.nearest_others(k).indices.reshape(-1, k)\n",
+        "found = index.neighborhoods(k).indices.reshape(-1, k)\n",
     ),
     "faiss HNSW, 16 links, 40 and 32": (
         "faiss-cpu", HNSW.format(links=16, build=40, search=32),

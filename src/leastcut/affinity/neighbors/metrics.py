@@ -104,8 +104,8 @@ class UnitRows:
 
             axis = torch.as_tensor(is_degenerate, device=points.device).to(points.dtype)
             return UnitRows(torch.cat([points, axis[:, None]], dim=1), is_degenerate)
-        axis = is_degenerate[:, None].astype(points.dtype)
-        return UnitRows(np.hstack([points, axis]), is_degenerate)
+        column = is_degenerate[:, None].astype(points.dtype)
+        return UnitRows(np.hstack([points, column]), is_degenerate)
 
 
 @dataclass(frozen=True, eq=False)
