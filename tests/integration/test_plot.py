@@ -1,4 +1,4 @@
-"""Pictures: drawn from what they say, by the numbers, legible on any background, with no state."""
+"""Plots: their content, legibility on any background, and absence of global state."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ METHODS = ("kmeans", "cluster_qr", "partition")
 
 
 @pytest.fixture(scope="module")
-def things():
-    """What every sort of picture is drawn from."""
+def results():
+    """The results that the plots show."""
     X, _ = make_blobs(120, centers=4, cluster_std=0.8, random_state=3)
     model = leastcut.SpectralClustering("auto", random_state=0, max_clusters=8).fit(X)
-    told = []
+    progress = []
     karate = nx.karate_club_graph()
     S = sp.csr_array(nx.to_scipy_sparse_array(karate, dtype=float))
-    leastcut.certify(S, leastcut.partition(S, 2, random_state=0).labels, callback=told.append)
+    leastcut.certify(S, leastcut.partition(S, 2, random_state=0).labels, callback=progress.append)
     compared = leastcut.compare(model.affinity_matrix_, 4, methods=METHODS, random_state=0)
-    return {"path": model, "clusters": model, "comparison": compared, "proof": told}
+    return {"path": model, "clusters": model, "comparison": compared, "proof": progress}
 
 
 @pytest.fixture(scope="module")
@@ -66,32 +66,32 @@ def contrast(one, other):
 
 
 def tick_labels(axis):
-    """The labels that are shown: an axis has others beyond its ends."""
+    """The visible tick labels: an axis has others beyond its limits."""
     low, high = sorted(axis.get_view_interval())
     return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
 
 
-# -- every picture
+# -- all plots
 
 
 @pytest.mark.parametrize("background", BACKGROUNDS)
 @pytest.mark.parametrize("name", plot.PLOTS)
-def test_a_picture_is_legible_and_changes_no_setting(name, background, things):
-    picture = plot.PLOTS[name]
+def test_a_plot_is_legible_and_changes_no_setting(name, background, results):
+    entry = plot.PLOTS[name]
     with style.context(background):
         before = dict(matplotlib.rcParams)
-        ax = picture.draw(things[picture.shows])
+        ax = entry.draw(results[entry.shows])
         assert dict(matplotlib.rcParams) == before
         figure = ax.figure
         figure.draw_without_rendering()
     assert isinstance(ax, Axes)
     assert ax.get_title()
-    behind = figure.get_facecolor()
+    background = figure.get_facecolor()
     texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
     assert len(texts) > 3
     for text in texts:
-        assert contrast(text.get_color(), behind) >= 4.5, text
-    # No title, label or legend lies upon another, and none sticks out.
+        assert contrast(text.get_color(), background) >= 4.5, text
+    # no title, label or legend overlaps another or extends beyond the figure
     parts = [ax.title, ax.xaxis.label, ax.yaxis.label, ax.get_legend()]
     parts += [*tick_labels(ax.xaxis), *tick_labels(ax.yaxis)]
     shown = [part for part in parts if part and (not isinstance(part, Text) or part.get_text())]
@@ -100,40 +100,40 @@ def test_a_picture_is_legible_and_changes_no_setting(name, background, things):
     for box in boxes:
         assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= -1
     for (i, one), (j, other) in combinations(enumerate(boxes), 2):
-        cannot_link = (
+        are_disjoint = (
             one.x1 <= other.x0 + 1
             or other.x1 <= one.x0 + 1
             or one.y1 <= other.y0 + 1
             or other.y1 <= one.y0 + 1
         )
-        assert cannot_link, (shown[i], shown[j])
+        assert are_disjoint, (shown[i], shown[j])
 
 
 @pytest.mark.parametrize("name", plot.PLOTS)
-def test_a_picture_is_drawn_where_it_is_told_to(name, things):
-    picture = plot.PLOTS[name]
+def test_a_plot_is_drawn_on_the_given_axes(name, results):
+    entry = plot.PLOTS[name]
     figure = Figure()
     left, right = figure.subplots(1, 2)
-    assert picture.draw(things[picture.shows], ax=right) is right
+    assert entry.draw(results[entry.shows], ax=right) is right
     assert right.get_title()
     assert not left.get_title()
     assert not left.get_children()[0].axes.lines
 
 
-def test_every_public_picture_is_in_the_list():
+def test_every_public_plot_is_registered():
     assert {*plot.__all__} == {"PLOTS", *plot.PLOTS}
-    for name, picture in plot.PLOTS.items():
-        assert getattr(plot, name) is picture.draw
-        assert picture.draw.__name__ == name
+    for name, entry in plot.PLOTS.items():
+        assert getattr(plot, name) is entry.draw
+        assert entry.draw.__name__ == name
 
 
 WITHOUT_STATE = """
 import sys, leastcut
 S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-found = leastcut.partition(S, 2, random_state=0)
+result = leastcut.partition(S, 2, random_state=0)
 assert "matplotlib" not in sys.modules
 {before}
-ax = found.plot(S)
+ax = result.plot(S)
 {after}
 """
 
@@ -155,7 +155,7 @@ ax = found.plot(S)
     ],
     ids=["alone", "pyplot", "notebook"],
 )
-def test_a_new_figure_is_where_the_user_looks_for_it(before, after):
+def test_a_new_figure_belongs_to_pyplot_only_if_it_is_used(before, after):
     code = textwrap.dedent(WITHOUT_STATE).format(before=before, after=after)
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -166,16 +166,16 @@ def test_a_new_figure_is_where_the_user_looks_for_it(before, after):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_missing_matplotlib_is_told_with_the_command_that_brings_it(monkeypatch, karate):
+def test_without_matplotlib_the_error_names_the_install_command(monkeypatch, karate):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    graph, found = karate
+    graph, result = karate
     with pytest.raises(ImportError, match=r"Plots need matplotlib.*leastcut\[plot\]"):
-        plot.sizes(found, graph)
+        plot.sizes(result, graph)
 
 
-# -- what they are drawn from
+# -- plotted quantities
 
 
 @settings(max_examples=draws(30))
@@ -196,14 +196,14 @@ def test_shares_are_terms_of_the_cut_value(seed, n, cut):
 
 @settings(max_examples=draws(30))
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 5))
-def test_cells_are_means_of_the_pairs_behind_them(seed, n, count):
+def test_cells_are_means_of_pairs(seed, n, count):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n) % min(count, n))
     S = rng.random((n, n)) * (rng.random((n, n)) < 0.5)
     S = S + S.T
     clusters = clusters_of(labels, S, "ratio")
     means, starts = mean_cells(clusters)
-    # Few nodes: a cell each, so the picture is the matrix in another order.
+    # few nodes have a cell each, so the cells are the permuted matrix
     assert means.shape == (n, n)
     order = np.lexsort((-clusters.inside, labels))
     assert means == pytest.approx(S[np.ix_(order, order)])
@@ -214,14 +214,14 @@ def test_a_large_matrix_is_never_made_dense():
     n = 100_000
     rng = np.random.default_rng(0)
     labels = np.sort(rng.integers(7, size=n))
-    labels[:2] = 7  # a cluster too small for a cell by its size
+    labels[:2] = 7  # a cluster too small for a cell of its own
     i = rng.integers(n, size=3 * n)
     j = (i + rng.integers(1, 2_000, size=3 * n)) % n
     S = sp.coo_array((rng.random(3 * n), (i, j)), shape=(n, n))
     clusters = clusters_of(labels, sp.csr_array(S + S.T), "ratio")
     means, starts = mean_cells(clusters)
     assert len(means) <= MOST_CELLS + 8
-    # The sums of blocks are those of the graph, whatever the cells.
+    # the sums of blocks equal those of the graph
     sizes = clusters.sizes.astype(float)
     rows = labels[clusters.graph.rows] * 8 + labels[clusters.graph.indices]
     blocks = np.bincount(rows, clusters.graph.weights, minlength=64).reshape(8, 8)
@@ -229,43 +229,43 @@ def test_a_large_matrix_is_never_made_dense():
     for a in range(8):
         for b in range(8):
             block = means[starts[a] : starts[a + 1], starts[b] : starts[b + 1]]
-            # Cells of one cluster hold as many nodes, or one more.
+            # the numbers of nodes of the cells of a cluster differ by at most one
             mean = blocks[a, b] / (sizes[a] * sizes[b])
             assert block.mean() == pytest.approx(mean, rel=2 * max(cells[[a, b]] / sizes[[a, b]]))
 
 
 @settings(max_examples=draws(30))
 @given(st.integers(0, 10**6), st.integers(3, 8), st.integers(0, 40))
-def test_nodes_are_as_near_to_the_corners_of_their_clusters_as_can_be(seed, count, more):
+def test_nodes_are_mapped_nearest_to_the_corners_of_their_clusters(seed, count, more):
     rng = np.random.default_rng(seed)
     labels = np.concatenate([np.arange(count), rng.integers(count, size=more)])
     weights = rng.random(labels.size) + 0.1
     order = rng.permutation(count)
 
     def points_of(columns):
-        """The points of rows whose columns are made orthonormal with the weights."""
+        """The points of rows with columns orthonormalized with respect to the weights."""
         root = np.sqrt(weights)[:, np.newaxis]
         rows = np.linalg.qr(root * columns)[0] / root
         return rows, corner_points(rows, weights, labels, order)
 
-    # Clusters that the columns tell exactly are at their corners.
-    told = np.eye(count)[labels] @ rng.standard_normal((count, count))
-    _, exact = points_of(told)
+    # clusters in the span of the columns are at their corners
+    columns = np.eye(count)[labels] @ rng.standard_normal((count, count))
+    _, exact = points_of(columns)
     corners = np.stack([exact[labels == k][0] for k in range(count)])
     assert exact == pytest.approx(corners[labels], abs=1e-6)
     assert np.linalg.norm(corners, axis=1) == pytest.approx(np.ones(count), abs=1e-6)
-    # Neighbours in the order are neighbours on the circle.
+    # adjacent clusters have adjacent corners
     side = 2.0 * np.sin(np.pi / count)
     for a, b in zip(order, np.roll(order, -1), strict=True):
         assert np.linalg.norm(corners[a] - corners[b]) == pytest.approx(side, abs=1e-6)
-    # Of any other columns no linear map is nearer: what is left is orthogonal to all of them.
+    # for other columns the map is a least-squares solution: residuals are orthogonal to them
     rows, points = points_of(rng.standard_normal((labels.size, count)))
-    left = weights[:, np.newaxis] * (corners[labels] - points)
-    assert rows.T @ left == pytest.approx(np.zeros((count, 2)), abs=1e-9)
+    residuals = weights[:, np.newaxis] * (corners[labels] - points)
+    assert rows.T @ residuals == pytest.approx(np.zeros((count, 2)), abs=1e-9)
 
 
-def test_clusters_that_share_edges_have_corners_beside_each_other():
-    # A ring of six clusters, numbered in another order.
+def test_connected_clusters_have_adjacent_corners():
+    # a ring of six clusters, numbered in another order
     names = np.array([3, 0, 5, 1, 4, 2])
     S = np.kron(np.eye(6), np.ones((5, 5)))
     for k in range(6):
@@ -279,7 +279,7 @@ def test_clusters_that_share_edges_have_corners_beside_each_other():
 
 @settings(max_examples=draws(20))
 @given(st.integers(0, 10**6), st.integers(1, 40), st.floats(0.0, 0.4))
-def test_every_node_has_a_place_of_its_own_and_components_lie_apart(seed, n, density):
+def test_layouts_have_distinct_positions_and_separate_components(seed, n, density):
     graph = clusters_of(
         np.zeros(n, dtype=int),
         nx.to_scipy_sparse_array(nx.gnp_random_graph(n, density, seed=seed), dtype=float),
@@ -300,21 +300,21 @@ def test_every_node_has_a_place_of_its_own_and_components_lie_apart(seed, n, den
         assert (high < other_low).any() or (other_high < low).any()
 
 
-def test_a_path_is_laid_out_in_a_line():
+def test_the_layout_of_a_path_is_a_line():
     S = np.diag(np.ones(9), 1)
     places = layout(clusters_of(np.zeros(10, dtype=int), S + S.T).graph)
     assert np.all(np.diff(places[:, 0]) > 0) or np.all(np.diff(places[:, 0]) < 0)
     assert np.ptp(places[:, 1]) < 0.1 * np.ptp(places[:, 0])
 
 
-# -- what is told
+# -- titles, labels and errors
 
 
-def test_a_graph_tells_what_is_cut_and_calls_nodes_by_their_names(karate):
-    graph, found = karate
+def test_a_drawn_graph_counts_cut_edges_and_shows_names(karate):
+    graph, result = karate
     renamed = nx.relabel_nodes(graph, {0: "Mr Hi", 33: "John A. $ & <b>"})
-    ax = plot.graph(found, renamed)
-    crossing = sum(found.labels[u] != found.labels[v] for u, v in graph.edges)
+    ax = plot.graph(result, renamed)
+    crossing = sum(result.labels[u] != result.labels[v] for u, v in graph.edges)
     assert ax.get_title() == f"4 clusters: {crossing} of 78 edges are cut"
     texts = {text.get_text() for text in ax.texts}
     assert {"Mr Hi", "John A. $ & <b>"} <= texts
@@ -323,35 +323,35 @@ def test_a_graph_tells_what_is_cut_and_calls_nodes_by_their_names(karate):
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
-def test_positions_are_where_nodes_are_drawn(karate):
-    graph, found = karate
+def test_nodes_are_drawn_at_their_positions(karate):
+    graph, result = karate
     positions = np.random.default_rng(0).random((34, 2))
-    ax = plot.graph(found, graph, positions)
-    drawn = np.concatenate([np.asarray(group.get_offsets()) for group in ax.collections[2:]])
-    assert np.allclose(drawn[np.lexsort(drawn.T)], positions[np.lexsort(positions.T)])
+    ax = plot.graph(result, graph, positions)
+    offsets = np.concatenate([np.asarray(group.get_offsets()) for group in ax.collections[2:]])
+    assert np.allclose(offsets[np.lexsort(offsets.T)], positions[np.lexsort(positions.T)])
 
 
-def test_methods_draw_the_pictures_of_their_kind(things, karate):
-    model, (graph, found) = things["clusters"], karate
+def test_plot_methods_equal_the_functions(results, karate):
+    model, (graph, result) = results["clusters"], karate
 
     def title(draw, *arguments):
         return draw(*arguments, ax=Figure().add_subplot()).get_title()
 
-    for kind, picture in plot.PLOTS.items():
-        if picture.shows == "clusters":
-            assert title(found.plot, graph, kind) == title(picture.draw, found, graph)
-            assert title(model.plot, kind) == title(picture.draw, model)
-        if picture.shows == "path":
+    for kind, entry in plot.PLOTS.items():
+        if entry.shows == "clusters":
+            assert title(result.plot, graph, kind) == title(entry.draw, result, graph)
+            assert title(model.plot, kind) == title(entry.draw, model)
+        if entry.shows == "path":
             assert title(model.plot, kind) == title(model.cut_path_.plot, kind)
     assert model.cut_path_.plot().get_ylabel() == "evidence"
     with pytest.raises(ValueError, match=r"kind='evidence' is not known.*'sizes'"):
-        found.plot(graph, kind="evidence")
+        result.plot(graph, kind="evidence")
     with pytest.raises(ValueError, match=r"kind='sizes' is not known.*'cut_values'"):
         model.cut_path_.plot("sizes")
 
 
-def test_a_comparison_has_a_bar_for_every_method_and_the_bound(things):
-    compared = things["comparison"]
+def test_a_comparison_has_a_bar_per_method_and_the_bound(results):
+    compared = results["comparison"]
     ax = plot.comparison(compared)
     rows = sorted(compared.compared, key=lambda row: row.cut_value)
     places = sorted((bar.get_y(), bar.get_width()) for bar in ax.patches)
@@ -360,13 +360,13 @@ def test_a_comparison_has_a_bar_for_every_method_and_the_bound(things):
     assert names == [row.method for row in rows]
     (bound,) = ax.lines
     assert set(bound.get_xdata()) == {compared.lower_bound}
-    with pytest.raises(ValueError, match="no method"):
+    with pytest.raises(ValueError, match="The comparison is empty"):
         plot.comparison(replace(compared, compared=()))
-    odd = replace(rows[0], method="a $ & <b>")
-    plot.comparison(replace(compared, compared=(odd,))).figure.canvas.draw()
+    unusual = replace(rows[0], method="a $ & <b>")
+    plot.comparison(replace(compared, compared=(unusual,))).figure.canvas.draw()
 
 
-def test_many_clusters_are_points_with_the_same_numbers(karate):
+def test_many_clusters_are_drawn_as_points(karate):
     graph, _ = karate
     S = sp.csr_array(sp.kron(sp.eye_array(34), np.ones((2, 2))))
     S = S + sp.kron(nx.to_scipy_sparse_array(graph, dtype=float), np.eye(2))
@@ -377,48 +377,58 @@ def test_many_clusters_are_points_with_the_same_numbers(karate):
     assert np.array_equal(line.get_ydata(), clusters.shares)
 
 
-def test_nodes_without_edges_and_directed_graphs_are_drawn_as_they_were_cut():
+def test_isolated_nodes_and_directed_graphs_can_be_plotted():
     X, _ = make_blobs(30, centers=2, random_state=0)
     S = leastcut.nearest_neighbors_graph(X, 4)
-    lonely = sp.csr_array(sp.block_diag([S, sp.csr_array((2, 2))]))
+    isolated = sp.csr_array(sp.block_diag([S, sp.csr_array((2, 2))]))
     with pytest.warns(UserWarning, match="no edges"):
-        model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(lonely)
+        model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(isolated)
     for kind in ("embedding", "affinity", "sizes", "graph"):
         assert model.plot(kind).get_title()
     directed = nx.DiGraph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])
-    found = leastcut.partition(directed, 2, symmetrize="mean", random_state=0)
-    assert plot.graph(found, directed, symmetrize="mean").get_title().startswith("2 clusters: 1 of")
+    result = leastcut.partition(directed, 2, symmetrize="mean", random_state=0)
+    assert (
+        plot.graph(result, directed, symmetrize="mean").get_title().startswith("2 clusters: 1 of")
+    )
     with pytest.raises(ValueError, match="symmetrize"):
-        plot.graph(found, directed)
+        plot.graph(result, directed)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda S, y: plot.sizes(y), ValueError, "does not hold its graph; pass graph="),
+        (
+            lambda S, y: plot.sizes(y),
+            ValueError,
+            "does not store its graph; pass the graph as graph=",
+        ),
         (lambda S, y: plot.sizes(y[:3], S), ValueError, r"each of the 6 nodes.*shape \(3,\)"),
-        (lambda S, y: plot.sizes(y + 0.5, S), ValueError, "type float64"),
+        (lambda S, y: plot.sizes(y + 0.5, S), ValueError, "dtype float64"),
         (lambda S, y: plot.sizes(y, S, cut="norm"), ValueError, "cut='norm' is not known"),
         (lambda S, y: plot.sizes(leastcut.SpectralClustering()), ValueError, "call fit first"),
         (lambda S, y: plot.embedding(y, S, view="up"), ValueError, "'corners', 'eigenvectors'"),
-        (lambda S, y: plot.embedding(y[:2], S[:2, :2]), ValueError, "it takes three"),
+        (
+            lambda S, y: plot.embedding(y[:2], S[:2, :2]),
+            ValueError,
+            "at least 3 nodes .* has 2 such nodes",
+        ),
         (
             lambda S, y: plot.graph(y, S, [[0, 0]]),
             ValueError,
-            r"have shape \(1, 2\) and not \(6, 2\)",
+            r"of shape \(6, 2\), but has shape \(1, 2\)",
         ),
         (lambda S, y: plot.graph(y, S, np.full((6, 2), np.nan)), ValueError, "NaN"),
-        (lambda S, y: plot.evidence(y), TypeError, "leastcut.cut_path makes one"),
-        (lambda S, y: plot.closing_in([]), ValueError, "callback=told.append"),
+        (lambda S, y: plot.evidence(y), TypeError, "leastcut.cut_path returns a CutPath"),
+        (lambda S, y: plot.closing_in([]), ValueError, "callback=progress.append"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_with_what_to_do(call, error, message):
+def test_invalid_arguments_raise_with_a_remedy(call, error, message):
     S = np.kron(np.eye(2), np.ones((3, 3))) + 0.1
     with pytest.raises(error, match=message):
         call(S, np.repeat([0, 1], 3))
 
 
-def test_a_graph_too_large_to_draw_names_the_pictures_that_are_not():
+def test_a_graph_too_large_to_draw_raises_with_other_plots():
     n = 600
     S = sp.diags_array(np.ones(n - 1), offsets=1)
     S, labels = sp.csr_array(S + S.T), np.repeat([0, 1], n // 2)
@@ -429,20 +439,20 @@ def test_a_graph_too_large_to_draw_names_the_pictures_that_are_not():
     assert plot.graph(labels, S, np.random.default_rng(0).random((n, 2))).get_title()
 
 
-def test_positions_in_a_dict_are_refused_with_the_array_they_should_be(karate):
-    graph, found = karate
+def test_positions_in_a_dict_raise_with_the_array_to_pass(karate):
+    graph, result = karate
     with pytest.raises(TypeError, match=r"shape \(34, 2\).*\[positions\[node\]"):
-        plot.graph(found, graph, dict.fromkeys(range(34), (0.0, 1.0)))
+        plot.graph(result, graph, dict.fromkeys(range(34), (0.0, 1.0)))
 
 
-def test_an_estimator_without_a_path_says_how_to_have_one():
+def test_an_estimator_without_a_path_raises():
     X, _ = make_blobs(30, centers=2, random_state=0)
     model = leastcut.SpectralClustering(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="n_clusters='auto'"):
         model.plot("evidence")
 
 
-# -- colours
+# -- colors
 
 BLINDNESS = {
     "none": np.eye(3),
@@ -450,12 +460,11 @@ BLINDNESS = {
     "green": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
     "blue": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
 }
-"""What the linear colours of a screen look like to whom lacks a kind of cone (Machado and others,
-2009)."""
+"""Linear RGB transforms that simulate color blindness (Machado et al., 2009)."""
 
 
 def perceived(color, blindness):
-    """A colour in OKLab, whose distances are about those that are seen."""
+    """Return a color in OKLab, whose distances approximate perceived differences."""
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in to_rgb(color)]
     seen = np.clip(np.asarray(BLINDNESS[blindness]) @ linear, 0.0, 1.0)
     cones = np.cbrt(
@@ -470,16 +479,16 @@ def perceived(color, blindness):
 
 @pytest.mark.parametrize("screen", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("blindness", BLINDNESS)
-def test_clusters_are_told_apart_by_everyone(screen, blindness):
+def test_cluster_colors_differ_with_every_kind_of_color_blindness(screen, blindness):
     colors = [pair[screen] for pair in CLUSTER_COLORS.values()]
     backgrounds = (PALETTE["page"][screen], ("white", "black")[screen])
     for color in colors:
-        assert all(contrast(color, behind) >= 2.95 for behind in backgrounds), color
+        assert all(contrast(color, background) >= 2.95 for background in backgrounds), color
     for one, other in combinations(colors, 2):
         assert np.linalg.norm(perceived(one, blindness) - perceived(other, blindness)) > 0.1
 
 
-def test_no_two_of_many_clusters_look_the_same_and_neighbours_differ_in_sign():
+def test_many_clusters_differ_in_color_or_marker():
     count = len(CLUSTER_COLORS) * len(CLUSTER_MARKERS)
     looks = cluster_looks(Figure().add_subplot(), count)
     assert len(set(looks)) == count
@@ -490,7 +499,7 @@ def test_no_two_of_many_clusters_look_the_same_and_neighbours_differ_in_sign():
     ("face", "figure_face", "dark"),
     [("white", "black", 0), ("black", "white", 1), ("none", "black", 1), ("none", "white", 0)],
 )
-def test_colours_suit_what_is_behind_them(face, figure_face, dark):
+def test_colors_depend_on_the_background(face, figure_face, dark):
     ax = Figure(facecolor=figure_face).add_subplot(facecolor=face)
     (color, _), *_ = cluster_looks(ax, 1)
     assert to_rgba(color) == to_rgba(CLUSTER_COLORS["cluster-0"][dark])

@@ -1,19 +1,20 @@
-"""Plots of paths, partitions, comparisons and proofs: functions that return matplotlib axes.
+"""Plots of paths, partitions, comparisons and proofs. Requires ``leastcut[plot]``.
 
-Each takes ``ax=None``; None makes a new figure. They show nothing and change no setting: text and
-frames follow matplotlib's style, and colors the background, light or dark. Clusters differ in
-their markers as well as in color, and lines in their dashes. Needs ``leastcut[plot]``.
+Each function draws on the matplotlib axes ``ax``, by default of a new figure, and returns them. It
+does not show the figure or change settings. Text and frames follow the matplotlib style, and
+colors adapt to a light or dark background. Clusters also differ in their markers, and lines in
+their dashes.
 
-====================================  ======================================================
-``evidence(path)``                    the evidence for every number of clusters
-``cut_values(path)``                  the cut for every number, and its lower bound
-``embedding(found, graph)``           the nodes in two dimensions, by the eigenvectors
-``affinity(found, graph)``            the affinity matrix, ordered by cluster
-``sizes(found, graph)``               every cluster's size, and its share of the cut
-``graph(found, graph, positions)``    a small graph, and the edges that are cut
-``comparison(compared)``              methods side by side on one graph
-``closing_in(told)``                  a proof: the cut and its bound over time
-====================================  ======================================================
+====================================  ===================================================
+``evidence(path)``                    evidence for each number of clusters
+``cut_values(path)``                  cut value and lower bound for each number
+``embedding(found, graph)``           nodes in two dimensions, from eigenvectors
+``affinity(found, graph)``            affinity matrix, ordered by cluster
+``sizes(found, graph)``               size of each cluster and its share of the cut
+``graph(found, graph, positions)``    a small graph with its cut edges
+``comparison(compared)``              cut values of several methods on one graph
+``closing_in(told)``                  cut value and lower bound of a proof over time
+====================================  ===================================================
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ __all__ = [
 
 
 class Plot(NamedTuple):
-    """A plot, and what it shows: "path", "clusters", "comparison" or "proof"."""
+    """A plot function and what it shows: "path", "clusters", "comparison" or "proof"."""
 
     draw: Callable[..., Any]
     shows: str
@@ -56,10 +57,10 @@ PLOTS: dict[str, Plot] = {
     "comparison": Plot(comparison, "comparison"),
     "closing_in": Plot(closing_in, "proof"),
 }
-"""The plots by name; methods such as ``Partition.plot`` draw them."""
+"""The plots by name, as methods such as ``Partition.plot`` use them."""
 
 
-def draw(kind: str, shows: tuple[str, ...], found: Any, **options: Any) -> Any:
-    """Draw the plot of that name, if it shows one of ``shows``."""
-    known = {name: picture for name, picture in PLOTS.items() if picture.shows in shows}
-    return known[check_choice("kind", kind, known)].draw(found, **options)
+def draw(kind: str, shows: tuple[str, ...], result: Any, **options: Any) -> Any:
+    """Draw the plot ``kind`` of a result, if it shows one of ``shows``."""
+    known = {name: plot for name, plot in PLOTS.items() if plot.shows in shows}
+    return known[check_choice("kind", kind, known)].draw(result, **options)

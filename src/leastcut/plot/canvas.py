@@ -1,8 +1,7 @@
-"""What all plots share: axes to draw on, colors that suit the background, frames and labels.
+"""Axes, colors and labels shared by all plots.
 
-Text, ticks and frames follow matplotlib's settings, so that a style of the user's holds, and no
-setting is changed. Only the parts that the plots add have colors, each for a light and for a dark
-background; the background decides which.
+Text, ticks and frames follow the settings of matplotlib. Each color has a variant for light and
+one for dark backgrounds.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ import numpy as np
 
 from leastcut.optional_packages import needed_for
 
-# The colors of pages and figures by name, for light and dark screens. Blue, orange and teal can
-# be distinguished with color blindness, and have different markers too.
+# Colors of pages and figures by name, for light and dark screens. Blue, orange and teal can be
+# distinguished with color blindness.
 PALETTE = {
     "page": ("#ffffff", "#14191f"),
     "ink": ("#1b2430", "#e4e9ee"),
@@ -31,8 +30,8 @@ PALETTE = {
     "better": ("#dbe9fb", "#17324f"),
 }
 
-# Optimized so that any two of one screen differ clearly with every kind of color blindness, and
-# none is faint on its background.
+# Optimized so that any two differ clearly with every kind of color blindness, and all have enough
+# contrast with the background.
 CLUSTER_COLORS = {
     "cluster-0": ("#333fa4", "#2776bd"),
     "cluster-1": ("#b0410c", "#c97f1a"),
@@ -42,21 +41,21 @@ CLUSTER_COLORS = {
     "cluster-5": ("#752757", "#b3396d"),
     "cluster-6": ("#410000", "#b58ef7"),
 }
-# One more than there are colors, so that 56 clusters differ from one another.
+# One more marker than colors, so that 56 clusters have different combinations.
 CLUSTER_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
-DARK = 0.18  # luminance of a background on which white and black letters are as legible
-USUAL = 18.0  # square inches of the axes of a usual figure
+DARK = 0.18  # luminance below which a background counts as dark
+USUAL_AREA = 18.0  # square inches of the axes of a default figure
 
 
 # -- axes
 
 
 def axes_for(ax: Any, height: float | None = None, *, square: bool = False) -> Any:
-    """Return ``ax``, or if it is None the axes of a new figure of so many inches.
+    """Return ``ax``, or the axes of a new figure ``height`` inches high if it is None.
 
-    A new figure belongs to pyplot if pyplot is in use, or in a notebook, which then shows it.
-    Otherwise only the axes hold it: it is freed with them, and any thread may draw one.
+    In a notebook, or if pyplot is imported, pyplot creates the figure and can show it. Otherwise
+    the figure is freed with its axes, and any thread may create one.
     """
     if ax is not None:
         return ax
@@ -77,9 +76,10 @@ def axes_for(ax: Any, height: float | None = None, *, square: bool = False) -> A
 def finish(
     ax: Any, title: str, *, legend: float | None = None, integers: bool = False, **labels: str
 ) -> Any:
-    """Set title and labels, leave only the axes that have ticks, and return the axes.
+    """Set title and labels, remove the top and right spines, and return the axes.
 
-    ``legend`` puts a legend so many letters below the axes; ``integers`` has ticks at integers.
+    ``legend`` adds a legend below the axes, at this distance in font sizes; ``integers`` puts the
+    ticks at integers.
     """
     ax.set(title=title, **labels)
     if integers:
@@ -92,19 +92,19 @@ def finish(
 
 
 def no_frame(ax: Any) -> None:
-    """Remove frame and ticks: positions have no meaning but being near."""
+    """Remove frame and ticks, for positions without units."""
     ax.spines[:].set_visible(False)
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 
 def relative_area(ax: Any) -> float:
-    """Return the area of the axes in units of those of a usual figure, at most 1."""
+    """Return the area of the axes relative to those of a default figure, at most 1."""
     width, height = ax.figure.get_size_inches() * ax.get_position().size
-    return float(min(width * height / USUAL, 1.0))
+    return float(min(width * height / USUAL_AREA, 1.0))
 
 
 def file_of(figure: Any, kind: str, **options: Any) -> bytes:
-    """Return a figure as a file without dates and random names: the same figure, the same file."""
+    """Return a figure as the content of a file, without dates and random ids."""
     from matplotlib import rc_context
 
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -135,17 +135,17 @@ def is_dark(ax: Any) -> bool:
         *color, opacity = to_rgba(background)
         if opacity > 0.5:
             return luminance(*color) < DARK
-    # The page behind a transparent figure is not known, but the color of text suits it.
+    # The background of a transparent figure is unknown; infer it from the color of text.
     return luminance(*to_rgba(rcParams["text.color"])[:3]) > DARK
 
 
 def color(ax: Any, name: str) -> str:
-    """Return a color of the palette, as it is on the background of some axes."""
+    """Return a color of the palette for the background of ``ax``."""
     return PALETTE[name][is_dark(ax)]
 
 
 def cluster_looks(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
-    """Return a color and a marker for every cluster."""
+    """Return a color and a marker for each cluster."""
     dark, colors = is_dark(ax), list(CLUSTER_COLORS.values())
     return [
         (colors[k % len(colors)][dark], CLUSTER_MARKERS[k % len(CLUSTER_MARKERS)])
@@ -157,7 +157,7 @@ def cluster_looks(ax: Any, n_clusters: int) -> list[tuple[str, str]]:
 
 
 def label(ax: Any, text: str, place: Any, shift: Any, **looks: Any) -> Any:
-    """Write a text so many points from a place."""
+    """Write a text at a position shifted by ``shift`` points."""
     return ax.annotate(text, place, xytext=shift, textcoords="offset points", **looks)
 
 
@@ -168,25 +168,25 @@ def label_points(
     sides: Sequence[Iterable[Sequence[float]]],
     **looks: Any,
 ) -> None:
-    """Write texts next to points, the first ones first, where they cover no other text.
+    """Write texts next to points, skipping texts that would overlap an earlier one.
 
-    ``sides`` has for every text the shifts to try, in points, the best one first. Everything else
-    must have been drawn before: a later change of the axes would move the points.
+    ``sides`` lists for each text the shifts to try, in points. Call this last: later changes of the
+    axes would move the points.
     """
     from matplotlib.patheffects import withStroke
 
-    # 1. Fix the positions.
+    # 1. Determine the positions.
     ax.autoscale_view()
     ax.figure.draw_without_rendering()
     taken: list[Any] = []
     outline = [withStroke(linewidth=2.5, foreground=color(ax, "page"))]
     looks |= {"path_effects": outline, "parse_math": False, "annotation_clip": False}
-    # 2. Each text at the first side where it covers no other.
+    # 2. Put each text at the first side where it overlaps no other.
     for text, place, shifts in zip(texts, places, sides, strict=True):
         for shift in shifts:
-            word = label(ax, text, place, shift, **looks)
-            box = word.get_window_extent()
+            annotation = label(ax, text, place, shift, **looks)
+            box = annotation.get_window_extent()
             if not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 break
-            word.remove()
+            annotation.remove()

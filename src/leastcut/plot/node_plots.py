@@ -1,12 +1,12 @@
-"""Plots with a mark for every node: the embedding by eigenvectors, and a drawing of a small graph.
+"""Plots with a marker for each node: a spectral embedding, and a drawing of a small graph.
 
-Of the rows of the first c eigenvectors, each divided by the root of its node's weight, the
-embedding shows the plane in which, of all linear maps, the nodes are nearest to the corners of a
-regular polygon, a corner for each cluster. A node between two corners is between two clusters, and
-a cluster in the middle is none that the eigenvectors know of.
+The embedding is the linear map of the first c eigenvectors, each row divided by the square root of
+its node's weight, that brings nodes nearest to the corners of a regular polygon with one corner
+per cluster. A node between two corners lies between two clusters; a cluster in the center is not
+supported by the eigenvectors.
 
-A graph is laid out by stress majorization: the distances in the plane should equal those along the
-strongest paths.
+Graphs are laid out by stress majorization, which fits distances in the plane to shortest-path
+distances, where strong edges are short.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from leastcut.plot.canvas import (
 from leastcut.plot.clusters import Clusters, clusters_of
 from leastcut.validation import check_choice
 
-MOST_POINTS = 50_000  # drawn at most: more cover one another, and only take longer
-MANY_POINTS = 2_000  # from which on they are an image inside a vector drawing
-MOST_LAID_OUT = 500  # nodes: to lay out more takes long, and shows nothing
-MOST_EDGES = 50_000  # drawn at most, if positions are passed
-MOST_NAMED = 60  # nodes up to which each has its name or number
-STEPS = 150  # of a layout: later ones have no visible effect
-LONGEST = 8.0  # length of the weakest edges in a layout, in units of the strongest edge's
+MOST_POINTS = 50_000  # points drawn at most
+MANY_POINTS = 2_000  # points above which they are rasterized in vector graphics
+MOST_LAID_OUT = 500  # nodes of a layout at most: it takes O(n³)
+MOST_EDGES = 50_000  # edges drawn at most, if positions are passed
+MOST_NAMED = 60  # nodes up to which names are shown
+STEPS = 150  # of a layout; more have no visible effect
+LONGEST = 8.0  # length of the weakest edges in a layout, relative to the strongest edge
 
 
 # -- the embedding
@@ -53,30 +53,36 @@ def embedding(
     view: str = "corners",
     ax: Any = None,
 ) -> Any:
-    """Draw the nodes in two dimensions, by the eigenvectors of the graph.
+    """Plot the nodes in two dimensions, from the eigenvectors of the graph.
 
     Parameters
     ----------
     found : fitted SpectralClustering, Partition, or array-like of shape (n,)
-        The clusters, which have colors and markers; an array holds the labels of the nodes.
+        The clusters, as a result or as labels of the nodes.
     graph, cut, symmetrize : optional
-        The graph that was cut, and how, as :func:`leastcut.cut_value` takes them; a fitted
-        estimator has them.
+        The graph and its cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
     view : {"corners", "eigenvectors"}, default="corners"
-        The plane in which nodes are nearest to the corners of a polygon, one for each cluster, with
-        clusters that share most edges next to each other; or that of the second and third
-        eigenvector, as always for fewer than three clusters.
+        "corners" maps the eigenvectors to the plane so that nodes are nearest to the corners of a
+        polygon with one corner per cluster, where clusters that share many edges are adjacent.
+        "eigenvectors" plots the second and third eigenvector, also used for fewer than three
+        clusters.
     ax : Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default those of a new figure.
 
     Returns
     -------
     Axes
+        The axes of the plot.
+
+    See Also
+    --------
+    affinity : Affinity matrix, ordered by cluster.
+    leastcut.relax : Compute the eigenvectors.
 
     Notes
     -----
-    Nodes without edges have no place and are left out; of more than 50,000 nodes, 50,000 are drawn,
-    always the same random ones.
+    Nodes without edges are not drawn. Of more than 50,000 nodes, a fixed random sample of 50,000 is
+    drawn.
 
     Examples
     --------
@@ -85,21 +91,21 @@ def embedding(
     >>> X, _ = make_blobs(90, centers=3, random_state=0)
     >>> model = leastcut.SpectralClustering(3, random_state=0).fit(X)
     >>> leastcut.plot.embedding(model).get_title()
-    '3 clusters, as the eigenvectors place the nodes'
+    'Spectral embedding of 3 clusters'
     """
     check_choice("view", view, ("corners", "eigenvectors"))
     clusters = clusters_of(found, graph, cut, symmetrize)
     nodes = clusters.connected
     if nodes.size < 3:
         raise ValueError(
-            f"{counted(int(nodes.size), 'node')} with edges cannot be drawn in two dimensions; it "
-            "takes three."
+            "An embedding needs at least 3 nodes with edges, but the graph has "
+            f"{counted(int(nodes.size), 'such node')}."
         )
     rows, labels = clusters.eigenvector_rows, clusters.labels[nodes]
     ax = axes_for(ax)
-    title = f"{counted(clusters.n_clusters, 'cluster')}, as the eigenvectors place the nodes"
+    title = f"Spectral embedding of {counted(clusters.n_clusters, 'cluster')}"
     if nodes.size > MOST_POINTS:
-        title += f"\n({MOST_POINTS:,} of {nodes.size:,})"
+        title += f"\n({MOST_POINTS:,} of {nodes.size:,} nodes)"
     if view == "corners" and clusters.n_clusters > 2:
         points = corner_points(rows, clusters.connected_weights, labels, corner_order(clusters))
         ax.set_title(title)
@@ -117,24 +123,25 @@ def embedding(
 def corner_points(
     rows: np.ndarray, weights: np.ndarray, labels: np.ndarray, order: np.ndarray
 ) -> np.ndarray:
-    """Return the linear map of rows with the least Σ_i b_i ‖point_i − corner_i‖².
+    """Return the linear map of ``rows`` that minimizes Σ_i b_i ‖point_i − corner_i‖².
 
-    The columns of ``rows`` are orthonormal with the weights b of the nodes: Σ_i b_i y_i y_iᵀ is the
-    identity. The corners are on the unit circle, in the order of the clusters in ``order``.
+    The columns of ``rows`` are orthonormal with respect to the node weights b: Σ_i b_i y_i y_iᵀ is
+    the identity. The corners of the clusters are on the unit circle, in the order ``order``.
     """
     count = order.size
-    # 1. The corners, the first of which is at the top.
+    # 1. The corners, starting at the top.
     angles = np.empty(count)
     angles[order] = 0.5 * np.pi - 2.0 * np.pi * np.arange(count) / count
     corners = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    # 2. The map: as the columns are orthonormal, there is nothing to solve.
+    # 2. The map: least squares with orthonormal columns.
     return np.asarray(rows @ (rows.T @ (weights[:, np.newaxis] * corners[labels])))
 
 
 def corner_order(clusters: Clusters) -> np.ndarray:
-    """Return an order in which clusters that share much of their edges are neighbors.
+    """Return an order of the clusters in which those with strong connections are adjacent.
 
-    After the heaviest cluster, the next one has most edges to the last, for its weight.
+    A greedy order: from the heaviest cluster on, the next one has the strongest connection to the
+    previous one, relative to their weights.
     """
     sums = clusters.between
     scale = np.sqrt(np.maximum(np.diag(sums), np.finfo(float).tiny))
@@ -148,9 +155,9 @@ def corner_order(clusters: Clusters) -> np.ndarray:
 
 
 def scatter(ax: Any, points: np.ndarray, labels: np.ndarray, n_clusters: int) -> None:
-    """Draw points with the colors and markers of their clusters, and the number of each cluster.
+    """Draw points with the colors and markers of their clusters, and label the clusters.
 
-    In a crowd, the larger clusters have their numbers.
+    Labels of smaller clusters are skipped if they would overlap.
     """
     size = relative_area(ax) * float(np.clip(750.0 / np.sqrt(len(points)), 4.0, 40.0))
     is_image = len(points) > MANY_POINTS
@@ -163,10 +170,10 @@ def scatter(ax: Any, points: np.ndarray, labels: np.ndarray, n_clusters: int) ->
             continue
         look = dict(zip(("c", "marker"), looks[k], strict=True))
         ax.scatter(*members.T, s=size, alpha=0.65, linewidths=0, rasterized=is_image, **look)
-        # The middle of a bent cluster may lie outside; the nearest of its points does not.
+        # Label the point nearest to the median, which may lie outside of a curved cluster.
         distances = np.linalg.norm(members - np.median(members, axis=0), axis=1)
         place = members[np.argmin(distances)]
-        # A large marker is visible where all nodes are at one place, or tiny.
+        # A large marker is visible even if all nodes coincide or are tiny.
         large, page = max(60.0 * relative_area(ax), 20.0), color(ax, "page")
         ax.scatter(*place, s=large, edgecolors=page, linewidths=0.8, zorder=3, **look)
         outward = place - middle
@@ -189,42 +196,51 @@ def graph(
     symmetrize: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a small graph: its nodes by cluster, and the edges that are cut.
+    """Draw a small graph with its clusters and its cut edges.
 
     Parameters
     ----------
     found : fitted SpectralClustering, Partition, or array-like of shape (n,)
-        The clusters; an array holds the labels of the nodes.
+        The clusters, as a result or as labels of the nodes.
     graph : graph, optional
-        The graph that was cut; a fitted estimator has it.
+        The graph that was cut; not needed for a fitted estimator.
     positions : array-like of shape (n, 2), optional
-        Positions of the nodes; by default they are computed, for up to 500 nodes.
+        Positions of the nodes. By default they are computed, for at most 500 nodes.
     cut, symmetrize : optional
-        How it was cut, as :func:`leastcut.cut_value` takes them; a fitted estimator has them.
+        The cut, as in :func:`leastcut.cut_value`; not needed for a fitted estimator.
     ax : Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default those of a new figure.
 
     Returns
     -------
     Axes
+        The axes of the plot.
+
+    See Also
+    --------
+    affinity, embedding : Plots for graphs of any size.
+
+    Notes
+    -----
+    Cut edges are dashed. By default the layout is computed by stress majorization, in O(n³).
 
     Examples
     --------
     >>> import leastcut
     >>> S = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-    >>> found = leastcut.partition(S, 2, random_state=0)
-    >>> leastcut.plot.graph(found, S).get_title()
+    >>> result = leastcut.partition(S, 2, random_state=0)
+    >>> leastcut.plot.graph(result, S).get_title()
     '2 clusters: 1 of 3 edges is cut'
     """
     clusters = clusters_of(found, graph, cut, symmetrize)
     places = _positions(clusters, positions)
-    ax = axes_for(ax)  # which raises if there is no matplotlib
+    ax = axes_for(ax)  # raises if matplotlib is missing
     from matplotlib.collections import LineCollection
 
-    # 1. Every edge once: those inside a cluster in its color, those that are cut dashed.
-    whole, looks = clusters.graph, cluster_looks(ax, clusters.n_clusters)
-    once = whole.rows < whole.indices
-    rows, columns, weights = whole.rows[once], whole.indices[once], whole.weights[once]
+    # 1. Edges inside clusters in the colors of the clusters, and cut edges dashed.
+    full, looks = clusters.graph, cluster_looks(ax, clusters.n_clusters)
+    upper = full.rows < full.indices
+    rows, columns, weights = full.rows[upper], full.indices[upper], full.weights[upper]
     is_cut = clusters.labels[rows] != clusters.labels[columns]
     widths = 0.5 + 1.3 * np.sqrt(weights / weights.max(initial=np.finfo(float).tiny))
     widths *= 1.0 if weights.size < 2_000 else 0.5
@@ -238,7 +254,7 @@ def graph(
         edges = LineCollection(list(lines[picked]), alpha=alpha, zorder=1, rasterized=is_image)
         edges.set(color=colors, linewidth=widths[picked], linestyle=[style])
         ax.add_collection(edges)
-    # 2. The nodes, with the markers of their clusters, and their names if there is space.
+    # 2. Nodes with the markers of their clusters, and names if there is space.
     size = relative_area(ax) * float(np.clip(9_000.0 / max(clusters.n_nodes, 1), 8.0, 160.0))
     for k, (ink, marker) in enumerate(looks):
         members = places[clusters.labels == k]
@@ -256,8 +272,8 @@ def graph(
     )
     if clusters.n_nodes <= MOST_NAMED:
         names = clusters.node_names or range(clusters.n_nodes)
-        # In a crowd, the nodes with the heaviest edges have their names.
-        order = np.argsort(-whole.degrees, kind="stable")
+        # Nodes of large degree first: names that would overlap are skipped.
+        order = np.argsort(-full.degrees, kind="stable")
         texts = [shortened(str(names[i])) for i in order.tolist()]
         sides = [(5.0, 3.0), (5.0, -10.0), (0.0, 6.0), (0.0, -13.0)]
         label_points(ax, texts, places[order], [sides] * order.size, size="small")
@@ -265,40 +281,39 @@ def graph(
 
 
 def _positions(clusters: Clusters, positions: Any) -> np.ndarray:
-    """Return the positions of all nodes: those of the user, checked, or a layout."""
+    """Return the checked positions of the nodes, or a layout."""
     n = clusters.n_nodes
-    others = "plot.affinity or plot.embedding, which suit any size"
+    others = "plot.affinity or plot.embedding"
     if positions is None:
         if n > MOST_LAID_OUT:
             raise ValueError(
-                f"A drawing of {n:,} nodes shows nothing, and at most {MOST_LAID_OUT} are laid "
-                f"out. Use {others}, or pass positions=, such as coordinates of the nodes."
+                f"The graph has {n:,} nodes, and a layout is computed for at most {MOST_LAID_OUT}. "
+                f"Use {others}, or pass the coordinates of the nodes as positions=."
             )
         return layout(clusters.graph)
-    if isinstance(positions, Mapping):  # as networkx lays out graphs
+    if isinstance(positions, Mapping):  # a layout of networkx
         raise TypeError(
-            f"positions is a {type(positions).__name__}, and must be an array of shape ({n}, 2) in "
-            "the order of the nodes: pass [positions[node] for node in graph]."
+            f"positions must be an array of shape ({n}, 2) in the order of the nodes, not a "
+            f"{type(positions).__name__}; pass [positions[node] for node in graph]."
         )
     places = np.asarray(positions, dtype=np.float64)
-    wrong = "" if np.isfinite(places).all() else "hold NaN or infinity"
+    wrong = "" if np.isfinite(places).all() else "contains NaN or infinity"
     if places.shape != (n, 2):
-        wrong = f"have shape {places.shape} and not ({n}, 2)"
+        wrong = f"has shape {places.shape}"
     if wrong:
         raise ValueError(
-            f"positions must be two finite numbers for each of the {n} nodes, but {wrong}."
+            f"positions must be an array of finite numbers of shape ({n}, 2), but {wrong}."
         )
     edges = clusters.graph.n_stored // 2
     if edges > MOST_EDGES:
         raise ValueError(
-            f"A drawing of {edges:,} edges shows nothing; at most {MOST_EDGES:,} are drawn. Use "
-            f"{others}."
+            f"The graph has {edges:,} edges, and at most {MOST_EDGES:,} can be drawn. Use {others}."
         )
     return places
 
 
 def layout(graph: Graph) -> np.ndarray:
-    """Return positions of the nodes, always the same, in O(n³); larger components come first."""
+    """Return positions of the nodes, deterministic and in O(n³); larger components come first."""
     count, component = graph.components
     parts = sorted((np.flatnonzero(component == k) for k in range(count)), key=lambda p: -p.size)
     places = np.zeros((graph.n_nodes, 2))
@@ -307,7 +322,7 @@ def layout(graph: Graph) -> np.ndarray:
     for part in parts:
         inner = _layout_connected(graph.restrict(part))
         size = inner.max(axis=0)
-        # A new row if this one is full.
+        # Start a new row if this one is full.
         if left > 0.0 and left + size[0] > widest:
             left, bottom, highest = 0.0, bottom + highest, 0.0
         places[part] = inner + np.array([left, bottom])
@@ -317,34 +332,34 @@ def layout(graph: Graph) -> np.ndarray:
 
 
 def _layout_connected(graph: Graph) -> np.ndarray:
-    """Return positions from (0, 0) on, about as many square units as there are nodes."""
+    """Return positions >= (0, 0) in an area of about n square units."""
     n = graph.n_nodes
     if n == 1:
         return np.zeros((1, 2))
-    # 1. Paths through the graph: the stronger an edge, the shorter, within bounds.
+    # 1. Shortest-path distances, where strong edges are short.
     length = np.minimum(np.sqrt(graph.weights.max() / graph.weights), LONGEST)
     matrix = sp.csr_array((length, graph.indices, graph.indptr), shape=(n, n))
     distance = shortest_path(matrix, directed=False)
     np.fill_diagonal(distance, 0.0)
-    # 2. A start: the two directions in which the squared distances vary most.
+    # 2. Initial positions by classical scaling.
     centered = distance**2 - np.mean(distance**2, axis=0)
     centered -= np.mean(centered, axis=1)[:, np.newaxis]
     _, vectors = np.linalg.eigh(-0.5 * (centered + centered.T))
     places = vectors[:, -2:] if n > 2 else np.column_stack([vectors[:, -1], np.zeros(n)])
     places = places * (distance.max() / max(float(np.ptp(places)), np.finfo(float).tiny))
-    # Equivalent nodes start at slightly different places, or they would never part.
+    # Equivalent nodes would keep equal positions; perturb them.
     places = places + 1e-3 * distance.max() * np.random.default_rng(0).standard_normal((n, 2))
-    # 3. Lower Σ_ij (‖x_i − x_j‖ − d_ij)² / d_ij².
+    # 3. Minimize Σ_ij (‖x_i − x_j‖ − d_ij)² / d_ij².
     np.fill_diagonal(distance, 1.0)
     weight = 1.0 / distance**2
     np.fill_diagonal(weight, 0.0)
     inverse = np.linalg.pinv(np.diag(weight.sum(axis=1)) - weight)
     for _ in range(STEPS):
-        cannot_link = np.linalg.norm(places[:, np.newaxis] - places, axis=-1)
-        pull = weight * distance / np.maximum(cannot_link, 1e-9)
+        lengths = np.linalg.norm(places[:, np.newaxis] - places, axis=-1)
+        pull = weight * distance / np.maximum(lengths, 1e-9)
         np.fill_diagonal(pull, 0.0)
         places = inverse @ (np.diag(pull.sum(axis=1)) - pull) @ places
-    # 4. The longer side is horizontal.
+    # 4. Rotate so that the longer side is horizontal.
     _, _, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
     places = places @ axes.T
     size = np.ptp(places, axis=0)
