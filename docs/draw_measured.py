@@ -25,14 +25,6 @@ METHODS = {
 }
 """The methods of the comparison, and their names on the page."""
 
-USPS = {
-    "leastcut fast": "**`fast`**",
-    "leastcut balanced": "**`balanced`**",
-    "pymetis": "METIS",
-    "kahip": "KaHIP (eco)",
-    "scikit-learn arpack kmeans": "scikit-learn, k-means",
-    "scikit-learn amg discretize": "scikit-learn, AMG and discretize",
-}
 ROUNDED = 5e-5
 """The cuts of some programs are known to four digits."""
 
@@ -57,7 +49,7 @@ def _cell(scores: dict[str, Any] | None) -> str:
 
 
 def cases() -> str:
-    """Return in how many cases a program is below leastcut, by effort, as a list."""
+    """Return in how many cases another method is below leastcut, by effort, as a list."""
     rows, lines = record("real_graphs")["rows"], []
     for effort in ("balanced", "auto", "fast"):
         ratios = []
@@ -68,27 +60,12 @@ def cases() -> str:
                 ratios.append(ours / best)
         most = f", by at most {100 * (max(ratios) - 1):.1f}%" if ratios else ""
         lines.append(
-            f"- Another program is below `{effort}` in {len(ratios)} of {len(rows)} cases{most}.\n"
+            f"- Another method is below `{effort}` in {len(ratios)} of {len(rows)} cases{most}.\n"
         )
     return "".join(lines)
 
 
-def usps() -> str:
-    """Return the normalized cuts of one graph."""
-    rows = {
-        row["method"]: row
-        for row in record("partition")["rows"]
-        if row["graph"] == "usps" and row["cut"] == "normalized"
-    }
-    table = []
-    for name, title in USPS.items():
-        row = rows[name]
-        refined = f"{row['refined']:.4f}" if "refined" in row else ""
-        table.append([title, f"{row['cut_value']:.4f}", f"{row['seconds']:.2f}", refined])
-    return markdown(["", "normalized cut", "seconds", "after `refine`"], table)
-
-
-TABLES: Tables = {"measured.md": {"comparison": comparison, "cases": cases, "usps": usps}}
+TABLES: Tables = {"measured.md": {"comparison": comparison, "cases": cases}}
 
 
 if __name__ == "__main__":
