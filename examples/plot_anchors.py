@@ -1,10 +1,10 @@
 """
-A million points through a thousand anchors
-===========================================
+Clustering a million points with anchors
+========================================
 
-Points are tied to their nearest anchors, and two points are alike as far as they share anchors. The
-graph of all points is never formed, and yet the cut of all of them is exact: it is read off a table
-of anchors and clusters.
+An anchor graph connects every point with its nearest anchors, and the affinity of two points
+depends on the anchors they share. The graph of all points is never formed, but its cut value is
+exact: it is computed from a table of anchors and clusters.
 """
 
 import os
@@ -18,7 +18,7 @@ import leastcut
 n = int(os.environ.get("LEASTCUT_EXAMPLE_POINTS", 1_000_000))
 
 # %%
-# A face: a ring around two eyes and a mouth, four clusters of very different size.
+# The data are four clusters of very different sizes: a ring around two disks and an arc.
 
 rng = np.random.default_rng(0)
 part = rng.choice(4, n, p=[0.55, 0.25, 0.1, 0.1])
@@ -29,21 +29,22 @@ eyes = np.column_stack((np.where(part == 2, -0.35, 0.35), np.full(n, 0.3)))
 eyes += rng.normal(0, 0.08, (n, 2))
 X = np.where(part[:, None] < 2, curves, eyes).astype(np.float32)
 
-began = time.perf_counter()
+start = time.perf_counter()
 graph = leastcut.anchor_graph(X, n_anchors=1000, random_state=0)
-between = time.perf_counter()
-found = leastcut.partition(graph, 4, effort="fast", random_state=0, lower_bound=False)
-ended = time.perf_counter()
-print(f"{n:,} points tied in {between - began:.1f} s, cut in {ended - between:.1f} s")
-print(f"accuracy {leastcut.clustering_accuracy(part, found.labels):.4f}, cut {found.cut_value:.2g}")
+middle = time.perf_counter()
+result = leastcut.partition(graph, 4, effort="fast", random_state=0, lower_bound=False)
+stop = time.perf_counter()
+print(f"{n:,} points: graph in {middle - start:.1f} s, partition in {stop - middle:.1f} s")
+accuracy = leastcut.clustering_accuracy(part, result.labels)
+print(f"accuracy {accuracy:.4f}, cut value {result.cut_value:.2g}")
 
 # %%
-# Left, some of the points in the colours of their clusters. Right, the anchors: the area of a dot
-# is the weight that all points have there.
+# Left: a sample of the points, colored by cluster. Right: the anchors; the area of a dot is the
+# total weight of the points at this anchor.
 
 shown = rng.choice(n, min(n, 30_000), replace=False)
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
-left.scatter(*X[shown].T, c=found.labels[shown], s=0.4, cmap="tab10", vmax=9)
+left.scatter(*X[shown].T, c=result.labels[shown], s=0.4, cmap="tab10", vmax=9)
 left.set_title(f"{n:,} points, 4 clusters")
 right.scatter(*graph.anchors.T, s=10 * graph.masses / graph.masses.mean(), color="black", alpha=0.6)
 right.set_title(f"{graph.n_anchors:,} anchors")

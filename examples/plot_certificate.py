@@ -1,9 +1,10 @@
 """
-A proof that nothing is smaller
-===============================
+Proving that a cut is optimal
+=============================
 
-:func:`leastcut.certify` raises the proven lower bound until it meets the cut, or until time is up.
-The eigenvalues, which is all that a relaxed solution tells, leave most of the gap open.
+:func:`leastcut.certify` raises a lower bound on all cut values until it equals the value of the
+given cut or the time limit is reached. The bound by the eigenvalues of the relaxation is much
+weaker.
 """
 
 import matplotlib.pyplot as plt
@@ -13,20 +14,20 @@ from sklearn.preprocessing import scale
 import leastcut
 
 graph = leastcut.adaptive_neighbors_graph(scale(load_wine().data))
-found = leastcut.partition(graph, 3, lower_bound=True, random_state=0)
-print(
-    f"cut value {found.cut_value:.5f}, and by the eigenvalues none is below {found.lower_bound:.5f}"
-)
+result = leastcut.partition(graph, 3, lower_bound=True, random_state=0)
+print(f"cut value {result.cut_value:.5f}, lower bound by eigenvalues {result.lower_bound:.5f}")
 
 # %%
-# What the proof tells on its way is gathered in a list.
+# The callback records the progress of the proof.
 
-told = []
-proven = leastcut.certify(graph, found.labels, time_limit=60, random_state=0, callback=told.append)
-print(f"proven: none is below {proven.lower_bound:.5f}; the gap is {proven.gap:.1%}")
+events = []
+proof = leastcut.certify(
+    graph, result.labels, time_limit=60, random_state=0, callback=events.append
+)
+print(f"certified lower bound {proof.lower_bound:.5f}, gap {proof.gap:.1%}")
 
 # %%
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-leastcut.plot.closing_in(told, ax=axes)
+leastcut.plot.closing_in(events, ax=axes)
 plt.show()

@@ -1,9 +1,9 @@
 """
-Handwritten digits
-==================
+Clustering handwritten digits
+=============================
 
-1,797 images of eight by eight pixels, and no labels: points become a graph, the graph is cut into
-ten, and the true digits only judge it afterwards.
+This example clusters 1,797 images of 8 x 8 pixels into ten clusters and compares the clusters with
+the true digits.
 """
 
 import matplotlib.pyplot as plt
@@ -16,15 +16,15 @@ digits = load_digits()
 model = leastcut.SpectralClustering(n_clusters=10, random_state=0).fit(digits.data)
 
 # %%
-# Every fit knows the value of its cut. The lower bound is what no clustering of this graph into ten
-# can be below.
+# The fitted model has the cut value of its labels and a lower bound: no partition of this graph
+# into ten clusters has a smaller cut value than the bound.
 
 print(f"cut value    {model.cut_value_:.4f}")
 print(f"lower bound  {model.lower_bound_:.4f}")
 print(f"accuracy     {leastcut.clustering_accuracy(digits.target, model.labels_):.3f}")
 
 # %%
-# The mean image of every cluster, with its size, and the digit that most of it are.
+# The mean image of each cluster, its size and its most frequent digit.
 
 figure, cells = plt.subplots(2, 5, figsize=(7, 3.4), layout="constrained")
 for cluster, cell in enumerate(cells.flat):

@@ -1,9 +1,9 @@
 """
-Coming from scikit-learn
-========================
+Replacing scikit-learn's SpectralClustering
+===========================================
 
-One import line changes. The estimator has the parameters and methods that you know, and knows its
-cut value besides.
+Only the import changes: the estimator has the parameters, methods and attributes of
+:class:`sklearn.cluster.SpectralClustering`, and in addition its cut value.
 """
 
 import time
@@ -18,26 +18,26 @@ X, y = load_digits(return_X_y=True)
 settings = {"n_clusters": 10, "affinity": "nearest_neighbors", "random_state": 0}
 
 # %%
-# Both build the same graph. What differs is the cut: scikit-learn's is read off the eigenvectors by
-# k-means, leastcut's is the smallest that a search finds.
+# Both build the same graph. scikit-learn clusters the eigenvectors by k-means, leastcut searches
+# for the smallest cut.
 
-leastcut.SpectralClustering(**settings).fit(X)  # the first fit after an install compiles
+leastcut.SpectralClustering(**settings).fit(X)  # compiles, once per installation
 values = {}
 for library in (sklearn.cluster, leastcut):
-    began = time.perf_counter()
+    start = time.perf_counter()
     model = library.SpectralClustering(**settings).fit(X)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     name, graph = library.__name__.split(".")[0], model.affinity_matrix_
     values[name] = leastcut.cut_value(graph, model.labels_)
     accuracy = leastcut.clustering_accuracy(y, model.labels_)
     print(f"{name:<9} cut {values[name]:.4f}, accuracy {accuracy:.3f}, {seconds:.2f} s")
 
 # %%
-# Each cluster's share of the cut, and several methods on this graph side by side.
+# The contribution of each cluster to the cut value, and a comparison of methods on this graph.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 model.plot("sizes", ax=left)
 methods = ["kmeans", "kmeans_norm", "cluster_qr", "first_order", "partition"]
-compared = leastcut.compare(graph, 10, methods=methods, effort="auto", random_state=0)
-leastcut.plot.comparison(compared, ax=right)
+comparison = leastcut.compare(graph, 10, methods=methods, effort="auto", random_state=0)
+leastcut.plot.comparison(comparison, ax=right)
 plt.show()

@@ -1,10 +1,10 @@
 """
-How many clusters?
-==================
+Choosing the number of clusters
+===============================
 
-178 wines by thirteen measurements. :func:`leastcut.cut_path` cuts one graph into many numbers of
-clusters and says which number the evidence speaks for; that they come from three cultivars is
-nowhere in it.
+:func:`leastcut.cut_path` partitions a graph into each of several numbers of clusters and selects
+one of them by statistical evidence. The data are 178 wines of three cultivars, described by 13
+measurements.
 """
 
 import matplotlib.pyplot as plt
@@ -18,16 +18,16 @@ path = leastcut.cut_path(scale(X), range(2, 13), random_state=0)
 print(path)
 
 # %%
-# Every number has its partition, with a cut value and what none can be below.
+# The path has a partition for every number of clusters, with its cut value and a lower bound.
 
-found = path[path.best]
-print(found)
-print(f"accuracy {leastcut.clustering_accuracy(cultivar, found.labels):.3f}")
+result = path[path.best]
+print(result)
+print(f"accuracy {leastcut.clustering_accuracy(cultivar, result.labels):.3f}")
 
 # %%
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
 path.plot(ax=left)
 path.plot("cut_values", ax=middle)
-leastcut.plot.embedding(found, leastcut.adaptive_neighbors_graph(scale(X)), ax=right)
+leastcut.plot.embedding(result, leastcut.adaptive_neighbors_graph(scale(X)), ax=right)
 plt.show()

@@ -1,9 +1,9 @@
 """
-A million points
-================
+Clustering a million points
+===========================
 
-From points to labels in seconds: neighbours by a tree, the cut by a search over coarser and coarser
-graphs, and no n-by-n array on the way.
+This example computes a nearest-neighbor graph of a million points with a tree and partitions it by
+a multilevel search. No dense array of all pairs is formed.
 """
 
 import os
@@ -17,7 +17,7 @@ import leastcut
 n = int(os.environ.get("LEASTCUT_EXAMPLE_POINTS", 1_000_000))
 
 # %%
-# Seven rings that lie in one another, with noise, so that no centre belongs to any of them.
+# The data are seven concentric rings with noise, which have no distinct centers.
 
 rng = np.random.default_rng(0)
 ring = rng.integers(7, size=n)
@@ -25,18 +25,19 @@ angle = rng.uniform(0, 2 * np.pi, n)
 radius = ring + 1 + rng.normal(0, 0.12, n)
 X = np.column_stack((radius * np.cos(angle), radius * np.sin(angle)))
 
-began = time.perf_counter()
+start = time.perf_counter()
 graph = leastcut.nearest_neighbors_graph(X, 10)
-between = time.perf_counter()
-found = leastcut.partition(graph, 7, effort="fast", random_state=0)
-ended = time.perf_counter()
-print(f"graph of {graph.nnz:,} entries in {between - began:.1f} s, cut in {ended - between:.1f} s")
-print(f"accuracy {leastcut.clustering_accuracy(ring, found.labels):.4f}, cut {found.cut_value:.2g}")
+middle = time.perf_counter()
+result = leastcut.partition(graph, 7, effort="fast", random_state=0)
+stop = time.perf_counter()
+print(f"{n:,} points: graph in {middle - start:.1f} s, partition in {stop - middle:.1f} s")
+accuracy = leastcut.clustering_accuracy(ring, result.labels)
+print(f"accuracy {accuracy:.4f}, cut value {result.cut_value:.2g}")
 
 # %%
 
 shown = rng.choice(n, min(n, 40_000), replace=False)
 figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
-axes.scatter(*X[shown].T, c=found.labels[shown], s=0.4, cmap="tab10")
+axes.scatter(*X[shown].T, c=result.labels[shown], s=0.4, cmap="tab10")
 axes.set(title=f"{n:,} points, 7 clusters", xticks=[], yticks=[], aspect="equal")
 plt.show()

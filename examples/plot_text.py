@@ -1,10 +1,10 @@
 """
-What functions are about
-========================
+Clustering text documents
+=========================
 
-Text that every machine here has: the docstrings of NumPy, SciPy and scikit-learn. Which words each
-uses is a sparse row, two rows are compared by their cosine, and the subpackage that a function is
-from only judges the clusters.
+This example clusters the docstrings of NumPy, SciPy and scikit-learn by their words. The documents
+are sparse tf-idf vectors, compared by their cosine. The clusters are compared with the subpackages
+of the functions.
 """
 
 import importlib
@@ -35,22 +35,21 @@ for name in SUBPACKAGES:
 words = TfidfVectorizer(stop_words="english", token_pattern=r"\b[a-z_]{3,}\b",
                         min_df=3, max_df=0.3, sublinear_tf=True)  # fmt: skip
 X = words.fit_transform(texts)
-print(f"{X.shape[0]} functions, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} words each")
+print(f"{X.shape[0]} docstrings, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} words per docstring")
 graph = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, metric="cosine")
-found = leastcut.partition(graph, len(SUBPACKAGES), random_state=0)
-print(
-    f"agreement with the subpackages: {leastcut.normalized_mutual_info(sources, found.labels):.2f}"
-)
+result = leastcut.partition(graph, len(SUBPACKAGES), random_state=0)
+nmi = leastcut.normalized_mutual_info(sources, result.labels)
+print(f"normalized mutual information with the subpackages: {nmi:.2f}")
 
 # %%
-# Every cluster by the words that it uses most, beside where its functions are from.
+# The most frequent words of each cluster, and the number of its functions in each subpackage.
 
 sources, names = np.array(sources), words.get_feature_names_out()
-table = np.array([[np.sum(sources[found.labels == k] == s) for s in SUBPACKAGES]
+table = np.array([[np.sum(sources[result.labels == k] == s) for s in SUBPACKAGES]
                   for k in range(len(SUBPACKAGES))])  # fmt: skip
 order = np.argsort(table.argmax(axis=1), kind="stable")
 typical = [
-    " ".join(names[np.argsort(np.asarray(X[found.labels == k].mean(axis=0)).ravel())[:-5:-1]])
+    " ".join(names[np.argsort(np.asarray(X[result.labels == k].mean(axis=0)).ravel())[:-5:-1]])
     for k in order
 ]
 figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")

@@ -1,11 +1,11 @@
 """
-A graph that a network has learned
-==================================
+Clustering a graph learned with PyTorch
+=======================================
 
-Deep graph learners end with an embedding, a graph, or both. This small network of PyTorch draws
-every digit as a mixture of the others: its attention is a graph, and what it attends by an
-embedding. Both go in as they are, the graph by ``affinity="precomputed"`` and the embedding as
-samples.
+Neural networks can learn an embedding, a graph, or both. The small network of this example
+reconstructs every digit as a mixture of the others: its attention weights are a graph, and the
+output of its encoder is an embedding. leastcut accepts both as tensors, the graph with
+``affinity="precomputed"`` and the embedding as samples.
 """
 
 import matplotlib.pyplot as plt
@@ -18,19 +18,20 @@ digits = load_digits()
 X, y = digits.data[:500] / 16.0, digits.target[:500]
 
 # %%
-# An encoder of two layers, whose attention mixes the other digits. Nothing is told about classes.
+# An encoder with two layers and attention to the other digits, trained without class labels.
 
 torch.manual_seed(0)
 samples = torch.tensor(X, dtype=torch.float32)
 encoder = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 16))
 optimizer = torch.optim.Adam(encoder.parameters(), lr=0.01)
-itself = torch.eye(len(X), dtype=torch.bool)
+diagonal = torch.eye(len(X), dtype=torch.bool)
 
 
 def attention() -> torch.Tensor:
-    """Return how much of every other digit goes into each: rows that add up to 1."""
-    places = encoder(samples)
-    return torch.softmax(-(torch.cdist(places, places) ** 2).masked_fill(itself, torch.inf), dim=1)
+    """Return the weights of the other digits for each digit; rows sum to 1."""
+    encoded = encoder(samples)
+    distances = torch.cdist(encoded, encoded) ** 2
+    return torch.softmax(-distances.masked_fill(diagonal, torch.inf), dim=1)
 
 
 for step in range(50):
@@ -45,8 +46,8 @@ with torch.no_grad():
     learned, embedding = attention(), encoder(samples)
 
 # %%
-# Attention has a direction, and a graph has none: the mean of both directions is taken. Tensors are
-# passed as they are, on whatever device they lie.
+# The attention weights are symmetrized, as the graph must be undirected. Tensors can be on any
+# device.
 
 graph = (learned + learned.T) / 2
 options = {"n_clusters": 10, "random_state": 0}
@@ -54,8 +55,8 @@ by_graph = leastcut.SpectralClustering(**options, affinity="precomputed").fit(gr
 by_embedding = leastcut.SpectralClustering(**options).fit(embedding)
 by_pixels = leastcut.SpectralClustering(**options).fit(X)
 for name, model in (("graph", by_graph), ("embedding", by_embedding), ("pixels", by_pixels)):
-    agreement = leastcut.normalized_mutual_info(y, model.labels_)
-    print(f"{name}: cut {model.cut_value_:.3f}, NMI {agreement:.3f}")
+    nmi = leastcut.normalized_mutual_info(y, model.labels_)
+    print(f"{name}: cut value {model.cut_value_:.3f}, NMI {nmi:.3f}")
 
 # %%
 

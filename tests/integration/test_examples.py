@@ -67,6 +67,6 @@ def test_the_demonstration_prints_its_tables(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["compare_methods.py", str(tmp_path / "out" / "digits.png")])
     runpy.run_path(str(EXAMPLES / "compare_methods.py"), run_name="__main__")
     printed = capsys.readouterr().out
-    assert printed.count("no partition is below") == 4
+    assert printed.count("lower bound ") == 4
     assert printed.count("partition  ") == 4
     assert (tmp_path / "out" / "digits.png").exists()
