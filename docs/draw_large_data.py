@@ -211,10 +211,10 @@ def draw() -> None:
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
         for name, (color, style) in in_memory.items():
-            own = [row for row in rows if row["method"] == methods.get(name, name)]
-            _line(axes[0], own, color, style, name)
-        own = [row for row in anchors if row["data"] == "concentric circles"]
-        _line(axes[1], own, BLUE, "o-", "leastcut, concentric circles")
+            shown = [row for row in rows if row["method"] == methods.get(name, name)]
+            _line(axes[0], shown, color, style, name)
+        shown = [row for row in anchors if row["data"] == "concentric circles"]
+        _line(axes[1], shown, BLUE, "o-", "leastcut, concentric circles")
         axes[1].plot(
             [row["n"] for row in published],
             [row["published_seconds_of_u_spec"] for row in published],

@@ -65,7 +65,36 @@ def cases() -> str:
     return "".join(lines)
 
 
-TABLES: Tables = {"measured.md": {"comparison": comparison, "cases": cases}}
+def steps() -> str:
+    """Return the speed of single steps as a list."""
+    scale = {(row["order"], row["n_nodes"]): row for row in record("partition_scale")["rows"]}
+    by_order = [
+        ", ".join(f"{scale[order, n]['fast']['seconds']:.2g} s" for n in (10**5, 10**6, 10**7))
+        for order in ("random", "spatial")
+    ]
+    auto = max(row["auto"]["seconds"] / row["fast"]["seconds"] for row in scale.values())
+    rows = record("relaxation")["rows"]
+    ratios = [row["ratio_to_faster_peer"] for row in rows]
+    at_equal = max(row["ratio_to_faster_peer_same_tol"] for row in rows)
+    sizes = [row["n"] for row in rows]
+    sweeps = [row for row in record("sweep") if row["c"] == 10]
+    fastest = min(row["settled_sweep_ns_per_row"] for row in sweeps)
+    slowest = max(row["first_sweep_ns_per_row"] for row in sweeps)
+    return (
+        '- `partition` with `effort="fast"` on graphs of ten neighbors of 100,000, 1 million and '
+        f"10 million points in the plane takes {by_order[0]} in random order and {by_order[1]} in "
+        f'spatial order. `"auto"` takes up to {auto:.1f} times as long '
+        "(`partition_scale.json`).\n"
+        f"- `relax` takes {min(ratios):.2f} to {max(ratios):.2f} times as long as the faster of "
+        "SciPy's Lanczos method and scikit-learn's shift-invert with default tolerances, and at "
+        f"most {at_equal:.2f} times as long at equal tolerance, on {len(rows)} neighbor graphs of "
+        f"{min(sizes):,} to {max(sizes):,} nodes (`relaxation.json`).\n"
+        f"- One sweep of a discretizer takes {fastest:.0f} to {slowest:.0f} ns per row with ten "
+        "clusters (`sweep.json`).\n"
+    )
+
+
+TABLES: Tables = {"measured.md": {"comparison": comparison, "cases": cases, "steps": steps}}
 
 
 if __name__ == "__main__":
