@@ -81,7 +81,7 @@ def test_estimators_document_their_parameters_and_attributes(kind):
 
 def test_pages_show_the_real_source_and_every_name():
     extending, names = (path.read_text(encoding="utf-8") for path in from_the_source.PAGES)
-    assert extending.count("<!-- source: ") == 1
+    assert extending.count("<!-- source: ") == 2
     assert names.count("<!-- names: ") == len(from_the_source.REGISTRIES)
     for page in (extending, names):
         assert from_the_source.renewed(page) == page
