@@ -103,7 +103,9 @@ TESTS = {
 }
 """The tests of a file or folder; the first matching entry counts."""
 
-LEFT_OUT = "not deadline and not interrupt and not time_limit and not falls_apart and not amg"
+LEFT_OUT = (
+    "not deadline and not interrupt and not time_limit and not nearly_disconnected and not amg"
+)
 """Excluded: tests that depend on the speed of the machine, and the slowest tests."""
 
 NONE_COLLECTED = 5

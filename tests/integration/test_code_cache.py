@@ -1,4 +1,4 @@
-"""Compiled code on disk: whatever is there, calls are answered, and nobody else's file is run."""
+"""The cache of compiled code: calls never fail, and files of other users are never executed."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ ANSWER = "[30.0, 45.0]"
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function that runs a program in a fresh process: its answer and its warnings."""
+    """Return a function that runs a program in a new process; it returns output and warnings."""
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "module.py").write_text(MODULE)
 
     def answer(program=CALL, folder=tmp_path / "cache", **settings):
         cleared = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
-        # Python itself would keep the module it knows, by its time and size.
+        # Python would reuse a module with the same time and size.
         environment = {**cleared, "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(folder)}
         done = subprocess.run(
             [sys.executable, "-c", USE.format(folder=str(modules)) + textwrap.dedent(program)],
@@ -73,8 +73,8 @@ def run(tmp_path):
             cwd=tmp_path,
         )
         assert done.returncode == 0, done.stderr[-2000:]
-        found, *messages = done.stdout.strip().split("|")
-        return found, messages
+        output, *messages = done.stdout.strip().split("|")
+        return output, messages
 
     return answer
 
@@ -96,7 +96,7 @@ DAMAGES = {
 }
 
 
-def test_later_processes_load_what_the_first_compiled(run, tmp_path):
+def test_later_processes_load_the_code_of_the_first(run, tmp_path):
     assert run() == (ANSWER, [])
     before = {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
     assert len(before) == 2
@@ -106,12 +106,12 @@ def test_later_processes_load_what_the_first_compiled(run, tmp_path):
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_code_is_compiled_again_and_replaced(run, tmp_path, damage):
+def test_damaged_code_is_recompiled_and_replaced(run, tmp_path, damage):
     run()
     for path in files_of(tmp_path / "cache"):
         path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    found, messages = run(CALL + "assert loaded == [0, 0], loaded")
-    assert found == ANSWER
+    output, messages = run(CALL + "assert loaded == [0, 0], loaded")
+    assert output == ANSWER
     assert len(messages) == 1
     assert str(tmp_path / "cache") in messages[0]
     assert "compiled again" in messages[0]
@@ -119,19 +119,19 @@ def test_damaged_code_is_compiled_again_and_replaced(run, tmp_path, damage):
 
 
 @pytest.mark.slow
-def test_swapped_code_is_not_run(run, tmp_path):
+def test_swapped_files_are_not_loaded(run, tmp_path):
     run()
     first, second = files_of(tmp_path / "cache")
     one, other = first.read_bytes(), second.read_bytes()
     first.write_bytes(other)
     second.write_bytes(one)
-    found, messages = run()
-    assert (found, len(messages)) == (ANSWER, 1)
+    output, messages = run()
+    assert (output, len(messages)) == (ANSWER, 1)
     assert run() == (ANSWER, [])
 
 
 @pytest.mark.slow
-def test_code_of_another_version_of_numba_is_replaced_in_silence(run, tmp_path):
+def test_code_of_another_numba_version_is_replaced_without_a_warning(run, tmp_path):
     assert run("import numba; numba.__version__ = '0.1'\n" + CALL) == (ANSWER, [])
     before = {path: path.read_bytes() for path in files_of(tmp_path / "cache")}
     assert run(CALL + "assert loaded == [0, 0], loaded") == (ANSWER, [])
@@ -140,25 +140,25 @@ def test_code_of_another_version_of_numba_is_replaced_in_silence(run, tmp_path):
     assert all(before[path] != after[path] for path in before)
 
 
-def test_code_of_changed_sources_is_not_run(run, tmp_path):
+def test_code_of_changed_sources_is_not_loaded(run, tmp_path):
     run()
     source = tmp_path / "modules" / "module.py"
     times = source.stat().st_atime_ns, source.stat().st_mtime_ns
     source.write_text(MODULE.replace("factor * term", "factor + term"))
     os.utime(source, ns=times)
-    # ``twice`` has the code of ``added`` compiled into it.
+    # ``added`` is inlined into ``twice``.
     assert run() == ("[27.0, 48.0]", [])
     assert run(CALL + "assert loaded == [1, 1], loaded") == ("[27.0, 48.0]", [])
 
 
 @pytest.mark.slow
-def test_processes_may_write_at_the_same_time(run):
+def test_processes_can_write_concurrently(run):
     with ThreadPoolExecutor(3) as pool:
         assert set(map(str, pool.map(lambda _: run(), range(3)))) == {str((ANSWER, []))}
     assert run(CALL + "assert loaded == [1, 1], loaded") == (ANSWER, [])
 
 
-def test_a_kernel_is_pickled_by_name_and_raises_what_it_raises(run):
+def test_a_kernel_is_pickled_by_name_and_raises_its_errors(run):
     program = """
     assert pickle.loads(pickle.dumps(added)) is added
     try:
@@ -170,7 +170,7 @@ def test_a_kernel_is_pickled_by_name_and_raises_what_it_raises(run):
 
 
 @pytest.mark.parametrize("was_enabled", [True, False])
-def test_garbage_is_collected_again_once_a_kernel_was_compiled_or_not(was_enabled):
+def test_the_garbage_collector_is_restored_after_compiling_or_failing(was_enabled):
     @kernel
     def doubled(x):
         return x + x
@@ -205,28 +205,28 @@ NO_FOLDER = """
 import pathlib
 folder = pathlib.Path(added._cache.cache_path)
 folder.parent.mkdir(parents=True)
-folder.touch()  # a file in the place of the folder
+folder.touch()  # a file instead of the folder
 """
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.skipif(os.name == "nt", reason="limits of files are POSIX's")
+@pytest.mark.skipif(os.name == "nt", reason="file size limits require POSIX")
 @pytest.mark.parametrize("trouble", [FULL_DISK, NO_FOLDER], ids=["full disk", "no folder"])
-def test_where_nothing_can_be_kept_code_is_compiled_in_memory(run, tmp_path, trouble):
-    found, messages = run(trouble + CALL)
-    assert found == ANSWER
+def test_without_a_writable_cache_code_is_compiled_in_memory(run, tmp_path, trouble):
+    output, messages = run(trouble + CALL)
+    assert output == ANSWER
     assert len(messages) == 1
     assert str(tmp_path) in messages[0]
     assert "NUMBA_CACHE_DIR" in messages[0]
-    # Nothing half written is left behind either.
+    # No partially written files are left.
     assert not [path for path in files_of(tmp_path / "cache") if path.stat().st_size]
 
 
-# -- whose files are run
+# -- ownership of files
 
-posix = pytest.mark.skipif(os.name == "nt", reason="owners and modes are POSIX's")
+posix = pytest.mark.skipif(os.name == "nt", reason="owners and modes require POSIX")
 as_root = pytest.mark.skipif(
-    os.name == "nt" or os.geteuid() != 0, reason="files of two users need root"
+    os.name == "nt" or os.geteuid() != 0, reason="files of two users require root"
 )
 
 PLANTED = """
@@ -234,18 +234,18 @@ class Planted:
     def __reduce__(self):
         return os.mkdir, ({mark!r},)
 
-# Exactly the name, origin and digests of the file that is looked for, with other content.
+# The name, origin and digests of the expected file, with other content.
 def plant(self, sig, target, data):
     data = pickle.dumps(Planted())
     write(self, sig, target, data)
 write = code_cache.CodeCache._write
 code_cache.CodeCache._write = plant
 """
-"""Writes, in the place of compiled code, a pickle that makes a folder when it is loaded."""
+"""Writes, instead of compiled code, a pickle that creates a folder when it is loaded."""
 
 
 def planted(run, shared, mode, mark, user):
-    """Plant files as another user into a folder that then gets the given mode."""
+    """Plant files as another user in a folder, and set its mode."""
     shared.mkdir()
     run(PLANTED.format(mark=str(mark)) + CALL, shared)
     files = files_of(shared)
@@ -257,13 +257,13 @@ def planted(run, shared, mode, mark, user):
 
 @pytest.mark.sampled(1)
 @as_root
-@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755], ids=["shared", "sticky", "theirs"])
-def test_what_another_user_planted_is_not_run(run, tmp_path, mode):
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755], ids=["shared", "sticky", "other owner"])
+def test_files_planted_by_another_user_are_not_loaded(run, tmp_path, mode):
     shared, mark = tmp_path / "shared", tmp_path / "executed"
     planted(run, shared, mode, mark, user=12345)
-    found, messages = run(CALL + "assert loaded == [0, 0], loaded", shared)
+    output, messages = run(CALL + "assert loaded == [0, 0], loaded", shared)
     assert not mark.exists()
-    assert found == ANSWER
+    assert output == ANSWER
     assert len(messages) == 1
     assert "others can write to" in messages[0]
     assert str(shared) in messages[0]
@@ -271,8 +271,8 @@ def test_what_another_user_planted_is_not_run(run, tmp_path, mode):
 
 @pytest.mark.slow
 @as_root
-def test_the_planted_files_would_be_run_were_they_ones_own(run, tmp_path):
-    """What shows that the test above could fail."""
+def test_planted_files_would_be_loaded_if_owned_by_the_user(run, tmp_path):
+    """This shows that the previous test could fail."""
     shared, mark = tmp_path / "shared", tmp_path / "executed"
     planted(run, shared, 0o755, mark, user=0)
     run(CALL, shared)
@@ -280,7 +280,7 @@ def test_the_planted_files_would_be_run_were_they_ones_own(run, tmp_path):
 
 
 @as_root
-def test_files_of_others_in_a_folder_that_has_become_private_are_replaced(run, tmp_path):
+def test_files_of_others_in_a_private_folder_are_replaced(run, tmp_path):
     shared, mark = tmp_path / "shared", tmp_path / "executed"
     planted(run, shared, 0o755, mark, user=12345)
     for path in {file.parent for file in files_of(shared)}:
@@ -291,23 +291,23 @@ def test_files_of_others_in_a_folder_that_has_become_private_are_replaced(run, t
 
 
 @as_root
-def test_a_user_does_not_run_what_another_planted(run, tmp_path):
+def test_a_user_does_not_load_files_of_another(run, tmp_path):
     shared, mark = tmp_path / "shared", tmp_path / "executed"
     planted(run, shared, 0o777, mark, user=12345)
     tmp_path.chmod(0o777)
-    # Once all is imported, as others may not read where Python is installed.
+    # After the imports, as other users may not read the Python installation.
     compiled = "added(np.zeros(1), terms.astype(np.float32), 2.0)\n"
-    found, messages = run(
+    output, messages = run(
         compiled + "os.setuid(23456)\ncode_cache._warned.clear()\n" + CALL, shared
     )
     assert not mark.exists()
-    assert found == ANSWER
+    assert output == ANSWER
     assert len(messages) == 1
 
 
 @as_root
 @pytest.mark.parametrize("above", [0o777, 0o1777], ids=["replaceable", "sticky"])
-def test_folders_above_count_as_well(tmp_path, above):
+def test_parent_folders_must_be_private_too(tmp_path, above):
     folder = tmp_path / "above" / "cache"
     folder.mkdir(mode=0o700, parents=True)
     folder.parent.chmod(above)
@@ -320,7 +320,7 @@ def test_a_folder_is_private_unless_others_can_write_to_it(tmp_path):
         if mode & 0o500 != 0o500:
             continue
         tmp_path.chmod(mode)
-        # The group is that of the user alone, or root's, on most systems; not counted here.
+        # On most systems the group is private to the user or root; not checked here.
         if not mode & stat.S_IWGRP:
             assert is_private(tmp_path) == (not mode & stat.S_IWOTH), oct(mode)
         elif mode & stat.S_IWOTH:
@@ -340,7 +340,7 @@ def test_a_group_with_other_members_makes_a_folder_shared(tmp_path):
 
 
 @posix
-def test_without_a_home_the_working_directory_is_not_taken_for_one(run, tmp_path):
+def test_without_a_home_the_working_directory_is_not_used(run, tmp_path):
     program = """
     del os.environ["NUMBA_CACHE_DIR"]
     os.environ["XDG_CACHE_HOME"] = "relative"

@@ -1,4 +1,4 @@
-"""Ctrl-C does not wait for long work, and the work knows no difference."""
+"""Ctrl-C interrupts long computations, which need no special handling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def nothing() -> None:
     pass
 
 
-def test_what_work_returns_or_raises_is_the_callers():
+def test_results_and_errors_are_passed_to_the_caller():
     assert Waiting().run(lambda: 5, nothing) == 5
     error = ValueError("no")
 
@@ -30,7 +30,7 @@ def test_what_work_returns_or_raises_is_the_callers():
     assert raised.value is error
 
 
-def test_calls_are_made_in_the_callers_thread_one_at_a_time():
+def test_calls_run_in_the_thread_of_the_caller_one_at_a_time():
     waiting, threads, order = Waiting(), [], []
 
     def call(number):
@@ -49,7 +49,7 @@ def test_calls_are_made_in_the_callers_thread_one_at_a_time():
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_of_a_call_stops_the_work(error):
+def test_an_error_in_a_call_stops_the_work(error):
     waiting, ended, stopped = Waiting(), threading.Event(), []
 
     def fail():
@@ -70,25 +70,25 @@ def test_an_error_of_a_call_stops_the_work(error):
         waiting.check()
 
 
-def test_work_is_done_in_the_callers_context():
+def test_work_runs_in_the_context_of_the_caller():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         Waiting().run(lambda: np.ones(1) / np.zeros(1), nothing)
 
 
-def test_a_thread_that_never_hears_an_interrupt_works_itself():
+def test_a_thread_without_interrupts_works_itself():
     with ThreadPoolExecutor(1) as pool:
-        there = pool.submit(threading.get_ident).result()
-        assert pool.submit(Waiting().run, threading.get_ident, nothing).result() == there
+        worker = pool.submit(threading.get_ident).result()
+        assert pool.submit(Waiting().run, threading.get_ident, nothing).result() == worker
 
 
-def in_a_process(code: str) -> list[str]:
+def run_in_process(code: str) -> list[str]:
     run = [sys.executable, "-c", textwrap.dedent(code)]
     return subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def test_an_interrupt_ends_the_wait_and_not_the_process():
-    """A real signal, while the other thread is in the middle of something that it cannot leave."""
-    said = in_a_process(
+def test_an_interrupt_ends_the_wait_but_not_the_process():
+    """A real signal, while the other thread is blocked."""
+    output = run_in_process(
         """
         import signal, threading
         from leastcut.budget import Waiting
@@ -105,17 +105,17 @@ def test_an_interrupt_ends_the_wait_and_not_the_process():
 
         threading.Thread(target=interrupt).start()
         try:
-            Waiting().run(work, stop=lambda: print("told"))
+            Waiting().run(work, stop=lambda: print("stopped"))
         except KeyboardInterrupt:
             print("raised", go_on.is_set())
         """
     )
-    assert said == ["told", "raised False"]
+    assert output == ["stopped", "raised False"]
 
 
 @pytest.mark.parametrize("on_interrupt", ["raise", "return"])
-def test_an_interrupted_search_returns_what_it_has(on_interrupt):
-    said = in_a_process(
+def test_an_interrupted_search_returns_the_best_partition(on_interrupt):
+    output = run_in_process(
         f"""
         import signal, threading
         import numpy as np
@@ -127,20 +127,20 @@ def test_an_interrupted_search_returns_what_it_has(on_interrupt):
         S = np.kron(np.eye(60), np.ones((5, 5))) + np.eye(300, k=1) + np.eye(300, k=-1)
         main = threading.get_ident()
 
-        def listen(progress):
+        def callback(progress):
             assert threading.get_ident() == main
             if progress.stage == "balanced":
                 signal.raise_signal(signal.SIGINT)
 
         options = dict(random_state=0, lower_bound=False)
-        whole = leastcut.partition(S, 3, effort="auto", **options)
+        reference = leastcut.partition(S, 3, effort="auto", **options)
         try:
-            found = leastcut.partition(
-                S, 3, callback=listen, on_interrupt="{on_interrupt}", **options
+            partition = leastcut.partition(
+                S, 3, callback=callback, on_interrupt="{on_interrupt}", **options
             )
-            print(found.cut_value <= whole.cut_value)
+            print(partition.cut_value <= reference.cut_value)
         except KeyboardInterrupt:
             print("raised")
         """
     )
-    assert said == ["raised" if on_interrupt == "raise" else "True"]
+    assert output == ["raised" if on_interrupt == "raise" else "True"]

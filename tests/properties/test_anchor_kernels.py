@@ -29,23 +29,23 @@ def both(kernel, *arguments):
             [part for item in value for part in flat(item)] if isinstance(value, tuple) else [value]
         )
 
-    ran = []
+    results = []
     for function in (kernel, kernel.py_func):
-        own = copied(arguments)
-        ran.append((*own, function(*own)))
-    for compiled, read in zip(*map(flat, ran), strict=True):
-        assert np.array_equal(compiled, read)
-    return ran[0]
+        copies = copied(arguments)
+        results.append((*copies, function(*copies)))
+    for compiled, interpreted in zip(*map(flat, results), strict=True):
+        assert np.array_equal(compiled, interpreted)
+    return results[0]
 
 
 @st.composite
-def tied(draw):
-    """Points with anchors, weights as they are in blocks, and labels of c clusters, all used."""
+def anchored_points(draw):
+    """Generate points with anchors, their weights, and labels of c non-empty clusters."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     m, p, c = draw(st.integers(1, 25)), draw(st.integers(1, 8)), draw(st.integers(1, 5))
     m, count = max(m, c), draw(st.integers(1, min(4, p)))
     anchors = np.array([rng.permutation(p)[:count] for _ in range(m)], dtype=np.int32)
-    coarse = 2 ** draw(st.sampled_from([2, 22]))  # few different weights, so that there are ties
+    coarse = 2 ** draw(st.sampled_from([2, 22]))  # few distinct weights, so that there are ties
     units = rng.multinomial(coarse, np.ones(count) / count, size=m)
     weights = (-np.sort(-units, axis=1) / coarse).astype(np.float32)
     labels = np.concatenate([np.arange(c), rng.integers(c, size=m - c)]).astype(np.int32)
@@ -75,7 +75,7 @@ def value_of(Z, labels, c, masses=None):
 
 
 @settings(deadline=None)
-@given(tied())
+@given(anchored_points())
 def test_tables_and_masses_are_sums_of_weights(case):
     anchors, weights, labels, p, c, _ = case
     Z = dense(anchors, weights, p)
@@ -87,23 +87,23 @@ def test_tables_and_masses_are_sums_of_weights(case):
 
 
 @settings(deadline=None)
-@given(tied())
-def test_points_follow_the_cluster_that_most_of_their_weight_lies_in(case):
+@given(anchored_points())
+def test_points_join_the_cluster_of_most_of_their_anchor_weight(case):
     anchors, weights, labels, p, c, rng = case
     label_of_anchor = rng.integers(c, size=p).astype(np.int32)
     scratch = np.full(c, 7.0)
-    found = both(kernels.assign_by_anchors, anchors, weights, label_of_anchor, labels, scratch)[3]
+    result = both(kernels.assign_by_anchors, anchors, weights, label_of_anchor, labels, scratch)[3]
     for i, row in enumerate(anchors):
-        ties = np.zeros(c)
-        np.add.at(ties, label_of_anchor[row], weights[i])
-        # Among those that its anchors are in; the smallest number of equal ones.
-        near = np.unique(label_of_anchor[row])
-        assert found[i] == near[np.argmax(ties[near])]
+        links = np.zeros(c)
+        np.add.at(links, label_of_anchor[row], weights[i])
+        # Among the clusters of its anchors; ties to the smallest label.
+        candidates = np.unique(label_of_anchor[row])
+        assert result[i] == candidates[np.argmax(links[candidates])]
 
 
 @settings(deadline=None, max_examples=draws(200))
-@given(tied())
-def test_a_sweep_makes_exact_moves_and_leaves_none_that_would_gain_next(case):
+@given(anchored_points())
+def test_a_sweep_makes_the_moves_of_an_exact_reference(case):
     anchors, weights, labels, p, c, _ = case
     Z = dense(anchors, weights, p)
     masses = Z.sum(axis=0)
@@ -116,54 +116,58 @@ def test_a_sweep_makes_exact_moves_and_leaves_none_that_would_gain_next(case):
         kernels.sweep_points, anchors, weights, labels, inverse, sums, 1.0, tolerance,
         np.zeros((p, c)), np.empty(c),
     )  # fmt: skip
-    found, (new, edges, counts), change, moves = done[2], done[4], done[7], done[9]
-    after, true_boundary, true_sizes = value_of(Z, found, c)
-    assert np.array_equal(change, Z.T @ (np.eye(c)[found] - np.eye(c)[labels]))
-    assert np.allclose(new, Z.T @ np.eye(c)[found], atol=1e-12)
+    swept, (new, edges, counts), change, moves = done[2], done[4], done[7], done[9]
+    after, true_boundary, true_sizes = value_of(Z, swept, c)
+    assert np.array_equal(change, Z.T @ (np.eye(c)[swept] - np.eye(c)[labels]))
+    assert np.allclose(new, Z.T @ np.eye(c)[swept], atol=1e-12)
     assert np.allclose(edges, np.array(true_boundary, dtype=float), atol=1e-9)
     assert counts.tolist() == true_sizes
     assert min(true_sizes) >= 1
-    assert moves >= np.count_nonzero(found != labels)
-    assert (moves > 0) == bool(np.any(found != labels))
+    assert moves >= np.count_nonzero(swept != labels)
+    assert (moves > 0) == bool(np.any(swept != labels))
     assert after <= value - moves * Fraction(tolerance) / 2
-    # The reference: the first point on its own, by the value before and after every move.
+    # The reference: one point at a time, by the value before and after every move.
     reference = labels.copy()
     for i in range(len(labels)):
-        own, present = reference[i], value_of(Z, reference, c)[0]
-        if np.count_nonzero(reference == own) == 1:
+        current, now = reference[i], value_of(Z, reference, c)[0]
+        if np.count_nonzero(reference == current) == 1:
             continue
         gains = []
         for k in range(c):
-            tried = reference.copy()
-            tried[i] = k
-            gains.append(present - value_of(Z, tried, c)[0] if k != own else Fraction(0))
+            candidate = reference.copy()
+            candidate[i] = k
+            gains.append(now - value_of(Z, candidate, c)[0] if k != current else Fraction(0))
         best = max(range(c), key=lambda k: (gains[k], -k))
         close = sorted(gains, reverse=True)
-        # Otherwise rounding decides.
+        # Skip cases that rounding decides.
         assume(abs(gains[best] - Fraction(tolerance)) >= Fraction(1, 10**11))
         if gains[best] > tolerance:
             assume(c == 1 or close[0] - close[1] >= Fraction(1, 10**11))
             reference[i] = best
     premise(True)
-    assert np.array_equal(reference, found)
+    assert np.array_equal(reference, swept)
 
 
 @settings(deadline=None)
-@given(tied(), st.integers(2, 5))
-def test_copies_move_with_a_point(case, copies):
-    """A sweep of a block with copies sees what a graph of as many equal blocks becomes."""
+@given(anchored_points(), st.integers(2, 5))
+def test_copies_move_together_with_a_point(case, copies):
+    """The sums after a sweep with copies are those of a graph of as many equal blocks."""
     anchors, weights, labels, p, c, _ = case
     one, many = dense(anchors, weights, p)[:1], np.tile(dense(anchors, weights, p), (copies, 1))
     masses = many.sum(axis=0)
     inverse = np.divide(1.0, masses, out=np.zeros(p), where=masses > 0)
-    whole = np.tile(labels, copies)
-    _, boundary, sizes = value_of(many, whole, c)
-    sums = many.T @ np.eye(c)[whole], np.array(boundary, dtype=float), np.array(sizes, dtype=float)
+    tiled = np.tile(labels, copies)
+    _, boundary, sizes = value_of(many, tiled, c)
+    sums = (
+        many.T @ np.eye(c)[tiled],
+        np.array(boundary, dtype=float),
+        np.array(sizes, dtype=float),
+    )
     done = both(
         kernels.sweep_points, anchors[:1], weights[:1], labels[:1], inverse, sums,
         float(copies), 1e-9, np.zeros((p, c)), np.empty(c),
     )  # fmt: skip
-    moved = whole.copy()
+    moved = tiled.copy()
     moved[:: len(labels)] = done[2][0]
     _, boundary, sizes = value_of(many, moved, c)
     assert np.allclose(done[4][0], many.T @ np.eye(c)[moved], atol=1e-12)
@@ -175,29 +179,29 @@ def test_copies_move_with_a_point(case, copies):
 
 
 @settings(deadline=None)
-@given(tied())
-def test_new_points_join_where_the_value_grows_least(case):
+@given(anchored_points())
+def test_new_points_join_the_cluster_of_smallest_growth(case):
     anchors, weights, labels, p, c, rng = case
     Z = dense(anchors, weights, p)
     masses = Z.sum(axis=0)
     inverse = np.divide(1.0, masses, out=np.zeros(p), where=masses > 0)
     _, boundary, sizes = value_of(Z, labels, c)
     ratio, size = np.array(boundary, dtype=float) / sizes, np.array(sizes, dtype=float)
-    shares = (Z.T @ np.eye(c)[labels]) * inverse[:, None]
+    table = (Z.T @ np.eye(c)[labels]) * inverse[:, None]
     order = rng.permutation(len(labels))
-    found = both(
+    assigned = both(
         kernels.assign_new_points, anchors[order], weights[order], inverse,
-        (shares, ratio, size), np.empty(len(labels), dtype=np.int32), np.full(c, 3.0),
+        (table, ratio, size), np.empty(len(labels), dtype=np.int32), np.full(c, 3.0),
     )[4]  # fmt: skip
-    for i, k in zip(order, found, strict=True):
+    for i, k in zip(order, assigned, strict=True):
         z = float((Z[i] ** 2 * inverse).sum())
-        grown = (1 - 2 * (Z[i] @ shares) - z - ratio) / (size + 1)
-        assert grown[k] <= grown.min() + 1e-12
-        assert not np.any(grown[:k] == grown[k])
+        growth = (1 - 2 * (Z[i] @ table) - z - ratio) / (size + 1)
+        assert growth[k] <= growth.min() + 1e-12
+        assert not np.any(growth[:k] == growth[k])
 
 
 @settings(deadline=None)
-@given(tied())
+@given(anchored_points())
 def test_sums_of_groups_and_products(case):
     anchors, weights, _, p, _, rng = case
     Z = dense(anchors, weights, p)
@@ -206,23 +210,23 @@ def test_sums_of_groups_and_products(case):
     n_keys = 9
     keys = rng.integers(n_keys, size=len(anchors))
     numbered = both(kernels.number_keys, keys, np.full(n_keys, 5), np.full(n_keys, -7))
-    there = np.unique(keys)
-    assert numbered[3] == there.size
-    assert np.array_equal(numbered[2][: there.size], there)
+    distinct = np.unique(keys)
+    assert numbered[3] == distinct.size
+    assert np.array_equal(numbered[2][: distinct.size], distinct)
     expected = np.full(n_keys, -1)
-    expected[there] = np.arange(there.size)
+    expected[distinct] = np.arange(distinct.size)
     assert np.array_equal(numbered[1], expected)
     sums = both(
-        kernels.add_to_groups, anchors, weights, keys, numbered[1], np.zeros((there.size, p))
+        kernels.add_to_groups, anchors, weights, keys, numbered[1], np.zeros((distinct.size, p))
     )[4]
-    assert np.array_equal(sums, np.array([Z[keys == key].sum(axis=0) for key in there]))
-    # Compressed: first the counts of rows, then the entries.
-    indptr = np.full(there.size + 1, -3)
+    assert np.array_equal(sums, np.array([Z[keys == key].sum(axis=0) for key in distinct]))
+    # CSR form: first the counts per row, then the entries.
+    indptr = np.full(distinct.size + 1, -3)
     empty = np.empty(0, dtype=np.int64), np.empty(0)
     indptr = both(kernels.compress_rows, sums, indptr, *empty)[1]
     assert indptr.tolist() == [0, *np.cumsum(np.count_nonzero(sums, axis=1)).tolist()]
-    room = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
-    done = both(kernels.compress_rows, sums, indptr, *room)
+    entries = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
+    done = both(kernels.compress_rows, sums, indptr, *entries)
     rows, columns = np.nonzero(sums)
     assert np.array_equal(done[1], indptr)
     assert np.array_equal(done[2], columns)
@@ -234,16 +238,16 @@ def test_sums_of_groups_and_products(case):
     st.integers(1, 12), st.integers(1, 9), st.integers(1, 5), st.integers(1, 37),
     st.integers(0, 2**32), st.booleans(),
 )  # fmt: skip
-def test_nearest_anchors_by_products_then_by_differences(m, p, k, d, seed, coarse):
+def test_nearest_anchors_by_products_and_by_differences(m, p, k, d, seed, coarse):
     k, rng = min(k, p), np.random.default_rng(seed)
     points, anchors = rng.normal(size=(m, d)), rng.normal(size=(p, d))
-    if coarse:  # so that many are equally far
+    if coarse:  # so that there are ties
         points, anchors = np.round(points), np.round(anchors)
-    halves, products = 0.5 * (anchors**2).sum(axis=1), points @ anchors.T
+    half_norms, products = 0.5 * (anchors**2).sum(axis=1), points @ anchors.T
     listed = both(
-        kernels.nearest_by_products, products, halves, np.full((m, k), 77), np.empty((m, k))
+        kernels.nearest_by_products, products, half_norms, np.full((m, k), 77), np.empty((m, k))
     )[2]
-    keys = halves - products
+    keys = half_norms - products
     expected = np.argsort(keys, axis=1, kind="stable")[:, :k]
     assert np.array_equal(listed, expected)
     shuffled = rng.permuted(listed, axis=1)
@@ -261,7 +265,7 @@ def test_nearest_anchors_by_products_then_by_differences(m, p, k, d, seed, coars
 
 @settings(deadline=None)
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32), st.sampled_from([0, 1, 2, 3]))
-def test_weights_are_shares_of_the_distance_beyond(m, count, seed, kind):
+def test_anchor_weights_are_proportional_to_distance_differences(m, count, seed, kind):
     rng = np.random.default_rng(seed)
     squared = np.sort(rng.random((m, count + 2)) * 10.0 ** rng.integers(-8, 8), axis=1)
     if kind == 1:
@@ -278,16 +282,16 @@ def test_weights_are_shares_of_the_distance_beyond(m, count, seed, kind):
     assert np.all(weights >= 0)
     assert np.array_equal(weights / UNIT, np.round(weights / UNIT))
     for i in range(m):
-        shares = squared[i, count] - squared[i, :count]
-        equal = not 0 < shares.sum() < np.inf
-        shares = np.full(count, 1 / count) if equal else shares / shares.sum()
-        assert np.all(np.abs(weights[i, 1:] - shares[1:]) <= 0.5001 * UNIT)
-        assert abs(weights[i, 0] - shares[0]) <= 0.5001 * count * UNIT
+        expected = squared[i, count] - squared[i, :count]
+        equal = not 0 < expected.sum() < np.inf
+        expected = np.full(count, 1 / count) if equal else expected / expected.sum()
+        assert np.all(np.abs(weights[i, 1:] - expected[1:]) <= 0.5001 * UNIT)
+        assert abs(weights[i, 0] - expected[0]) <= 0.5001 * count * UNIT
 
 
 @settings(deadline=None)
 @given(st.integers(0, 9), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32))
-def test_points_are_added_to_their_nearest_centre(m, p, d, seed):
+def test_points_are_added_to_their_nearest_center(m, p, d, seed):
     rng = np.random.default_rng(seed)
     points, nearest = rng.normal(size=(m, d)), rng.integers(p, size=(m, 1))
     done = both(kernels.add_to_centers, points, nearest, np.ones((p, d)), np.arange(p))
@@ -298,12 +302,12 @@ def test_points_are_added_to_their_nearest_centre(m, p, d, seed):
 
 @settings(deadline=None, max_examples=draws(30))
 @given(st.integers(0, 2**32), st.sampled_from([9, 40, 200]), st.integers(0, 9))
-def test_nearest_anchors_are_those_of_all_differences_however_near_they_are(seed, d, digits):
-    """Tight groups far apart: their anchors differ by less than the rounding of products."""
+def test_nearest_anchors_are_exact_for_tight_groups(seed, d, digits):
+    """Distances within a group differ by less than the rounding of products."""
     rng = np.random.default_rng(seed)
-    centres, tight = rng.normal(size=(4, d)), 10.0**-digits
+    centers, spread = rng.normal(size=(4, d)), 10.0**-digits
     anchors, points = (
-        centres[rng.integers(4, size=m)] + tight * rng.normal(size=(m, d)) for m in (30, 20)
+        centers[rng.integers(4, size=m)] + spread * rng.normal(size=(m, d)) for m in (30, 20)
     )
     nearest = NearestAnchors(anchors, 5, n_threads=1)
     listed, squared = nearest._search.nearest(nearest._scaled(points))

@@ -1,4 +1,4 @@
-"""The bound by prices: minimum cuts and cheapest sets against all sets, bounds against optima."""
+"""The dual price bound: minimum cuts and cheapest sets against enumeration, bounds against cuts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leastcut.kernels.minimum_cut import minimum_cut
 from leastcut.problem import as_problem
 
 
-def drawn(seed: int, n: int) -> tuple[np.ndarray, np.random.Generator]:
+def sampled(seed: int, n: int) -> tuple[np.ndarray, np.random.Generator]:
     """Return random symmetric affinities with about half of the pairs missing."""
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1)
@@ -29,7 +29,7 @@ def drawn(seed: int, n: int) -> tuple[np.ndarray, np.random.Generator]:
 
 
 def every_set(n: int):
-    """Yield every set of nodes that is not empty, as a mask."""
+    """Yield every non-empty set of nodes, as a mask."""
     for bits in itertools.product([False, True], repeat=n):
         if any(bits):
             yield np.array(bits)
@@ -40,25 +40,25 @@ def boundary(S: np.ndarray, inside: np.ndarray) -> float:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 8))
-def test_a_minimum_cut_is_the_smallest_of_all_sets(seed, n):
-    S, rng = drawn(seed, n)
-    prices = rng.normal(size=n)
+def test_a_minimum_cut_is_the_minimum_over_all_sets(seed, n):
+    S, rng = sampled(seed, n)
+    costs = rng.normal(size=n)
     fixed = rng.integers(-1, 2, size=n).astype(np.int8)
     edges = _with_reverse(as_problem(S, "ratio").graph, 1.0)
     inside = np.zeros(n, dtype=np.int8)
-    found, _ = minimum_cut(edges, prices, fixed, inside, _scratch(n, edges[1].size)[0])
+    bound, _ = minimum_cut(edges, costs, fixed, inside, _scratch(n, edges[1].size)[0])
     allowed = [
         mask
         for mask in [np.zeros(n, dtype=bool), *every_set(n)]
         if mask[fixed == 1].all() and not mask[fixed == -1].any()
     ]
-    smallest = min(boundary(S, mask) + prices[mask].sum() for mask in allowed)
+    smallest = min(boundary(S, mask) + costs[mask].sum() for mask in allowed)
     mask = inside.astype(bool)
     assert mask[fixed == 1].all()
     assert not mask[fixed == -1].any()
-    assert found <= smallest + 1e-14
-    assert found == pytest.approx(smallest, abs=1e-9)
-    assert boundary(S, mask) + prices[mask].sum() == pytest.approx(smallest, abs=1e-9)
+    assert bound <= smallest + 1e-14
+    assert bound == pytest.approx(smallest, abs=1e-9)
+    assert boundary(S, mask) + costs[mask].sum() == pytest.approx(smallest, abs=1e-9)
 
 
 @given(
@@ -67,8 +67,8 @@ def test_a_minimum_cut_is_the_smallest_of_all_sets(seed, n):
     st.sampled_from([0.3, 1.0, 3.0]),
     st.sampled_from([1, 7, 10**6]),
 )
-def test_the_search_finds_the_cheapest_of_all_sets(seed, n, t, slice_size):
-    S, rng = drawn(seed, n)
+def test_the_search_finds_the_cheapest_set(seed, n, t, slice_size):
+    S, rng = sampled(seed, n)
     weights = rng.uniform(0.1, 2.0, size=n)
     prices = rng.normal(-0.5, 0.5, size=n)
     edges = _with_reverse(as_problem(S, "ratio").graph, 1.0)
@@ -81,14 +81,14 @@ def test_the_search_finds_the_cheapest_of_all_sets(seed, n, t, slice_size):
     )
     assert cheapest >= level[0] - 1e-6 - 1e-12
     assert level[0] >= cheapest - 1e-12
-    # what it lowered the level by are sets, the last of them the cheapest
+    # Every set found lowered the level; the last is the cheapest.
     last = sets[cursor[N_FOUND] - 1].astype(bool)
     cost = boundary(S, last) / weights[last].sum() - prices[last].sum()
     assert cost == pytest.approx(level[0], abs=1e-12)
 
 
 def searched(search, edges, priced, order, slice_size):
-    """Search all sets in slices; return the level, the sets and the cursor at the end."""
+    """Search all sets in slices; return the final level, sets and cursor."""
     n = order.size
     level, cursor = np.array([10.0]), np.array([0, slice_size, 0, 0])
     progress = level, np.zeros((100, n), dtype=np.int8), cursor
@@ -100,8 +100,8 @@ def searched(search, edges, priced, order, slice_size):
 
 @settings(max_examples=draws(15))
 @given(st.integers(0, 10**6), st.integers(2, 8))
-def test_the_compiled_search_is_the_interpreted_one(seed, n):
-    S, rng = drawn(seed, n)
+def test_compiled_and_interpreted_searches_agree(seed, n):
+    S, rng = sampled(seed, n)
     priced = rng.uniform(0.1, 2.0, size=n), rng.normal(-0.5, 0.5, size=n), 1.0
     arguments = _with_reverse(as_problem(S, "ratio").graph, 1.0), priced, rng.permutation(n)
     compiled = searched(search_clusters, *arguments, slice_size=10**6)
@@ -117,49 +117,49 @@ def test_the_compiled_search_is_the_interpreted_one(seed, n):
 
 @settings(max_examples=draws(15))
 @given(st.integers(0, 10**6), st.integers(5, 9), st.integers(2, 4), st.floats(-6, 6))
-def test_no_bound_is_above_the_optimum(seed, n, c, power):
-    S, rng = drawn(seed, n)
+def test_bounds_never_exceed_the_optimum(seed, n, c, power):
+    S, rng = sampled(seed, n)
     cut = rng.uniform(0.01, 1.0, size=n) ** 3 * 10.0**power
     best = leastcut.exact_partition(S, c, cut)
     problem = as_problem(S, cut)
     for labels in (best.labels, rng.permutation(np.arange(n) % c)):
         bound, before = DualPriceBound(problem, c, labels), 0.0
         for _ in range(5):
-            going = bound.improve()
+            has_more = bound.improve()
             assert before <= bound.bound <= best.cut_value * (1.0 + 1e-13)
             before = bound.bound
-            if not going:
+            if not has_more:
                 break
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("power", [-200, 0, 200])
-def test_well_separated_clusters_are_proven_best(cut, power):
-    """Real data of three clusters whose boundaries weigh less than a node; in any units."""
+def test_well_separated_clusters_are_proven_optimal(cut, power):
+    """Real data of three clusters whose boundaries weigh less than a node, in any units."""
     data = load_wine().data
     S = leastcut.adaptive_neighbors_graph(data / data.max(), n_neighbors=10) * 10.0**power
-    found = leastcut.partition(S, 3, cut, random_state=0)
-    bound = DualPriceBound(as_problem(S, cut), 3, found.labels)
-    while bound.improve(target=found.cut_value * (1.0 - 1e-7)):
+    partition = leastcut.partition(S, 3, cut, random_state=0)
+    bound = DualPriceBound(as_problem(S, cut), 3, partition.labels)
+    while bound.improve(target=partition.cut_value * (1.0 - 1e-7)):
         pass
-    assert 0.0 <= found.cut_value - bound.bound <= 1e-6 * found.cut_value
+    assert 0.0 <= partition.cut_value - bound.bound <= 1e-6 * partition.cut_value
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_bounds_of_real_data_never_fall_nor_pass_the_value(load):
+def test_bounds_of_real_data_neither_fall_nor_exceed_the_value(load):
     data = load()
     S = leastcut.adaptive_neighbors_graph(data.data / data.data.max(axis=0), n_neighbors=10)
-    found = leastcut.partition(S, 3, random_state=0)
-    bound, before = DualPriceBound(as_problem(S), 3, found.labels), 0.0
+    partition = leastcut.partition(S, 3, random_state=0)
+    bound, before = DualPriceBound(as_problem(S), 3, partition.labels), 0.0
     while bound.improve():
-        assert before <= bound.bound <= found.cut_value * (1.0 + MARGIN)
+        assert before <= bound.bound <= partition.cut_value * (1.0 + MARGIN)
         before = bound.bound
 
 
-def test_a_time_that_is_over_ends_the_search():
-    S, _ = drawn(0, 30)
+def test_the_search_stops_without_time():
+    S, _ = sampled(0, 30)
     labels = np.arange(30) % 3
     bound = DualPriceBound(as_problem(S), 3, labels)
     assert not bound.improve(Budget(0))

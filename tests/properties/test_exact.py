@@ -1,4 +1,4 @@
-"""The exact optimum against enumeration, the paper's table, and the laws of its search."""
+"""Exact optima against enumeration, examples of the paper, and properties of the search."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAPER_EXAMPLE = np.array(
 
 
 def smallest_by_enumeration(S, c, cut) -> float:
-    """Try every labelling whose labels appear in the order 0, 1, ..., c-1."""
+    """Return the minimum over every labeling whose labels appear in the order 0, 1, ..., c-1."""
     return min(
         leastcut.cut_value(S, labels, cut)
         for labels in product(range(c), repeat=len(S))
@@ -43,31 +43,31 @@ def some_cut(data, n):
 
 @settings(max_examples=draws(80))
 @given(S=graphs(min_nodes=1, max_nodes=8), data=st.data())
-def test_equals_enumeration(S, data):
+def test_the_optimum_equals_enumeration(S, data):
     c = data.draw(st.integers(1, min(4, len(S))))
     cut = some_cut(data, len(S))
-    found = leastcut.exact_partition(S, c, cut)
-    assert found.cut_value == pytest.approx(smallest_by_enumeration(S, c, cut), rel=1e-12)
-    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
-    assert found.lower_bound == found.cut_value
-    assert found.gap == 0
-    first = [list(found.labels).index(k) for k in range(c)]  # raises if a cluster is empty
+    optimum = leastcut.exact_partition(S, c, cut)
+    assert optimum.cut_value == pytest.approx(smallest_by_enumeration(S, c, cut), rel=1e-12)
+    assert optimum.cut_value == leastcut.cut_value(S, optimum.labels, cut)
+    assert optimum.lower_bound == optimum.cut_value
+    assert optimum.gap == 0
+    first = [list(optimum.labels).index(k) for k in range(c)]  # raises if a cluster is empty
     assert first == sorted(first)
 
 
 @settings(max_examples=draws(300))
 @given(wide_problems())
-def test_the_optimum_is_proven_whatever_the_span_of_the_numbers(drawn):
-    S, cut, labels = drawn
+def test_the_optimum_is_proven_for_weights_of_any_range(problem):
+    S, cut, labels = problem
     c = int(labels.max()) + 1
-    found = leastcut.exact_partition(S, c, cut)
+    result = leastcut.exact_partition(S, c, cut)
     rational = Rational(S, cut)
-    value, optimum = rational.value(found.labels.tolist()), rational.optimum(c)
+    value, optimum = rational.value(result.labels.tolist()), rational.optimum(c)
     rounding = optimum / 10**12
     assert value <= optimum + rounding + 100 * SMALLEST
-    assert abs(Fraction(found.cut_value) - value) <= rounding + 100 * SMALLEST
-    assert Fraction(found.lower_bound) <= optimum + rounding
-    assert found.gap == 0 or found.cut_value < 1e-307
+    assert abs(Fraction(result.cut_value) - value) <= rounding + 100 * SMALLEST
+    assert Fraction(result.lower_bound) <= optimum + rounding
+    assert result.gap == 0 or result.cut_value < 1e-307
 
 
 def test_a_self_loop_does_not_hide_the_optimum():
@@ -77,10 +77,10 @@ def test_a_self_loop_does_not_hide_the_optimum():
 
 @pytest.mark.parametrize("safety", [0.0, 0.05, 0.3, 0.9])
 @given(S=graphs(min_nodes=4, max_nodes=8, connected=True), data=st.data())
-def test_the_safety_makes_the_search_look_at_more(safety, S, data):
-    """Whatever is below the value to beat is found, and with it what the bound may be too large by.
+def test_the_safety_margin_prevents_wrong_pruning(safety, S, data):
+    """The optimum is found although the initial value is within the safety margin of it.
 
-    The value to beat is within the safety of the optimum: to prune by it would lose the optimum.
+    Pruning by the initial value itself would lose the optimum.
     """
     c = data.draw(st.integers(2, 3))
     problem = as_problem(S, some_cut(data, len(S)))
@@ -88,19 +88,19 @@ def test_the_safety_makes_the_search_look_at_more(safety, S, data):
     ordered, order = exact._ordered(problem)
     close = ordered.value(best.labels[order]) * (1 + safety / 2 + 1e-9)
 
-    def begin_close(later, nodes, small, visits, cursor, value, *rest):
+    def start_close(forward_edges, nodes, small, visits, cursor, value, *rest):
         value[0] = min(value[0], close)
-        branch(later, nodes, safety, visits, cursor, value, *rest)
+        branch(forward_edges, nodes, safety, visits, cursor, value, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "_first_labels", lambda problem, c: np.arange(len(S)) % c)
-        patch.setattr(exact, "branch", begin_close)
-        found = exact.exact_problem(problem, c)
-    assert found.cut_value == pytest.approx(best.cut_value, rel=1e-12)
+        patch.setattr(exact, "branch", start_close)
+        result = exact.exact_problem(problem, c)
+    assert result.cut_value == pytest.approx(best.cut_value, rel=1e-12)
 
 
 @given(S=graphs(min_nodes=4, max_nodes=11), data=st.data())
-def test_no_partition_is_below_it(S, data):
+def test_no_random_partition_is_below_the_optimum(S, data):
     c = data.draw(st.integers(2, 4))
     cut = some_cut(data, len(S))
     best = leastcut.exact_partition(S, c, cut).cut_value
@@ -111,7 +111,7 @@ def test_no_partition_is_below_it(S, data):
 
 
 @given(S=graphs(min_nodes=4, max_nodes=10), data=st.data())
-def test_names_of_nodes_and_scale_of_weights_do_not_matter(S, data):
+def test_the_optimum_is_invariant_to_permutation_and_scale(S, data):
     c = data.draw(st.integers(2, 4))
     order = np.random.default_rng(data.draw(st.integers(0, 99))).permutation(len(S))
     for cut in ("ratio", "normalized"):
@@ -126,18 +126,18 @@ def test_names_of_nodes_and_scale_of_weights_do_not_matter(S, data):
 def test_compiled_interpreted_and_interrupted_searches_agree(S, data):
     c = data.draw(st.integers(2, 4))
     cut = some_cut(data, len(S))
-    whole = leastcut.exact_partition(S, c, cut)
+    single = leastcut.exact_partition(S, c, cut)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "VISITS_PER_CALL", 7)
-        pieces = leastcut.exact_partition(S, c, cut)
+        sliced = leastcut.exact_partition(S, c, cut)
         patch.setattr(exact, "branch", branch.py_func)
         interpreted = leastcut.exact_partition(S, c, cut)
-    np.testing.assert_array_equal(pieces.labels, whole.labels)
-    np.testing.assert_array_equal(interpreted.labels, whole.labels)
+    np.testing.assert_array_equal(sliced.labels, single.labels)
+    np.testing.assert_array_equal(interpreted.labels, single.labels)
 
 
 @given(S=graphs(min_nodes=4, max_nodes=9), data=st.data())
-def test_the_first_value_to_beat_does_not_matter(S, data):
+def test_the_optimum_does_not_depend_on_the_initial_labels(S, data):
     c = data.draw(st.integers(2, 4))
     value = leastcut.exact_partition(S, c).cut_value
     with pytest.MonkeyPatch.context() as patch:
@@ -146,23 +146,23 @@ def test_the_first_value_to_beat_does_not_matter(S, data):
 
 
 @given(k=st.integers(1, 6), seed=st.integers(0, 2**32 - 1))
-def test_the_bound_is_a_minimum_over_all_ways_to_share_the_rest(k, seed):
+def test_the_bound_is_the_minimum_over_distributions_of_the_remaining_weight(k, seed):
     rng = np.random.default_rng(seed)
     boundary = rng.exponential(size=k) ** 3 * (rng.random(k) < 0.8)
-    weight, rest = rng.exponential(size=k) ** 2, rng.exponential()
+    weight, remaining = rng.exponential(size=k) ** 2, rng.exponential()
     scratch = np.empty(k), np.empty(k, dtype=bool)
-    bound = lower_bound(boundary, weight, rest, *scratch)
-    assert bound == lower_bound.py_func(boundary, weight, rest, *scratch)
-    for share in rng.dirichlet(np.full(k, 0.5), size=200):
-        assert bound <= np.sum(boundary / (weight + rest * share)) * (1 + 1e-12)
+    bound = lower_bound(boundary, weight, remaining, *scratch)
+    assert bound == lower_bound.py_func(boundary, weight, remaining, *scratch)
+    for fractions in rng.dirichlet(np.full(k, 0.5), size=200):
+        assert bound <= np.sum(boundary / (weight + remaining * fractions)) * (1 + 1e-12)
     simple = max(
-        np.sum(boundary / (weight + rest)),
-        np.sqrt(boundary).sum() ** 2 / (weight.sum() + rest),
+        np.sum(boundary / (weight + remaining)),
+        np.sqrt(boundary).sum() ** 2 / (weight.sum() + remaining),
     )
     assert bound >= simple * (1 - 1e-12)
 
 
-def test_the_papers_example():
+def test_the_example_of_the_paper():
     best = leastcut.exact_partition(PAPER_EXAMPLE, 2, cut="ratio")
     assert best.labels.tolist() == [0, 1, 1, 0]
     assert best.cut_value == pytest.approx(1.3)
@@ -186,7 +186,7 @@ def test_one_cluster_and_one_cluster_per_node_need_no_search():
 
 @pytest.mark.parametrize("factor", [1e-300, 1e300])
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_extreme_weights(factor, cut):
+def test_the_optimum_of_extreme_weights(factor, cut):
     S = PAPER_EXAMPLE * factor
     best = leastcut.exact_partition(S, 2, cut)
     assert best.cut_value == pytest.approx(smallest_by_enumeration(S, 2, cut), rel=1e-12)
@@ -194,7 +194,7 @@ def test_extreme_weights(factor, cut):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("c", [2, 3])
-def test_weights_of_every_size_together(seed, c):
+def test_the_optimum_of_weights_of_all_magnitudes(seed, c):
     rng = np.random.default_rng(seed)
     weights = np.triu(10.0 ** rng.uniform(-300, 300, size=(6, 6)), 1)
     S = weights + weights.T
@@ -205,7 +205,7 @@ def test_weights_of_every_size_together(seed, c):
 
 
 @pytest.mark.parametrize(
-    ("n", "c", "most", "words"),
+    ("n", "c", "most", "message"),
     [
         (30, 2, 2**28, r"There are 536,870,911 partitions of 30 nodes into 2 .*=268,435,456\."),
         (7, 3, 300, r"There are 301 partitions .*max_partitions=300"),
@@ -220,27 +220,27 @@ def test_weights_of_every_size_together(seed, c):
         ),
     ],
 )
-def test_what_is_too_large_to_be_gone_through_is_told(n, c, most, words):
-    told = exact.too_many(n, c, most)
-    assert told is not None
-    assert re.search(words, told)
+def test_problems_too_large_to_enumerate_are_explained(n, c, most, message):
+    reason = exact.too_many(n, c, most)
+    assert reason is not None
+    assert re.search(message, reason)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"n_clusters": 31}, r"n_clusters=31 is more than the 30 nodes"),
         ({"max_partitions": 0}, r"max_partitions=0"),
         ({"time_limit": -1}, r"time_limit=-1"),
     ],
 )
-def test_bad_options_are_told(options, words):
+def test_invalid_options_raise(options, message):
     ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(30, 30))
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         leastcut.exact_partition(ring, **{"n_clusters": 2, **options})
 
 
-def test_what_is_not_proven_is_not_returned():
+def test_an_unproven_result_raises():
     S = np.random.default_rng(0).random((120, 120))
     with pytest.raises(
         RuntimeError, match=r"partitions .* did not end in 0.1 s: .* gap of .*leastcut\.certify"
@@ -250,11 +250,11 @@ def test_what_is_not_proven_is_not_returned():
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("c", [2, 3, 5])
-def test_beyond_what_can_be_gone_through_the_optimum_is_proven(c):
+def test_problems_too_large_to_enumerate_are_proven_by_relaxations(c):
     n = 45
     path = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n))
     best = leastcut.exact_partition(path, c, "ratio")
-    # Runs as even as possible: the ends have one edge that is cut, those between two.
+    # Runs of nearly equal length: the ends have one cut edge, the others two.
     assert best.gap < 1e-6
     sizes = np.bincount(best.labels)
     assert best.cut_value <= sum(2.0 / len(run) for run in np.array_split(np.arange(n), c))
@@ -263,18 +263,18 @@ def test_beyond_what_can_be_gone_through_the_optimum_is_proven(c):
 
 
 @pytest.mark.parametrize("c", [1, 2, 3, 4])
-def test_partitions_are_counted_right(c):
+def test_stirling_counts_partitions(c):
     for n in range(c, 8):
         named = sum(len(set(labels)) == c for labels in product(range(c), repeat=n))
         assert exact.stirling(n, c) * factorial(c) == named
 
 
 @pytest.mark.parametrize("c", [2, 3, 6, 8])
-def test_the_cost_of_the_search_is_that_of_all_its_steps(c):
+def test_the_search_cost_is_the_sum_over_all_steps(c):
     n = 9
 
     def steps(m, k):
-        """Of the nodes from m on, k clusters being open: every step, and what it costs."""
+        """Yield the cost of every step for the nodes from m on, with k open clusters."""
         for other in range(min(k + 1, c)):
             n_open = max(k, other + 1)
             if c - n_open <= n - m - 1:
@@ -285,29 +285,29 @@ def test_the_cost_of_the_search_is_that_of_all_its_steps(c):
     assert exact.search_cost(n, c) == sum(steps(0, 0))
 
 
-def test_what_the_default_lets_through_is_bounded_in_cost():
+def test_max_partitions_limits_the_cost():
     ring = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(40, 40))
     cost = int(exact.search_cost(40, 38))
-    enough = -(-cost // exact.COST_PER_PARTITION)
-    told = exact.too_many(40, 38, exact.stirling(40, 38))
-    assert told is not None
-    assert f"{enough:,} would be enough" in told
-    assert leastcut.exact_partition(ring, 38, max_partitions=enough).gap == 0
+    sufficient = -(-cost // exact.COST_PER_PARTITION)
+    reason = exact.too_many(40, 38, exact.stirling(40, 38))
+    assert reason is not None
+    assert f"{sufficient:,} would be enough" in reason
+    assert leastcut.exact_partition(ring, 38, max_partitions=sufficient).gap == 0
 
 
 @pytest.mark.parametrize("short", [1, 2, 3])
-def test_almost_as_many_clusters_as_nodes(short):
+def test_nearly_as_many_clusters_as_nodes(short):
     weights = np.triu(np.random.default_rng(short).random((12, 12)), 1)
     S = weights + weights.T
     best = leastcut.exact_partition(S, 12 - short, "ratio")
-    if short == 1:  # one pair is merged, which saves its affinity and nothing else
+    if short == 1:  # one pair is merged, which saves only its affinity
         i, j = np.unravel_index(np.argmin(_merged(S)), S.shape)
         assert best.labels[i] == best.labels[j]
     assert len(set(best.labels)) == 12 - short
 
 
 def _merged(S):
-    """Return what merging two single nodes adds to the ratio cut, for every pair."""
+    """Return the change of the ratio cut by merging two single nodes, for every pair."""
     degrees = S.sum(axis=1)
     change = -(degrees[:, None] + degrees) / 2 - S
     np.fill_diagonal(change, np.inf)

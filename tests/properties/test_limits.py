@@ -1,4 +1,4 @@
-"""Limits of cluster weights inside the search: every level, every kind of move, every repair."""
+"""Limits on cluster weights in the search: levels, moves, repair and packings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from test_refinement import CUTS, some_cut
 import leastcut
 from leastcut.constraints import Limits, unit_exponent
 from leastcut.feasibility import limits_of
-from leastcut.kernels import balance as balancing
-from leastcut.kernels import bisect, containers, exchange, fm_search, moves
+from leastcut.kernels import balance, bisect, containers, exchange, fm_search, moves
 from leastcut.multilevel import bisection, refinement, repair
 from leastcut.multilevel.coarsening import COARSENING_RULES, Coarsening, build, coarse_labels
 from leastcut.multilevel.passes import Passes
@@ -29,21 +28,21 @@ BALANCES = [(None, 0.0), (None, 0.05), (None, 0.3), (0.2, 0.2), (0.5, 1.0)]
 
 
 def limited(S, c, cut="ratio", allowed=(None, 0.1), *, edges=False) -> Problem:
-    """A problem with limits and a packing; for edges, one whose values are edge cuts."""
+    """Return a problem with limits and a packing; with ``edges``, its values are edge cuts."""
     problem = as_problem(S, cut)
     problem = problem.with_limits(limits_of(allowed, problem.node_weights, c))
     return problem.counting_edges() if edges else problem
 
 
 def edge_cut(problem: Problem, labels: np.ndarray) -> float:
-    """The weight of the edges between clusters, each edge once."""
+    """Return the weight of the edges between clusters, each edge once."""
     edges = problem.graph.matrix.tocoo()
     first, second = labels[edges.coords[0]], labels[edges.coords[1]]
     return 0.5 * float(edges.data[first != second].sum())
 
 
-def drawn(data) -> tuple[Problem, int]:
-    """A random problem with limits, if any partition keeps to them."""
+def sampled(data) -> tuple[Problem, int]:
+    """Return a random problem with feasible limits."""
     S = data.draw(graphs(min_nodes=3, max_nodes=14))
     n = len(S)
     c = data.draw(st.integers(2, min(n - 1, 4)))
@@ -57,8 +56,8 @@ def drawn(data) -> tuple[Problem, int]:
 
 
 @given(st.data())
-def test_every_kind_of_move_keeps_to_the_limits_and_never_raises_the_value(data):
-    problem, c = drawn(data)
+def test_moves_respect_the_limits_and_never_raise_the_value(data):
+    problem, c = sampled(data)
     for act in (
         lambda state: state.local_search(),
         lambda state: state.fm_search(np.arange(problem.n_nodes, dtype=np.int32), 10, 10**6),
@@ -77,25 +76,25 @@ def test_every_kind_of_move_keeps_to_the_limits_and_never_raises_the_value(data)
 
 
 @given(st.data())
-def test_a_repair_keeps_to_the_limits_and_leaves_what_does(data):
-    problem, c = drawn(data)
+def test_repair_satisfies_the_limits_and_keeps_feasible_labels(data):
+    problem, c = sampled(data)
     labels = data.draw(st.permutations(range(problem.n_nodes)))
     start = np.array(labels) * c // problem.n_nodes
-    found = repair.within_limits(problem, start, c)
-    assert problem.allows(found)
-    assert np.unique(found).size == c
+    repaired = repair.within_limits(problem, start, c)
+    assert problem.allows(repaired)
+    assert np.unique(repaired).size == c
     if problem.allows(start):
-        np.testing.assert_array_equal(found, start)
-    # Without a packing to fall back on there may be none, but none is wrong.
+        np.testing.assert_array_equal(repaired, start)
+    # Without a packing as a fallback, repair may fail, but is never wrong.
     bare = problem.with_limits(problem.limits.of_level())
-    found = repair.within_limits(bare, start, c)
-    assert found is None or problem.allows(found)
+    repaired = repair.within_limits(bare, start, c)
+    assert repaired is None or problem.allows(repaired)
 
 
 @pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("rule", COARSENING_RULES)
 @pytest.mark.parametrize(("c", "allowed"), [(3, (None, 0.0)), (7, (None, 0.05)), (5, (0.1, 0.1))])
-def test_passes_keep_to_the_limits_on_every_level(rule, c, allowed, edges):
+def test_passes_respect_the_limits_on_every_level(rule, c, allowed, edges):
     problem = limited(knn_graph(load_digits().data[:600]), c, "ratio", allowed, edges=edges)
     coarsening, rng = Coarsening(COARSENING_RULES[rule]), np.random.default_rng(0)
     passes = Passes(problem, c, rng, coarsening)
@@ -108,7 +107,7 @@ def test_passes_keep_to_the_limits_on_every_level(rule, c, allowed, edges):
         assert candidate.value == pytest.approx(problem.value(candidate.labels))
     assert cycled.value <= first.value * (1 + 1e-12)
     assert child.value <= better.value * (1 + 1e-12)
-    # A level has the weights of the whole, and so its limits.
+    # A level has the total weight of the problem, and so its limits.
     steps = build(problem, rng, 4 * c, child.labels, coarsening)
     assert steps
     level = steps[-1].problem
@@ -120,20 +119,20 @@ def test_passes_keep_to_the_limits_on_every_level(rule, c, allowed, edges):
 
 
 @given(st.data())
-def test_splitting_again_and_again_leaves_no_cluster_empty(data):
-    problem, c = drawn(data)
+def test_recursive_bisection_leaves_no_cluster_empty(data):
+    problem, c = sampled(data)
     labels, work = bisection.bisected(problem, c, np.random.default_rng(0))
     assert np.unique(labels).tolist() == list(range(c))
     assert work > 0
 
 
-def test_halves_of_a_path_are_found():
+def test_recursive_bisection_finds_the_halves_of_a_path():
     n = 64
     S = np.diag(np.ones(n - 1), 1)
     problem = limited(S + S.T, 8, "ratio", (None, 0.0))
     labels, _ = bisection.bisected(problem, 8, np.random.default_rng(0))
     loads = np.bincount(labels)
-    assert loads.max() <= 10  # a node more than its share at each of three splits, at most
+    assert loads.max() <= 10  # at most one extra node for each of three bisections
     assert edge_cut(problem, labels) <= 9
 
 
@@ -141,20 +140,20 @@ def test_halves_of_a_path_are_found():
 
 
 def interpret(patch) -> None:
-    """Let everything that has to do with limits run without a compiler."""
+    """Replace all kernels that involve limits by their interpreted versions."""
     for module in (
-        *(moves, containers, fm_search, exchange, balancing, bisect),
+        *(moves, containers, fm_search, exchange, balance, bisect),
         *(refinement, repair, bisection),
     ):
-        for name, found in list(vars(module).items()):
-            if hasattr(found, "py_func"):
-                patch.setattr(module, name, found.py_func)
+        for name, member in list(vars(module).items()):
+            if hasattr(member, "py_func"):
+                patch.setattr(module, name, member.py_func)
 
 
 @settings(max_examples=draws(20))
 @given(st.data())
 def test_kernels_compiled_and_interpreted_agree(data):
-    problem, c = drawn(data)
+    problem, c = sampled(data)
     start = np.arange(problem.n_nodes) * c // problem.n_nodes
     bare = problem.with_limits(problem.limits.of_level())
 
@@ -181,7 +180,7 @@ def test_kernels_compiled_and_interpreted_agree(data):
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=12), st.data())
-def test_a_packing_is_refused_only_where_there_is_none(weights, data):
+def test_limits_raise_only_if_there_is_no_packing(weights, data):
     weights = np.array(weights, dtype=float)
     c = data.draw(st.integers(1, min(3, weights.size)))
     above = data.draw(st.sampled_from([0.0, 0.1, 0.5]))
@@ -192,7 +191,7 @@ def test_a_packing_is_refused_only_where_there_is_none(weights, data):
         for labels in np.ndindex(*[c] * weights.size)
     )
     if not fits:
-        # Whole numbers, and so few, are decided: it is not that none was found.
+        # Small integer problems are solved exactly, so the error is a proof of infeasibility.
         with pytest.raises(ValueError, match=r"(cannot be cut|There are no|alone weighs)"):
             limits_of((None, above), weights, c)
     else:
@@ -201,7 +200,7 @@ def test_a_packing_is_refused_only_where_there_is_none(weights, data):
         assert np.unique(limits.packing).size == c
 
 
-def test_limits_of_whole_weights_are_whole():
+def test_limits_of_integer_weights_are_integers():
     # 1.15 * 100 is below 115, in doubles.
     assert Limits.of((None, 0.15), np.ones(400), 4).heaviest == 115
     assert Limits.of((0.15, 0.0), np.ones(400), 4).lightest == 85
@@ -223,20 +222,20 @@ def test_nodes_without_weight_leave_limits_exact():
     assert (limits.lightest, limits.heaviest, limits.slack) == (0.75, 0.75, 0.0)
 
 
-def test_an_exact_packing_is_found_where_the_heaviest_first_has_none():
+def test_an_exact_packing_is_found_if_heaviest_first_fails():
     weights = np.array([3.0, 3.0, 2.0, 2.0, 2.0])
-    found = limits_of((0.0, 0.0), weights, 2).packing
-    assert np.bincount(found, weights).tolist() == [6.0, 6.0]
+    packing = limits_of((0.0, 0.0), weights, 2).packing
+    assert np.bincount(packing, weights).tolist() == [6.0, 6.0]
 
 
-def test_fewer_nodes_that_weigh_something_than_clusters_are_decided():
+def test_fewer_nodes_of_positive_weight_than_clusters_raise():
     weights = np.array([1.0, 2.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="There are no 3 clusters that weigh between"):
         limits_of((0.5, 1.5), weights, 3)
 
 
 @given(st.data())
-def test_the_bound_of_the_edge_cut_holds_of_every_balanced_partition(data):
+def test_the_edge_cut_bound_holds_for_every_balanced_partition(data):
     S = data.draw(graphs(min_nodes=3, max_nodes=8))
     n = len(S)
     c, allowed = data.draw(st.integers(2, n - 1)), data.draw(st.sampled_from(BALANCES))
@@ -250,7 +249,7 @@ def test_the_bound_of_the_edge_cut_holds_of_every_balanced_partition(data):
             assert bound <= edge_cut(problem, labels) * (1 + 1e-9) + 1e-9
 
 
-def test_edge_cuts_are_told_apart_and_given_exactly():
+def test_edge_cuts_are_distinguished_and_returned_exactly():
     S = knn_graph(load_iris().data)
     problem = limited(S, 3, edges=True)
     labels = problem.limits.packing.astype(np.int64)
@@ -260,23 +259,23 @@ def test_edge_cuts_are_told_apart_and_given_exactly():
         leastcut.partition(S * 1e300, 3, "edges", balance=0.1)
 
 
-# -- what is proven, and what is suggested
+# -- proofs and suggestions
 
 
-def test_clusters_may_be_light_where_there_is_no_lower_limit():
-    """Clusters lighter than the rounding of a limit, which no proof may leave out."""
+def test_clusters_without_a_lower_limit_may_be_light():
+    """Proofs must not exclude clusters lighter than the rounding of a limit."""
     for light in (1e-10, 1e-30, 1e-290):
         S, weights = np.zeros((4, 4)), [1.0, 1.0, 1.0, light]
         for i, j, weight in [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0), (2, 3, 0.1 * light)]:
             S[i, j] = S[j, i] = weight
         best = leastcut.cut_value(S, [0, 0, 0, 1], weights)
         for allowed in (1.0, (1.0, 1.0)):
-            found = leastcut.partition(
+            partition = leastcut.partition(
                 S, 2, weights, balance=allowed, lower_bound=True, random_state=0
             )
-            assert found.lower_bound <= best
-            assert found.cut_value == best
-            assert found.gap == 0.0
+            assert partition.lower_bound <= best
+            assert partition.cut_value == best
+            assert partition.gap == 0.0
 
 
 @given(
@@ -285,13 +284,13 @@ def test_clusters_may_be_light_where_there_is_no_lower_limit():
     st.sampled_from(BALANCES),
     st.integers(0, 10**6),
 )
-def test_moves_are_within_what_is_kept_and_that_within_what_is_proven(weights, c, allowed, seed):
-    """Whatever the order in which weights are added up."""
+def test_move_limits_imply_limits_which_imply_proof_limits(weights, c, allowed, seed):
+    """In any order of summation of the weights."""
     weights, rng = np.array(weights), np.random.default_rng(seed)
     labels = rng.integers(c, size=weights.size)
     loads = np.bincount(labels, weights, c)
     limits = Limits.of(allowed, weights, c)
-    # Limits that the loads reach to the last bit, on one side or on both.
+    # Limits that the loads reach exactly, on one side or on both.
     tight = replace(limits, lightest=loads.min(), heaviest=loads.max())
     order = rng.permutation(weights.size)
     other = np.bincount(labels[order], weights[order], c)
@@ -313,7 +312,7 @@ def test_moves_are_within_what_is_kept_and_that_within_what_is_proven(weights, c
 
 
 @given(st.lists(st.floats(0.0, 9.0), min_size=2, max_size=6), st.integers(0, 9), st.integers(0, 9))
-def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above):
+def test_the_least_edge_cut_is_the_optimum_of_the_linear_program(floors, below, above):
     from scipy.optimize import linprog
 
     floors = np.sort(floors)
@@ -328,7 +327,7 @@ def test_the_least_edge_cut_is_that_of_the_linear_programme(floors, below, above
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_integer):
+def test_a_proven_edge_cut_has_no_gap(seed, is_integer):
     rng = np.random.default_rng(seed)
     S = np.triu(rng.integers(1, 9, (6, 6)), 1).astype(float) + (0.0 if is_integer else 0.25)
     S = np.triu(S, 1)
@@ -336,11 +335,11 @@ def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_integer):
     labels, other = rng.permutation([0, 0, 0, 1, 1, 1]), rng.permutation([0, 0, 0, 1, 1, 1])
     value = edge_cut(problem, labels)
     better = min(value, edge_cut(problem, other))
-    # By the values of the search, which are slightly below the edge cut.
+    # Values of the search are slightly below the edge cut.
     below = value * (1 - 2.0**-30)
-    sought = solve_reduced(problem, 2, lambda _: Partition(labels, below, 0.5), [("init", other)])
-    assert (sought.cut_value, sought.lower_bound) == (better, 0.5)
-    assert edge_cut(problem, sought.labels) == better
+    searched = solve_reduced(problem, 2, lambda _: Partition(labels, below, 0.5), [("init", other)])
+    assert (searched.cut_value, searched.lower_bound) == (better, 0.5)
+    assert edge_cut(problem, searched.labels) == better
     step = EdgeCounting(problem, problem.counting_edges())
     proven = step.expand(Partition(labels, below, below))
     assert proven.cut_value == value
@@ -352,7 +351,7 @@ def test_an_edge_cut_is_called_optimal_where_it_is_proven(seed, is_integer):
 
 @given(st.data())
 def test_a_suggested_balance_is_accepted(data):
-    """Of weights over many decades, some of them 0, by the function that refused another."""
+    """Weights over many orders of magnitude, some of them 0."""
     n, c = data.draw(st.integers(3, 12)), data.draw(st.integers(2, 5))
     assume(c < n)
     exponents = data.draw(st.lists(st.integers(-14, 14), min_size=n, max_size=n))
@@ -363,11 +362,11 @@ def test_a_suggested_balance_is_accepted(data):
     try:
         limits_of(allowed, weights, c)
     except ValueError as error:
-        words = str(error).split("balance=")[1].split(", which is enough")[0]
-        numbers = [float(word) for word in words.strip("()").split(",")]
-        enough = (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0])
-        assert (enough[0] is None) == (allowed[0] is None)
-        limits = limits_of(enough, weights, c)
+        suggestion = str(error).split("balance=")[1].split(", which is enough")[0]
+        numbers = [float(number) for number in suggestion.strip("()").split(",")]
+        sufficient = (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0])
+        assert (sufficient[0] is None) == (allowed[0] is None)
+        limits = limits_of(sufficient, weights, c)
         assert limits.allow(np.bincount(limits.packing, weights, c))
         assert np.unique(limits.packing).size == c
         SUGGESTED.append(True)
@@ -378,5 +377,5 @@ def test_a_suggested_balance_is_accepted(data):
 SUGGESTED: list[bool] = []
 
 
-def test_balances_were_suggested():
+def test_some_balances_were_suggested():
     assert not SUGGESTED or sum(SUGGESTED) >= 0.2 * len(SUGGESTED)

@@ -1,4 +1,4 @@
-"""Steps that make a bound a proof, with wrong data handed in: the bound may fall, never rise."""
+"""Steps that make a bound rigorous, with wrong inputs: the bound may fall, but never rise."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from leastcut.problem import as_problem
 SEEDS = st.integers(0, 10**6)
 
 
-def labellings(n: int, c: int):
-    """Yield every labelling whose labels appear in the order 0, 1, ..., c-1."""
+def labelings(n: int, c: int):
+    """Yield every labeling whose labels appear in the order 0, 1, ..., c-1."""
     for labels in product(range(c), repeat=n):
         if tuple(dict.fromkeys(labels)) == tuple(range(c)):
             yield np.array(labels)
@@ -67,7 +67,7 @@ def true_floor(matrix, unit, c):
     return float(unit @ matrix @ unit + values[: c - 1].sum())
 
 
-# -- the Cholesky factorisation that is the proof
+# -- the Cholesky factorization that is the proof
 
 
 @given(seed=SEEDS, columns=st.sampled_from([2, 3, 5, 100]), rows=st.sampled_from([1, 4, 100]))
@@ -81,7 +81,7 @@ def test_only_positive_definite_matrices_are_factorized(seed, columns, rows):
         patch.setattr(floors, "FACTOR_COLUMNS", columns)
         patch.setattr(floors, "FACTOR_ROWS", rows)
         above = matrix + 1e-8 * scale * np.eye(n)
-        factor = above + np.triu(np.full((n, n), np.nan), 1)  # only the lower triangle counts
+        factor = above + np.triu(np.full((n, n), np.nan), 1)  # only the lower triangle is used
         assert floors.is_factorized(factor, Budget())
         factor = np.tril(factor)
         np.testing.assert_allclose(factor @ factor.T, above, atol=1e-12 * scale)
@@ -93,18 +93,20 @@ def test_only_positive_definite_matrices_are_factorized(seed, columns, rows):
 @given(
     seed=SEEDS,
     size=st.sampled_from([1e-14, 1e-6, 1.0]),
-    look=st.booleans(),
-    tries=st.sampled_from([1, 2, 12]),
+    is_estimated=st.booleans(),
+    attempts=st.sampled_from([1, 2, 12]),
 )
-def test_the_proven_negative_part_reaches_the_smallest_eigenvalue(seed, size, look, tries):
+def test_the_proven_negative_part_reaches_the_smallest_eigenvalue(
+    seed, size, is_estimated, attempts
+):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 12))
     matrix = symmetric(rng, n) * 10.0 ** rng.uniform(-3, 3)
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     with pytest.MonkeyPatch.context() as patch:
-        if look:
+        if is_estimated:
             patch.setattr(floors, "ESTIMATED_ROWS", 1)
-        patch.setattr(floors, "MOST_FACTORIZATIONS", tries)
+        patch.setattr(floors, "MOST_FACTORIZATIONS", attempts)
         below = floors._proven_negative_part(matrix, size, Budget())
     assert below >= max(size, -lowest * (1.0 - 1e-12))
     assert below <= floors.WIDER * 1.2 * max(size, -lowest) + size
@@ -117,7 +119,7 @@ def test_the_proven_negative_part_reaches_the_smallest_eigenvalue(seed, size, lo
         ["exact", "few", "random", "other", "long", "short", "same", "high", "low", "nan", "inf"]
     ),
 )
-def test_whatever_eigenpairs_come_in_the_floor_is_below(seed, kind):
+def test_the_floor_of_any_eigenpairs_is_a_lower_bound(seed, kind):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 10))
     c = int(rng.integers(2, n + 1))
@@ -154,8 +156,8 @@ def test_whatever_eigenpairs_come_in_the_floor_is_below(seed, kind):
 
 
 @given(seed=SEEDS)
-def test_the_floor_counts_the_rounding_of_what_it_was_added_up_from(seed):
-    """The larger the terms, the more is given away: by one rounding of each at least."""
+def test_the_floor_includes_the_rounding_of_its_terms(seed):
+    """Larger terms lower the bound, by at least one rounding of each."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))
     unit = np.full(n, n**-0.5)
@@ -168,97 +170,103 @@ def test_the_floor_counts_the_rounding_of_what_it_was_added_up_from(seed):
         floors.proven_floor(matrix, unit, 3, 0.0, Budget(0))
 
 
-# -- multipliers, and the inequalities that they multiply
+# -- multipliers and their inequalities
 
 
 def random_multipliers(rng, n: int, scale: float = 1.0) -> Multipliers:
-    """Return arbitrary multipliers y ≥ 0, as no method would find them."""
+    """Return arbitrary multipliers y ≥ 0."""
     pairs = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1) * scale
     count = int(rng.integers(0, 6))
     leaves = np.full((count, star_inequalities.LEAVES), -1, dtype=np.int64)
-    centres = np.zeros(count, dtype=np.int64)
+    centers = np.zeros(count, dtype=np.int64)
     for m in range(count):
         nodes = rng.permutation(n)[: int(rng.integers(2, min(star_inequalities.LEAVES + 1, n) + 1))]
-        centres[m] = nodes[0]
+        centers[m] = nodes[0]
         leaves[m, : nodes.size - 1] = np.sort(nodes[1:])
-    return Multipliers(pairs + pairs.T, centres, leaves, rng.random(count) * scale)
+    return Multipliers(pairs + pairs.T, centers, leaves, rng.random(count) * scale)
 
 
 def inequality_sum(multipliers: Multipliers, X: np.ndarray, b: np.ndarray) -> float:
-    """Return Σ_t y_t ⟨T_t, Z⟩ term by term, from the inequalities as they are defined on X."""
+    """Return Σ_t y_t ⟨T_t, Z⟩ term by term, from the definition of the inequalities on X."""
     Z = X * np.sqrt(np.outer(b, b))
     total = float((multipliers.pairs * Z).sum())
     for i, leaves, y in zip(
         multipliers.centers, multipliers.leaves, multipliers.stars, strict=True
     ):
         T = [t for t in leaves if t >= 0]
-        room = X[i, i] - sum(X[i, t] for t in T) + sum(X[s, t] for s, t in combinations(T, 2))
-        assert room >= -1e-12 * X[i, i]
-        total += y * b[i] * room
+        slack = X[i, i] - sum(X[i, t] for t in T) + sum(X[s, t] for s, t in combinations(T, 2))
+        assert slack >= -1e-12 * X[i, i]
+        total += y * b[i] * slack
     return total
 
 
 @given(seed=SEEDS, n=st.integers(3, 6))
-def test_multipliers_add_up_to_their_inequalities_and_any_prove_a_bound(seed, n):
+def test_multipliers_sum_to_their_inequalities_and_any_prove_a_bound(seed, n):
     problem, _, rng = sampled(seed, n)
     b = problem.node_weights
     root = np.sqrt(b)
     c = int(rng.integers(2, n))
-    ours = random_multipliers(rng, n)
-    N, size = ours.combined(root)
+    multipliers = random_multipliers(rng, n)
+    N, size = multipliers.combined(root)
     np.testing.assert_allclose(N, N.T, atol=1e-12)
     A = problem.operator().toarray()
     bound = floors.proven_floor(A - N, root / np.linalg.norm(root), c, size, Budget()).bound
-    absolute = Multipliers(np.abs(ours.pairs), ours.centers, ours.leaves, ours.stars)
+    absolute = Multipliers(
+        np.abs(multipliers.pairs), multipliers.centers, multipliers.leaves, multipliers.stars
+    )
     assert size >= np.abs(absolute.combined(root)[0]).max() - 1e-9
-    for labels in labellings(n, c):
+    for labels in labelings(n, c):
         Z = matrix_of(labels, b)
         X = Z / np.outer(root, root)
-        paid = inequality_sum(ours, X, b)
+        total = inequality_sum(multipliers, X, b)
         scale = size * max(1.0, (b.max() / b.min()))
-        assert float((N * Z).sum()) == pytest.approx(paid, abs=1e-11 * scale)
-        assert paid >= -1e-12 * scale
-        # What fixing relies on: the bound and what is paid are below the value together.
-        assert bound + paid <= problem.value(labels) + 1e-10 * scale
+        assert float((N * Z).sum()) == pytest.approx(total, abs=1e-11 * scale)
+        assert total >= -1e-12 * scale
+        # Fixing relies on this: the bound plus the total is at most the value.
+        assert bound + total <= problem.value(labels) + 1e-10 * scale
 
 
 @given(seed=SEEDS, n=st.integers(4, 7))
-def test_renamed_scaled_chosen_and_contracted_multipliers_are_what_they_were(seed, n):
+def test_permuted_scaled_reduced_and_contracted_multipliers_keep_their_sum(seed, n):
     problem, _, rng = sampled(seed, n)
-    root, ours = np.sqrt(problem.node_weights), random_multipliers(rng, n)
-    N = ours.combined(root)[0]
-    name = rng.permutation(n)
-    renamed = ours.permuted(name)
+    root, multipliers = np.sqrt(problem.node_weights), random_multipliers(rng, n)
+    N = multipliers.combined(root)[0]
+    new_index = rng.permutation(n)
+    permuted = multipliers.permuted(new_index)
     new_root = np.empty(n)
-    new_root[name] = root
-    np.testing.assert_allclose(renamed.combined(new_root)[0][np.ix_(name, name)], N, atol=1e-12)
-    for row in renamed.leaves:
+    new_root[new_index] = root
+    np.testing.assert_allclose(
+        permuted.combined(new_root)[0][np.ix_(new_index, new_index)], N, atol=1e-12
+    )
+    for row in permuted.leaves:
         kept = row[row >= 0]
         assert (np.diff(kept) > 0).all()
         assert (row[kept.size :] == -1).all()
-    np.testing.assert_allclose(ours.scaled(3.0).combined(root)[0], 3.0 * N, atol=1e-12)
-    most = int(rng.integers(0, ours.stars.size + 1))
-    assert sorted(ours.largest(most).stars) == sorted(np.sort(ours.stars)[::-1][:most])
-    # Contracted: on every matrix Z = Q Z' Qᵀ at most what it was, as inequalities are left out.
+    np.testing.assert_allclose(multipliers.scaled(3.0).combined(root)[0], 3.0 * N, atol=1e-12)
+    n_stars = int(rng.integers(0, multipliers.stars.size + 1))
+    assert sorted(multipliers.largest(n_stars).stars) == sorted(
+        np.sort(multipliers.stars)[::-1][:n_stars]
+    )
+    # Contracted: on every matrix Z = Q Z' Qᵀ at most the former sum, as inequalities are dropped.
     merged = np.unique(np.append(np.arange(n - 2), rng.integers(0, n - 2, 2)), return_inverse=True)
     new_of = merged[1].reshape(-1)
     weights = np.bincount(new_of, problem.node_weights)
-    small = ours.contracted(root, np.sqrt(weights), new_of)
+    small = multipliers.contracted(root, np.sqrt(weights), new_of)
     assert (small.stars >= 0).all()
     assert (np.diag(small.pairs) == 0).all()
     M = small.combined(np.sqrt(weights))[0]
     for c in range(1, weights.size + 1):
-        for labels in labellings(weights.size, c):
-            whole = float((N * matrix_of(labels[new_of], problem.node_weights)).sum())
-            part = float((M * matrix_of(labels, weights)).sum())
-            assert -1e-9 <= part <= whole + 1e-9
-    # And all of it where nothing has become a diagonal entry.
-    same = ours.contracted(root, root, np.arange(n))
+        for labels in labelings(weights.size, c):
+            full = float((N * matrix_of(labels[new_of], problem.node_weights)).sum())
+            reduced = float((M * matrix_of(labels, weights)).sum())
+            assert -1e-9 <= reduced <= full + 1e-9
+    # And equal to it if no entry has become a diagonal one.
+    same = multipliers.contracted(root, root, np.arange(n))
     np.testing.assert_allclose(same.combined(root)[0], N, atol=1e-12)
 
 
 @given(seed=SEEDS, n=st.integers(3, 6))
-def test_the_most_violated_stars_are_found_with_what_they_are_violated_by(seed, n):
+def test_separation_finds_the_most_violated_stars_and_their_violations(seed, n):
     rng = np.random.default_rng(seed)
     root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
     Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
@@ -289,7 +297,7 @@ def test_the_most_violated_stars_are_found_with_what_they_are_violated_by(seed, 
             assert i not in T
             assert violations[i, p] > tolerance
             assert violations[i, p] == pytest.approx(violated(i, T), abs=1e-12)
-        # In slices and with a limit on the ratio of weights nothing else comes out.
+        # Slices of centers do not change the result; a limit on the ratio of weights excludes all.
     again, rows = np.zeros((n, q)), np.full((n, q, star_inequalities.LEAVES), -1)
     for i in range(n):
         star_inequalities.find_star_inequalities(
@@ -301,7 +309,7 @@ def test_the_most_violated_stars_are_found_with_what_they_are_violated_by(seed, 
 
 
 @given(seed=SEEDS, n=st.integers(4, 8))
-def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(seed, n):
+def test_updating_stars_keeps_positive_multipliers_and_adds_violated_stars(seed, n):
     rng = np.random.default_rng(seed)
     root = np.sqrt(rng.uniform(0.5, 2.0, size=n))
     Z = np.abs(symmetric(rng, n)) * 0.4 + np.eye(n)
@@ -322,36 +330,36 @@ def test_exchanged_stars_keep_what_has_a_multiplier_and_add_what_is_violated(see
         start.updated(Z, root, 1e-3, Budget(0))
 
 
-# -- bounds with wrong starts
+# -- bounds from wrong initial values
 
 
 @settings(max_examples=draws(25))
 @given(seed=SEEDS, n=st.integers(4, 6), wide=st.booleans())
-def test_a_bound_from_wrong_multipliers_of_a_parent_is_still_below(seed, n, wide):
+def test_a_bound_from_wrong_multipliers_of_a_parent_is_valid(seed, n, wide):
     problem, _, rng = sampled(seed, n, wide)
     c = int(rng.integers(2, n))
     cannot_link = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
     cannot_link = cannot_link.reshape(-1, 2)
     parent = SemidefiniteBound(problem, c, cannot_link)
-    # Multipliers of entries that must be 0 may be negative there; here they need not be.
+    # Multipliers of entries fixed at 0 may be negative there, but not here.
     wrong = random_multipliers(rng, n, 10.0 ** rng.uniform(-2, 2))
     parent._multipliers = wrong._replace(pairs=wrong.pairs - 2.0 * symmetric(rng, n) ** 2)
     parent._W, parent.bound = symmetric(rng, n), 0.0
     child = SemidefiniteBound(problem, c, parent=parent)
-    least = min(problem.value(labels) for labels in labellings(n, c))
+    least = min(problem.value(labels) for labels in labelings(n, c))
     for _ in range(3):
         assert child.bound <= least * (1.0 + 1e-12)
         child._W, child._penalty = symmetric(rng, n), 10.0 ** rng.uniform(-3, 3)
-        with np.errstate(over="ignore"):  # of residuals, which prove nothing
-            going = child.improve()
-        if not going:
+        with np.errstate(over="ignore"):  # of residuals, which do not affect the bound
+            has_more = child.improve()
+        if not has_more:
             break
     assert child.bound <= least * (1.0 + 1e-12)
 
 
 @settings(max_examples=draws(25))
 @given(seed=SEEDS, n=st.integers(5, 7))
-def test_groups_with_wrong_vectors_and_multipliers_prove_nothing_false(seed, n):
+def test_a_bound_from_wrong_vectors_and_multipliers_of_groups_is_valid(seed, n):
     problem, _, rng = sampled(seed, n)
     c = int(rng.integers(2, n - 1))
     scale = float(problem.operator_parts()[0].max())
@@ -360,11 +368,11 @@ def test_groups_with_wrong_vectors_and_multipliers_prove_nothing_false(seed, n):
     size = space.root.size
     multipliers = random_multipliers(rng, size)
     N, length = multipliers.combined(space.root)
-    least = min(problem.value(labels) for labels in labellings(n, c))
+    least = min(problem.value(labels) for labels in labelings(n, c))
     space._block = rng.standard_normal((n, max(c - 1, 2)))
     floor = space.floor(N, length, Budget())
     assert floor.bound * scale <= least * (1.0 + 1e-12)
-    # The matrix that was proven of is that of the nodes, entry by entry.
+    # The matrix of the proof is that of the nodes, entry by entry.
     Q = np.zeros((n, size))
     Q[np.arange(n), group] = np.sqrt(problem.node_weights) / space.root[group]
     full = Q @ (N - np.diag(np.diag(N))) @ Q.T + np.diag(np.diag(N)[group])
@@ -375,7 +383,7 @@ def test_groups_with_wrong_vectors_and_multipliers_prove_nothing_false(seed, n):
 
 
 @given(seed=SEEDS, n=st.integers(4, 12))
-def test_halves_are_parts_of_groups_in_their_order(seed, n):
+def test_halved_groups_stay_in_order(seed, n):
     rng = np.random.default_rng(seed)
     weights, F = rng.uniform(0.5, 2.0, size=n), rng.standard_normal((n, 3))
     k = int(rng.integers(1, n))
@@ -400,10 +408,10 @@ def test_halves_are_parts_of_groups_in_their_order(seed, n):
     assert np.array_equal(halved_groups(group, weights, F, most, np.inf), group)
 
 
-# -- decisions that bounds make
+# -- decisions
 
 
-def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
+def test_fixed_pairs_agree_with_every_better_partition():
     counts = Counter()
     for seed in range(60):
         n = 4 + seed % 3
@@ -412,59 +420,61 @@ def test_no_pair_is_fixed_otherwise_than_a_better_partition_has_it():
         bound = SemidefiniteBound(problem, c)
         for _ in range(3):
             bound.improve()
-        values = [(problem.value(labels), labels) for labels in labellings(n, c)]
+        values = [(problem.value(labels), labels) for labels in labelings(n, c)]
         ordered = sorted(value for value, _ in values)
         value = ordered[min(len(ordered) - 1, int(rng.integers(0, 4)))]
         blocked = np.triu(rng.random((n, n)) < 0.3, 1)
         blocked |= blocked.T
-        beside = (~blocked).astype(float)
-        most = np.maximum((beside * b) @ beside, b + b[:, None])
+        possible = (~blocked).astype(float)
+        most = np.maximum((possible * b) @ possible, b + b[:, None])
         allowed = [
-            (at, labels)
-            for at, labels in values
-            if at < value and not (blocked & (labels[:, None] == labels)).any()
+            (other, labels)
+            for other, labels in values
+            if other < value and not (blocked & (labels[:, None] == labels)).any()
         ]
         for pairs, better in (
             (proven_cannot_links(bound, value), [pair for pair in values if pair[0] < value]),
             (proven_cannot_links(bound, value, most), allowed),
         ):
-            counts["apart"] += len(pairs)
+            counts["cannot-link"] += len(pairs)
             for _, labels in better:
                 assert all(labels[i] != labels[j] for i, j in pairs)
-        # What is known of a cluster's weight decides more pairs, never fewer.
+        # Upper bounds on cluster weights never prove fewer pairs.
         known = {tuple(pair) for pair in proven_cannot_links(bound, value).tolist()}
         more = {tuple(pair) for pair in proven_cannot_links(bound, value, most).tolist()}
         assert known <= more
         counts["more"] += len(more - known)
-        # The rule itself, from the multipliers and all partitions with a pair together.
+        # The rule, evaluated from the multipliers.
         both = bound.multipliers.pairs + bound.multipliers.pairs.T
         heaviest = b.sum() - np.sort(b)[: c - 1].sum()
         for i, j in combinations(range(n), 2):
-            paid = both[i, j] * np.sqrt(b[i] * b[j]) / heaviest
-            if abs(bound.proven + paid - value) > 1e-6 * value and both[i, j] > 0:
-                assert ((i, j) in known) == (bound.proven + paid > value)
-        # Stars of one leaf, whatever their multipliers are.
+            rise = both[i, j] * np.sqrt(b[i] * b[j]) / heaviest
+            if abs(bound.proven + rise - value) > 1e-6 * value and both[i, j] > 0:
+                assert ((i, j) in known) == (bound.proven + rise > value)
+        # Stars with one leaf, for arbitrary multipliers.
         i, j = map(int, rng.permutation(n)[:2])
         leaves = np.array([[j, -1, -1, -1], [*sorted(set(range(n)) - {i})[:2], -1, -1]])
-        ours = Multipliers(np.zeros((n, n)), np.array([i, i]), leaves, rng.uniform(0, 0.5, 2))
-        bound._multipliers, bound._floor = ours, None
-        bound._N, bound._size = ours.combined(np.sqrt(b))
+        multipliers = Multipliers(
+            np.zeros((n, n)), np.array([i, i]), leaves, rng.uniform(0, 0.5, 2)
+        )
+        bound._multipliers, bound._floor = multipliers, None
+        bound._N, bound._size = multipliers.combined(np.sqrt(b))
         bound._prove(Budget())
-        paid = bound.multipliers.stars[0] * b[i] / heaviest
-        for at, expected in ((0.999, [[i, j]]), (1.001, [])):
-            assert proven_must_links(bound, bound.proven + at * paid).tolist() == expected
+        rise = bound.multipliers.stars[0] * b[i] / heaviest
+        for fraction, expected in ((0.999, [[i, j]]), (1.001, [])):
+            assert proven_must_links(bound, bound.proven + fraction * rise).tolist() == expected
         for value in ordered:
-            together = proven_must_links(bound, value)
-            counts["together"] += len(together)
-            for at, labels in values:
-                if at < value:
-                    assert all(labels[i] == labels[j] for i, j in together)
-    assert counts["apart"] > 100
+            must_link = proven_must_links(bound, value)
+            counts["must-link"] += len(must_link)
+            for other, labels in values:
+                if other < value:
+                    assert all(labels[i] == labels[j] for i, j in must_link)
+    assert counts["cannot-link"] > 100
     assert counts["more"] > 5
 
 
 @given(seed=SEEDS, n=st.integers(3, 6))
-def test_children_of_a_subproblem_hold_every_partition_of_it_once(seed, n):
+def test_children_of_a_subproblem_partition_its_solutions(seed, n):
     rng = np.random.default_rng(seed)
     pairs = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
     decisions = Decisions.from_cannot_links(n, pairs.reshape(-1, 2).astype(np.int64))
@@ -472,112 +482,112 @@ def test_children_of_a_subproblem_hold_every_partition_of_it_once(seed, n):
     premise(len(open_pairs) > 0)
     pair = open_pairs[[rng.integers(len(open_pairs))]]
 
-    def holds(case, labels):
-        if case is None:
+    def contains(subproblem, labels):
+        if subproblem is None:
             return False
-        groups = case.groups
+        groups = subproblem.groups
         same = labels[:, None] == labels
         return bool(
             same[groups[:, None] == groups].all()
-            and not (same & case.cannot_link[np.ix_(groups, groups)]).any()
+            and not (same & subproblem.cannot_link[np.ix_(groups, groups)]).any()
         )
 
     children = decisions.with_must_links(pair), decisions.with_cannot_links(pair)
     for c in range(1, n + 1):
-        deduced = [None if child is None else child.propagated(c) for child in children]
-        for labels in labellings(n, c):
-            inside = [holds(child, labels) for child in children]
-            assert sum(inside) == holds(decisions, labels)
-            assert inside == [holds(child, labels) for child in deduced]
+        propagated_children = [None if child is None else child.propagated(c) for child in children]
+        for labels in labelings(n, c):
+            inside = [contains(child, labels) for child in children]
+            assert sum(inside) == contains(decisions, labels)
+            assert inside == [contains(child, labels) for child in propagated_children]
 
 
 @settings(max_examples=draws(40))
 @given(seed=SEEDS, n=st.integers(4, 6), wide=st.booleans())
-def test_the_best_of_all_is_that_of_enumeration(seed, n, wide):
+def test_the_enumerated_optimum_is_the_best_feasible_partition(seed, n, wide):
     problem, _, rng = sampled(seed, n, wide)
     c = int(rng.integers(2, n))
     pairs = np.array([pair for pair in combinations(range(n), 2) if rng.random() < 0.3])
     pairs = pairs.reshape(-1, 2).astype(np.int64)
-    kept = [
+    feasible = [
         problem.value(labels)
-        for labels in labellings(n, c)
+        for labels in labelings(n, c)
         if not (labels[pairs[:, 0]] == labels[pairs[:, 1]]).any()
     ]
-    found = enumerated_optimum(problem, c, pairs)
-    assert (found is None) == (not kept)
-    if found is not None:
-        assert found.cut_value == pytest.approx(min(kept), rel=1e-12)
-        assert not CannotLinks.of(pairs, n).violated(found.labels).size
-    start = next(iter(labellings(n, c)))
-    best = Incumbent(problem, c, start)
-    least = min(problem.value(labels) for labels in labellings(n, c))
-    enumeration = Enumeration(best)
+    optimum = enumerated_optimum(problem, c, pairs)
+    assert (optimum is None) == (not feasible)
+    if optimum is not None:
+        assert optimum.cut_value == pytest.approx(min(feasible), rel=1e-12)
+        assert not CannotLinks.of(pairs, n).violated(optimum.labels).size
+    start = next(iter(labelings(n, c)))
+    incumbent = Incumbent(problem, c, start)
+    least = min(problem.value(labels) for labels in labelings(n, c))
+    enumeration = Enumeration(incumbent)
     assert not enumeration.improve()
     assert enumeration.bound <= least * (1.0 + 1e-12)
-    assert best.value == pytest.approx(least, rel=1e-12)
-    assert problem.value(best.labels) == best.value
+    assert incumbent.value == pytest.approx(least, rel=1e-12)
+    assert problem.value(incumbent.labels) == incumbent.value
 
 
 @settings(max_examples=draws(25))
 @given(seed=SEEDS, n=st.integers(4, 6))
-def test_branch_and_bound_from_a_root_that_proves_nothing_come_to_the_optimum(seed, n):
+def test_branch_and_bound_from_a_trivial_root_reaches_the_optimum(seed, n):
     problem, _, rng = sampled(seed, n)
     c = int(rng.integers(2, n))
-    everything = list(labellings(n, c))
+    everything = list(labelings(n, c))
     least = min(problem.value(labels) for labels in everything)
-    best = Incumbent(problem, c, everything[int(rng.integers(len(everything)))])
+    incumbent = Incumbent(problem, c, everything[int(rng.integers(len(everything)))])
     root = SemidefiniteBound(problem, c)
-    root.similarity = symmetric(rng, n)  # what pair is decided first is of no account
-    search, before = BranchAndBound(best, 1e-7, root, 0.0), 0.0
-    while search.improve(target=best.value * (1.0 - 1e-7)):
+    root.similarity = symmetric(rng, n)  # the first branching pair is arbitrary
+    search, before = BranchAndBound(incumbent, 1e-7, root, 0.0), 0.0
+    while search.improve(target=incumbent.value * (1.0 - 1e-7)):
         assert before <= search.bound <= least * (1.0 + 1e-12)
         before = search.bound
     assert least * (1.0 - 2e-7) <= search.bound <= least * (1.0 + 1e-12)
-    assert best.value <= least * (1.0 + 1e-6)
+    assert incumbent.value <= least * (1.0 + 1e-6)
 
 
-# -- prices
+# -- dual prices
 
 
 @settings(max_examples=draws(40))
 @given(seed=SEEDS, n=st.integers(4, 7))
-def test_wrong_prices_prove_nothing_false(seed, n):
+def test_a_bound_from_wrong_prices_is_valid(seed, n):
     problem, S, rng = sampled(seed, n)
     c = int(rng.integers(2, n))
-    everything = list(labellings(n, c))
-    labels = everything[int(rng.integers(len(everything)))]
+    partitions = list(labelings(n, c))
+    labels = partitions[int(rng.integers(len(partitions)))]
     bound = DualPriceBound(problem, c, labels)
     bound._prices = rng.normal(0.0, 1.0, size=n) * 10.0 ** rng.uniform(-2, 1)
-    found = bound._search(Budget())
-    least = min(problem.value(labels) for labels in everything)
+    columns = bound._search(Budget())
+    least = min(problem.value(labels) for labels in partitions)
     assert bound.bound <= least * (1.0 + 1e-12)
-    for inside in found or []:
+    for inside in columns or []:
         indices, signs, extra, rest = bound._row(inside.astype(bool))
-        # At prices that make the clusters known tight, a row says what the set costs.
+        # At prices that are tight for the known clusters, a row is the reduced cost of the set.
         level = float(rng.normal())
         prices = bound._tight(rng.normal(size=n), level)
-        left = float(signs @ prices[indices]) - extra * level - rest
+        violation = float(signs @ prices[indices]) - extra * level - rest
         mask = inside.astype(bool)
         cost = S[np.ix_(mask, ~mask)].sum() / problem.node_weights[mask].sum()
-        dear = prices[mask].sum() + level - cost * c / bound._value
-        assert left == pytest.approx(dear, abs=1e-9 * (1 + abs(left)))
+        expected = prices[mask].sum() + level - cost * c / bound._value
+        assert violation == pytest.approx(expected, abs=1e-9 * (1 + abs(violation)))
 
 
-def test_settled_prices_fulfil_their_rows_and_are_the_nearest():
-    assert sum(prices_settle(seed, 1 + seed % 4) for seed in range(60)) >= 40
+def test_updated_prices_satisfy_their_rows_and_are_the_nearest():
+    assert sum(prices_converge(seed, 1 + seed % 4) for seed in range(60)) >= 40
 
 
-def prices_settle(seed: int, slices: int) -> bool:
-    """Return whether prices settled, and check that they are what the kernel says if so."""
+def prices_converge(seed: int, slices: int) -> bool:
+    """Return whether the prices converged, and check the optimality conditions if so."""
     rng = np.random.default_rng(seed)
     n = 6
     labels = np.array([0, 0, 0, 1, 1, 1])
-    spread, costs = rng.uniform(0.5, 2.0, n), rng.normal(size=2)
+    scale, costs = rng.uniform(0.5, 2.0, n), rng.normal(size=2)
     signs = rng.integers(-1, 2, size=(3, n)).astype(float)
     extra, rest = rng.integers(-1, 2, size=3).astype(float), rng.normal(size=3)
     softness = 0.01
 
-    def settled(kernel, parts):
+    def updated(kernel, n_calls):
         indices = [np.flatnonzero(row) for row in signs]
         rows = (
             np.append(0, np.cumsum([i.size for i in indices])),
@@ -588,18 +598,18 @@ def prices_settle(seed: int, slices: int) -> bool:
         )
         clusters = np.array([0, 3, 6]), np.arange(n)
         prices, level, multipliers = start.copy(), np.array([0.3, 0.0]), np.zeros(3)
-        for _ in range(parts):
-            limits = np.array([20_000 // parts, 1e-11])
+        for _ in range(n_calls):
+            limits = np.array([20_000 // n_calls, 1e-11])
             worst = kernel(
-                rows, clusters, costs, spread, softness, prices, level, multipliers, limits
+                rows, clusters, costs, scale, softness, prices, level, multipliers, limits
             )
         return prices, level, multipliers, worst
 
     start = rng.normal(size=n)
-    prices, level, multipliers, worst = settled(update_prices, 1)
-    again = settled(update_prices, slices)
+    prices, level, multipliers, worst = updated(update_prices, 1)
+    again = updated(update_prices, slices)
     np.testing.assert_allclose(again[0], prices, atol=1e-8)
-    np.testing.assert_allclose(settled(update_prices.py_func, 1)[0], prices, atol=1e-8)
+    np.testing.assert_allclose(updated(update_prices.py_func, 1)[0], prices, atol=1e-8)
     if worst >= 1e-11:
         return False
     np.testing.assert_allclose(np.bincount(labels, prices) + level[0], costs, atol=1e-8)
@@ -607,9 +617,9 @@ def prices_settle(seed: int, slices: int) -> bool:
     assert slack.max() <= 1e-8
     assert (multipliers >= 0).all()
     assert abs(multipliers @ slack) <= 1e-6 * (1 + multipliers.sum())
-    # Nearest: what prices were moved by is a combination of the rows and of the clusters.
-    moved = (start - prices) / spread - signs.T @ multipliers
-    first, second = moved[:3], moved[3:]
+    # Nearest: the change of prices is a combination of the rows and of the clusters.
+    residual = (start - prices) / scale - signs.T @ multipliers
+    first, second = residual[:3], residual[3:]
     np.testing.assert_allclose(first, first[0], atol=1e-7)
     np.testing.assert_allclose(second, second[0], atol=1e-7)
     assert level[1] == pytest.approx(softness * multipliers.sum(), abs=1e-8)

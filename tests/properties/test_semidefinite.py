@@ -1,4 +1,4 @@
-"""The semidefinite bound: below every partition, never falling, and of the multipliers it says."""
+"""The semidefinite bound: never above a partition, never falling, and proven by its multipliers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def improved(bound: SemidefiniteBound, rounds: int = ROUNDS) -> SemidefiniteBoun
     return bound
 
 
-def labellings(n: int, c: int):
+def labelings(n: int, c: int):
     """Yield every labelling whose labels appear in the order 0, 1, ..., c-1."""
     for labels in product(range(c), repeat=n):
         if tuple(dict.fromkeys(labels)) == tuple(range(c)):
@@ -54,7 +54,7 @@ def matrix_of(labels, weights):
 
 
 @given(S=graphs(min_nodes=2, max_nodes=8), data=st.data())
-def test_no_partition_is_below_and_no_round_lowers_it(S, data):
+def test_bounds_neither_exceed_the_optimum_nor_fall(S, data):
     c = data.draw(st.integers(1, len(S)))
     cut = some_cut(data, len(S))
     problem = as_problem(S, cut)
@@ -71,7 +71,7 @@ def test_no_partition_is_below_and_no_round_lowers_it(S, data):
 
 @settings(max_examples=draws(25))
 @given(S=graphs(min_nodes=4, max_nodes=7), data=st.data())
-def test_pairs_apart_bound_the_partitions_that_keep_them_so(S, data):
+def test_cannot_links_bound_the_partitions_that_satisfy_them(S, data):
     n = len(S)
     c = data.draw(st.integers(2, min(4, n)))
     cut = some_cut(data, n)
@@ -81,7 +81,7 @@ def test_pairs_apart_bound_the_partitions_that_keep_them_so(S, data):
     free = improved(SemidefiniteBound(problem, c))
     values = [
         problem.value(labels)
-        for labels in labellings(n, c)
+        for labels in labelings(n, c)
         if not (labels[cannot_link[:, 0]] == labels[cannot_link[:, 1]]).any()
     ]
     best = min(values, default=np.inf)
@@ -93,7 +93,7 @@ def test_pairs_apart_bound_the_partitions_that_keep_them_so(S, data):
 
 
 @given(S=graphs(min_nodes=4, max_nodes=7), data=st.data())
-def test_a_contraction_bounds_the_partitions_that_keep_nodes_together(S, data):
+def test_a_contraction_bounds_the_partitions_that_satisfy_the_must_link(S, data):
     n = len(S)
     c = data.draw(st.integers(2, min(4, n - 1)))
     cut = some_cut(data, n)
@@ -101,17 +101,17 @@ def test_a_contraction_bounds_the_partitions_that_keep_nodes_together(S, data):
     i, j = data.draw(st.sampled_from(list(combinations(range(n), 2))))
     merged = np.arange(n) - (np.arange(n) > j)
     merged[j] = i
-    into = np.eye(n - 1)[merged]
-    small = as_problem(into.T @ S @ into, into.T @ problem.node_weights)
+    indicator = np.eye(n - 1)[merged]
+    small = as_problem(indicator.T @ S @ indicator, indicator.T @ problem.node_weights)
     parent = improved(SemidefiniteBound(problem, c), 2)
     child = SemidefiniteBound(small, c, parent=parent, merged=merged)
     assert child.bound >= parent.bound
-    kept = [problem.value(labels) for labels in labellings(n, c) if labels[i] == labels[j]]
-    assert improved(child).bound <= min(kept) * (1 + 1e-12)
+    values = [problem.value(labels) for labels in labelings(n, c) if labels[i] == labels[j]]
+    assert improved(child).bound <= min(values) * (1 + 1e-12)
 
 
 @given(S=graphs(min_nodes=3, max_nodes=7), data=st.data())
-def test_prices_are_paid_by_every_cluster_and_add_up_to_the_bound(S, data):
+def test_dual_prices_are_feasible_and_sum_to_the_bound(S, data):
     n = len(S)
     c = data.draw(st.integers(2, n))
     cut = some_cut(data, n)
@@ -120,7 +120,7 @@ def test_prices_are_paid_by_every_cluster_and_add_up_to_the_bound(S, data):
     nodes, cluster = bound.dual_prices
     scale = problem.operator().diagonal().max()
     assert nodes.sum() + c * cluster == pytest.approx(bound.proven, abs=1e-9 * max(scale, 1e-300))
-    # Prices come from a mean of eigenvalues; how far these are apart is how far they may be off.
+    # Prices come from the mean of the eigenvalues, whose spread bounds their error.
     if c == 2:
         for size in range(1, n):
             for members in combinations(range(n), size):
@@ -131,23 +131,23 @@ def test_prices_are_paid_by_every_cluster_and_add_up_to_the_bound(S, data):
 
 
 @given(S=graphs(min_nodes=3, max_nodes=7), data=st.data())
-def test_pairs_are_only_decided_if_no_better_partition_has_them_otherwise(S, data):
+def test_proven_links_hold_in_every_better_partition(S, data):
     n = len(S)
     c = data.draw(st.integers(2, n))
     cut = some_cut(data, n)
     problem = as_problem(S, cut)
-    values = {tuple(labels): problem.value(labels) for labels in labellings(n, c)}
+    values = {tuple(labels): problem.value(labels) for labels in labelings(n, c)}
     value = data.draw(st.sampled_from(sorted(values.values())))
     bound = improved(SemidefiniteBound(problem, c))
-    cannot_link, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
-    for labels, at in values.items():
-        if at < value:
+    cannot_link, must_link = proven_cannot_links(bound, value), proven_must_links(bound, value)
+    for labels, other in values.items():
+        if other < value:
             assert not any(labels[i] == labels[j] for i, j in cannot_link)
-            assert all(labels[i] == labels[j] for i, j in together)
+            assert all(labels[i] == labels[j] for i, j in must_link)
 
 
 @given(S=graphs(min_nodes=4, max_nodes=9), data=st.data())
-def test_every_partition_fulfils_every_star(S, data):
+def test_every_partition_satisfies_every_star_inequality(S, data):
     n = len(S)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     weights = rng.uniform(0.1, 5.0, size=n)
@@ -166,7 +166,7 @@ def test_every_partition_fulfils_every_star(S, data):
 
 @settings(max_examples=draws(12))
 @given(seed=st.integers(0, 99), permuted=st.integers(0, 99))
-def test_renamed_nodes_have_the_same_bound(seed, permuted):
+def test_permuted_nodes_have_the_same_bound(seed, permuted):
     rng = np.random.default_rng(seed)
     S = rng.random((8, 8)) * (rng.random((8, 8)) < 0.6)
     S = S + S.T + 0.01
@@ -177,7 +177,7 @@ def test_renamed_nodes_have_the_same_bound(seed, permuted):
 
 
 @pytest.mark.parametrize("power", [-800, -60, 60, 800])
-def test_the_scale_of_the_affinities_does_not_matter(power):
+def test_bounds_scale_with_the_affinities(power):
     S = knn_graph(make_blobs(40, centers=3, cluster_std=3.0, random_state=0)[0]).toarray()
     scaled = np.ldexp(S, power)
     for cut, factor in (("normalized", 1.0), ("ratio", 2.0**power)):
@@ -188,31 +188,31 @@ def test_the_scale_of_the_affinities_does_not_matter(power):
 
 @settings(max_examples=draws(60))
 @given(wide_problems())
-def test_it_holds_whatever_the_span_of_the_numbers(drawn):
-    S, cut, labels = drawn
+def test_bounds_hold_for_weights_of_any_range(problem):
+    S, cut, labels = problem
     c = int(labels.max()) + 1
     bound = improved(SemidefiniteBound(as_problem(S, cut), c, labels=labels), 4)
     assert Fraction(bound.bound) <= Rational(S, cut).optimum(c)
 
 
-def test_more_components_than_clusters_and_one_cluster_cost_nothing():
+def test_bounds_are_zero_for_one_cluster_and_with_enough_components():
     S = np.kron(np.eye(3), np.ones((2, 2)))
     for c in (1, 2, 3):
         assert improved(SemidefiniteBound(as_problem(S), c)).bound <= 1e-300
     assert improved(SemidefiniteBound(as_problem(np.zeros((4, 4)), "ratio"), 2)).bound == 0.0
 
 
-def test_it_closes_the_gap_of_blobs():
+def test_the_bound_closes_the_gap_of_blobs():
     S = knn_graph(make_blobs(120, centers=5, cluster_std=2.0, random_state=1)[0])
-    found = leastcut.partition(S, 5, effort="thorough", random_state=0)
-    bound = SemidefiniteBound(as_problem(S), 5, value=found.cut_value, labels=found.labels)
-    assert bound.bound < 0.9 * found.cut_value
-    assert improved(bound, 60).bound == pytest.approx(found.cut_value, rel=1e-3)
-    assert bound.bound <= found.cut_value
+    partition = leastcut.partition(S, 5, effort="thorough", random_state=0)
+    bound = SemidefiniteBound(as_problem(S), 5, value=partition.cut_value, labels=partition.labels)
+    assert bound.bound < 0.9 * partition.cut_value
+    assert improved(bound, 60).bound == pytest.approx(partition.cut_value, rel=1e-3)
+    assert bound.bound <= partition.cut_value
 
 
 @given(seed=st.integers(0, 999), c=st.integers(2, 6))
-def test_the_floor_is_just_below_the_eigenvalues(seed, c):
+def test_the_proven_floor_is_just_below_the_eigenvalues(seed, c):
     rng = np.random.default_rng(seed)
     matrix = rng.standard_normal((12, 12))
     matrix = matrix + matrix.T
@@ -225,7 +225,7 @@ def test_the_floor_is_just_below_the_eigenvalues(seed, c):
 
 
 @given(seed=st.integers(0, 999), c=st.integers(2, 6))
-def test_the_spectral_part_is_the_nearest(seed, c):
+def test_the_spectral_projection_is_the_nearest_matrix(seed, c):
     rng = np.random.default_rng(seed)
     matrix = rng.standard_normal((9, 9))
     matrix = matrix + matrix.T
@@ -237,13 +237,13 @@ def test_the_spectral_part_is_the_nearest(seed, c):
     values = np.linalg.eigvalsh(Z)
     assert values.min() > -1e-12
     assert values.max() < 1 + 1e-12
-    # The projection on a convex set: no member of it is on the other side.
+    # The variational inequality of a projection on a convex set.
     labels = np.unique(np.concatenate([np.arange(c), rng.integers(0, c, size=9 - c)]))
     labels = np.concatenate([labels, rng.integers(0, c, size=9 - labels.size)])
     assert ((matrix - Z) * (matrix_of(labels, weights) - Z)).sum() <= 1e-9
 
 
-def test_kernels_are_what_they_say_uncompiled():
+def test_compiled_and_interpreted_kernels_agree():
     rng = np.random.default_rng(0)
     n, root = 9, np.sqrt(rng.uniform(0.5, 2.0, size=9))
     Z = rng.standard_normal((n, n)) * 0.2
@@ -258,26 +258,26 @@ def test_kernels_are_what_they_say_uncompiled():
         pick(star_inequalities.find_star_inequalities)(
             Z, root, 0, n, 1e-3, 1e4, violations, leaves, *scratch
         )
-        i, place = np.nonzero(violations)
-        found, lifted, multipliers = leaves[i, place], Z.copy(), np.zeros(i.size)
+        i, rank = np.nonzero(violations)
+        stars, lifted, multipliers = leaves[i, rank], Z.copy(), np.zeros(i.size)
         last = pick(star_inequalities.project_on_star_inequalities)(
-            lifted, root, np.ones(n), i, found, multipliers, 300, np.empty(star_inequalities.LEAVES)
+            lifted, root, np.ones(n), i, stars, multipliers, 300, np.empty(star_inequalities.LEAVES)
         )
         W, pairs = np.eye(n), np.zeros((n, n))
         residuals = pick(star_inequalities.update_pairs)(lifted, Z, W, pairs, 2.0)
         N = np.zeros((n, n))
-        size = pick(star_inequalities.add_star_multipliers)(N, root, i, found, multipliers)
-        return violations, found, lifted, multipliers, last, W, pairs, residuals, N, size
+        size = pick(star_inequalities.add_star_multipliers)(N, root, i, stars, multipliers)
+        return violations, stars, lifted, multipliers, last, W, pairs, residuals, N, size
 
     one, other = outcome(True), outcome(False)
     for a, b in zip(one, other, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
-    violations, found, _, multipliers, last, W, pairs, _, N, _ = one
+    violations, stars, _, multipliers, last, W, pairs, _, N, _ = one
     assert violations.max() > 0.1
     assert last < 1e-9
-    # The projection: fulfilled, multipliers only where tight, and W is Z plus what they add.
-    centres = np.nonzero(violations)[0]
-    for i, leaves, multiplier in zip(centres, found, multipliers, strict=True):
+    # The projection: feasible, complementary, and W is Z plus the sum of multipliers.
+    centers = np.nonzero(violations)[0]
+    for i, leaves, multiplier in zip(centers, stars, multipliers, strict=True):
         star = np.zeros((n, n))
         star_inequalities.add_star_multipliers(star, root, np.array([i]), leaves[None], np.ones(1))
         slack = (star * W).sum()
@@ -286,12 +286,12 @@ def test_kernels_are_what_they_say_uncompiled():
     np.testing.assert_allclose(W, Z + N + pairs / 2.0, atol=1e-12)
 
 
-# -- large problems, seen through groups
+# -- large problems, represented by groups
 
 
 @pytest.fixture
 def grouped(monkeypatch):
-    """Take every problem for a large one, of few groups at first."""
+    """Treat every problem as large, with few initial groups."""
     monkeypatch.setattr(semidefinite, "LARGEST_DENSE", 0)
     monkeypatch.setattr(semidefinite, "INITIALLY_DENSE", 0)
     monkeypatch.setattr(semidefinite, "GROUPS", 20)
@@ -301,44 +301,44 @@ def grouped(monkeypatch):
 
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_groups_give_a_bound_too_and_more_of_them_a_better_one(grouped, cut):
+def test_groups_give_a_bound_that_improves_with_their_number(grouped, cut):
     X = make_blobs(100, centers=4, cluster_std=2.5, random_state=0)[0]
     S = knn_graph(X)
-    found = leastcut.partition(S, 4, cut=cut, effort="thorough", random_state=0)
+    partition = leastcut.partition(S, 4, cut=cut, effort="thorough", random_state=0)
     problem = as_problem(S, cut)
-    bound = SemidefiniteBound(problem, 4, value=found.cut_value, labels=found.labels)
+    bound = SemidefiniteBound(problem, 4, value=partition.cut_value, labels=partition.labels)
     assert isinstance(bound._space, GroupedSpace)
     few, start = bound._space.root.size, bound.bound
     assert start == pytest.approx(leastcut.lower_bound(S, 4, cut))
     before = start
     for _ in range(16):
         more = bound.improve()
-        assert before <= bound.bound <= found.cut_value
+        assert before <= bound.bound <= partition.cut_value
         before = bound.bound
         if not more:
             break
     assert bound._space.root.size > few
-    assert bound.bound > start + 0.5 * (found.cut_value - start)
+    assert bound.bound > start + 0.5 * (partition.cut_value - start)
     nodes, cluster = bound.dual_prices
     assert nodes.sum() + 4 * cluster == pytest.approx(bound.proven, rel=1e-3)
 
 
-def test_groups_become_nodes_in_the_end(grouped, monkeypatch):
+def test_groups_are_eventually_split_to_nodes(grouped, monkeypatch):
     monkeypatch.setattr(semidefinite, "LARGEST_DENSE", 1000)
     S = knn_graph(make_blobs(120, centers=5, cluster_std=2.0, random_state=1)[0])
-    found = leastcut.partition(S, 5, effort="thorough", random_state=0)
-    bound = SemidefiniteBound(as_problem(S), 5, value=found.cut_value, labels=found.labels)
+    partition = leastcut.partition(S, 5, effort="thorough", random_state=0)
+    bound = SemidefiniteBound(as_problem(S), 5, value=partition.cut_value, labels=partition.labels)
     improved(bound, 80)
     assert bound.similarity.shape == S.shape
-    assert bound.bound == pytest.approx(found.cut_value, rel=1e-3)
-    assert bound.bound <= found.cut_value
-    value = found.cut_value * (1 + 1e-6)
-    cannot_link, together = proven_cannot_links(bound, value), proven_must_links(bound, value)
-    assert (found.labels[cannot_link[:, 0]] != found.labels[cannot_link[:, 1]]).all()
-    assert (found.labels[together[:, 0]] == found.labels[together[:, 1]]).all()
+    assert bound.bound == pytest.approx(partition.cut_value, rel=1e-3)
+    assert bound.bound <= partition.cut_value
+    value = partition.cut_value * (1 + 1e-6)
+    cannot_link, must_link = proven_cannot_links(bound, value), proven_must_links(bound, value)
+    assert (partition.labels[cannot_link[:, 0]] != partition.labels[cannot_link[:, 1]]).all()
+    assert (partition.labels[must_link[:, 0]] == partition.labels[must_link[:, 1]]).all()
 
 
-def test_groups_without_labels_and_with_a_deadline(grouped):
+def test_groups_without_labels_respect_a_deadline(grouped):
     S = knn_graph(make_blobs(150, centers=4, cluster_std=2.5, random_state=0)[0])
     bound = SemidefiniteBound(as_problem(S), 4)
     with pytest.raises(TimeoutError):
@@ -347,7 +347,7 @@ def test_groups_without_labels_and_with_a_deadline(grouped):
 
 
 @given(seed=st.integers(0, 999))
-def test_split_groups_keep_what_their_multipliers_add_up_to(seed):
+def test_splitting_groups_preserves_the_sum_of_multipliers(seed):
     rng = np.random.default_rng(seed)
     n, k = 14, 6
     weights = rng.uniform(0.2, 3.0, size=n)
@@ -356,9 +356,9 @@ def test_split_groups_keep_what_their_multipliers_add_up_to(seed):
     columns = np.array([[0, 1, 2, 3, -1], [4, 0, 5, -1, -1], [2, 3, -1, -1, -1], [5, 0, 1, 2, 3]])
     multipliers = Multipliers(pairs + pairs.T, columns[:, 0], columns[:, 1:], rng.random(4))
 
-    def matrix(given: Multipliers, group):
+    def matrix(terms: Multipliers, group):
         root = np.sqrt(np.bincount(group, weights))
-        N, _ = given.combined(root)
+        N, _ = terms.combined(root)
         between = N - np.diag(np.diag(N))
         ratio = np.sqrt(weights) / root[group]
         return between[np.ix_(group, group)] * np.outer(ratio, ratio) + np.diag(np.diag(N)[group])

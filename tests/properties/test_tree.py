@@ -1,4 +1,4 @@
-"""The k-d tree against all coordinate differences, and what it visits on the way."""
+"""The k-d tree: exact lists against all pairwise distances, and the number of nodes visited."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.kernels import tree as kernels
 from leastcut.kernels.tree import LANES, SAMPLED, build_subtree, list_nearest
 
-KINDS = ["normal", "lattice", "one point", "half one point", "line", "far apart", "sawtooth"]
+KINDS = ["normal", "lattice", "one point", "half one point", "line", "wide range", "sawtooth"]
 
 
 def points_of(kind: str, n: int, n_features: int, seed: int = 0) -> np.ndarray:
@@ -30,7 +30,7 @@ def points_of(kind: str, n: int, n_features: int, seed: int = 0) -> np.ndarray:
         X[rng.permutation(n)[: n // 2]] = 0.1
     if kind == "line":
         X[:] = np.arange(n)[:, None] / 3
-    if kind == "far apart":
+    if kind == "wide range":
         X *= 10.0 ** rng.integers(-30, 30, size=(n, 1))
     if kind == "sawtooth":
         X[:] = (np.arange(n) % 7)[:, None]
@@ -38,22 +38,22 @@ def points_of(kind: str, n: int, n_features: int, seed: int = 0) -> np.ndarray:
 
 
 def squared_distances(X: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Differences squared and added up in double precision, even coordinates apart from odd."""
+    """Return squared distances in double precision, even and odd features summed separately."""
     sums = np.zeros((2, len(X)))
     for f, column in enumerate(X.astype(np.float64).T):
         sums[f % 2] += (column - np.float64(x[f])) ** 2
     return sums[0] + sums[1]
 
 
-def by_definition(X: np.ndarray, queries: np.ndarray, count: int, own: bool, offset: float = 0.0):
-    """Lists from all pairs, each an array of indices and one of squared distances."""
+def brute_force(X: np.ndarray, queries: np.ndarray, count: int, others: bool, offset: float = 0.0):
+    """Yield for every query an array of indices and one of squared distances, from all pairs."""
     for i, x in enumerate(queries):
         d = squared_distances(X, x)
         order = np.argsort(d, kind="stable")
-        if own:
+        if others:
             order = order[order != i]
-        needed = d[order[count - 1]] + offset
-        listed = order[: max(count, np.count_nonzero(d[order] < needed))]
+        radius = d[order[count - 1]] + offset
+        listed = order[: max(count, np.count_nonzero(d[order] < radius))]
         yield listed, d[listed]
 
 
@@ -73,30 +73,30 @@ def cases(draw, most: int = 150):
 
 
 @given(X=cases(), data=st.data())
-def test_lists_are_those_of_all_differences_to_the_last_bit(X, data):
+def test_lists_equal_brute_force_bitwise(X, data):
     count = data.draw(st.integers(1, len(X) - 1))
     search = TreeSearch(X, data.draw(st.sampled_from([1, 2, 5])))
-    assert_lists(search.neighborhoods(count, 0.0), by_definition(X, X, count, True))
+    assert_lists(search.neighborhoods(count, 0.0), brute_force(X, X, count, True))
     new = np.vstack([X[::3].astype(float), X[::4] + 0.5])
     indices, squared = search.nearest(new, count)
     indptr = np.arange(len(new) + 1) * count
-    expected = by_definition(X, new, count, False)
+    expected = brute_force(X, new, count, False)
     assert_lists((indptr, indices.reshape(-1), squared.reshape(-1)), expected)
 
 
 @given(X=cases(), data=st.data())
-def test_lists_with_an_offset_go_on_to_whatever_is_nearer(X, data):
+def test_lists_with_an_offset_include_everything_nearer(X, data):
     count = data.draw(st.integers(1, len(X) - 1))
-    # A tiny one is lost beside most distances, a huge one takes everybody in.
+    # A tiny offset is lost in rounding, a huge one includes all points.
     offset = data.draw(st.sampled_from([1e-300, 1e-17, 0.25, 1.0, 1e300]))
-    found = TreeSearch(X, data.draw(st.sampled_from([1, 3]))).neighborhoods(count, offset)
-    assert_lists(found, by_definition(X, X, count, True, offset))
+    lists = TreeSearch(X, data.draw(st.sampled_from([1, 3]))).neighborhoods(count, offset)
+    assert_lists(lists, brute_force(X, X, count, True, offset))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_blocks_threads_and_subtrees_do_not_matter(kind, monkeypatch):
+def test_lists_do_not_depend_on_blocks_threads_or_subtrees(kind, monkeypatch):
     X = points_of(kind, 3000, 3)
-    whole = TreeSearch(X, 1).neighborhoods(6, 0.0)
+    expected = TreeSearch(X, 1).neighborhoods(6, 0.0)
     longer = TreeSearch(X, 1).neighborhoods(2, 0.001) if kind == "normal" else None
     monkeypatch.setattr(tree_search, "SUBTREE", 64)
     monkeypatch.setattr(tree_search, "LISTED", 200)
@@ -104,11 +104,11 @@ def test_blocks_threads_and_subtrees_do_not_matter(kind, monkeypatch):
     monkeypatch.setattr(tree_search, "COPIED", 100)
     for n_threads in (1, 2, 5):
         search = TreeSearch(X, n_threads)
-        for ours, theirs in zip(search.neighborhoods(6, 0.0), whole, strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+        for actual, reference in zip(search.neighborhoods(6, 0.0), expected, strict=True):
+            np.testing.assert_array_equal(actual, reference)
         if longer is not None:
-            for ours, theirs in zip(search.neighborhoods(2, 0.001), longer, strict=True):
-                np.testing.assert_array_equal(ours, theirs)
+            for actual, reference in zip(search.neighborhoods(2, 0.001), longer, strict=True):
+                np.testing.assert_array_equal(actual, reference)
 
 
 @settings(max_examples=draws(15))
@@ -120,7 +120,7 @@ def test_compiled_equals_interpreted(X, data):
     def lists():
         search = TreeSearch(X, 1)
         blocks, numbers, boxes, first = search._tree
-        tree = blocks, numbers, boxes[1:], first[1:]  # no node has number 0
+        tree = blocks, numbers, boxes[1:], first[1:]  # there is no node 0
         return *tree, *search.neighborhoods(count, offset), *search.nearest(X, count)
 
     compiled = lists()
@@ -131,13 +131,13 @@ def test_compiled_equals_interpreted(X, data):
         for name in (*helpers, "insert", "sort_pairs"):
             patch.setattr(kernels, name, getattr(kernels, name).py_func)
         interpreted = lists()
-    for ours, theirs in zip(compiled, interpreted, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for one, other in zip(compiled, interpreted, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 200, 2049])
-def test_every_node_has_its_points_in_its_box_and_its_halves_in_order(kind, n):
+def test_every_node_has_its_points_in_its_box_and_ordered_halves(kind, n):
     X = points_of(kind, n, 2)
     search = TreeSearch(X, 2)
     blocks, numbers, boxes, first = search._tree
@@ -167,15 +167,15 @@ def halves(inside: slice, middle: int) -> tuple[slice, slice]:
     return slice(inside.start, middle), slice(middle, inside.stop)
 
 
-# -- what it costs: nodes visited, which no machine changes
+# -- cost: the number of nodes visited
 
 
 def visits_per_point(X: np.ndarray, count: int = 10) -> float:
     search = TreeSearch(X, 1)
     n = len(X)
-    found = np.empty((n, count), dtype=np.int32), np.empty((n, count))
-    nothing = np.empty((0, X.shape[1]))
-    return list_nearest(search._tree, nothing, 0, n, *found, search._scratch(count)) / n
+    lists = np.empty((n, count), dtype=np.int32), np.empty((n, count))
+    no_queries = np.empty((0, X.shape[1]))
+    return list_nearest(search._tree, no_queries, 0, n, *lists, search._scratch(count)) / n
 
 
 @pytest.mark.sampled(5)
@@ -184,27 +184,27 @@ def visits_per_point(X: np.ndarray, count: int = 10) -> float:
 @pytest.mark.parametrize(
     "kind", ["one point", "half one point", "lattice", "sawtooth", "line", "normal"]
 )
-def test_equal_points_by_the_thousand_cost_no_more_than_others(kind, count, n):
-    # A path from the root is log₂ n nodes, and the leaves that a list is made of a few more; where
-    # boxes touch there are a few such paths.
+def test_duplicates_cost_no_more_than_other_points(kind, count, n):
+    # A path from the root has log₂ n nodes, plus a few leaves for the list; where boxes touch,
+    # there are several such paths.
     assert visits_per_point(points_of(kind, n, 2), count) < 4 * log2(n) + 2 * count + 20
 
 
-def test_points_all_at_one_distance_are_told_apart_by_number():
-    # Ten thousand at each of two places: the nearest of a third, as far from both, are the first.
+def test_ties_in_distance_are_broken_by_index():
+    # Ten thousand points at each of two places, equally far from the query.
     X = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 10_000, axis=0)
     X = X[np.random.default_rng(0).permutation(len(X))]
     search = TreeSearch(X, 1)
-    found = np.empty((1, 10), dtype=np.int32), np.empty((1, 10))
+    lists = np.empty((1, 10), dtype=np.int32), np.empty((1, 10))
     query = np.zeros((1, 2))
-    visits = list_nearest(search._tree, query, 0, 1, *found, search._scratch(10))
-    np.testing.assert_array_equal(found[0], [np.arange(10)])
+    visits = list_nearest(search._tree, query, 0, 1, *lists, search._scratch(10))
+    np.testing.assert_array_equal(lists[0], [np.arange(10)])
     assert visits < 20 * log2(len(X))
 
 
 @pytest.mark.parametrize("order", ["sorted", "reversed", "organ pipe", "sawtooth", "zigzag"])
-def test_no_order_of_the_points_makes_the_tree_slow(order, monkeypatch):
-    # Counted by the uncompiled search for a median: how often it reads a coordinate.
+def test_no_order_of_the_points_makes_the_selection_slow(order, monkeypatch):
+    # The interpreted selection counts how often it reads a coordinate.
     monkeypatch.setattr(kernels, "_before", kernels._before.py_func)
     n = 2**12
     x = {
@@ -223,43 +223,43 @@ def test_no_order_of_the_points_makes_the_tree_slow(order, monkeypatch):
 
 
 class Counting:
-    """An array that counts how often it is read."""
+    """An array that counts its reads."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array, self.reads, self.shape = array, 0, array.shape
 
-    def __getitem__(self, place):
+    def __getitem__(self, index):
         self.reads += 1
-        return self.array[place]
+        return self.array[index]
 
-    def __setitem__(self, place, value):
-        self.array[place] = value
-
-
-# -- what comes in stays as it came
+    def __setitem__(self, index, value):
+        self.array[index] = value
 
 
-def test_single_precision_and_files_are_not_copied(tmp_path):
+# -- inputs are not copied
+
+
+def test_single_precision_and_memory_maps_are_not_copied(tmp_path):
     X = np.random.default_rng(0).normal(size=(500, 3)).astype(np.float32)
     path = tmp_path / "points.npy"
     np.save(path, X)
     on_disk = np.load(path, mmap_mode="r")
-    for given_points in (X, on_disk):
-        index = NeighborIndex(given_points)
-        assert np.shares_memory(index.points, given_points)
+    for points in (X, on_disk):
+        index = NeighborIndex(points)
+        assert np.shares_memory(index.points, points)
         assert index.exact._tree[0].dtype == np.float32
         lists = index.neighborhoods(5)
         wide = NeighborIndex(X.astype(np.float64)).neighborhoods(5)
         np.testing.assert_array_equal(lists.indices, wide.indices)
         np.testing.assert_array_equal(lists.squared, wide.squared)
-        # New samples in double precision are not rounded to that of the old ones.
+        # New samples in double precision are not rounded to single precision.
         new = X[:20].astype(np.float64) + 1e-9
         np.testing.assert_array_equal(
             index.nearest(new, 4)[1], NeighborIndex(X.astype(np.float64)).nearest(new, 4)[1]
         )
 
 
-def test_the_search_is_chosen_by_what_it_would_visit():
+def test_the_search_method_is_chosen_by_estimated_visits():
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(20_000, 2)) @ rng.normal(size=(2, 20))
     assert isinstance(NeighborIndex(flat).exact, TreeSearch)
@@ -268,11 +268,11 @@ def test_the_search_is_chosen_by_what_it_would_visit():
     assert isinstance(NeighborIndex(full[:, :3]).exact, TreeSearch)
 
 
-def test_growing_twice_gives_the_same_tree():
+def test_building_twice_gives_the_same_tree():
     X = points_of("normal", 1000, 2)
     search = TreeSearch(X, 1)
     before = [array.copy() for array in search._tree]
     build_subtree(search._tree, 0, search._depth + 1, 1, len(X), np.empty(SAMPLED, dtype=np.int64))
-    for name, ours, theirs in zip("bnxf", search._tree, before, strict=True):
-        if name in "xf":  # boxes and first numbers; points may stand elsewhere in their leaf
-            np.testing.assert_array_equal(ours[1:], theirs[1:])
+    for name, actual, expected in zip("bnxf", search._tree, before, strict=True):
+        if name in "xf":  # boxes and smallest indices; points may change places within a leaf
+            np.testing.assert_array_equal(actual[1:], expected[1:])

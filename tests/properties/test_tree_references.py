@@ -1,4 +1,4 @@
-"""The k-d tree against a recursive search of the same tree: lists, and how many nodes it visits."""
+"""The k-d tree against a recursive search of the same tree: lists and numbers of visits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from conftest import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_tree import KINDS, assert_lists, by_definition, cases, points_of, squared_distances
+from test_tree import KINDS, assert_lists, brute_force, cases, points_of, squared_distances
 
 from leastcut.affinity.neighbors.tree import TreeSearch
 from leastcut.kernels.containers import sort_pairs
@@ -15,7 +15,7 @@ from leastcut.kernels.tree import LANES, list_nearest, list_within_radius
 
 
 def box_distance(box, query):
-    """The squared distance of a query to a box, even features and odd ones added separately."""
+    """Return the squared distance of a query to a box, even and odd features summed separately."""
     outside = np.maximum(np.maximum(box[0] - query, query - box[1]), 0.0) ** 2
     return squared_sum(outside)
 
@@ -27,8 +27,8 @@ def squared_sum(squares):
     return sums[0] + sums[1]
 
 
-def searched(search, query, count, own=-1):
-    """The nearest points as (squared distance, number), and the nodes visited, by recursion."""
+def searched(search, query, count, excluded=-1):
+    """Return the nearest points as (squared distance, index), and the number of visits."""
     blocks, numbers, boxes, first = (np.asarray(array) for array in search._tree)
     boxes = boxes.astype(np.float64)
     points = np.moveaxis(blocks, 1, 2).reshape(-1, blocks.shape[1]).astype(np.float64)
@@ -47,9 +47,9 @@ def searched(search, query, count, own=-1):
             return
         j = v - n_leaves
         start, stop = (len(blocks) * at // n_leaves * LANES for at in (j, j + 1))
-        places = [p for p in range(start, min(stop, n)) if p != own]
-        d = squared_distances(points[places], query)
-        best = sorted([*best, *zip(d.tolist(), numbers[places].tolist(), strict=True)])[:count]
+        positions = [p for p in range(start, min(stop, n)) if p != excluded]
+        d = squared_distances(points[positions], query)
+        best = sorted([*best, *zip(d.tolist(), numbers[positions].tolist(), strict=True)])[:count]
 
     visit(1, 0.0)
     return best, visits
@@ -57,48 +57,48 @@ def searched(search, query, count, own=-1):
 
 @settings(max_examples=draws(25))
 @given(X=cases(most=120), data=st.data())
-def test_lists_and_visits_are_those_of_a_recursive_search(X, data):
+def test_lists_and_visits_equal_those_of_a_recursive_search(X, data):
     n, count = len(X), data.draw(st.integers(1, min(len(X) - 1, 20)))
     search = TreeSearch(X, 1)
     numbers, n_features = search._tree[1], X.shape[1]
-    # 1. Points that search for others.
-    nothing, scratch = np.empty((0, n_features)), search._scratch(count)
-    for own in range(0, n, 11):
-        found = np.full((n, count), -7, dtype=np.int32), np.full((n, count), -7.0)
-        expected, visits = searched(search, X[numbers[own]].astype(float), count, own)
-        assert list_nearest(search._tree, nothing, own, own + 1, *found, scratch) == visits
-        row = numbers[own]
-        assert list(zip(found[1][row], found[0][row], strict=True)) == expected
-        # No other row is touched.
-        assert np.count_nonzero(found[0] == -7) == (n - 1) * count
-    # 2. New points, among them some of the old.
+    # 1. Points of the tree as queries.
+    no_queries, scratch = np.empty((0, n_features)), search._scratch(count)
+    for p in range(0, n, 11):
+        lists = np.full((n, count), -7, dtype=np.int32), np.full((n, count), -7.0)
+        expected, visits = searched(search, X[numbers[p]].astype(float), count, p)
+        assert list_nearest(search._tree, no_queries, p, p + 1, *lists, scratch) == visits
+        row = numbers[p]
+        assert list(zip(lists[1][row], lists[0][row], strict=True)) == expected
+        # Other rows are unchanged.
+        assert np.count_nonzero(lists[0] == -7) == (n - 1) * count
+    # 2. New points, some equal to old ones.
     new = np.concatenate([X[:3].astype(float), X[:3] + 0.25, X[:1] * 2.0 - 5.0])
-    found = np.full((len(new), count), -7, dtype=np.int32), np.full((len(new), count), -7.0)
-    every = [searched(search, query, count) for query in new]
-    total = list_nearest(search._tree, new, 1, len(new), *found, scratch)
-    assert total == sum(visits for _, visits in every[1:])
-    for r, (expected, _) in enumerate(every[1:], 1):
-        assert list(zip(found[1][r], found[0][r], strict=True)) == expected
-    assert (found[0][0] == -7).all()
+    lists = np.full((len(new), count), -7, dtype=np.int32), np.full((len(new), count), -7.0)
+    references = [searched(search, query, count) for query in new]
+    total = list_nearest(search._tree, new, 1, len(new), *lists, scratch)
+    assert total == sum(visits for _, visits in references[1:])
+    for r, (expected, _) in enumerate(references[1:], 1):
+        assert list(zip(lists[1][r], lists[0][r], strict=True)) == expected
+    assert (lists[0][0] == -7).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "n", [2, LANES - 1, LANES, LANES + 1, 2 * LANES, 3 * LANES + 1, 64 * LANES]
 )
-def test_lists_as_long_as_there_are_points(kind, n):
-    """Up to all others, and all points for new ones; leaves that are full, and that are not."""
+def test_lists_can_contain_all_points(kind, n):
+    """All other points, and all points for new ones; with full and partly filled leaves."""
     X = points_of(kind, n, 3)
     for points in (X, X.astype(np.float32)):
         search = TreeSearch(points, 1)
         assert (search.method, search.recall) == ("tree", 1.0)
         for count in {1, n // 2, n - 1}:
-            expected = by_definition(points, points, count, True)
+            expected = brute_force(points, points, count, True)
             assert_lists(search.neighborhoods(count, 0.0), list(expected)[: 3 * LANES])
         new = X[: LANES + 2] + 0.125
         indices, squared = search.nearest(new, n)
         lists = np.arange(len(new) + 1) * n, indices.reshape(-1), squared.reshape(-1)
-        assert_lists(lists, by_definition(points, new, n, False))
+        assert_lists(lists, brute_force(points, new, n, False))
 
 
 def test_a_single_point_is_the_nearest_of_all():
@@ -110,29 +110,29 @@ def test_a_single_point_is_the_nearest_of_all():
 
 
 @given(X=cases(most=60), data=st.data())
-def test_points_within_a_radius_of_their_own(X, data):
+def test_lists_within_individual_radii(X, data):
     n = len(X)
     search = TreeSearch(X, 1)
     distances = np.stack([squared_distances(X, x) for x in X])
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    # Radii that are distances of the points, which are not within them, and others.
-    needed = distances[np.arange(n), rng.integers(n, size=n)]
-    needed[::3] *= 1.5
+    # Radii that equal distances, which are exclusive, and others.
+    radii = distances[np.arange(n), rng.integers(n, size=n)]
+    radii[::3] *= 1.5
     expected = []
     for i in range(n):
-        others = [j for j in range(n) if j != i and distances[i, j] < needed[i]]
+        others = [j for j in range(n) if j != i and distances[i, j] < radii[i]]
         expected.append(sorted((distances[i, j], j) for j in others))
     counts = np.zeros(n + 1, dtype=np.int64)
-    none, scratch = (np.empty(0, dtype=np.int32), np.empty(0)), search._scratch(1)
+    no_lists, scratch = (np.empty(0, dtype=np.int32), np.empty(0)), search._scratch(1)
     half = n // 2
-    list_within_radius(search._tree, 0, half, needed, counts, *none, scratch)
-    done = search._tree[1][:half]
-    assert counts.sum() == sum(len(expected[i]) for i in done)
-    list_within_radius(search._tree, half, n, needed, counts, *none, scratch)
+    list_within_radius(search._tree, 0, half, radii, counts, *no_lists, scratch)
+    first_half = search._tree[1][:half]
+    assert counts.sum() == sum(len(expected[i]) for i in first_half)
+    list_within_radius(search._tree, half, n, radii, counts, *no_lists, scratch)
     assert counts.tolist() == [0, *map(len, expected)]
     indptr = np.cumsum(counts)
     indices, squared = np.full(indptr[-1] + 1, -7, dtype=np.int32), np.full(indptr[-1] + 1, -7.0)
-    list_within_radius(search._tree, 0, n, needed, indptr, indices, squared, scratch)
+    list_within_radius(search._tree, 0, n, radii, indptr, indices, squared, scratch)
     for i in range(n):
         listed = slice(indptr[i], indptr[i + 1])
         assert list(zip(squared[listed], indices[listed], strict=True)) == expected[i]
@@ -141,20 +141,20 @@ def test_points_within_a_radius_of_their_own(X, data):
 
 @pytest.mark.parametrize("n", [1, 5, 63, 64, 65, 700])
 @pytest.mark.parametrize("n_features", [1, 4])
-def test_a_tree_pays_as_long_as_its_probes_visit_few_nodes(n, n_features):
-    """A node costs 30 ns and 6 ns for every feature; 64 points search for 10 neighbors."""
+def test_a_tree_pays_if_its_probes_visit_few_nodes(n, n_features):
+    """A node costs 30 ns plus 6 ns per feature; 64 points search for 10 neighbors."""
     search = TreeSearch(points_of("normal", n, n_features), 1)
     n_probes, count = min(64, n), min(10, n)
     places = [k * n // n_probes for k in range(n_probes)]
     points = np.moveaxis(search._tree[0], 1, 2).reshape(-1, n_features)
     visits = sum(searched(search, points[p], count)[1] for p in places)
     seconds = visits * (30e-9 + 6e-9 * n_features) / n_probes
-    assert search.is_faster(seconds * (1 + 1e-6))
-    assert not search.is_faster(seconds * (1 - 1e-6))
+    assert search.pays(seconds * (1 + 1e-6))
+    assert not search.pays(seconds * (1 - 1e-6))
 
 
 @given(st.data())
-def test_pairs_are_sorted_and_the_others_left_alone(data):
+def test_sort_pairs_sorts_only_the_given_range(data):
     m = data.draw(st.one_of(st.integers(0, 40), st.integers(28, 200)))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     keys = rng.integers(data.draw(st.sampled_from([1, 4, 1000])), size=m).astype(float)

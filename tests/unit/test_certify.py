@@ -1,4 +1,4 @@
-"""Certificates: never above the optimum, never falling, and the optimum itself where they end."""
+"""Certificates: bounds never exceed the optimum nor fall, and reach it when a proof is complete."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ KARATE = {
     32: [1, 25, 26, 29], 33: [3, 9, 15, 16, 19, 21, 23, 24, 30, 31, 32],
     34: [9, 10, 14, 15, 16, 19, 20, 21, 23, 24, 27, 28, 29, 30, 31, 32, 33],
 }  # fmt: skip
-"""Who of the members of Zachary's karate club (1977) meets whom, by their numbers from 1."""
+"""The edges of Zachary's karate club (1977), by member numbers from 1."""
 
 KARATE_VALUES = {2: 0.25641, 3: 0.60401, 4: 1.14882, 5: 1.87000, 6: 2.68239, 7: 3.49906, 8: 4.34350}
-"""Normalized cuts of it that no search has ever been seen to beat."""
+"""The smallest normalized cuts known for it."""
 
 
 def karate() -> np.ndarray:
@@ -57,22 +57,22 @@ def some_cut(data, n):
     return 10.0 ** np.random.default_rng(data.draw(st.integers(0, 99))).uniform(-1, 1, size=n)
 
 
-def labellings(n: int, c: int):
-    """Yield every labelling whose labels appear in the order 0, 1, ..., c-1."""
+def labelings(n: int, c: int):
+    """Yield every labeling whose labels appear in the order 0, 1, ..., c-1."""
     for labels in product(range(c), repeat=n):
         if tuple(dict.fromkeys(labels)) == tuple(range(c)):
             yield np.array(labels)
 
 
-def linked(labels, together, cannot_link) -> bool:
-    return all(labels[i] == labels[j] for i, j in together) and all(
+def satisfies(labels, must_link, cannot_link) -> bool:
+    return all(labels[i] == labels[j] for i, j in must_link) and all(
         labels[i] != labels[j] for i, j in cannot_link
     )
 
 
 @pytest.fixture
 def no_enumeration(monkeypatch):
-    """Cases are split until one partition is left, however few there are."""
+    """Branch until one partition is left, however few there are."""
     monkeypatch.setattr(incumbent, "ENUMERATED_PARTITIONS", 0)
 
 
@@ -80,20 +80,20 @@ def no_enumeration(monkeypatch):
 
 
 @given(S=graphs(min_nodes=3, max_nodes=9), data=st.data())
-def test_certified_is_the_optimum_of_enumeration(S, data):
+def test_certify_returns_the_enumerated_optimum(S, data):
     n = len(S)
     c = data.draw(st.integers(1, n))
     cut = some_cut(data, n)
     optimum = leastcut.exact_partition(S, c, cut).cut_value
-    found = leastcut.certify(S, np.arange(n) % c, cut, random_state=0)
-    assert found.cut_value == pytest.approx(optimum, rel=1e-12, abs=1e-300)
-    assert found.gap == 0.0
-    assert len(set(found.labels)) == c
+    certified = leastcut.certify(S, np.arange(n) % c, cut, random_state=0)
+    assert certified.cut_value == pytest.approx(optimum, rel=1e-12, abs=1e-300)
+    assert certified.gap == 0.0
+    assert len(set(certified.labels)) == c
 
 
 @pytest.mark.parametrize("seed", range(100))
 @pytest.mark.usefixtures("no_enumeration")
-def test_splitting_into_cases_never_loses_the_optimum(seed):
+def test_branching_never_loses_the_optimum(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))
     c = int(rng.integers(2, n))
@@ -104,7 +104,7 @@ def test_splitting_into_cases_never_loses_the_optimum(seed):
     problem = as_problem(S, cut)
     optimum = leastcut.exact_partition(S, c, cut).cut_value
     bounds = [0.0]
-    # From a poor start, so that pairs are fixed against a poor value.
+    # From poor initial labels, so that pairs are fixed relative to a poor value.
     proof = Proof(problem, c, np.arange(n) % c)
     proof.run(Budget(callback=lambda proof: bounds.append(proof.bound)))
     assert proof.is_finished
@@ -116,57 +116,65 @@ def test_splitting_into_cases_never_loses_the_optimum(seed):
 
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.usefixtures("no_enumeration")
-def test_links_bound_the_partitions_that_keep_to_them(seed):
+def test_bounds_hold_for_partitions_that_satisfy_the_links(seed):
     rng = np.random.default_rng(seed)
     n, c = 7, int(rng.integers(2, 5))
     S = np.triu(rng.random((n, n)), 1)
     S = S + S.T
     problem = as_problem(S)
-    own = np.concatenate([np.arange(c), rng.integers(0, c, size=n - c)])
+    hidden = np.concatenate([np.arange(c), rng.integers(0, c, size=n - c)])
     pairs = [pair for pair in combinations(range(n), 2) if rng.random() < 0.2]
-    must = [pair for pair in pairs if own[pair[0]] == own[pair[1]]]
-    cannot = [pair for pair in pairs if own[pair[0]] != own[pair[1]]]
-    kept = [problem.value(labels) for labels in labellings(n, c) if linked(labels, must, cannot)]
-    found = leastcut.certify(S, own, must_link=must, cannot_link=cannot, random_state=0)
-    assert linked(found.labels, must, cannot)
-    assert found.cut_value == pytest.approx(min(kept), rel=1e-6)
-    assert found.lower_bound <= min(kept) * CLOSE
-    assert found.gap < 1e-6
-    constraints = colored(Constraints.of(n, None, cannot), n, c)
-    proof = Proof(replace(problem, constraints=constraints), c, own)
+    must_link = [pair for pair in pairs if hidden[pair[0]] == hidden[pair[1]]]
+    cannot_link = [pair for pair in pairs if hidden[pair[0]] != hidden[pair[1]]]
+    values = [
+        problem.value(labels)
+        for labels in labelings(n, c)
+        if satisfies(labels, must_link, cannot_link)
+    ]
+    certified = leastcut.certify(
+        S, hidden, must_link=must_link, cannot_link=cannot_link, random_state=0
+    )
+    assert satisfies(certified.labels, must_link, cannot_link)
+    assert certified.cut_value == pytest.approx(min(values), rel=1e-6)
+    assert certified.lower_bound <= min(values) * CLOSE
+    assert certified.gap < 1e-6
+    constraints = colored(Constraints.of(n, None, cannot_link), n, c)
+    proof = Proof(replace(problem, constraints=constraints), c, hidden)
     proof.run()
-    free = [problem.value(labels) for labels in labellings(n, c) if linked(labels, [], cannot)]
-    assert proof.value == pytest.approx(min(free), rel=1e-6)
-    assert proof.bound <= min(free) * CLOSE
+    unlinked = [
+        problem.value(labels) for labels in labelings(n, c) if satisfies(labels, [], cannot_link)
+    ]
+    assert proof.value == pytest.approx(min(unlinked), rel=1e-6)
+    assert proof.bound <= min(unlinked) * CLOSE
 
 
 @given(data=st.data(), n=st.integers(3, 7), seed=st.integers(0, 999))
-def test_deductions_leave_out_no_partition(data, n, seed):
+def test_propagation_excludes_no_feasible_partition(data, n, seed):
     rng = np.random.default_rng(seed)
     c = data.draw(st.integers(2, n - 1))
-    together = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.1]
+    must_link = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.1]
     cannot_link = [tuple(pair) for pair in combinations(range(n), 2) if rng.random() < 0.4]
-    kept = [labels for labels in labellings(n, c) if linked(labels, together, cannot_link)]
-    either(kept, "some partitions", "none")
+    feasible = [labels for labels in labelings(n, c) if satisfies(labels, must_link, cannot_link)]
+    either(feasible, "some partitions", "none")
     decisions = Decisions.from_cannot_links(n, np.array(cannot_link, dtype=np.int64).reshape(-1, 2))
-    for i, j in together:
+    for i, j in must_link:
         groups = decisions.groups
         if groups[i] != groups[j]:
             merged = decisions.with_must_links(groups[[[i, j]]])
             if merged is None:
-                assert not kept
+                assert not feasible
                 return
             decisions = merged
-    found = decisions.propagated(c)
-    if found is None:
-        assert not kept
+    result = decisions.propagated(c)
+    if result is None:
+        assert not feasible
         return
-    groups = found.groups
-    for labels in kept:
+    groups = result.groups
+    for labels in feasible:
         for i, j in combinations(range(n), 2):
             if groups[i] == groups[j]:
                 assert labels[i] == labels[j]
-            if found.cannot_link[groups[i], groups[j]]:
+            if result.cannot_link[groups[i], groups[j]]:
                 assert labels[i] != labels[j]
 
 
@@ -176,54 +184,54 @@ def test_deductions_leave_out_no_partition(data, n, seed):
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("c", range(2, 9))
-def test_the_karate_club_is_proven(c, cut):
+def test_the_karate_club_is_solved_to_optimality(c, cut):
     S = karate()
-    found = leastcut.certify(S, np.arange(34) % c, cut, random_state=0)
-    assert 0 <= found.gap < 1e-6
+    certified = leastcut.certify(S, np.arange(34) % c, cut, random_state=0)
+    assert 0 <= certified.gap < 1e-6
     if cut == "normalized":
-        assert found.cut_value == pytest.approx(KARATE_VALUES[c], abs=1e-5)
+        assert certified.cut_value == pytest.approx(KARATE_VALUES[c], abs=1e-5)
     best = leastcut.exact_partition(S, c, cut)
-    assert best.cut_value == pytest.approx(found.cut_value, rel=1e-6)
+    assert best.cut_value == pytest.approx(certified.cut_value, rel=1e-6)
     assert best.gap < 1e-6
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
-def test_iris_is_proven(cut):
+def test_iris_is_solved_to_optimality(cut):
     S = leastcut.adaptive_neighbors_graph(load_iris().data, n_neighbors=10)
-    found = leastcut.partition(S, 3, cut, lower_bound="tight", random_state=0)
-    assert 0 <= found.gap < 1e-6
+    certified = leastcut.partition(S, 3, cut, lower_bound="tight", random_state=0)
+    assert 0 <= certified.gap < 1e-6
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("name", ["wine", "jaffe"])
-def test_datasets_of_the_paper_are_proven(name, cut):
+def test_datasets_of_the_paper_are_solved_to_optimality(name, cut):
     X, y = load_dataset(name)
     S = leastcut.adaptive_neighbors_graph(X, n_neighbors=10, include_self=True, offset=1e-6)
-    found = leastcut.certify(S, y, cut, random_state=0)
-    assert 0 <= found.gap < 1e-6
+    certified = leastcut.certify(S, y, cut, random_state=0)
+    assert 0 <= certified.gap < 1e-6
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("n", range(11, 16))
-def test_the_tiny_graphs_of_the_paper_are_proven(n, cut):
+def test_the_tiny_graphs_of_the_paper_are_solved_to_optimality(n, cut):
     X, _ = load_dataset("usps")
     S = leastcut.adaptive_neighbors_graph(X[:n], n_neighbors=10, include_self=True, offset=1e-6)
     assert leastcut.certify(S, np.arange(n) % 2, cut, random_state=0).gap == 0.0
 
 
-def test_the_four_nodes_of_the_paper():
+def test_the_four_node_example_of_the_paper():
     S = np.array([[0, 3, 1, 0], [3, 0, 0, 1], [1, 0, 0, 3], [0, 1, 3, 0]])
-    found = leastcut.certify(S, [0, 1, 1, 0], cut="ratio", random_state=0)
-    assert (found.cut_value, found.gap) == (2.0, 0.0)
+    certified = leastcut.certify(S, [0, 1, 1, 0], cut="ratio", random_state=0)
+    assert (certified.cut_value, certified.gap) == (2.0, 0.0)
 
 
-# -- what does not change the answer
+# -- invariances
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(3))
-def test_renamed_nodes_have_the_same_optimum(seed):
+def test_permuted_nodes_have_the_same_optimum(seed):
     S = karate()
     order = np.random.default_rng(seed).permutation(34)
     one = leastcut.certify(S, np.arange(34) % 6, "ratio", random_state=0)
@@ -235,44 +243,44 @@ def test_renamed_nodes_have_the_same_optimum(seed):
 
 
 @pytest.mark.slow
-def test_slices_come_to_what_one_run_comes_to():
+def test_a_resumed_proof_gives_the_result_of_a_single_run():
     S = karate()
     problem, labels = (
         as_problem(S, "ratio"),
         leastcut.partition(S, 7, "ratio", random_state=0).labels,
     )
-    whole, sliced, bounds = Proof(problem, 7, labels), Proof(problem, 7, labels), []
+    single, sliced, bounds = Proof(problem, 7, labels), Proof(problem, 7, labels), []
     n_open = []
-    whole.run(Budget(callback=lambda proof: n_open.append(proof.n_open)))
+    single.run(Budget(callback=lambda proof: n_open.append(proof.n_open)))
     n_slices = 0
     while not sliced.is_finished:
-        # Longer and longer: a slice that is too short for any step makes none.
+        # Increasing slices, as a slice that is too short for a step does nothing.
         sliced.run(Budget(0.03 * 1.1**n_slices, lambda proof: bounds.append(proof.bound)))
         n_slices += 1
     assert n_slices > 2
     assert max(n_open) > 1
     assert bounds == sorted(bounds)
-    assert sliced.value == whole.value
+    assert sliced.value == single.value
     assert sliced.is_proven
-    assert sliced.bound == pytest.approx(whole.bound, rel=2e-7)
+    assert sliced.bound == pytest.approx(single.bound, rel=2e-7)
 
 
-def test_the_same_every_time():
+def test_a_seed_determines_the_certificate():
     one, other = (leastcut.certify(karate(), np.arange(34) % 6, random_state=3) for _ in range(2))
     assert one.lower_bound == other.lower_bound
     assert np.array_equal(one.labels, other.labels)
 
 
-def test_labels_of_any_kind_come_back_as_they_are_where_nothing_is_better():
+def test_optimal_labels_of_any_type_are_returned_unchanged():
     S = karate()
     best = leastcut.exact_partition(S, 4)
     names = np.array(["d", "b", "a", "c"])[best.labels]
-    found = leastcut.certify(S, names)
-    assert np.array_equal(found.labels, np.unique(names, return_inverse=True)[1])
-    assert found.cut_value == pytest.approx(best.cut_value, rel=1e-12)
+    certified = leastcut.certify(S, names)
+    assert np.array_equal(certified.labels, np.unique(names, return_inverse=True)[1])
+    assert certified.cut_value == pytest.approx(best.cut_value, rel=1e-12)
 
 
-def test_what_is_given_is_not_changed():
+def test_arguments_are_not_modified():
     S, labels = karate(), np.arange(34) % 6
     copies = S.copy(), labels.copy()
     pairs = np.array([[0, 6]])
@@ -282,34 +290,34 @@ def test_what_is_given_is_not_changed():
     assert pairs.tolist() == [[0, 6]]
 
 
-# -- what is right at once
+# -- trivial problems
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
-def test_one_cluster_single_nodes_and_components_need_no_proof(cut):
+def test_trivial_partitions_are_optimal_without_a_proof(cut):
     S = np.kron(np.eye(3), np.ones((50, 50)))
     for labels in (np.zeros(150), np.arange(150), np.arange(150) // 50, np.arange(150) // 100):
-        found = leastcut.certify(S, labels, cut, random_state=0)
-        assert found.gap == 0.0
-        assert len(set(found.labels)) == len(set(labels))
+        certified = leastcut.certify(S, labels, cut, random_state=0)
+        assert certified.gap == 0.0
+        assert len(set(certified.labels)) == len(set(labels))
 
 
-def test_isolated_nodes_and_no_edges_at_all():
+def test_isolated_nodes_and_graphs_without_edges_are_certified():
     S = np.zeros((40, 40))
     assert leastcut.certify(S, np.arange(40) % 3, "ratio").cut_value == 0.0
     S[:34, :34] = karate()
     assert leastcut.certify(S, np.arange(40) % 7, "ratio").cut_value == 0.0
-    found = leastcut.certify(S, np.arange(40) % 9, "ratio", random_state=0)
-    assert 0 <= found.gap < 1e-6
-    assert found.cut_value <= leastcut.exact_partition(karate(), 3, "ratio").cut_value
+    certified = leastcut.certify(S, np.arange(40) % 9, "ratio", random_state=0)
+    assert 0 <= certified.gap < 1e-6
+    assert certified.cut_value <= leastcut.exact_partition(karate(), 3, "ratio").cut_value
 
 
 @pytest.mark.parametrize("power", [-900, -300, 300, 900])
-def test_the_scale_of_the_affinities_does_not_matter(power):
+def test_certificates_do_not_depend_on_the_scale_of_affinities(power):
     labels = np.arange(34) % 4
-    found = leastcut.certify(np.ldexp(karate(), power), labels, random_state=0)
-    assert found.cut_value == pytest.approx(KARATE_VALUES[4], abs=1e-5)
-    assert 0 <= found.gap < 1e-6
+    certified = leastcut.certify(np.ldexp(karate(), power), labels, random_state=0)
+    assert certified.cut_value == pytest.approx(KARATE_VALUES[4], abs=1e-5)
+    assert 0 <= certified.gap < 1e-6
     one = leastcut.certify(karate(), labels, "ratio", random_state=0)
     other = leastcut.certify(np.ldexp(karate(), power), labels, "ratio", random_state=0)
     assert other.cut_value == pytest.approx(np.ldexp(one.cut_value, power), rel=1e-12)
@@ -319,7 +327,7 @@ def test_the_scale_of_the_affinities_does_not_matter(power):
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.usefixtures("no_enumeration")
-def test_weights_of_every_size_together(seed):
+def test_bounds_hold_for_weights_of_all_magnitudes(seed):
     rng = np.random.default_rng(seed)
     weights = np.triu(10.0 ** rng.uniform(-300, 300, size=(6, 6)), 1)
     S = weights + weights.T
@@ -331,53 +339,53 @@ def test_weights_of_every_size_together(seed):
         assert proof.value >= optimum * (2 - CLOSE)
 
 
-# -- when it ends
+# -- termination
 
 
 def hard_graph() -> np.ndarray:
-    """A graph without clusters: no bound closes its gap soon."""
+    """Return a graph without clusters, whose gap no bound closes soon."""
     S = np.random.default_rng(0).random((150, 150))
     return S + S.T
 
 
-def test_it_ends_at_the_gap_asked_for():
+def test_the_proof_stops_at_the_requested_gap():
     S = knn_graph(make_blobs(120, centers=5, cluster_std=2.0, random_state=1)[0])
     labels = leastcut.partition(S, 5, random_state=0).labels
-    seen = []
-    rough = leastcut.certify(S, labels, gap=0.05, random_state=0, callback=seen.append)
+    history = []
+    rough = leastcut.certify(S, labels, gap=0.05, random_state=0, callback=history.append)
     assert rough.gap <= 0.05
-    assert seen[-1].lower_bound == rough.lower_bound
-    # It ended with the first bound that was enough.
-    assert all(progress.lower_bound < 0.95 * progress.cut_value for progress in seen[:-2])
+    assert history[-1].lower_bound == rough.lower_bound
+    # It stopped at the first bound that was sufficient.
+    assert all(progress.lower_bound < 0.95 * progress.cut_value for progress in history[:-2])
 
 
-def test_progress_is_told_and_never_falls():
-    seen = []
-    found = leastcut.certify(
-        karate(), np.arange(34) % 7, "ratio", random_state=0, callback=seen.append
+def test_progress_is_reported_and_never_falls():
+    history = []
+    certified = leastcut.certify(
+        karate(), np.arange(34) % 7, "ratio", random_state=0, callback=history.append
     )
     for name in ("lower_bound", "seconds"):
-        values = [getattr(progress, name) for progress in seen]
+        values = [getattr(progress, name) for progress in history]
         assert values == sorted(values)
-    values = [progress.cut_value for progress in seen]
+    values = [progress.cut_value for progress in history]
     assert values == sorted(values, reverse=True)
-    assert max(progress.n_open for progress in seen) > 1
-    assert (seen[-1].n_open, seen[-1].lower_bound) == (0, found.lower_bound)
+    assert max(progress.n_open for progress in history) > 1
+    assert (history[-1].n_open, history[-1].lower_bound) == (0, certified.lower_bound)
 
 
 @pytest.mark.parametrize("limit", [0, 0.5])
-def test_the_time_limit_is_kept_and_what_was_proven_is_told(limit):
+def test_the_time_limit_is_respected_and_the_bound_so_far_returned(limit):
     S, labels = hard_graph(), np.arange(150) % 6
-    leastcut.certify(S, labels, time_limit=0.2, random_state=0)  # which compiles
+    leastcut.certify(S, labels, time_limit=0.2, random_state=0)  # compiles the kernels
     start = time.monotonic()
-    found = leastcut.certify(S, labels, time_limit=limit, random_state=0)
+    certified = leastcut.certify(S, labels, time_limit=limit, random_state=0)
     assert time.monotonic() - start < limit + 5.0  # on a busy machine
-    assert found.lower_bound <= found.cut_value <= leastcut.cut_value(S, labels)
+    assert certified.lower_bound <= certified.cut_value <= leastcut.cut_value(S, labels)
     if limit:
-        assert found.lower_bound > 0.0
+        assert certified.lower_bound > 0.0
 
 
-def test_an_interrupt_is_heard():
+def test_an_interrupt_raises():
     timer = threading.Timer(1.0, signal.raise_signal, (signal.SIGINT,))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -385,18 +393,18 @@ def test_an_interrupt_is_heard():
     timer.join()
 
 
-def test_an_interrupt_returns_what_there_is_where_asked():
+def test_an_interrupt_returns_the_bound_so_far_on_request():
     timer = threading.Timer(2.0, signal.raise_signal, (signal.SIGINT,))
     timer.start()
-    found = leastcut.partition(
+    certified = leastcut.partition(
         hard_graph(), 6, effort="fast", lower_bound="tight", time_limit=60, on_interrupt="return",
         random_state=0,
     )  # fmt: skip
     timer.join()
-    assert 0 < found.lower_bound < found.cut_value
+    assert 0 < certified.lower_bound < certified.cut_value
 
 
-def test_a_proof_goes_on_after_an_interrupt():
+def test_a_proof_can_be_resumed_after_an_interrupt():
     S = karate()
     labels = leastcut.partition(S, 7, "ratio", random_state=0).labels
     proof = Proof(as_problem(S, "ratio"), 7, labels)
@@ -411,21 +419,21 @@ def test_a_proof_goes_on_after_an_interrupt():
     assert proof.is_proven
 
 
-# -- the other ways in
+# -- other interfaces
 
 
-def test_a_tight_bound_of_partition_keeps_to_links():
+def test_a_tight_bound_of_partition_respects_links():
     S = karate()
     must, cannot = [(0, 33)], [(0, 1), (1, 32)]
-    found = leastcut.partition(
+    certified = leastcut.partition(
         S, 3, must_link=must, cannot_link=cannot, lower_bound="tight", random_state=0
     )
-    assert linked(found.labels, must, cannot)
-    assert 0 <= found.gap < 1e-6
-    assert found.lower_bound > leastcut.exact_partition(S, 3).cut_value
+    assert satisfies(certified.labels, must, cannot)
+    assert 0 <= certified.gap < 1e-6
+    assert certified.lower_bound > leastcut.exact_partition(S, 3).cut_value
 
 
-def test_labels_that_break_a_link_are_refused():
+def test_labels_that_violate_a_link_raise():
     labels = np.arange(34) % 4
     with pytest.raises(
         ValueError, match="labels has nodes 0 and 1 in different clusters, which must_link forbids"
@@ -435,24 +443,24 @@ def test_labels_that_break_a_link_are_refused():
         leastcut.certify(karate(), labels, cannot_link=[(0, 4)])
 
 
-def test_the_estimator_renews_what_it_tells(blobs):
+def test_the_estimator_updates_its_fitted_attributes(blobs):
     X, _ = blobs
     model = leastcut.SpectralClustering(6, random_state=0).fit(X)
     before = model.cut_value_, model.lower_bound_
-    found = model.certify()
-    assert found.gap == model.gap_ < 1e-6
-    assert found.lower_bound == model.lower_bound_ > before[1]
-    assert found.cut_value == model.cut_value_ <= before[0]
-    assert np.array_equal(found.labels, model.labels_)
+    certified = model.certify()
+    assert certified.gap == model.gap_ < 1e-6
+    assert certified.lower_bound == model.lower_bound_ > before[1]
+    assert certified.cut_value == model.cut_value_ <= before[0]
+    assert np.array_equal(certified.labels, model.labels_)
     value = leastcut.cut_value(model.affinity_matrix_, model.labels_)
     assert model.cut_value_ == pytest.approx(value, rel=1e-12)
     assert np.array_equal(model.predict(X[:5]), model.labels_[:5])
-    # What was proven stays so, and a new fit knows nothing of it.
-    assert model.certify(time_limit=0).lower_bound == found.lower_bound
+    # The bound is kept, and reset by a new fit.
+    assert model.certify(time_limit=0).lower_bound == certified.lower_bound
     assert model.fit(X).lower_bound_ == before[1]
 
 
-def test_better_labels_become_those_of_the_estimator():
+def test_the_estimator_takes_over_better_labels():
     S = karate()
     model = leastcut.SpectralClustering(
         6, affinity="precomputed", solver="spectral", refine=False, random_state=0
@@ -463,13 +471,13 @@ def test_better_labels_become_those_of_the_estimator():
     assert leastcut.cut_value(S, model.labels_) == pytest.approx(model.cut_value_)
 
 
-def test_the_estimator_keeps_to_its_links():
+def test_the_estimator_respects_its_links():
     S = karate()
     must, cannot = [(0, 33)], [(0, 1), (1, 32)]
     model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0)
     model.fit(S, must_link=must, cannot_link=cannot)
     model.certify()
-    assert linked(model.labels_, must, cannot)
+    assert satisfies(model.labels_, must, cannot)
     assert 0 <= model.gap_ < 1e-6
 
 
@@ -479,21 +487,21 @@ def test_the_estimator_certifies_graphs_with_isolated_nodes(cut):
     S = np.zeros((37, 37))
     S[:34, :34] = karate()
     model = leastcut.SpectralClustering(5, affinity="precomputed", cut=cut, random_state=0).fit(S)
-    found = model.certify()
-    assert -1e-12 <= found.gap < 1e-6
+    certified = model.certify()
+    assert -1e-12 <= certified.gap < 1e-6
     optimum = leastcut.exact_partition(karate(), 5 if cut == "normalized" else 2, cut).cut_value
-    assert found.cut_value <= optimum * (1 + 1e-6)
+    assert certified.cut_value <= optimum * (1 + 1e-6)
 
 
-def test_large_problems_take_no_memory_of_every_pair(monkeypatch):
-    """Beyond a size only bounds that grow with the edges are made."""
+def test_large_problems_allocate_no_memory_per_pair(monkeypatch):
+    """Above a size limit, only bounds with memory linear in the edges are used."""
     monkeypatch.setattr(proofs, "LARGEST_SEMIDEFINITE", 100)
     monkeypatch.setattr(proofs, "SEMIDEFINITE_FIRST", 100)
     monkeypatch.setattr(proofs, "LARGEST_BRANCHED", 0)
     S = leastcut.nearest_neighbors_graph(load_iris().data, 10)
-    found = leastcut.partition(S, 3, random_state=0)
-    proven = leastcut.certify(S, found.labels, random_state=0)
-    assert leastcut.lower_bound(S, 3) <= proven.lower_bound <= proven.cut_value
-    makers = proofs.bound_factories(Incumbent(as_problem(S), 3, found.labels), 0.0)
-    made = [maker.make([], Budget()) for maker in makers]
-    assert [type(bound) for bound in made] == [EigenvalueBound, DualPriceBound]
+    partition = leastcut.partition(S, 3, random_state=0)
+    certified = leastcut.certify(S, partition.labels, random_state=0)
+    assert leastcut.lower_bound(S, 3) <= certified.lower_bound <= certified.cut_value
+    factories = proofs.bound_factories(Incumbent(as_problem(S), 3, partition.labels), 0.0)
+    bounds = [factory.make([], Budget()) for factory in factories]
+    assert [type(bound) for bound in bounds] == [EigenvalueBound, DualPriceBound]

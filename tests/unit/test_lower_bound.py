@@ -1,4 +1,4 @@
-"""A lower bound is below every cut, whatever the graph: near pieces, any span, any solver."""
+"""Eigenvalue bounds never exceed the optimum, for any weights and solver."""
 
 from __future__ import annotations
 
@@ -32,25 +32,23 @@ from leastcut.spectral.relax import relax_problem
 def linked_cliques(
     n_cliques: int, size: int, weakest: float, strongest: float, seed: int
 ) -> sp.csr_array:
-    """Cliques of which about half of the pairs are joined by one weak edge."""
+    """Return cliques of which about half of the pairs are joined by one weak edge."""
     rng = np.random.default_rng(seed)
     graph = np.kron(np.eye(n_cliques), np.ones((size, size)))
     np.fill_diagonal(graph, 0.0)
     for a in range(n_cliques):
         for b in range(a + 1, n_cliques):
-            # A chain, so that all hang together, and half of the other pairs.
+            # A chain, which connects the graph, and half of the other pairs.
             if b == a + 1 or rng.random() < 0.5:
                 i, j = a * size + rng.integers(size), b * size + rng.integers(size)
                 graph[i, j] = graph[j, i] = 10 ** rng.uniform(weakest, strongest)
     return sp.csr_array(graph)
 
 
-def bound_from_above(
-    graph: sp.csr_array, size: int, n_clusters: int, cut: str
-) -> tuple[float, float]:
-    """Σλ over vectors that are constant on cliques, and the norm, beside which it is not small.
+def upper_bound(graph: sp.csr_array, size: int, n_clusters: int, cut: str) -> tuple[float, float]:
+    """Return Σλ over vectors that are constant on cliques, and the norm of the matrix.
 
-    A minimum over fewer vectors: no less than Σλ of the graph.
+    A minimum over a subspace is an upper bound on the Σλ of the graph.
     """
     problem = as_problem(graph, cut)
     clique = np.arange(graph.shape[0]) // size
@@ -69,31 +67,31 @@ def bound_from_above(
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("cut", CUT_NAMES)
 @pytest.mark.parametrize(("n_cliques", "size"), [(30, 20), (9, 12)])
-def test_a_graph_that_all_but_falls_apart_has_a_true_bound(n_cliques, size, cut, solver):
+def test_bounds_of_nearly_disconnected_graphs_are_valid(n_cliques, size, cut, solver):
     for seed, (weakest, strongest) in enumerate([(-12, -7), (-9, -5), (-300, -200), (-16, -16)]):
         graph = linked_cliques(n_cliques, size, weakest, strongest, seed)
         for n_clusters in (2, n_cliques // 3, n_cliques - 1):
-            found = leastcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
-            above, norm = bound_from_above(graph, size, n_clusters, cut)
-            assert found.lower_bound <= above * (1 + 1e-9) + 1e-13 * norm
-            # Not by saying nothing: what is well above rounding is shown.
+            relaxation = leastcut.relax(graph, n_clusters, cut, solver=solver, random_state=0)
+            above, norm = upper_bound(graph, size, n_clusters, cut)
+            assert relaxation.lower_bound <= above * (1 + 1e-9) + 1e-13 * norm
+            # The bound is not trivial for values well above rounding.
             if solver == "auto" and above > 1e-8:
-                assert found.lower_bound >= 0.5 * above
+                assert relaxation.lower_bound >= 0.5 * above
 
 
 @pytest.mark.parametrize("cut", CUT_NAMES)
-def test_the_search_reports_a_bound_below_its_cut_of_such_a_graph(cut):
+def test_bounds_of_partition_for_nearly_disconnected_graphs_are_valid(cut):
     for seed in range(4):
         graph = linked_cliques(30, 20, -12, -7, seed)
         for n_clusters in (2, 10, 29):
-            found = leastcut.partition(
+            partition = leastcut.partition(
                 graph, n_clusters, cut, effort="fast", lower_bound=True, random_state=0
             )
-            assert 0.0 < found.lower_bound <= found.cut_value
-            assert 0.0 <= found.gap < 0.8
+            assert 0.0 < partition.lower_bound <= partition.cut_value
+            assert 0.0 <= partition.gap < 0.8
 
 
-def test_blobs_far_apart_in_an_rbf_graph_have_a_true_bound():
+def test_bounds_of_distant_blobs_in_an_rbf_graph_are_valid():
     rng = np.random.default_rng(0)
     for distance in (8.0, 12.0, 30.0, 60.0):
         centers = distance * rng.standard_normal((6, 2))
@@ -106,13 +104,13 @@ def test_blobs_far_apart_in_an_rbf_graph_have_a_true_bound():
 
 @given(wide_problems(max_nodes=6), st.sampled_from(EVERY_SOLVER))
 @settings(max_examples=draws(150))
-def test_no_span_of_weights_lifts_the_bound_above_the_optimum(problem, solver):
+def test_bounds_are_valid_for_weights_of_any_range(problem, solver):
     graph, cut, _ = problem
     rational = Rational(graph, cut)
     for n_clusters in range(2, len(graph)):
         bound = leastcut.relax(graph, n_clusters, cut, solver=solver).lower_bound
         assert bound >= 0.0
-        # Where values underflow, a double is only right to a unit.
+        # With underflow a double is accurate to one unit only.
         optimum = rational.optimum(n_clusters) * (1 + Fraction(1, 10**12))
         assert Fraction(bound) <= optimum + n_clusters * SMALLEST
 
@@ -120,47 +118,47 @@ def test_no_span_of_weights_lifts_the_bound_above_the_optimum(problem, solver):
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("name", STRUCTURED)
-def test_every_floor_is_below_its_eigenvalue_however_loose_the_tolerance(name, solver):
+def test_every_floor_is_below_its_eigenvalue_for_any_tolerance(name, solver):
     truth = structured_eigenvalues(name, "normalized")
     for n_clusters in (2, 5, 9):
         for tol in (None, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6):
-            found = leastcut.relax(
+            relaxation = leastcut.relax(
                 STRUCTURED[name], n_clusters, solver=solver, tol=tol, random_state=n_clusters
             )
-            if found.converged:
-                assert (found.floors <= truth[:n_clusters] + 1e-13).all()
-            assert found.lower_bound <= truth[:n_clusters].sum() + 1e-12
+            if relaxation.converged:
+                assert (relaxation.floors <= truth[:n_clusters] + 1e-13).all()
+            assert relaxation.lower_bound <= truth[:n_clusters].sum() + 1e-12
 
 
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("solver", EVERY_SOLVER)
 @pytest.mark.parametrize("name", STRUCTURED)
 @pytest.mark.parametrize("cut", CUT_NAMES)
-def test_the_bound_gives_away_little_more_than_the_tolerance(name, cut, solver):
+def test_the_bound_is_tight_up_to_the_tolerance(name, cut, solver):
     truth = structured_eigenvalues(name, cut)
     for n_clusters in (2, 7, 16):
-        found = leastcut.relax(
+        relaxation = leastcut.relax(
             STRUCTURED[name], n_clusters, cut, solver=solver, random_state=0, **SAME_BAR
         )
-        assert found.converged or solver in ("lobpcg", "amg")
-        given_away = truth[:n_clusters].sum() - found.lower_bound
-        assert given_away >= -1e-12 * truth[-1]
-        # 32 tolerances for every pair, from the search for missed ones, and as much for the rest.
-        # Where there are few distinct eigenvalues that search ends at once, and knows less.
+        assert relaxation.converged or solver in ("lobpcg", "amg")
+        loss = truth[:n_clusters].sum() - relaxation.lower_bound
+        assert loss >= -1e-12 * truth[-1]
+        # 32 tolerances per pair for the search for missed eigenvalues, and as much for the rest.
+        # With few distinct eigenvalues that search ends early, with less information.
         most = (1e-5 if name == "hub of cliques" else 64e-9 * n_clusters) * truth[-1]
-        assert given_away <= most or not found.converged
+        assert loss <= most or not relaxation.converged
 
 
-def test_the_bound_of_leading_pairs_is_that_of_their_floors():
+def test_the_bound_of_leading_pairs_is_the_sum_of_their_floors():
     relaxation = leastcut.relax(cloud_graph(300, 3), 8, random_state=0)
     for count in (1, 3, 8):
-        part = relaxation.leading(count)
-        assert part.lower_bound == pytest.approx(relaxation.floors[:count].sum(), abs=0)
+        leading = relaxation.leading(count)
+        assert leading.lower_bound == pytest.approx(relaxation.floors[:count].sum(), abs=0)
     truth = leastcut.relax(cloud_graph(300, 3), 3, random_state=0).lower_bound
     assert relaxation.leading(3).lower_bound == pytest.approx(truth, rel=1e-9)
 
 
-def test_a_false_bound_is_not_hidden():
+def test_the_gap_of_a_wrong_bound_is_negative():
     labels = np.array([0, 1])
     assert leastcut.Partition(labels, 1.0, 1.5).gap == -0.5
     assert leastcut.Partition(labels, 0.0, 1e-9).gap == -np.inf
@@ -169,24 +167,24 @@ def test_a_false_bound_is_not_hidden():
 
 
 @pytest.mark.parametrize("solver", ["auto", *INSTALLED])
-def test_an_eigenproblem_without_time_is_not_begun(solver):
+def test_an_eigenproblem_without_time_is_not_started(solver):
     problem = as_problem(cloud_graph(2500, 3))
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(TimeoutError, match="within the time limit"):
         relax_problem(problem, 400, random_state=0, solver=solver, budget=Budget(0.05))
-    assert time.monotonic() - began < 5.0  # whole, the eigenproblem takes many times as long
+    assert time.monotonic() - start < 5.0  # the full eigenproblem takes many times as long
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_an_eigenproblem_under_way_stops_at_its_deadline(solver):
+def test_a_running_eigensolver_stops_at_its_deadline(solver):
     problem = as_problem(path_graph(20_000))
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(TimeoutError):
         relax_problem(problem, 30, random_state=0, solver=solver, tol=0, budget=Budget(0.02))
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - start < 10.0
 
 
-def test_a_deadline_far_off_changes_nothing():
+def test_a_distant_deadline_does_not_change_the_result():
     problem = as_problem(cloud_graph(1500, 3))
     free = relax_problem(problem, 10, random_state=0)
     bound = relax_problem(problem, 10, random_state=0, budget=Budget(1e6))
