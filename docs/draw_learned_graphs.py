@@ -25,8 +25,8 @@ def agreement() -> str:
         best = max(scores["nmi"] for scores in methods.values())
         cells = [_cell(methods[name], row, best) if name in methods else "–" for name in COLUMNS]
         star = "" if row["looked_at"] else " *"
-        table.append([f"{row['data']}{star}", str(row["n_clusters"]), *cells])
-    return markdown(["dataset", "clusters", *COLUMNS.values()], table)
+        table.append([f"{row['data']}{star}", *cells])
+    return markdown(["dataset", *COLUMNS.values()], table)
 
 
 def _cell(scores: dict[str, Any], row: dict[str, Any], best: float) -> str:
