@@ -334,7 +334,7 @@ def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
         ({"views": [["left"]]}, r"views\[0\]=\['left'\] selects no columns"),
         ({"views": [[0], []]}, r"views\[1\]=\[\] selects no column"),
         ({"views": []}, "views is empty"),
-        ({"view_weights": [1.0]}, "one number for every view"),
+        ({"view_weights": [1.0]}, "one number per view"),
         ({"view_weights": [1.0, -1.0]}, r"view_weights\[1\] is -1.0"),
     ],
 )

@@ -347,11 +347,11 @@ def test_directed_views_are_symmetrized_or_refused():
 
 
 def test_views_of_different_nodes_are_refused_with_both_numbers():
-    with pytest.raises(ValueError, match=r"graphs\[0\] has 8 nodes and graphs\[1\] has 9"):
+    with pytest.raises(ValueError, match=r"graphs\[0\] has 8 nodes, but graphs\[1\] has 9"):
         leastcut.partition_views([two_blocks(8, 4, 0.1), two_blocks(9, 4, 0.1)], 2)
     networkx = pytest.importorskip("networkx")
     path = networkx.path_graph(4)
-    with pytest.raises(ValueError, match="have other names, or the same in another order"):
+    with pytest.raises(ValueError, match="have different names or a different order"):
         leastcut.partition_views([path, networkx.relabel_nodes(path, {0: 3, 3: 0})], 2)
     assert leastcut.partition_views([path, path], 2).by_node()[0] == 0
 

@@ -1,1 +1,1 @@
-"""The search for the smallest cut: exact moves, multilevel passes, and what each effort does."""
+"""The multilevel search for the smallest cut, refinement by moves, and cut paths."""

@@ -1,23 +1,22 @@
-"""Partitions into many numbers of clusters, each of which helps to find the others.
+"""Joint search for partitions into many numbers of clusters.
 
-A search for one number needs many starts, as it knows nothing. The best partitions into k - 1 and
-into k + 1 clusters are nearly what is best for k: the path is one population, and what one number
-has found goes up and down through all of them.
+The best partitions into k - 1 and into k + 1 clusters are good starts for k clusters. So the
+partitions of a path form one population, in which improvements propagate to other numbers.
 
-1. Fit every number at the least effort.
-2. Where more effort is wanted, search in full for small numbers and at both ends of every run of
-   numbers that are near one another, so for every number that has no near ones.
-3. Sweep: for one number after another, downwards and upwards in turn, coarsen inside the
-   intersections of its own partition, those of its neighbors and, in later stages, one from
-   nothing. That level offers all of them, those into more clusters merged, and what can be grown
-   out of the intersections, among it splits of those into fewer. The best goes up again, refined.
-4. Merge down once more, so that the values never fall as the number grows.
+1. Search for every number with the least effort.
+2. With more effort, search for small numbers and at both ends of every run of close numbers. A
+   number without close ones is a run.
+3. Sweep: for each number, in descending and ascending order in turn, coarsen inside the
+   intersections of its partition, those of adjacent numbers and, in later stages, a new one. Start
+   from the best of these, merged if they have more clusters, and of a new partition of the
+   coarsest level, and uncoarsen.
+4. Merge once more in descending order, so that the values are non-decreasing in k.
 
-*Merging two clusters never raises the value.* Let x and y be the boundaries of two clusters, p and
-q their weights, and w the weight of the edges between them. Their terms x/p + y/q give way to
-(x + y − 2w)/(p + q) ≤ (x + y)/(p + q), which is the mean of x/p and y/q weighted by p and q, so no
-more than the larger of the two; and neither is negative. No other term changes. So the partition
-into k clusters that step 4 takes at worst is no worse than that into the next larger number.
+*Merging two clusters never increases the value.* Let x and y be the boundaries of two clusters, p
+and q their weights, and w the weight of the edges between them. Merging replaces the terms
+x/p + y/q by (x + y − 2w)/(p + q) ≤ (x + y)/(p + q), the mean of x/p and y/q weighted by p and q,
+which is at most the larger of the two; neither is negative, and no other term changes. So step 4
+gives a partition into k clusters that is no worse than that into the next larger number.
 """
 
 from __future__ import annotations
@@ -40,22 +39,20 @@ from leastcut.reductions import contracted_by_labels
 from leastcut.results import Partition
 from leastcut.validation import number_by_appearance
 
-# Part of a number within which the next one is near: a partition into so many clusters tells much
-# about those into this many. Consecutive numbers always are.
-NEAR = 0.25
+NEAR = 0.25  # largest relative difference of close numbers; consecutive numbers are always close
 
 
 @dataclass(frozen=True)
 class Sweeps:
-    """What a stage of a path does after its fits."""
+    """The sweeps of a stage."""
 
-    rounds: int  # sweeps over all numbers, downwards and upwards in turn
-    edges: int  # visited for every number, on average, after which no further round begins
-    newcomers: bool  # whether a partition from nothing takes part for every number
+    rounds: int  # sweeps over all numbers, in descending and ascending order in turn
+    edges: int  # edges visited per number after which no further sweep starts
+    newcomers: bool  # whether to add a new partition for every number
 
 
-# Set on toy sets, digits, five of the paper's graphs and three networks, so that no value of a path
-# is 2% above that of a search for its number alone.
+# Tuned on toy data, digits, five of the paper's graphs and three networks, so that no value of a
+# path is 2% larger than that of a search for its number alone.
 SWEEPS: dict[str, Sweeps] = {
     "fast": Sweeps(rounds=1, edges=0, newcomers=False),
     "auto": Sweeps(rounds=1, edges=0, newcomers=True),
@@ -65,20 +62,24 @@ SWEEPS: dict[str, Sweeps] = {
 
 
 class PathProgress(NamedTuple):
-    """What the ``callback`` of a path receives.
+    """The progress of a path, as passed to the ``callback`` of :func:`leastcut.cut_path`.
 
     Attributes
     ----------
     stage : str
-        The effort whose part of the search is running.
+        The effort whose stage of the search is running.
     fraction : float
-        How much of that part is done, from 0 to 1, in steps that it may take at most.
+        The completed fraction of the stage, from 0 to 1, relative to its largest number of steps.
     n_clusters : int
         The number of clusters that was searched for last.
     cut_value : float
-        The smallest value of so many clusters so far.
+        The smallest cut value for this number of clusters so far.
     seconds : float
-        Since the call began.
+        The time since the start of the call.
+
+    See Also
+    --------
+    cut_path : Pass ``callback`` to receive the progress.
 
     Examples
     --------
@@ -110,19 +111,18 @@ def path_partitions(
     n_jobs: int | None = None,
     budget: Budget | None = None,
 ) -> list[Partition]:
-    """Cut a problem into each of many numbers of clusters, ascending.
+    """Partition a problem into each of several numbers of clusters, in ascending order.
 
-    Values never fall as the number grows, but for the last digits; no move of one node lowers any
-    of them, and none has a lower bound. With the same seed more effort never gives a larger value;
-    at the least effort no value is above that of :func:`leastcut.partition` with this seed.
-    ``starts`` are partitions that take part, by number of clusters. The callback of the budget is
-    called after every search for one number; if it stops the search, numbers without a partition
-    get that of a single pass.
+    Up to rounding, values are non-decreasing in the number of clusters. No move of one node
+    decreases a value. With the same seed, more effort never gives a larger value, and with the
+    least effort no value is larger than that of :func:`leastcut.partition`. ``starts`` are initial
+    partitions by number of clusters. The callback is called after every search for one number; if
+    it stops the search, numbers without a partition get one by a single pass.
     """
     path = _Path(problem, numbers, seed, n_jobs, budget or Budget())
     for stage in EFFORTS[effort].stages:
         path.begin(stage)
-        # 1. and 2. Search for single numbers: in the first stage for all of them.
+        # 1. and 2. Search for single numbers; in the first stage, for all.
         path.fit(stage)
         if stage == EFFORTS[effort].stages[0]:
             for k, labels in (starts or {}).items():
@@ -135,7 +135,7 @@ def path_partitions(
 
 
 class _Path:
-    """Partitions of one problem that are being improved; ``best`` has the best labels by number."""
+    """The state of a joint search; ``best`` has the best labels by number of clusters."""
 
     def __init__(
         self,
@@ -150,41 +150,41 @@ class _Path:
         self._scaled = problem.within_range()
         self._numbers = numbers
         self._values: dict[int, float] = {}
-        # Where no edge need be cut, or nothing is left to choose, there is nothing to search.
+        # Other numbers have a partition that cuts no edge, or a single partition.
         n, (n_components, _) = problem.n_nodes, problem.graph.components
         self._open = [k for k in numbers if n_components < k < n]
         self._seed = seed
         self._n_jobs = n_jobs
         self._n_tasks = 0
         self._budget = budget
-        # What was done last, and how many steps of how many a stage has made.
+        # Progress: the stage, the last number, and the completed and the largest number of steps.
         self._stage, self._last, self._done, self._most = "", numbers[0], 0, 0
 
     def begin(self, stage: str) -> None:
-        """Count the steps that a stage may take: its fits, and its sweeps over all numbers."""
+        """Start a stage, and compute its largest number of steps for progress reports."""
         n_fits = len(self._ends() if self.best else self._numbers)
         self._stage, self._done = stage, 0
         self._most = n_fits + SWEEPS[stage].rounds * len(self._open)
 
     def _step(self, k: int) -> None:
-        """Report that one more step is done."""
+        """Report that a step for k clusters is complete."""
         self._last, self._done = k, self._done + 1
-        if self._done < self._most:  # the last is reported as the end
+        if self._done < self._most:  # the end of a stage is reported separately
             self.report(self._done / self._most)
 
     def report(self, fraction: float) -> None:
-        """Report that so much of the stage is done."""
+        """Report the completed fraction of the stage."""
         k, seconds = self._last, self._budget.seconds
         self._budget.report(PathProgress(self._stage, fraction, k, self._values[k], seconds))
 
     def consider(self, k: int, labels: np.ndarray) -> None:
-        """Keep a partition if it is the best into so many clusters."""
+        """Keep a partition if it is the best into k clusters."""
         value = self._problem.value(labels)
         if k not in self._values or value < self._values[k]:
             self.best[k], self._values[k] = labels.astype(np.int32), value
 
     def fit(self, stage: str) -> None:
-        """Search for every number by itself or, in later stages, for the ends of every run."""
+        """Search for every number separately or, in later stages, at the ends of every run."""
         is_first = not self.best
         for k in self._numbers if is_first else self._ends():
             if self._budget.is_stopped and not is_first:
@@ -194,59 +194,58 @@ class _Path:
                 self.consider(k, np.arange(self._problem.n_nodes) if uncut is None else uncut)
                 self._step(k)
                 continue
-            found = partition_problem(
+            partition = partition_problem(
                 self._problem,
                 k,
                 effort=stage,
                 lower_bound=False,
                 random_state=self._seed,
                 n_jobs=self._n_jobs,
-                # After a stop there is time for no more than the pass that is always made.
+                # After a stop, only the first pass is made.
                 budget=Budget(time_limit=0.0 if self._budget.is_stopped else None),
             )
-            self.consider(k, found.labels)
-            # Small problems come with a proof: no sweep can lower those.
-            if found.lower_bound is not None and found.cut_value <= found.lower_bound:
+            self.consider(k, partition.labels)
+            # Proven optima cannot be improved.
+            if partition.lower_bound is not None and partition.cut_value <= partition.lower_bound:
                 self._open.remove(k)
             self._step(k)
 
     def _ends(self) -> list[int]:
-        """Return the open numbers that have no near one below them, or none above, or are small."""
-        # Partitions into 2 and into 4 clusters tell little about those into 3.
+        """Return the open numbers without a close one below or above, and small numbers."""
+        # For small numbers, partitions into k - 1 and k + 1 clusters are poor starts.
         return [k for k in self._open if NEAR * k < 1 or len(self._near(k)) < 2]
 
     def _near(self, k: int) -> list[int]:
-        """Return the open numbers next to k, below and above, if they are near."""
+        """Return the open numbers next to k, below and above, if they are close."""
         i = self._open.index(k)
         around = (*self._open[max(i - 1, 0) : i], *self._open[i + 1 : i + 2])
         return [other for other in around if abs(other - k) <= max(1, NEAR * min(other, k))]
 
     def sweep(self, plan: Sweeps) -> None:
-        """Improve every open number by its neighbors, round after round."""
+        """Improve every open number by its neighbors, in several rounds."""
         work = 0
         for number in range(plan.rounds):
             before = work
-            # Downwards first: what the largest number has found goes down by merging.
+            # Descending first, by merging.
             for k in self._open if number % 2 else self._open[::-1]:
                 if self._budget.is_stopped:
                     return
                 work += self._improve(k, plan.newcomers)
                 self._step(k)
-            # By the edges of the last round: a round is begun only if it can be ended.
+            # Start a round only if one as long as the last fits into the limit.
             if 2 * work - before > plan.edges * len(self._open):
                 break
 
     def _improve(self, k: int, newcomers: bool) -> int:
-        """Recombine the partition into k with those around it; return the edges visited."""
+        """Recombine the partition into k clusters with close ones; return the work."""
         self._n_tasks += 1
         near = self._near(k)
-        # Alone it has been searched for in full, and there is nobody to learn from.
         if not near:
             return 0
-        problem, own, work = self._scaled, self.best[k], 0
+        problem, current, work = self._scaled, self.best[k], 0
         passes = Passes(problem, k, np.random.default_rng([self._seed, self._n_tasks]))
-        # 1. Collect what is known: the neighbors' partitions, and one from nothing.
-        others, starts = [], [own]
+        # 1. Collect the partitions of close numbers, and a new one.
+        others, starts = [], [current]
         for other in near:
             others.append(self.best[other])
             if other > k:
@@ -257,42 +256,42 @@ class _Path:
             others.append(new.labels)
             starts.append(new.labels)
             work += new.work
-        # 2. Coarsen inside the intersections: each of the partitions is made of entire ones.
-        steps = passes.coarsen_inside(_intersections([own, *others]))
+        # 2. Coarsen inside the intersections of all partitions.
+        steps = passes.coarsen_inside(_intersections([current, *others]))
         low = steps[-1].problem if steps else problem
-        # 3. Take the best of the starts, refined, and of clusters grown out of the intersections.
-        found: list[State | Candidate] = []
+        # 3. Take the best of the refined starts and a new partition of the coarsest level.
+        candidates: list[State | Candidate] = []
         for labels in starts:
             state = State(low, coarse_labels(steps, labels), k)
             passes.improve(state)
-            found.append(state)
+            candidates.append(state)
         grown = passes.initial(low)
         assert grown is not None
-        found.append(grown)
-        best = min(found, key=lambda one: one.value)
+        candidates.append(grown)
+        best = min(candidates, key=lambda candidate: candidate.value)
         # 4. Uncoarsen.
         child = passes.refined(best.labels, steps)
         self.consider(k, child.labels)
-        return work + child.work + sum(one.work for one in found)
+        return work + child.work + sum(candidate.work for candidate in candidates)
 
     def finished(self) -> list[Partition]:
-        """Return the partitions, from the largest number down none worse than the one before."""
-        found: list[Partition] = []
+        """Return the refined partitions, with values that are non-decreasing in k."""
+        results: list[Partition] = []
         for k in reversed(self._numbers):
-            own = refine_problem(self._problem, self.best[k].astype(np.int64))
-            if found and found[-1].cut_value < own.cut_value:
-                joined = merged(self._scaled, found[-1].labels, k).astype(np.int64)
-                own = min(own, refine_problem(self._problem, joined), key=lambda one: one.cut_value)
-            labels = number_by_appearance(own.labels)
-            # Under other numbers the same terms may add up to other last digits.
-            found.append(Partition(labels, self._problem.value(labels)))
-        return found[::-1]
+            best = refine_problem(self._problem, self.best[k].astype(np.int64))
+            if results and results[-1].cut_value < best.cut_value:
+                joined = merged(self._scaled, results[-1].labels, k).astype(np.int64)
+                best = min(best, refine_problem(self._problem, joined), key=lambda p: p.cut_value)
+            labels = number_by_appearance(best.labels)
+            # Renumbering changes the order of summation, and so the rounding.
+            results.append(Partition(labels, self._problem.value(labels)))
+        return results[::-1]
 
 
 def merged(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Join clusters until ``n_clusters`` are left, more than there are components, greedily.
+    """Merge clusters greedily until ``n_clusters`` are left, more than the graph has components.
 
-    Each merge is one of the best by the value that it leaves, and none raises it.
+    No merge increases the value.
     """
     groups = np.arange(int(labels.max()) + 1, dtype=np.int32)
     steps = agglomerate(contracted_by_labels(problem, labels), n_clusters)
@@ -303,10 +302,10 @@ def merged(problem: Problem, labels: np.ndarray, n_clusters: int) -> np.ndarray:
 
 
 def _intersections(partitions: Sequence[np.ndarray]) -> np.ndarray:
-    """Number the nonempty intersections of clusters, one of each partition."""
+    """Return the intersection of clusters, one of each partition, that every node is in."""
     cells = np.zeros(partitions[0].size, dtype=np.int64)
     for labels in partitions:
-        # There are at most n after every step, so the product of two numbers fits an int64.
+        # Renumber after every step, so that the product fits into an int64.
         cells = cells * (int(labels.max()) + 1) + labels
         cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
     return cells.astype(np.int32)

@@ -1,7 +1,7 @@
-"""Recombination: a population of partitions that improves by combining them.
+"""Recombination: a population of partitions that are combined in pairs.
 
-Tasks of one batch know only what was there before the batch, and are added in order: the threads
-that run them decide nothing. The constants were set as those of the passes were.
+Tasks of a batch use only results of previous batches, and their results are added in order, so the
+result does not depend on the threads. The constants were tuned like those of the passes.
 """
 
 from __future__ import annotations
@@ -17,20 +17,17 @@ from leastcut.multilevel.refinement import State
 from leastcut.multilevel.search_state import Search
 from leastcut.threads import Threads
 
-SIZE = 16  # members of a full population: more take longer to agree, on something better
-BATCH = 4  # tasks that are done side by side: more occupy more threads, and know less of each other
-STARTS_SHARE = 0.25  # the part of a budget that goes into starts, before they are recombined
-# Every so many recombinations, the second parent is new: variety, at the price of a pass.
-IMMIGRATION = 10
-# Recombinations without a new best after which a population has given what it had.
-STALE_TASKS = 3 * SIZE
-# Populations in a row without a new best after which a budget is not spent any further.
-MOST_IDLE = 2
+SIZE = 16  # members of a full population: more converge later, to better partitions
+BATCH = 4  # tasks that run in parallel: more use more threads, but fewer results of each other
+STARTS_SHARE = 0.25  # fraction of the work for new members, before they are recombined
+IMMIGRATION = 10  # one in this many recombinations has a new partition as second parent
+STALE_TASKS = 3 * SIZE  # recombinations without a new best after which a population ends
+MOST_IDLE = 2  # consecutive populations without a new best after which the search ends
 Task = Callable[[Passes], Candidate | None]
 
 
 class Population:
-    """Candidates of a search; every task draws one of ``rules``, to aggregate nodes by."""
+    """Candidates of a search; every task samples one of the coarsening ``rules``."""
 
     def __init__(
         self,
@@ -39,7 +36,7 @@ class Population:
         parents: np.random.Generator,
         rules: Sequence[str] = (),
     ) -> None:
-        """Take over the members; ``parents`` draws who is recombined with whom."""
+        """Start with ``members``; ``parents`` samples the pairs that are recombined."""
         self.members = members
         self.rules = rules
         self._search = search
@@ -51,43 +48,41 @@ class Population:
         self.members.append(candidate)
 
     def spend(self, stage: str, budget: float, pass_work: int) -> None:
-        """Add starts and recombine them, until about ``budget`` edges have been visited in all.
+        """Add members and recombine them, until about ``budget`` edges were visited in total.
 
-        ``pass_work`` is what one pass visits: batches are no larger than the work left pays for. A
-        population that has given what it had makes room for a new one, and the second in a row
-        that brings no new best ends the search before its budget.
+        ``pass_work`` is the work of one pass, which limits the size of batches. A population that
+        no longer improves is replaced by a new one; after two without a new best the search ends.
         """
         search, idle = self._search, 0
 
-        # At least one, or a loop that has work left would not go on.
         def affordable(limit: float) -> int:
             return int(np.clip(np.ceil((limit - search.work) / max(1, pass_work)), 1, BATCH))
 
         while not search.is_done and search.work < budget and idle < MOST_IDLE:
             before = search.best.value if search.best is not None else np.inf
-            # 1. Make starts: for their part of the budget, and at least two of them, to be parents.
+            # 1. Add members, at least two.
             starts = search.work + STARTS_SHARE * (budget - search.work)
             while not search.is_done and len(self.members) < SIZE:
                 if search.work > starts and len(self.members) > 1:
                     break
                 self.start(min(affordable(starts), SIZE - len(self.members)))
                 search.report(stage, search.work / budget)
-            # 2. Recombine them for the rest of it, or until they have given what they had.
+            # 2. Recombine them until the work is spent or they no longer improve.
             stale = 0
             while not search.is_done and search.work < budget and stale < STALE_TASKS:
                 stale = 0 if self.breed(affordable(budget)) else stale + BATCH
                 search.report(stage, search.work / budget)
-            # 3. Go on with a new one, which the best of all is a member of.
+            # 3. Start a new population with the best candidate.
             if stale >= STALE_TASKS and search.best is not None:
                 idle = 0 if search.best.value < before else idle + 1
                 self.members = [search.best]
 
     def exhaust(self, stage: str, idle_populations: int) -> None:
-        """Breed one population after another, until so many in a row bring no new best.
+        """Run populations until ``idle_populations`` in a row bring no new best.
 
-        Each is bred alone first, and only then with the best so far: it would take over at once.
+        Each is recombined without the best candidate first, which would dominate it.
         """
-        # The first population takes over the members that earlier stages have left.
+        # The first population starts with the members of earlier stages.
         search, idle = self._search, 0
         while not search.is_done and idle < idle_populations:
             before = search.best.value if search.best is not None else np.inf
@@ -95,36 +90,35 @@ class Population:
             while not search.is_done and len(self.members) < SIZE:
                 self.start(min(BATCH, SIZE - len(self.members)))
                 search.report(stage, idle / idle_populations)
-            # 2. Breed it alone.
+            # 2. Recombine its members.
             self._breed_until_stale(stage, STALE_TASKS, idle, idle_populations)
-            # 3. Let the best of all populations join, and see whether that brings a new best.
+            # 3. Add the best candidate of all populations, and recombine again.
             if search.best is not None:
                 self.members.append(search.best)
                 self._breed_until_stale(stage, SIZE, idle, idle_populations)
                 idle = 0 if search.best.value < before else idle + 1
-            # 4. Begin another one.
+            # 4. Start a new population.
             self.members = []
 
     def finish(self) -> None:
-        """Make the last single moves there are from the best."""
+        """Move single nodes of the best candidate until no move decreases its value."""
         best = self._search.best
         if best is not None and not self._search.is_done:
-            # A copy: moves change labels in place, and the best is a member too.
             state = State(self._search.scaled, best.labels.copy(), self._search.n_clusters)
             self._search.consider(Candidate(state.labels, state.finish(), state.work))
 
     def start(self, count: int) -> None:
-        """Add ``count`` partitions from nothing."""
+        """Add ``count`` new partitions."""
         for candidate in self._run([self._fresh] * count):
             if candidate is not None:
                 self.add(candidate)
 
     def breed(self, count: int = BATCH) -> bool:
-        """Recombine two members, ``count`` times over, and say if the best so far improved.
+        """Recombine ``count`` pairs of members; return whether the best candidate improved.
 
-        A child takes the place of its worse parent, if it is better and no member is as good.
+        A child replaces its worse parent if it is better and no member has the same value.
         """
-        # 1. Draw all parents first, from one stream in one order.
+        # 1. Sample all pairs first.
         replaced = []
         tasks: list[Task] = []
         for _ in range(count):
@@ -132,17 +126,16 @@ class Population:
             if self.members[other].value < self.members[better].value:
                 better, other = other, better
             replaced.append(other)
-            # Counted over the whole search: the ways to recombine come round whatever the batches.
+            # The number of the task in the search determines how to recombine.
             number = self._search.n_tasks + len(tasks)
             tasks.append(self._child(self.members[better], self.members[other], number))
-        # 2. Run the tasks and take their children in order, however the threads were scheduled.
+        # 2. Run the tasks, and add the children in order.
         improved = False
         for other, child in zip(replaced, self._run(tasks), strict=True):
             if child is None:
                 continue
             improved |= self._search.consider(child)
-            # Of the same value is taken to be the same partition: a second copy of a member would
-            # have nothing to give. An earlier child of the batch may be in the place by now.
+            # Equal values are assumed to be equal partitions, which would be useless as parents.
             if child.value < SMALLER * self.members[other].value and not any(
                 abs(child.value - member.value) <= (1.0 - SMALLER) * member.value
                 for member in self.members
@@ -151,22 +144,21 @@ class Population:
         return improved
 
     def _breed_until_stale(self, stage: str, patience: int, idle: int, most_idle: int) -> None:
-        """Recombine until ``patience`` tasks in a row bring no new best."""
+        """Recombine until ``patience`` consecutive tasks bring no new best."""
         stale = 0
         while not self._search.is_done and stale < patience:
             stale = 0 if self.breed() else stale + BATCH
             self._search.report(stage, (idle + stale / (patience + 1)) / most_idle)
 
     def _fresh(self, passes: Passes) -> Candidate | None:
-        """Find a partition from nothing, on a smallest level of random size."""
+        """Make a pass from scratch, with a smallest level of random size."""
         return passes.fresh(varied_level(passes.problem.n_nodes, passes.n_clusters, passes.rng))
 
     def _child(self, better: Candidate, other: Candidate, number: int) -> Task:
-        """Return the task of recombining two members; its number says in which way."""
+        """Return the task of recombining two members; ``number`` determines the variant."""
 
         def task(passes: Passes) -> Candidate | None:
             mate, work = other.labels, 0
-            # The newcomer only mates: what may become a member is the child.
             if number % IMMIGRATION == 0:
                 new = self._fresh(passes)
                 if new is None:
@@ -178,12 +170,12 @@ class Population:
         return task
 
     def _run(self, tasks: Sequence[Task]) -> list[Candidate | None]:
-        """Run tasks in parallel, and return None for those that time did not reach.
+        """Run tasks in parallel, and return None for tasks after the time limit.
 
-        Threads that are more than the tasks are shared out among them.
+        If there are more threads than tasks, tasks use several threads each.
         """
         search = self._search
-        # Handed out before any thread runs: what a task draws is fixed by its number.
+        # Created in order, so that random numbers do not depend on the threads.
         generators = [search.next_generator() for _ in tasks]
         workers = min(search.n_threads, len(tasks))
 
@@ -198,6 +190,6 @@ class Population:
         with Threads(workers) as each:
             try:
                 return each(run, tasks, generators)
-            except BaseException:  # an interrupt: tasks under way end as if time were up
+            except BaseException:  # Ctrl-C: running tasks stop as at a time limit
                 search.budget.stop()
                 raise

@@ -1,8 +1,8 @@
-"""The search over multilevel passes for the smallest cut of a reduced problem.
+"""Multilevel search for the smallest cut of a reduced problem.
 
-A search begins with the first stage, and efforts with further stages go on from it (``stages``):
-more passes, more of the spectral solution, and recombinations of all results. The steps of a pass
-are in ``passes``, and what each effort does in ``efforts``. The constants were set as those are.
+The search runs the stages of its effort (see ``stages`` and ``efforts``): passes (see ``passes``),
+spectral solutions, and recombinations of all results. The constants were tuned like those of the
+efforts.
 """
 
 from __future__ import annotations
@@ -27,20 +27,18 @@ from leastcut.seeds import RandomState, as_generator
 from leastcut.threads import count_threads
 from leastcut.validation import number_by_appearance
 
-# Problems of no more nodes and partitions are solved by going through them all: 2 ms, and 10 at
-# worst, if all weights are alike.
+# Problems up to this size are solved by enumeration: 2 ms, or up to 10 ms if all weights are equal.
 ENUMERATED_NODES, ENUMERATED_PARTITIONS = 20, 50_000
-# Fractions of a time limit at which the search without constraints ends, which comes first, and
-# then one that counts edges, if clusters are to be balanced.
+# Fractions of the time limit at which the searches for other objectives end: first without
+# constraints, then, for balanced clusters, for the edge cut.
 FREE_SHARE, EDGES_SHARE = 0.4, 0.6
-MOST_THREADS = 8  # threads used by default: more gain little, as memory is the bottleneck
-THREADED_EDGES = 30_000  # stored edges below which a batch of passes is faster in one thread
-# Bytes that a search takes for a stored weight, three times what a graph does, and for a node.
+MOST_THREADS = 8  # threads used by default; with more, memory bandwidth is the bottleneck
+THREADED_EDGES = 30_000  # fewest stored edges for which a batch of passes uses threads
+# Memory of a search per stored weight, three times that of the graph, and per node.
 EDGE_BYTES, NODE_BYTES = 36, 60
-# Stored edges from which on a loop over them takes so long that Ctrl-C should not wait for it.
+# Above this number of stored edges the search runs in a thread, so that Ctrl-C need not wait.
 LONG_EDGES = 5_000_000
-# Nodes above which those in scattered order are renumbered: what is less fits fast memory.
-NUMBERED_NODES = 150_000
+NUMBERED_NODES = 150_000  # larger graphs with scattered neighbors are renumbered
 
 
 def partition_problem(
@@ -54,13 +52,13 @@ def partition_problem(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Partition:
-    """Search for the smallest cut of a reduced problem, whose constraints are known to be feasible.
+    """Search for the smallest cut of a reduced problem with feasible constraints.
 
-    ``starts`` are labels 0..n_clusters-1 that the constraints allow; the result is never worse. The
-    lower bound is computed by default only on small graphs.
+    ``starts`` are allowed labels 0..n_clusters-1; the result is never worse. By default the lower
+    bound is computed for small graphs only.
     """
     budget = budget or Budget()
-    # Drawn in any case, so that the caller's generator always moves on alike.
+    # Always advance the caller's generator.
     seed = as_generator(random_state).integers(2**32, size=4).tolist()
     n = problem.n_nodes
     if n_clusters in (1, n):
@@ -93,7 +91,6 @@ def partition_problem(
         else:
             budget.run_in_thread(run)
     except KeyboardInterrupt:
-        # Interrupted in its first pass, a search has nothing to return.
         if budget.on_interrupt == "raise" or search.best is None:
             raise
     assert search.best is not None
@@ -101,14 +98,13 @@ def partition_problem(
     if search.numbering is not None:
         labels = search.numbering.expand(labels)
     labels, value = _unless_start(problem, labels, starts)
-    # No cut is below 0.
     return Partition(labels, value, 0.0 if value == 0.0 else search.bound)
 
 
 def _run(search: Search, stages: Sequence[str], starts: Sequence[np.ndarray]) -> None:
-    """Run all stages, and solve the eigenproblem of the lower bound if none of them has."""
+    """Run all stages, and solve the eigenproblem of the lower bound if needed."""
     first, *others = stages
-    # Taken by every effort, used or not: tasks then have the same numbers in all of them.
+    # Created by every effort, so that tasks have the same numbers in all of them.
     parents = search.next_generator()
     candidates = first_stage(search, first, starts)
     search.report(first, 1.0)
@@ -122,35 +118,34 @@ def _run(search: Search, stages: Sequence[str], starts: Sequence[np.ndarray]) ->
 
 
 def _search_unconstrained(search: Search, stages: Sequence[str]) -> None:
-    """Search as if every partition were allowed first, and make starts of the results.
+    """Search without constraints first, and use the repaired results as starts.
 
-    The result of a stage, repaired, joins the same stage of this search: no result is then above
-    it, and where no repair was needed, the constraints have cost nothing.
+    The result of each stage is a start of the same stage of the constrained search.
     """
     problem, counts_edges = search.problem, search.problem.offset > 0.0
-    # Balanced clusters that cut few edges are not near those: there a first look is enough.
+    # Partitions with small edge cuts are rarely similar to these, so one stage is enough for them.
     free = _search_other(
         search,
         replace(problem.unconstrained(), offset=0.0),
         stages[:1] if counts_edges else stages,
         FREE_SHARE,
     )
-    if free.relaxation is not None:  # which is that of the same graph
+    if free.relaxation is not None:  # the graph is the same
         search.relaxation, search.is_solved = free.relaxation, True
-    assert free.best is not None  # as its first pass is never late
+    assert free.best is not None  # its first pass is always completed
     if problem.limits is None or counts_edges or problem.allows(free.best.labels):
         return
-    # Under tight limits clusters weigh about the same, and few edges are a small value.
+    # Clusters of similar weight have a small value if they cut few edges.
     if float(problem.graph.weights.sum()) <= ORDINARY:
         _search_other(search, problem.counting_edges(), stages, EDGES_SHARE)
 
 
 def _search_other(search: Search, problem: Problem, stages: Sequence[str], share: float) -> Search:
-    """Search another problem of the same nodes, and make starts of the results.
+    """Search another problem on the same nodes, and use the repaired results as starts.
 
-    It ends at ``share`` of the time limit.
+    The search ends at the fraction ``share`` of the time limit.
     """
-    # Of what is allowed there is nothing to report yet.
+    # There is no allowed partition to report yet.
     budget = search.budget.share(share, lambda _: search.report_nothing(stages[0]))
     other = Search(problem, search.n_clusters, search.seed, search.n_threads, budget, False)
     try:
@@ -169,18 +164,18 @@ def _search_other(search: Search, problem: Problem, stages: Sequence[str], share
 
 
 def _count_threads(problem: Problem, effort: str, n_jobs: int | None) -> int:
-    """Return how many threads to use; counting cores takes longer than a small graph does."""
-    # A single pass has threads for its contractions only, and these split from two blocks on.
-    alone = 2 * BLOCK_EDGES if len(EFFORTS[effort].stages) == 1 else THREADED_EDGES
-    if problem.graph.n_stored < alone:
+    """Return the number of threads; on small graphs, counting cores would take too long."""
+    # Single passes use threads for contractions only, with at least two blocks.
+    least = 2 * BLOCK_EDGES if len(EFFORTS[effort].stages) == 1 else THREADED_EDGES
+    if problem.graph.n_stored < least:
         return 1
     return min(MOST_THREADS, count_threads(None)) if n_jobs is None else count_threads(n_jobs)
 
 
 def _enumerated(problem: Problem, n_clusters: int) -> np.ndarray | None:
-    """Return the labels of the smallest cut there is, if a few milliseconds are enough to prove it.
+    """Return the optimal labels by enumeration, or None.
 
-    None if there are more partitions, or if doubles cannot tell which of them is best.
+    None means that there are too many partitions, or that rounding hides which one is optimal.
     """
     if stirling(problem.n_nodes, n_clusters) > ENUMERATED_PARTITIONS:
         return None
@@ -189,30 +184,30 @@ def _enumerated(problem: Problem, n_clusters: int) -> np.ndarray | None:
 
 
 def _check_memory(problem: Problem) -> None:
-    """Raise MemoryError if a search needs more memory than there is."""
+    """Raise MemoryError if a search needs more memory than available."""
     n, n_stored = problem.n_nodes, problem.graph.n_stored
     needed = EDGE_BYTES * n_stored + NODE_BYTES * n
     if needed > LITTLE_MEMORY:
         check_memory(
             needed,
-            f"A search of a graph of {n} nodes and {n_stored} stored weights",
-            "Cut a graph of fewer neighbors, or leave its lightest edges out.",
+            f"The search on a graph with {n} nodes and {n_stored} stored weights",
+            "Use a graph with fewer neighbors, or remove its lightest edges.",
         )
 
 
 def _unless_start(
     problem: Problem, labels: np.ndarray, starts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, float]:
-    """Return labels, numbered by first appearance, and their value, or a start and its value.
+    """Return labels and their value, or the best start and its value if that is not worse.
 
-    A start is returned as it is if it is the same partition, or no worse.
+    Labels are numbered by first appearance; a start is returned unchanged.
     """
     labels = number_by_appearance(labels)
     value = problem.value(labels)
     if starts:
         values = [problem.value(start) for start in starts]
         best = int(np.argmin(values))
-        # The same partition under other numbers may differ from it by rounding.
+        # Values of the same partition with other numbers may differ by rounding.
         if values[best] <= value or np.array_equal(number_by_appearance(starts[best]), labels):
             return starts[best], values[best]
     return labels, value
@@ -221,9 +216,8 @@ def _unless_start(
 def merge_clusters(
     problem: Problem, labels: np.ndarray, n_clusters: int, *, random_state: RandomState
 ) -> np.ndarray:
-    """Return labels in which entire clusters are merged until ``n_clusters`` are left."""
-    # Contraction keeps values: a cut of the graph of clusters has the same value on the full
-    # graph, and tears no cluster apart.
+    """Return labels in which clusters are merged until ``n_clusters`` are left."""
+    # A partition of the contracted graph has the same cut value, and splits no cluster.
     clusters = contracted_by_labels(problem, labels).symmetrized()
     merged = partition_problem(clusters, n_clusters, random_state=random_state)
     return np.asarray(merged.labels[labels])

@@ -1,4 +1,4 @@
-"""The state of a search: the best partition so far, the work done, and what it may still cost."""
+"""The state of a search: the best partition so far, the work done and its limits."""
 
 from __future__ import annotations
 
@@ -19,23 +19,19 @@ from leastcut.problem import Problem
 from leastcut.results import Relaxation
 from leastcut.spectral.relax import relax_problem
 
-SECONDS_PER_EDGE = 8e-9  # time of a visit of an edge, which is only used under a time limit
-# The fraction of a time limit that is kept for the lower bound at most, if it is wanted.
-BOUND_SHARE = 0.5
-# Times the work of an effort that a search has if it counts edges under a balance: starts are
-# worse there, and more has to come from recombination.
+SECONDS_PER_EDGE = 8e-9  # time to visit an edge; used only with a time limit
+BOUND_SHARE = 0.5  # largest fraction of a time limit reserved for the lower bound
+# Factor on the work limit of the edge cut, whose starts are worse and need more recombination.
 EDGES_TIMES = 2
-# Time between two reports of a first pass, at least; a loop over all edges is not interrupted.
-REPORT_SECONDS = 1.0
-# The fraction of a first pass that is reported as done at most while it is under way.
-PASS_FRACTION = 0.9
+REPORT_SECONDS = 1.0  # shortest time between progress reports of a first pass
+PASS_FRACTION = 0.9  # largest fraction reported during a first pass
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The level that is searched in place of a huge problem.
+    """The coarse level on which a huge problem is searched.
 
-    ``steps`` lead from the problem to it, and ``candidates`` are the results of its first stage.
+    ``steps`` are the coarsening steps to it, ``candidates`` the results of its first stage.
     """
 
     steps: list[Step]
@@ -44,10 +40,10 @@ class Level:
 
 
 class Search:
-    """One search, whose stages go on from each other.
+    """The state of a search, which its stages share.
 
-    Tasks are numbered, and each draws from its own generator, made from the seed and the number, so
-    that the threads that run them decide nothing. Work is counted in edges visited.
+    Each task has its own generator, created from the seed and the number of the task, so that
+    results do not depend on the threads. Work is counted in visited edges.
     """
 
     def __init__(
@@ -75,14 +71,14 @@ class Search:
         self.numbering: Numbering | None = None
         self.relaxation: Relaxation | None = None
         self.is_solved = False
-        # The search of the problem that this one is a level of, which has the clock.
+        # The search of the finer problem if this one is on a coarse level; it has the clock.
         self._above = above
-        # What was reported last.
+        # The last progress report.
         self._stage, self._fraction, self._value, self._looks = "", 0.0, math.inf, 0
         self._reported = time.monotonic()
         self._lower_bound = lower_bound
-        # Reserved for the eigenproblem of the bound: twice what it is estimated to take, as what
-        # comes too late is lost, and nothing where it would be.
+        # Time reserved for the eigenproblem of the bound: twice the estimate, as a bound that comes
+        # too late is lost.
         self._reserve = self._eigenproblem_work = 0.0
         self._clocks = time.monotonic(), time.process_time()
         if above is None and budget.time_limit is not None:
@@ -92,26 +88,25 @@ class Search:
             self._reserve = min(2.0 * seconds, most) if lower_bound else 0.0
 
     def renumber(self) -> Numbering:
-        """Go on with the same problem under numbers that are near each other for neighbors."""
+        """Renumber the nodes so that neighbors are close in memory."""
         self.numbering = numbered_anew(self.problem, self.n_threads)
         self.problem = self.numbering.problem
         self.scaled = self.problem.within_range()
         return self.numbering
 
     def below(self, problem: Problem) -> Search:
-        """Return a search of a level of the problem: with other seeds, and the same clock."""
+        """Return a search on a coarse level of the problem, with other seeds and the same clock."""
         seed, c = [*self.seed, self.n_tasks], self.n_clusters
         budget = self.budget.share(translate=self._report_level)
         return Search(problem, c, seed, self.n_threads, budget, False, self)
 
     def next_generator(self) -> np.random.Generator:
         """Return the generator of the next task."""
-        # By number and not by time: tasks of a batch may run in any order.
         self.n_tasks += 1
         return np.random.default_rng([*self.seed, self.n_tasks])
 
     def consider(self, candidate: Candidate) -> bool:
-        """Count a candidate's work, keep it if it is the best so far, and say whether it is."""
+        """Add a candidate's work, and keep it if it is the best; return whether it is."""
         self.work += candidate.work
         if candidate.beats(self.best):
             self.best = candidate
@@ -119,29 +114,29 @@ class Search:
         return False
 
     def note(self, stage: str) -> None:
-        """Remember the best partition at the end of a stage."""
+        """Store the best partition at the end of a stage."""
         if self.best is not None:
             self.noted[stage] = self.best.labels
 
     def passes(self, rng: np.random.Generator, rule: str, n_threads: int | None = None) -> Passes:
-        """Return the passes over the scaled problem that aggregate nodes by a rule."""
+        """Return passes over the scaled problem with a coarsening rule."""
         n_threads = self.n_threads if n_threads is None else n_threads
         coarsening = Coarsening(COARSENING_RULES[rule], n_threads, lambda: self.is_late)
         return Passes(self.scaled, self.n_clusters, rng, coarsening)
 
     def allowed(self, labels: np.ndarray) -> np.ndarray:
-        """Return labels close to these that the constraints allow."""
+        """Return labels close to ``labels`` that satisfy the constraints."""
         if not self.scaled.constraints.restrict_moves:
             return labels
         kept = respecting(self.scaled, labels, self.n_clusters)
-        assert kept is not None  # as there is a coloring, or a packing
+        assert kept is not None  # there is a coloring or a packing
         return kept
 
     # -- time and work
 
     @property
     def seconds_left(self) -> float:
-        """The time left to search: until the limit, less what the lower bound will take of it."""
+        """The time left for the search: until the limit, minus the reserve for the lower bound."""
         if self._above is not None:
             return self._above.seconds_left
         left = self.budget.seconds_left
@@ -151,14 +146,13 @@ class Search:
         return left - self._reserve if enough else left
 
     def estimated(self, work: float) -> float:
-        """Return the seconds that so much work takes, with the fraction of a core there was."""
+        """Return the estimated seconds for some work, given the CPU time of the process so far."""
         wall, used = time.monotonic() - self._clocks[0], time.process_time() - self._clocks[1]
-        # On a busy machine a process has to wait for its turn.
         return SECONDS_PER_EDGE * work * max(1.0, wall / max(used, 1e-6))
 
     @property
     def work_left(self) -> float:
-        """The edges that can be visited in the time left to search."""
+        """The number of edges that can be visited in the time left."""
         left = self.seconds_left
         return left if left == math.inf else max(0.0, left) / self.estimated(1.0)
 
@@ -168,9 +162,9 @@ class Search:
         return self.budget.is_stopped or self.seconds_left <= 0.0
 
     def never_late(self) -> bool:
-        """Return False, for work that is always done, and report that it goes on.
+        """Return False, for passes that are always completed, and report progress.
 
-        Raises if nobody waits for it any more.
+        Raises Stopped if the caller no longer waits.
         """
         if self._above is not None:
             return self._above.never_late()
@@ -179,18 +173,18 @@ class Search:
         self.budget.check_waited_for()
         has_callback = self.budget.callback is not None
         if has_callback and time.monotonic() > self._reported + REPORT_SECONDS:
-            # Each level takes a fraction of the one before it.
+            # Each level takes a fraction of the time of the previous one.
             self._looks += 1
             self._report(self._stage, PASS_FRACTION * (1.0 - 0.5**self._looks), self._value)
         return False
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing left to gain or no time left to gain it."""
+        """Whether the value is 0 or the time is up."""
         return self.is_late or (self.best is not None and self.best.value == 0.0)
 
     def work_limit(self, stage: str) -> float:
-        """Return the edges that may have been visited in all when a later stage ends."""
+        """Return the total work at which a later stage ends."""
         effort = EFFORTS[stage]
         limit = float(max(effort.edges, effort.passes * self.first_work))
         if effort.eigenproblem_share > 0.0:
@@ -203,16 +197,15 @@ class Search:
         return limit
 
     def is_spent(self, stage: str) -> bool:
-        """Whether the work of a stage is spent before it begins."""
+        """Whether the work limit of a stage is reached before it starts."""
         return EFFORTS[stage].idle_populations == 0 and self.work >= self.work_limit(stage)
 
     # -- the relaxed solution and the lower bound
 
     def relax(self) -> Relaxation | None:
-        """Return the relaxed solution of the full problem, solved once; None if it took too long.
+        """Return the relaxed solution of the full problem, computed once; None without time for it.
 
-        An attempt that fails is not repeated: there is less time now. As a start it need not have
-        converged.
+        It need not have converged, as it is used as a start.
         """
         if not self.is_solved:
             self.is_solved = True
@@ -220,32 +213,32 @@ class Search:
         return self.relaxation
 
     def relax_for_bound(self) -> None:
-        """Let the relaxed solution converge if a bound is wanted and there is time for it."""
-        # Where no edge is cut there is nothing to bound, and nobody waits for a stopped search.
+        """Compute a converged relaxed solution if a bound is required and there is time."""
+        # A value of 0 needs no bound.
         is_cut = self.best is not None and self.best.value > 0.0
         if self._lower_bound and is_cut and not self.budget.is_stopped:
-            found = self.relax()
-            if found is not None and not found.converged:
+            relaxation = self.relax()
+            if relaxation is not None and not relaxation.converged:
                 self.relaxation = self._solved(None)
 
     def _solved(self, most: int | None) -> Relaxation | None:
-        """Return the relaxed solution after so many products, or None if it takes too long."""
+        """Return the relaxed solution after at most ``most`` products; None without time for it."""
         if self.estimated(self._eigenproblem_work) > self.budget.seconds_left:
             return None
         c, budget = self.n_clusters, self.budget
         try:
             return relax_problem(self.problem, c, random_state=0, max_iter=most, budget=budget)
-        except TimeoutError:  # which is what None says
+        except TimeoutError:
             return None
 
     @property
     def bound(self) -> float | None:
-        """The lower bound, if it is wanted and there was time for it."""
+        """The lower bound, or None if it was not required or there was no time for it."""
         if not self._lower_bound or self.relaxation is None:
             return None
         if self.problem.offset == 0.0:
             return self.relaxation.lower_bound
-        # Of edge cuts; 0 if too little is known.
+        # The bound of the edge cut.
         limits, floors = self.problem.limits, self.relaxation.floors
         assert limits is not None
         if not self.relaxation.converged or floors is None:
@@ -255,31 +248,30 @@ class Search:
     # -- reports
 
     def begin(self, stage: str) -> None:
-        """Report under the name of a stage from now on."""
+        """Set the stage of progress reports."""
         self._stage = stage
 
     def report(self, stage: str, fraction: float) -> None:
         """Report the progress of the search."""
         if self.budget.callback is None or self.best is None:
             return
-        # In the user's numbers, not in the scaled ones, and by fresh sums, unless that takes long.
+        # Report the value of the unscaled problem; recompute it unless that takes long.
         is_same = self.budget.is_waited_for and self.scaled is self.problem
         value = self.best.value if is_same else self.problem.value(self.best.labels)
         self._report(stage, fraction, value)
 
     def report_nothing(self, stage: str) -> None:
-        """Report that work on a stage goes on, without a partition yet."""
+        """Report a stage without a partition so far."""
         self._report(stage, 0.0, math.inf)
 
     def _report_level(self, progress: Progress) -> None:
-        """Report the progress of a level; its values are those of the full problem."""
+        """Report the progress of a coarse level, whose values are those of the problem."""
         value = progress.cut_value if self.scaled is self.problem else self._value
         self._report(progress.stage, progress.fraction, value)
 
     def _report(self, stage: str, fraction: float, value: float) -> None:
-        # An estimate may fall, as when a population finds a new best; what is done stays done.
+        # The estimated fraction may decrease after a new best; the reported one does not.
         before = self._fraction if stage == self._stage else 0.0
         self._stage, self._fraction = stage, max(before, min(fraction, 1.0))
-        # The result of a level is refined on the way up before it counts.
         self._value, self._reported = min(self._value, value), time.monotonic()
         self.budget.report(Progress(stage, self._fraction, self._value, self.budget.seconds))

@@ -1,16 +1,16 @@
-"""The spectral solution as a start of the search: rough eigenvectors, labels, and what both cost.
+"""Spectral solutions as starts of the search: rough eigenvectors, labels, and cost estimates.
 
-1. On the smallest level, the eigenvectors are computed in full.
-2. Level by level they are carried up, and a polynomial of the operator damps what carrying them up
-   has brought in of other eigenvectors; a Rayleigh–Ritz step sorts them.
-3. On the finest level that the work allows they are discretized as exact ones would be,
-   and the labels are carried up from there.
+1. Compute the eigenvectors of the smallest level.
+2. Interpolate them to the finer level, damp components of other eigenvectors by a polynomial of the
+   operator, and apply a Rayleigh–Ritz step, level by level.
+3. On the finest level that the work allows, discretize them like exact eigenvectors; the labels are
+   then uncoarsened.
 
-Rough eigenvectors prove nothing, but labels do not need the digits that bounds do, and the cost of
-a level is linear in its edges (``python -m benchmarks spectral_start`` compares both). What rough
-and exact ones will cost is estimated from sizes and counted in edges visited, the unit in which the
-search counts its work, so that a seed and not the clock decides what takes part. The costs were
-fitted to times on neighbor graphs, planted blocks, grids, power laws and networks.
+Rough eigenvectors give no lower bound, but good labels, and the cost of a level is linear in its
+edges (``python -m benchmarks spectral_start`` compares both). The costs of rough and exact
+eigenvectors are estimated from sizes in visited edges, the unit of work of the search, so that
+results do not depend on the clock. The estimates were fitted to times on neighbor graphs, planted
+partitions, grids, power-law graphs and networks.
 """
 
 from __future__ import annotations
@@ -27,66 +27,66 @@ from leastcut.spectral.discretizers.shared import pivot_rotation
 from leastcut.spectral.eigensolvers.dense import eigenpairs
 from leastcut.threads import single_threaded
 
-# Rounds of damping on every level, and the degree of the polynomial of each: a second round damps
-# what the first did not know to be too much, and less than 15 misses clusters that more finds.
+# Rounds of damping per level, and the degree of each polynomial. The second round knows the
+# eigenvalues better; with a degree below 15 some clusters are missed.
 ROUNDS, DEGREE = 2, 15
-# One vector more for so many clusters, and at least so many: they take up what lies next.
+# Number of additional vectors: one per SPARE_SHARE clusters, but at least FEWEST_SPARE.
 SPARE_SHARE, FEWEST_SPARE = 4, 2
-NARROWEST = 1e-3  # fraction of the spectrum that a polynomial of that degree can keep
-WIDEST_RANGE = 1e12  # ratio of weights beyond which rounding hides the small ones from a solver
-ETA = 1e-3  # weight of the gradient term in the discretization: the paper's
-SWEEPS = 100  # most sweeps of each start; on most graphs none takes half of them
-# Up to so many nodes, or so many per cluster, eigenproblems are solved in full.
+NARROWEST = 1e-3  # smallest fraction of the spectrum that a polynomial of this degree can resolve
+WIDEST_RANGE = 1e12  # largest ratio of weights for which eigensolvers resolve the small ones
+ETA = 1e-3  # weight of the gradient term in the discretization, as in the paper
+SWEEPS = 100  # limit on the sweeps of each start; most graphs need fewer than half
+# Up to this number of nodes, in total or per cluster, dense eigensolvers are used.
 DENSE_NODES, DENSE_RATIO = 500, 8
-EDGES_PER_CUBE = 1 / 60  # of a full eigenproblem, for every n³
-# Products that other eigenproblems take, for any number of clusters and for each.
+EDGES_PER_CUBE = 1 / 60  # cost of a dense eigenproblem, per n³
+# Number of products of iterative eigensolvers: a constant, and per cluster.
 FIRST_STEPS, STEPS_PER_CLUSTER = 240, 6
-# Times the products estimated that are made: on images and other graphs with hardly any edges
-# between clusters eigenpairs converge slowly, and rough ones are as good a start.
+# Limit on the products of a start, relative to the estimate: with hardly any edges between
+# clusters, as in images, eigenpairs converge slowly, and rough ones are equally good starts.
 OVERRUN = 3
-# Edges that could be visited in the time of making a level's operator, for every stored edge; of
-# a product with one vector, for every stored edge and for every node; and of making k vectors
-# orthogonal, for every n·k².
+# Costs in visited edges: building a level's operator, per stored edge; a product with a vector, per
+# stored edge and per node; orthogonalizing k vectors, per n·k²; and a start of the discretization,
+# per n·c², c³ and n·c.
 SETUP, PRODUCT, UPDATE, ORTHOGONAL = 2.0, 0.06, 1.0, 0.1
-START = 0.15, 1.5, 8.0  # and of one start of the discretization: for every n·c², c³ and n·c
+START = 0.15, 1.5, 8.0
 
 
 def rough_eigenvectors(levels: Sequence[Problem], steps: Sequence[Step], count: int) -> Relaxation:
-    """Return about the ``count`` smallest eigenpairs of ``levels[0]``, marked as not converged.
+    """Return approximations of the ``count`` smallest eigenpairs of ``levels[0]``, not converged.
 
     ``levels`` are problems from fine to coarse, the last with at least ``count`` nodes, and
-    ``steps[i]`` leads from ``levels[i]`` to the next.
+    ``steps[i]`` is the coarsening step from ``levels[i]`` to the next.
     """
-    # 1. Solve the smallest level, which is symmetric up to the rounding of its contractions.
+    # 1. Solve the smallest level, after removing the asymmetry due to rounding.
     low = levels[-1]
     width = min(low.n_nodes, count + _spare(count))
     dense = low.symmetrized().operator().toarray()
     values, vectors = eigenpairs(dense, 0, width - 1)
-    # 2. Carry the vectors up. As rows of B^-½ F they are the same for all nodes of a group.
+    # 2. Interpolate: all nodes of an aggregate get the same row of B^-½ F.
     for fine, step in zip(levels[-2::-1], steps[::-1], strict=True):
         rows = vectors / np.sqrt(step.problem.node_weights)[:, None]
-        carried = rows[step.parent] * np.sqrt(fine.node_weights)[:, None]
-        values, vectors = _smoothed(fine, carried, float(values[-1]))
+        interpolated = rows[step.parent] * np.sqrt(fine.node_weights)[:, None]
+        values, vectors = _smoothed(fine, interpolated, float(values[-1]))
     return Relaxation(values[:count], vectors[:, :count], levels[0].node_weights, converged=False)
 
 
 def eigenproblem_work(problem: Problem, n_clusters: int) -> float:
-    """Estimate what the ``n_clusters`` smallest eigenpairs of a problem cost, in edges visited."""
+    """Return the estimated work to compute the ``n_clusters`` smallest eigenpairs of a problem."""
     n, c = problem.n_nodes, n_clusters
     if n <= max(DENSE_NODES, DENSE_RATIO * c):
         return EDGES_PER_CUBE * float(n) ** 3
-    # A product visits the edges, and is made orthogonal to about twice the vectors wanted.
+    # A product, and orthogonalization against about 2c vectors.
     step = 0.15 * problem.graph.n_stored + n * (0.25 * c + 1.5)
     return (FIRST_STEPS + STEPS_PER_CLUSTER * c) * step
 
 
 def most_products(n_clusters: int) -> int:
-    """Return how many products eigenpairs that prove nothing are worth."""
+    """Return the largest number of products for eigenpairs that are used as a start only."""
     return OVERRUN * (FIRST_STEPS + STEPS_PER_CLUSTER * n_clusters)
 
 
 def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> float:
-    """Estimate what the spectral labels of ``levels[0]`` cost, in edges visited."""
+    """Return the estimated work to compute spectral labels of ``levels[0]``."""
     width = n_clusters + _spare(n_clusters)
     work = EDGES_PER_CUBE * float(levels[-1].n_nodes) ** 3
     for level in levels[:-1]:
@@ -97,7 +97,7 @@ def rough_work(levels: Sequence[Problem], n_clusters: int, n_starts: int) -> flo
 
 
 def start_work(n_nodes: int, n_clusters: int) -> float:
-    """Estimate what one start of a discretization costs, in edges visited."""
+    """Return the estimated work of one start of a discretization."""
     n, c = float(n_nodes), float(n_clusters)
     square, cube, linear = START
     return square * n * c**2 + cube * c**3 + linear * n * c
@@ -115,9 +115,9 @@ def rough_labels(
 ) -> tuple[np.ndarray, int, float] | None:
     """Discretize rough eigenvectors of the finest level for which ``most_work`` is enough.
 
-    Return labels of that level, the number of steps down to it, and the estimated work; None if no
-    level is affordable, or if weights span too many orders of magnitude. ``steps`` is a hierarchy
-    with at least ``n_clusters`` nodes on its smallest level.
+    Returns labels of that level, the number of coarsening steps to it, and the estimated work; or
+    None if no level is affordable or weights span too many orders of magnitude. The smallest level
+    must have at least ``n_clusters`` nodes.
     """
     if not within_solvers_range(problem):
         return None
@@ -128,10 +128,10 @@ def rough_labels(
             break
     else:
         return None
-    # Sums of several BLAS threads round differently, and at a tie that decides the labels.
+    # With several BLAS threads, rounding would depend on their number.
     with single_threaded():
-        found = rough_eigenvectors(levels[first:], steps[first:], n_clusters)
-    labels = spectral_labels(levels[first], found, rng, n_starts=n_starts, is_late=is_late)
+        relaxation = rough_eigenvectors(levels[first:], steps[first:], n_clusters)
+    labels = spectral_labels(levels[first], relaxation, rng, n_starts=n_starts, is_late=is_late)
     return labels, first, work
 
 
@@ -143,20 +143,19 @@ def spectral_labels(
     n_starts: int,
     is_late: Callable[[], bool] = never,
 ) -> np.ndarray:
-    """Discretize eigenvectors from several starts, and return the labels of the smallest cut."""
+    """Discretize eigenvectors from several starts; return the labels of the smallest cut."""
     with single_threaded():
-        tried = [alternate(relaxation, ETA, _pivot_labels(relaxation), None, SWEEPS).labels]
+        results = [alternate(relaxation, ETA, _pivot_labels(relaxation), None, SWEEPS).labels]
         if n_starts > 1:
             for start, rotation in starts(relaxation, None, None, n_starts - 1, rng):
                 if is_late():
                     break
-                tried.append(alternate(relaxation, ETA, start, rotation, SWEEPS).labels)
-        return min(tried, key=problem.value)
+                results.append(alternate(relaxation, ETA, start, rotation, SWEEPS).labels)
+        return min(results, key=problem.value)
 
 
 def within_solvers_range(problem: Problem) -> bool:
-    """Whether weights span no more orders of magnitude than an eigensolver can tell apart."""
-    # Divided, as the smallest times the range could overflow.
+    """Return whether the range of weights is small enough for an eigensolver."""
     return all(
         weights.size == 0 or weights.max() / WIDEST_RANGE <= weights.min()
         for weights in (problem.graph.weights, problem.node_weights)
@@ -164,7 +163,7 @@ def within_solvers_range(problem: Problem) -> bool:
 
 
 def _pivot_labels(relaxation: Relaxation) -> np.ndarray:
-    """Send every row to the one of c rows far apart that it is nearest to: a start, none empty."""
+    """Return initial labels from c pivot rows, one per cluster."""
     vectors = relaxation.eigenvectors
     pivots, turn = pivot_rotation(vectors)
     labels: np.ndarray = np.argmax(np.abs(vectors @ turn), axis=1)
@@ -173,27 +172,23 @@ def _pivot_labels(relaxation: Relaxation) -> np.ndarray:
 
 
 def _spare(count: int) -> int:
-    """Return how many vectors beyond those wanted are carried along."""
+    """Return the number of additional vectors."""
     return max(FEWEST_SPARE, count // SPARE_SHARE)
 
 
 def _smoothed(
     problem: Problem, vectors: np.ndarray, beyond: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Damp what lies above the eigenvalue ``beyond``, and return Ritz pairs of what is left.
-
-    The damping is a Chebyshev polynomial of A, which is small on an interval and grows fast outside
-    of it.
-    """
+    """Damp components above the eigenvalue ``beyond`` by polynomials; return Ritz pairs."""
     diagonal, crossing = problem.operator_parts()
-    # No eigenvalue is above twice the largest entry of the diagonal. A polynomial grows beyond the
-    # numbers it is taken of: it is taken of numbers up to 1, by a power of two that rounds nothing.
+    # The spectrum is bounded by twice the largest diagonal entry. Scale A by a power of two, so
+    # that the polynomial does not overflow.
     exponent = int(np.frexp(diagonal.max())[1]) + 1
     diagonal = np.ldexp(diagonal, -exponent)[:, None]
     crossing.data = np.ldexp(crossing.data, -exponent)
     top = 2.0 * float(diagonal.max())
     values = np.array([np.ldexp(beyond, -exponent)])
-    # The first round knows where to damp from a coarser level only, where eigenvalues are larger.
+    # In the first round, ``beyond`` comes from the coarser level, whose eigenvalues are larger.
     for _ in range(ROUNDS):
         bottom = min(max(float(values[-1]), NARROWEST * top), 0.5 * top)
         center, half = 0.5 * (top + bottom), 0.5 * (top - bottom)

@@ -1,12 +1,11 @@
-"""The stages of a search: the passes it begins with, and what goes on from them.
+"""The stages of a search: first passes, and recombination.
 
-The first stage makes a pass by every coarsening rule, and a spectral solution. Rules that aggregate
-nodes differently fail on different graphs, and what two partitions agree on is hardly ever wrong,
-so each that is new is recombined with the best so far. A huge problem is coarsened by the first
-rule to a level of ordinary size, which all of that is done on: a partition has the same value
-there. The result is then refined on the way up.
+The first stage makes a pass with every coarsening rule, and a spectral solution. Different rules
+fail on different graphs, and groups of nodes that two partitions have in common are rarely wrong,
+so every new partition is recombined with the best so far. A huge problem is coarsened by the first
+rule to a smaller level, on which the whole stage is run; the result is refined while uncoarsening.
 
-Later stages recombine the results with further passes and more of the spectral solution.
+Later stages recombine the results with further passes and spectral solutions.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from leastcut.multilevel.spectral_start import (
     within_solvers_range,
 )
 
-# Up to this size the last pass agglomerates the nodes themselves, which is slower than to aggregate
-# them first and finds better clusters.
+# Up to this size the last pass agglomerates the graph without coarsening first, which is slower and
+# finds better clusters.
 DIRECT_NODES = 3000
-# With up to so many clusters the spectral solution gets its whole share: it costs little and
-# finds what passes do not. Its share falls as more of them raise its cost.
+# Up to this number of clusters the spectral solution gets its full share of work; the share
+# decreases for more clusters, as the cost increases.
 FEW_CLUSTERS = 8
-# Above the first size a level of at most the second is searched: it costs a quarter of the pass
-# that it is part of, and cuts 3 to 10% less than that pass alone.
+# Above HUGE_NODES a level of at most SEARCHED_NODES is searched: this adds a quarter to the cost of
+# a pass, and decreases the cut by 3 to 10%.
 HUGE_NODES, SEARCHED_NODES = 300_000, 50_000
 
 
@@ -46,17 +45,17 @@ def first_stage(search: Search, stage: str, starts: Sequence[np.ndarray]) -> lis
     last = effort.coarsening[-1]
     is_huge = search.scaled.n_nodes > HUGE_NODES
     for rule in effort.coarsening[:1] if is_huge else effort.coarsening:
-        # Drawn whether they are used or not: what follows draws what it always draws.
+        # Create generators even if they are not used, so that later tasks keep their numbers.
         passes = search.passes(search.next_generator(), rule)
         mixing = search.passes(search.next_generator(), last)
         if candidates and search.is_done:
             continue
         if is_huge:
-            made = _huge_pass(search, effort, passes)
+            results = _huge_pass(search, effort, passes)
         else:
-            made = _passes(search, effort, passes, rule == last)
-        for candidate in made:
-            candidates += _joined(search, candidate, mixing)
+            results = _passes(search, effort, passes, rule == last)
+        for candidate in results:
+            candidates += _recombined(search, candidate, mixing)
     for labels in [*starts, *search.starts.get(stage, ())]:
         passes = search.passes(search.next_generator(), last)
         if not search.is_done:
@@ -67,51 +66,49 @@ def first_stage(search: Search, stage: str, starts: Sequence[np.ndarray]) -> lis
 
 
 def _passes(search: Search, effort: Effort, passes: Passes, is_last: bool) -> Iterator[Candidate]:
-    """Find a partition by a coarsening rule, and for the first also by its spectral solution."""
+    """Make a pass with one rule; the first also gives a spectral solution."""
     problem, c, is_first = search.scaled, search.n_clusters, search.best is None
-    # Without the first there is nothing to return, so that one is never late.
+    # The first pass is completed regardless of the time limit, to have a result.
     first = _never_late(search, passes) if is_first else passes
     smallest = smallest_level(problem.n_nodes, c)
     if is_last and problem.n_nodes <= DIRECT_NODES:
-        # A smallest level of n nodes is the graph itself: nothing is aggregated first.
-        smallest = problem.n_nodes
+        smallest = problem.n_nodes  # no coarsening
     steps = first.descend(smallest)
-    found = first.grow(steps)
-    if found is None:
+    candidate = first.grow(steps)
+    if candidate is None:
         return
-    yield found
-    # If weights are limited, the search without limits has looked at the spectral solution.
+    yield candidate
+    # With weight limits, the search without limits has computed the spectral solution.
     if not is_first or search.is_done or problem.limits is not None:
         return
     share = effort.spectral_share * min(1.0, FEW_CLUSTERS / c) ** 1.5
-    most_work = min(share * found.work, search.work_left)
-    by_spectrum = passes.spectral(steps, n_starts=effort.spectral_starts, most_work=most_work)
-    if by_spectrum is not None:
-        yield by_spectrum
+    most_work = min(share * candidate.work, search.work_left)
+    spectral = passes.spectral(steps, n_starts=effort.spectral_starts, most_work=most_work)
+    if spectral is not None:
+        yield spectral
 
 
 def _huge_pass(search: Search, effort: Effort, passes: Passes) -> Iterator[Candidate]:
-    """Coarsen a huge problem, search the level where that ends, and go up from there."""
+    """Coarsen a huge problem, search the last level, and uncoarsen."""
     problem = search.scaled
-    # It is the first, and without it there is nothing to return.
     passes = _never_late(search, passes)
     smallest = smallest_level(problem.n_nodes, search.n_clusters)
-    # 1. Coarsen. What is not allowed could leave no partition of a level.
+    # 1. Coarsen. With constraints, a coarse level may have no allowed partition.
     enough = 0 if problem.constraints.restrict_moves else max(SEARCHED_NODES, 4 * smallest)
     steps = passes.descend(smallest, enough)
     low = steps[-1].problem if steps else problem
     if enough == 0 or not enough >= low.n_nodes < problem.n_nodes:
-        # If coarsening makes no progress either, the level is what one pass would end at.
-        found = passes.grow(steps)
-        if found is not None:
-            yield found
+        # Make an ordinary pass, also if coarsening makes no progress.
+        candidate = passes.grow(steps)
+        if candidate is not None:
+            yield candidate
         return
-    # 2. Search the level as a problem of its own.
+    # 2. Search the level.
     inner = search.below(low)
     candidates = first_stage(inner, effort.stages[0], ())
     search.level = Level(steps, inner, candidates)
-    assert inner.best is not None  # as its first pass is never late
-    # 3. Go up.
+    assert inner.best is not None  # its first pass is always completed
+    # 3. Uncoarsen.
     yield passes.refined(inner.best.labels, steps, inner.work)
 
 
@@ -119,8 +116,8 @@ def _never_late(search: Search, passes: Passes) -> Passes:
     return replace(passes, coarsening=replace(passes.coarsening, is_late=search.never_late))
 
 
-def _joined(search: Search, candidate: Candidate, passes: Passes) -> list[Candidate]:
-    """Return what is new: a candidate, and what it makes together with the best so far."""
+def _recombined(search: Search, candidate: Candidate, passes: Passes) -> list[Candidate]:
+    """Return a candidate, and its recombination with the best so far."""
     best = search.best
     search.consider(candidate)
     if best is None or search.is_done:
@@ -134,9 +131,9 @@ def _joined(search: Search, candidate: Candidate, passes: Passes) -> list[Candid
 def later_stages(
     search: Search, stages: Sequence[str], candidates: list[Candidate], parents: np.random.Generator
 ) -> None:
-    """Let what the first stage found, the spectral solution and further passes recombine.
+    """Recombine the candidates of the first stage with spectral solutions and further passes.
 
-    ``parents`` draws who is recombined with whom.
+    ``parents`` samples the pairs that are recombined.
     """
     pass_work = search.work // max(1, len(candidates))
     population = Population(search, candidates, parents)
@@ -148,16 +145,16 @@ def later_stages(
             passes = search.passes(search.next_generator(), effort.coarsening[-1])
             population.add(passes.cycle(labels))
         if search.level is not None and effort.huge_share > 0.0:
-            _go_on_below(search, search.level, population, stage, budget)
+            _search_level(search, search.level, population, stage, budget)
         else:
-            _go_on_above(search, population, stage, budget, is_spent, pass_work)
+            _search_graph(search, population, stage, budget, is_spent, pass_work)
         search.note(stage)
-        # A stage that was cut short is not done.
+        # A stage that was stopped early is not complete.
         if not search.is_late:
             search.report(stage, 1.0)
 
 
-def _go_on_above(
+def _search_graph(
     search: Search,
     population: Population,
     stage: str,
@@ -165,36 +162,35 @@ def _go_on_above(
     is_spent: bool,
     pass_work: int,
 ) -> None:
-    """Add the spectral solution or halves of halves, and passes, and recombine them all."""
+    """Add a spectral solution or recursive bisection, and passes, and recombine them."""
     problem, effort = search.scaled, EFFORTS[stage]
-    # On some graphs the relaxed solution finds what no pass does. If weights are limited, the
-    # search without limits has looked at it; if edges are counted then, halves do that.
+    # On some graphs only the spectral solution leads to the best partition. With weight limits the
+    # search without limits has computed it; for the edge cut, recursive bisection replaces it.
     for number, rule in enumerate(effort.coarsening):
         passes = search.passes(search.next_generator(), rule)
         if search.is_done or is_spent:
             continue
-        found = None
+        candidate = None
         if problem.offset > 0.0 and effort.edges > 0:
-            found = _halved(search, passes)
+            candidate = _halved(search, passes)
         elif problem.limits is None:
             most_work = min(effort.spectral_share * search.work, search.work_left)
-            # A stage that ends with its budget is not over it before it begins.
             if budget > 0:
                 most_work = min(most_work, budget - search.work)
-            # Full eigenvectors serve the first rule; the others look through their own levels.
-            found = _spectral(search, passes, effort.spectral_starts, most_work, number == 0)
-        if found is not None:
-            population.add(found)
+            # Only the first rule uses full eigenvectors; the others use their coarse levels.
+            candidate = _spectral(search, passes, effort.spectral_starts, most_work, number == 0)
+        if candidate is not None:
+            population.add(candidate)
     population.spend(stage, budget, pass_work)
     if effort.idle_populations > 0:
         population.exhaust(stage, effort.idle_populations)
     population.finish()
 
 
-def _go_on_below(
+def _search_level(
     search: Search, level: Level, population: Population, stage: str, budget: float
 ) -> None:
-    """Let what the level of a huge problem has found recombine there, and go up from the best."""
+    """Recombine the candidates of the level of a huge problem, and uncoarsen the best."""
     inner, rules = level.search, EFFORTS[stage].coarsening
     passes = search.passes(search.next_generator(), rules[0])
     below = Population(inner, level.candidates, inner.next_generator(), rules)
@@ -210,19 +206,19 @@ def _go_on_below(
 
 
 def _halved(search: Search, passes: Passes) -> Candidate | None:
-    """Return clusters made by cutting in two again and again, if their number is even."""
+    """Return a partition by recursive bisection, if the number of clusters is even."""
     c = search.n_clusters
-    found = passes.halved() if c > 2 and c % 2 == 0 else None
-    if found is None:
+    result = passes.halved() if c > 2 and c % 2 == 0 else None
+    if result is None:
         return None
-    labels, work = found
+    labels, work = result
     return passes.refined(search.allowed(labels), work=work)
 
 
 def _spectral(
     search: Search, passes: Passes, n_starts: int, most_work: float, may_be_full: bool
 ) -> Candidate | None:
-    """Return the spectral solution: of the full graph if affordable, else by a new hierarchy."""
+    """Return the spectral solution of the full graph if affordable, else of a coarser level."""
     problem, c = search.scaled, search.n_clusters
     work = eigenproblem_work(problem, c) + n_starts * start_work(problem.n_nodes, c)
     if not (may_be_full and work <= most_work and within_solvers_range(problem)):

@@ -1,1 +1,1 @@
-"""Several graphs over the same nodes, and one partition of them all."""
+"""Partitions of several graphs over the same nodes."""

@@ -1,10 +1,10 @@
-"""Lower bounds for several views, from lower bounds for each.
+"""Lower bounds for several views, from lower bounds for each view and for their sum.
 
-Let cut_v ≥ l_v in every view, and Σ_v α_v cut_v ≥ β for weights α that are finite. Roots are
-concave, so that Σ_v √x_v over all x with x_v ≥ l_v and Σ_v α_v x_v ≥ β is smallest in a corner:
-all x_v = l_v but for one, which makes up for what is missing of β. This β comes from eigenvalues of
-one graph, Σ_v α_v S_v, whose nodes weigh what they do in all views or, where these differ, the most
-that they do in any, which makes no cut larger; or β is Σ_v α_v l_v, if that is more.
+Let cut_v ≥ l_v in every view v, and Σ_v α_v cut_v ≥ β for finite weights α. The square root is
+concave, so the minimum of Σ_v √x_v over all x with x_v ≥ l_v and Σ_v α_v x_v ≥ β is at a vertex:
+all x_v = l_v except for one, which is larger to satisfy the second constraint. β is the larger of
+Σ_v α_v l_v and an eigenvalue bound of the graph Σ_v α_v S_v. If node weights differ between views,
+each node of that graph has the largest of its weights, which makes no cut value larger.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leastcut.multiview.problem import MultiViewProblem
 from leastcut.problem import Problem
 from leastcut.spectral.relax import relax_problem
 
-# Relative error that is allowed for every term of a sum over clusters or views.
+# Relative rounding error of every term of a sum over clusters or views.
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 
 
@@ -38,16 +38,16 @@ def lower_bounds(
     known: Mapping[int, float | None] | None = None,
     budget: Budget | None = None,
 ) -> Bounds:
-    """Return the bounds that a partition with these cuts allows to prove.
+    """Return lower bounds on all partitions, using the weights of a partition with these cuts.
 
-    ``known`` has bounds of some views that were computed before. There are no bounds if there is
-    not enough time for all of them.
+    ``known`` contains bounds of single views that are already computed. If there is not enough time
+    for all bounds, there are none.
     """
     weights, known = views.weights(cuts), known or {}
     is_finite = np.isfinite(weights)
     finite = np.where(is_finite, weights, 0.0)
-    # Rounding may have added as much to sums over clusters and views.
-    less = 1.0 - ROUNDING * (n_clusters + views.n_views)
+    # Correct for rounding in sums over clusters and views.
+    correction = 1.0 - ROUNDING * (n_clusters + views.n_views)
     try:
         bounds = np.empty(views.n_views)
         for v, problem in enumerate(views.problems):
@@ -55,7 +55,7 @@ def lower_bounds(
             bounds[v] = bound_of(problem, n_clusters, budget) if bound is None else bound
         counts = (weights > 0) | (views.view_weights is None)
         if np.all(cuts[counts] <= bounds[counts]):
-            # Every view that counts is cut as well as it can be: this is proven, whatever rounding.
+            # Every view with a weight is cut optimally, so the values are bounds, without rounding.
             weighted = float(np.sum(weights[is_finite] * cuts[is_finite]))
             return Bounds(views.objective(cuts), weighted, bounds)
         weighted = float(np.sum(finite * bounds))
@@ -63,26 +63,26 @@ def lower_bounds(
             combined = views.combined(finite, is_bound=True)
             bound = bound_of(combined.problem, n_clusters, budget) / combined.scale
             weighted = max(weighted, bound)
-    except TimeoutError:  # there was not enough time
+    except TimeoutError:
         return Bounds()
-    weighted *= less
+    weighted *= correction
     if views.view_weights is not None:
         return Bounds(weighted, weighted, bounds)
-    # The smallest sum of roots is in a corner.
+    # The minimum of the sum of roots is at a vertex.
     roots, missing = np.sqrt(bounds), weighted - float(np.sum(finite * bounds))
-    corners = [
+    vertices = [
         roots.sum() - roots[v] + np.sqrt(bounds[v] + missing / finite[v])
         for v in np.flatnonzero(finite > 0)
         if missing > 0
     ]
-    return Bounds(float(min(corners, default=roots.sum())) * less, weighted, bounds)
+    return Bounds(float(min(vertices, default=roots.sum())) * correction, weighted, bounds)
 
 
 def bound_of(problem: Problem, n_clusters: int, budget: Budget | None = None) -> float:
     """Return a lower bound on the cut value of every partition of all nodes.
 
-    Nodes that weigh nothing may be clusters by themselves, which have no term: of the others there
-    are as many clusters less at least. Raises TimeoutError if the budget is not enough.
+    Nodes of weight 0 may be clusters, which have no term, so the bound is for the smallest possible
+    number of clusters of the other nodes. Raises TimeoutError if the budget is not enough.
     """
     nodes = np.flatnonzero(problem.node_weights > 0)
     least = n_clusters - (problem.n_nodes - nodes.size)

@@ -1,10 +1,11 @@
-"""The problem of several views: that of every view, and what is minimised over all of them.
+"""The problem of partitioning several views: one problem per view, and a common objective.
 
-With weights that are learned the objective is Σ_v √cut_v, else Σ_v w_v cut_v. A root is at most its
-tangent, √x ≤ √y + (x − y) / (2√y), so that Σ_v α_v cut_v with α_v = 1 / (2 √cut_v) at a partition
-lies above the objective everywhere, but for a constant, and touches it there: whatever lowers the
-weighted sum lowers the objective. This sum is the cut of one graph, Σ_v α_v S_v, if all views weigh
-nodes alike, as under the ratio cut. Else that graph is as near as one graph comes.
+With learned weights the objective is Σ_v √cut_v, otherwise Σ_v w_v cut_v. The square root is at
+most its tangent, √x ≤ √y + (x − y) / (2√y). So, up to a constant, Σ_v α_v cut_v with
+α_v = 1 / (2 √cut_v) at a partition majorizes the objective, with equality at this partition: a
+decrease of the weighted sum decreases the objective. If all views have the same node weights, as
+for the ratio cut, this sum is the cut value of the graph Σ_v α_v S_v. Otherwise it is approximated
+by that of one graph.
 """
 
 from __future__ import annotations
@@ -26,15 +27,14 @@ from leastcut.results import Partition
 from leastcut.validation import check_n_clusters
 
 FLOOR = 1e-6
-"""What a cut counts for at least when views are weighted to be added up, as a fraction of the
-largest: a view in which nothing is cut has an infinite weight, and no graph has infinite edges."""
+"""Smallest cut value used in weights of views, as a fraction of the largest; keeps them finite."""
 
 
 class Combined(NamedTuple):
-    """One problem that stands for all views.
+    """One problem that represents all views.
 
-    Its cut values are about ``scale`` times Σ_v α_v cut_v: exactly, if all views weigh nodes alike,
-    and not more, if it was made for a bound.
+    Its cut values approximate ``scale`` times Σ_v α_v cut_v. They are equal if all views have the
+    same node weights, and not larger if the problem was made for a lower bound.
     """
 
     problem: Problem
@@ -43,10 +43,10 @@ class Combined(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MultiViewProblem:
-    """Problems over the same nodes, and what is minimised over them.
+    """Problems over the same nodes, with a common objective.
 
-    A node may weigh nothing in some of the problems, where it has no edges. ``view_weights`` are
-    the weights of the views' cuts in the objective; None stands for the sum of their roots.
+    A node may have weight 0 in problems in which it has no edges. ``view_weights`` are the weights
+    of the cut values in the objective; None means the sum of their square roots.
     """
 
     problems: tuple[Problem, ...]
@@ -62,11 +62,11 @@ class MultiViewProblem:
 
     @property
     def names(self) -> tuple[Any, ...] | None:
-        """The names of the nodes, where the first graph has names."""
+        """The names of the nodes of the first graph, or None."""
         return self.problems[0].names
 
     def check_n_clusters(self, n_clusters: object) -> int:
-        """Return ``n_clusters`` as an int if the nodes can form that many clusters."""
+        """Return ``n_clusters`` as an int, or raise if the nodes cannot form that many clusters."""
         return check_n_clusters(n_clusters, self.n_nodes)
 
     @property
@@ -76,13 +76,13 @@ class MultiViewProblem:
 
     @cached_property
     def is_common(self) -> bool:
-        """Whether all views weigh nodes alike, so that weighted sums of cuts are cuts."""
+        """Whether all views have the same node weights, so that weighted sums of cuts are cuts."""
         first, *others = (problem.node_weights for problem in self.problems)
         return all(np.array_equal(first, other) for other in others)
 
     @property
     def node_weights(self) -> np.ndarray:
-        """The most that each node weighs in any view; 0 for a node without edges in all of them."""
+        """The largest weight of each node in any view; 0 for nodes without edges in all views."""
         return np.asarray(np.max([problem.node_weights for problem in self.problems], axis=0))
 
     def as_one(self) -> Problem:
@@ -94,44 +94,43 @@ class MultiViewProblem:
         return np.array([problem.value(labels) for problem in self.problems])
 
     def objective(self, cuts: np.ndarray) -> float:
-        """Return what is minimised, given the cut values."""
+        """Return the objective, given the cut values."""
         terms = np.sqrt(cuts) if self.view_weights is None else self.view_weights * cuts
         return float(np.sum(terms))
 
     def value(self, labels: np.ndarray) -> float:
-        """Return what is minimised, of labels 0..c-1."""
+        """Return the objective for labels 0..c-1."""
         return self.objective(self.cuts(labels))
 
     def weights(self, cuts: np.ndarray) -> np.ndarray:
-        """Return α_v = 1 / (2 √cut_v), infinite where nothing is cut, or the weights given."""
+        """Return the weights of the views, or α_v = 1 / (2 √cut_v), infinite if cut_v is 0."""
         if self.view_weights is not None:
             return self.view_weights.copy()
         with np.errstate(divide="ignore"):
             return np.asarray(0.5 / np.sqrt(cuts))
 
     def finite_weights(self, cuts: np.ndarray) -> np.ndarray:
-        """Return the weights with which views can be added up: none is infinite."""
+        """Return finite weights for the sum of the views."""
         return self.weights(np.maximum(cuts, FLOOR * cuts.max()) if cuts.max() > 0 else cuts + 1.0)
 
     def combined(self, weights: np.ndarray, *, is_bound: bool = False) -> Combined:
-        """Return the graph Σ_v α_v S_v with node weights, as one problem, for finite weights.
+        """Return the graph Σ_v α_v S_v with node weights as one problem, for finite weights α.
 
-        Where views weigh nodes differently each is divided by its whole weight first, so that a
-        view of heavy edges counts no more than others. Nodes then weigh their mean over the views,
-        weighed by α_v. With ``is_bound`` they weigh the most that they do in any view: clusters are
-        no lighter than in every one of them, and so no cut is above what it stands for.
+        If node weights differ, each view is divided by its total weight first, so that the scale of
+        a view has no influence. The weight of a node is then its mean over the views, weighted by
+        α_v; or, with ``is_bound``, its largest weight, so that no cut value is too large.
         """
         scales, node_weights = weights.copy(), self.problems[0].node_weights
         if not self.is_common:
-            wholes = np.array([problem.node_weights.sum() for problem in self.problems])
-            shares = np.divide(1.0, wholes, out=np.zeros_like(wholes), where=wholes > 0)
-            scales *= shares
+            totals = np.array([problem.node_weights.sum() for problem in self.problems])
+            inverse = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+            scales *= inverse
             each = np.array([problem.node_weights for problem in self.problems])
             if is_bound:
-                node_weights = np.max(shares[:, None] * each, axis=0)
+                node_weights = np.max(inverse[:, None] * each, axis=0)
             else:
                 node_weights = (scales / weights.sum()) @ each
-        # At most 1, so that nothing overflows; what vanishes beside the others is no edge.
+        # Scale edge weights to at most 1, so that they do not overflow; drop those that underflow.
         largest = [problem.graph.weights.max(initial=0.0) for problem in self.problems]
         scale = 1.0 / (float(np.max(scales * largest)) or 1.0)
         scales *= scale
@@ -143,18 +142,18 @@ class MultiViewProblem:
         return Combined(Problem(graph, node_weights), scale)
 
     def restrict(self, nodes: np.ndarray) -> MultiViewProblem:
-        """Return the views of some of the nodes, in the order given."""
+        """Return the views induced by ``nodes``, in their order."""
         problems = tuple(problem.restrict(nodes) for problem in self.problems)
         return MultiViewProblem(problems, self.view_weights)
 
     def contracted(self, groups: np.ndarray) -> MultiViewProblem:
-        """Return the views in which every group of nodes is one, which changes no cut's value."""
+        """Return the views with each group contracted to one node, which preserves cut values."""
         problems = (contracted_by_labels(one, groups).symmetrized() for one in self.problems)
         return MultiViewProblem(tuple(problems), self.view_weights)
 
 
 def stacked(problems: Sequence[Problem]) -> tuple[np.ndarray, ...]:
-    """Return the arrays of several problems one behind the other, as kernels take them."""
+    """Return the concatenated arrays of several problems, as kernels take them."""
     graphs = [problem.graph for problem in problems]
     ends = np.cumsum([0, *(graph.n_stored for graph in graphs)])[:-1, None]
     indptr = np.array([graph.indptr for graph in graphs], dtype=np.int64) + ends
@@ -166,42 +165,49 @@ def stacked(problems: Sequence[Problem]) -> tuple[np.ndarray, ...]:
 
 @dataclass(frozen=True, eq=False)
 class PartitionOfViews:
-    """One partition of several graphs over the same nodes, and what it costs in each.
+    """A partition of several graphs over the same nodes.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
         The cluster of every node, 0..c-1, none empty.
     objective : float
-        What was minimised: Σ_v √cut_v where the weights are learned, else Σ_v w_v cut_v.
-    cuts : ndarray of shape (V,)
-        The cut value of ``labels`` in every view, as :func:`leastcut.cut_value` has it.
-    weights : ndarray of shape (V,)
-        The weights of the views: α_v = 1 / (2 √cut_v) where they are learned, infinite where
-        nothing is cut, as no edge of such a view is worth what the first one would cost; else those
-        given.
+        The minimized objective: Σ_v √cut_v for learned weights, otherwise Σ_v w_v cut_v.
+    cuts : ndarray of shape (n_views,)
+        The cut value of ``labels`` in every view.
+    weights : ndarray of shape (n_views,)
+        The weights of the views. Learned weights are α_v = 1 / (2 √cut_v), infinite for a view in
+        which no edge is cut.
     lower_bound : float or None
-        No partition into as many clusters has a smaller objective; None when not computed.
+        A lower bound on the objective of every partition into as many clusters; None if it was not
+        computed.
+    gap : float or None
+        The relative gap between objective and lower bound; see :attr:`Partition.gap`.
     weighted_bound : float or None
-        No partition into as many clusters has a smaller Σ_v α_v cut_v with these weights, summed
-        over the views whose weight is finite; None when not computed.
-    view_bounds : ndarray of shape (V,) or None
-        No partition into as many clusters has a smaller cut in a view; None when not computed.
-    history : ndarray
-        The smallest objective after every start and every round of weighing; it never rises.
+        A lower bound on Σ_v α_v cut_v with these weights, over the views of finite weight; None if
+        it was not computed.
+    view_bounds : ndarray of shape (n_views,) or None
+        A lower bound on the cut value in every view; None if it was not computed.
+    history : ndarray of shape (n_steps,)
+        The smallest objective after every start and every round; non-increasing.
     n_iter : int
-        Rounds of weighing.
+        The number of rounds in which the views were weighted again.
     converged : bool
-        Whether the search ended because nothing fell any more, and not for time.
+        Whether the search ended without further improvement, not by a time limit.
     nodes : tuple or None
-        The names of the nodes, in the order of ``labels``; None where the first graph has none.
+        The names of the nodes, in the order of ``labels``; None if the first graph has none.
+
+    See Also
+    --------
+    partition_views : Compute the partition.
+    Partition : The partition of a single graph.
 
     Examples
     --------
     >>> import leastcut
     >>> path = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]]
-    >>> found = leastcut.partition_views([path, path], 2, random_state=0)
-    >>> found.cuts, found.gap
+    >>> result = leastcut.partition_views([path, path], 2, random_state=0)
+    >>> result.cuts, result.gap
     (array([0.4, 0.4]), 0.0)
     """
 
@@ -219,11 +225,11 @@ class PartitionOfViews:
 
     @property
     def gap(self) -> float | None:
-        """How far above the optimum it can be, as a fraction of the objective; None if unknown."""
+        """The relative gap between objective and lower bound; None without a lower bound."""
         return Partition(self.labels, self.objective, self.lower_bound).gap
 
     def by_node(self) -> dict[Any, int]:
-        """Return the cluster of every node by its name, as ``{name: cluster}``."""
+        """Return the cluster of every node as a dict ``{name: cluster}``."""
         return Partition(self.labels, self.objective, nodes=self.nodes).by_node()
 
     def __repr__(self) -> str:
@@ -236,6 +242,6 @@ class PartitionOfViews:
         )
 
     def _repr_html_(self) -> str:
-        from leastcut.report.notebook import views_html  # which is above this package
+        from leastcut.report.notebook import views_html  # used in notebooks only
 
         return views_html(self)

@@ -1,17 +1,17 @@
 """The search for one partition of several views.
 
-1. It begins with the partition of all views added up, with that of every view by itself, and with
-   those given; each is improved by moves of single nodes on the objective itself.
-2. From the best so far every view is weighted by α_v, the views are added up with these weights,
-   and :func:`leastcut.partition`'s search goes on from the best in that graph. If views weigh nodes
-   alike the result is never worse; otherwise it is a proposal, which moves improve.
-3. Some nodes of the best are moved to random clusters, few or many, and moves refine the result.
-4. What was found is recombined: nodes that two partitions have together become one, in every view,
-   and moves of such groups improve the better of the two.
+1. Start from the partition of the sum of all views, from that of every single view, and from
+   initial partitions, each improved by moves of single nodes on the objective.
+2. Weight every view by α_v of the best partition, and continue the search from it on the weighted
+   sum of the views. If all views have the same node weights the result is never worse; otherwise it
+   is a proposal, which moves improve.
+3. Move random nodes of the best partition to random clusters, and refine.
+4. Recombine: contract the intersections of two partitions in every view, and improve the better of
+   the two by moves of these groups.
 
-Steps 2 to 4 are repeated until nothing falls any more. Only labels whose objective is smaller, as
-taken from the graphs themselves, take the place of the best. All of it is done with every effort
-up to the one asked for, each going on from the one before, so that more effort is never worse.
+Steps 2 to 4 are repeated until the objective no longer decreases. The best partition is replaced
+only if the objective, evaluated on the graphs, is smaller. The search runs every effort up to the
+requested one, each from the results of the previous one, so that more effort is never worse.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from leastcut.results import Partition
 from leastcut.seeds import as_generator
 from leastcut.validation import number_by_appearance
 
-MOST_ROUNDS = 50  # of weighting with one effort; hardly any takes ten
+MOST_ROUNDS = 50  # limit on the rounds of one effort; rarely more than ten are needed
 IDLE_ROUNDS = {"fast": 1, "auto": 1, "balanced": 2, "thorough": 4}
-"""Rounds in a row that may end without a smaller objective, each with other seeds."""
+"""Consecutive rounds without a smaller objective after which an effort ends."""
 
 PERTURBATIONS = {"fast": 8, "auto": 8, "balanced": 32, "thorough": 128}
-"""Random perturbations of the best partition in a round, each refined by moves."""
+"""Random perturbations of the best partition per round, each refined by moves."""
 
 KEPT = 8  # partitions that are kept to be recombined with the best
-VISITS_PER_NODE = 20  # of a local search, on average, before its sums are computed afresh
-STAGE = "views"  # the name of the stage in reports of progress
+VISITS_PER_NODE = 20  # limit on the visits of a local search per node, before sums are recomputed
+STAGE = "views"  # the name of the stage in progress reports
 
 
 class Outcome(NamedTuple):
-    """The result of a search over views in which every node weighs something."""
+    """The result of a search over views in which every node has a positive weight somewhere."""
 
     labels: np.ndarray
-    history: list[float]  # the smallest objective after every start and every round of weighting
-    n_iter: int  # rounds of weighting
+    history: list[float]  # the smallest objective after every start and every round
+    n_iter: int  # number of rounds
     converged: bool
-    bounds: list[float | None]  # of single views, if they were computed on the way
+    bounds: list[float | None]  # lower bounds of single views, or None
 
 
 @solve.register(MultiViewProblem)
@@ -67,14 +67,14 @@ def solve_views(
     options: SearchOptions,
     budget: Budget,
 ) -> PartitionOfViews:
-    """Search for one partition of all views, and bound the objective of every partition."""
-    # 1. Views without a weight take no part, nor do nodes that weigh nothing in any other.
+    """Search for one partition of all views, and compute lower bounds."""
+    # 1. Drop views of weight 0.
     weights, used = problem.view_weights, np.arange(problem.n_views)
     if weights is not None:
         used = np.flatnonzero(weights > 0)
         weights = weights[used]
     views = MultiViewProblem(tuple(problem.problems[v] for v in used), weights)
-    # 2. Search what is left.
+    # 2. Search, without nodes of weight 0 in all views.
     wants_bound = options.wants_bound(problem.n_nodes)
     options = replace(options, lower_bound=wants_bound)
     outcome = Outcome(np.empty(0, dtype=np.int64), [0.0], 0, True, [None] * views.n_views)
@@ -82,15 +82,15 @@ def solve_views(
 
     def solve_core(reduced: Reduced) -> Partition:
         nonlocal outcome, bounds
-        core: Any = reduced.problem  # as many views as there are
+        core: Any = reduced.problem  # a MultiViewProblem
         outcome = _solve_core(core, reduced.n_clusters, reduced.starts, options, budget)
-        # What bounds the nodes with edges does so in as many clusters as they are in.
+        # Bounds of a reduced problem may be for another number of clusters.
         bounds = bounds if reduced.steps else outcome.bounds
         return Partition(outcome.labels, core.value(outcome.labels))
 
     labels = solve_reduced(cast(Any, views), n_clusters, solve_core, starts).labels
     cuts = problem.cuts(labels)
-    # 3. Bound, in the time that is left.
+    # 3. Compute lower bounds in the remaining time.
     proven = Bounds()
     if wants_bound and not budget.is_stopped:
         known = dict(zip(used.tolist(), bounds, strict=True))
@@ -117,7 +117,7 @@ def _solve_core(
     options: SearchOptions,
     budget: Budget,
 ) -> Outcome:
-    """Search views in which every node weighs something somewhere."""
+    """Search views in which every node has a positive weight somewhere."""
     n = views.n_nodes
     if n_clusters in (1, n):
         only = np.arange(n) if n_clusters > 1 else np.zeros(n, dtype=np.int64)
@@ -133,7 +133,7 @@ def _solve_core(
         search.take(labels)
     converged = False
     for effort in EFFORTS[options.effort].stages:
-        converged = search.go_on(effort)
+        converged = search.run(effort)
     if converged:
         budget.report(search.progress(1.0))
     labels = number_by_appearance(search.best)
@@ -141,7 +141,7 @@ def _solve_core(
 
 
 class _Search:
-    """The state of a search: the best partition, and others to recombine it with."""
+    """The state of a search: the best partition, and others to recombine with it."""
 
     def __init__(
         self, views: MultiViewProblem, n_clusters: int, options: SearchOptions, budget: Budget
@@ -155,7 +155,7 @@ class _Search:
         self.n_iter = 0
         stages = EFFORTS[options.effort].stages
         self._effort = stages[0]
-        # The starts have the seed as it is, so that they are what leastcut.partition finds with it.
+        # Starts use the seed itself, so that they are the results of leastcut.partition.
         seed = options.random_state
         if not isinstance(seed, int | np.integer):
             seed = as_generator(seed).integers(2**32)
@@ -166,13 +166,13 @@ class _Search:
 
     # -- the steps
 
-    def go_on(self, effort: str) -> bool:
-        """Go on with an effort until nothing falls any more; return whether it came to that."""
+    def run(self, effort: str) -> bool:
+        """Search with an effort until the objective no longer decreases; return whether it did."""
         if self.history and (self.value == 0.0 or self._budget.is_exhausted):
             return self.value == 0.0
         self._effort = effort
-        # 1. Start from all views added up, and from each; the first start is made whatever the
-        #    time. Nothing is known about any of them yet, so that all weigh the same.
+        # 1. Start from the sum of all views with equal weights, regardless of the time limit, and
+        #    from each view.
         views, weights = self.views, self.views.view_weights
         equal = np.ones(views.n_views) if weights is None else weights
         self.take(self._cut(views.combined(equal).problem, is_start=True).labels)
@@ -181,7 +181,7 @@ class _Search:
             if not self._budget.is_exhausted:
                 self.take(self._cut_view(v, problem))
                 self._end_step()
-        # 2. Weigh the views and recombine until nothing falls any more.
+        # 2. Weight the views and recombine until the objective no longer decreases.
         idle, most = 0, IDLE_ROUNDS[effort]
         for _ in range(MOST_ROUNDS):
             if self.value == 0.0 or idle == most:
@@ -199,7 +199,7 @@ class _Search:
         return False
 
     def _perturb(self) -> None:
-        """Move some nodes of the best to random clusters, few or many, and improve the result."""
+        """Move random nodes of the best partition to random clusters, and refine the result."""
         rng = np.random.default_rng([self._seed, self.n_iter, 1])
         n, most = self.views.n_nodes, math.log(max(self.views.n_nodes / 2, 1.0))
         for _ in range(PERTURBATIONS[self._effort]):
@@ -208,16 +208,16 @@ class _Search:
             labels, count = self.best.copy(), round(math.exp(rng.uniform(0.0, most)))
             nodes = rng.choice(n, count, replace=False)
             labels[nodes] = rng.integers(self.n_clusters, size=count)
-            # Where a cluster was emptied there are too few of them.
+            # Skip if a cluster became empty.
             if np.unique(labels).size < self.n_clusters:
                 continue
             labels = refine_near(self.views, labels, nodes)
-            # What is no better is the best again, or so near to it that it is not worth keeping.
+            # Other results are too similar to the best to be kept.
             if self.views.value(labels) < self.value:
                 self.take(labels)
 
     def _recombine(self) -> None:
-        """Improve the best by groups of nodes that it and another partition have together."""
+        """Improve the best partition by moving its intersections with other partitions."""
         for _, other in list(self.others):
             if self._budget.is_exhausted:
                 return
@@ -229,7 +229,7 @@ class _Search:
     # -- single partitions
 
     def take(self, labels: np.ndarray) -> None:
-        """Improve a partition by moves, and keep it: as the best, or beside it."""
+        """Improve a partition by moves, and keep it as the best or for recombination."""
         labels = refine_labels(self.views, labels)
         value = self.views.value(labels)
         if value < self.value:
@@ -238,12 +238,12 @@ class _Search:
             self.others = sorted([*self.others, (value, labels)], key=lambda pair: pair[0])[:KEPT]
 
     def _cut_view(self, v: int, problem: Problem) -> np.ndarray:
-        """Return the partition of a view by itself; nodes without edges there join its clusters."""
+        """Return the partition of a single view; its isolated nodes join its clusters."""
         if problem.node_weights.min() > 0:
             is_bounded = bool(self.options.lower_bound) and self._effort == self.options.effort
-            found = self._cut(problem, is_start=True, lower_bound=is_bounded)
-            self.bounds[v] = found.lower_bound
-            return found.labels
+            partition = self._cut(problem, is_start=True, lower_bound=is_bounded)
+            self.bounds[v] = partition.lower_bound
+            return partition.labels
         if not problem.node_weights.any():
             return self.best
 
@@ -261,7 +261,7 @@ class _Search:
         n_clusters: int | None = None,
         lower_bound: bool = False,
     ) -> Partition:
-        """Partition one graph, in its share of the time that is left."""
+        """Partition one graph in a fraction of the remaining time."""
         left = max(1, self._n_expected - self._n_tasks)
         budget = self._budget.part(1.0 / left, lambda _: self.progress())
         self._n_tasks += 1
@@ -285,7 +285,7 @@ class _Search:
         self._budget.report(self.progress())
 
     def progress(self, fraction: float | None = None) -> Progress:
-        """Return the progress; the value of a single graph means nothing to the callback."""
+        """Return the progress of the search over all views."""
         if fraction is None:
             fraction = min(self._n_steps / self._n_expected, 0.99)
         return Progress(STAGE, fraction, self.value, self._budget.seconds)
@@ -295,17 +295,17 @@ class _Search:
 
 
 class ViewsState:
-    """A partition that moves of single nodes improve, and in every view the sums of its cut value.
+    """A partition that is improved by moves of single nodes, with sums per cluster in every view.
 
-    Numbers near the ends of what doubles hold are raised first, view by view and by powers of two,
-    which the factors of the objective undo.
+    Very small numbers are scaled up, view by view and by powers of two, which the factors of the
+    objective undo.
     """
 
     def __init__(self, views: MultiViewProblem, labels: np.ndarray, n_clusters: int) -> None:
         self.views = views
         self.labels = labels.astype(np.int32)  # a copy
-        raised = [problem.within_range() for problem in views.problems]
-        self._arrays = stacked(raised)
+        scaled = [problem.within_range() for problem in views.problems]
+        self._arrays = stacked(scaled)
         shape = views.n_views, n_clusters
         self._sums = (
             self.labels,
@@ -321,15 +321,15 @@ class ViewsState:
             np.zeros(shape, dtype=np.int64),
             *np.empty((3, views.n_views)),
         )
-        scales = np.array([_scale(*pair) for pair in zip(views.problems, raised, strict=True)])
+        scales = np.array([_scale(*pair) for pair in zip(views.problems, scaled, strict=True)])
         weights = views.view_weights
         factors = 1.0 / np.sqrt(scales) if weights is None else weights / scales
         self._objective = np.ascontiguousarray(factors), weights is None
 
     def local_search(self, nodes: np.ndarray | None = None) -> int:
-        """Make improving moves, on fresh sums, until no queued node has one; return how many.
+        """Recompute the sums, and make improving moves from ``nodes`` (default: all).
 
-        The queue begins with ``nodes`` (default: all), and a move adds neighbors to it.
+        Returns the number of moves. Each move adds the neighbors of the node to the queue.
         """
         state = self._arrays, self._sums
         measure_views(*state)
@@ -342,45 +342,42 @@ class ViewsState:
         return int(moves)
 
     def finish(self) -> np.ndarray:
-        """Settle for as long as the objective falls; return labels, never worse than before.
-
-        What counts is the value of the labels, not what the moves say they have gained.
-        """
+        """Search while the recomputed objective decreases; return labels, never worse."""
         views = self.views
         best, value = self.labels.astype(np.int64), views.value(self.labels)
         while self.local_search() > 0 or self._move_heavy(value):
-            found = views.value(self.labels)
-            if not found < value:
+            after = views.value(self.labels)
+            if not after < value:
                 break
-            best, value = self.labels.astype(np.int64), found
+            best, value = self.labels.astype(np.int64), after
         return best
 
     def _move_heavy(self, value: float) -> bool:
-        """Move one node that is too heavy for the kernels, if that lowers the value.
+        """Move one node that is too heavy for the kernels, if that decreases the value.
 
-        Such a node holds nearly all of its cluster's weight in some view, so that there are few;
-        each of its moves is judged by the value of all labels, O(edges).
+        Such a node has nearly all of its cluster's weight in some view, so there are few. Each of
+        its moves is evaluated on all labels, in O(edges).
         """
         _, members, _, cluster_weights, weighing, _, _ = self._sums
         heavy = self._arrays[3] > HEAVY * cluster_weights[:, self.labels]
         heavy &= weighing[:, self.labels] > 1
         for i in np.flatnonzero(heavy.any(axis=0) & (members[self.labels] > 1)):
-            own = int(self.labels[i])
+            before = int(self.labels[i])
             for k in range(members.size):
                 self.labels[i] = k
                 if self.views.value(self.labels) < value:
                     return True
-            self.labels[i] = own
+            self.labels[i] = before
         return False
 
 
 def refine_labels(views: MultiViewProblem, labels: np.ndarray) -> np.ndarray:
-    """Return labels 0..c-1 that moves of single nodes have improved, or as they are."""
+    """Return labels 0..c-1 improved by moves of single nodes."""
     return ViewsState(views, labels, int(labels.max()) + 1).finish()
 
 
 def refine_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Return labels after moves that begin at some nodes and at their neighbors in any view."""
+    """Return labels after local search from ``nodes`` and their neighbors in any view."""
     near = np.zeros(views.n_nodes, dtype=bool)
     near[nodes] = True
     for problem in views.problems:
@@ -391,10 +388,10 @@ def refine_near(views: MultiViewProblem, labels: np.ndarray, nodes: np.ndarray) 
     return state.labels.astype(np.int64)
 
 
-def _scale(problem: Problem, raised: Problem) -> float:
-    """Return by how much cut values were raised: a power of two, which rounds nothing."""
-    if raised is problem or problem.graph.n_stored == 0:
+def _scale(problem: Problem, scaled: Problem) -> float:
+    """Return the power of two by which cut values were scaled up."""
+    if scaled is problem or problem.graph.n_stored == 0:
         return 1.0
-    edge = raised.graph.weights[0] / problem.graph.weights[0]
+    edge = scaled.graph.weights[0] / problem.graph.weights[0]
     heaviest = int(np.argmax(problem.node_weights))
-    return float(edge / (raised.node_weights[heaviest] / problem.node_weights[heaviest]))
+    return float(edge / (scaled.node_weights[heaviest] / problem.node_weights[heaviest]))
