@@ -428,7 +428,7 @@ def test_a_path_symmetrizes():
         assert paths[0][2].cut_value == paths[1][2].cut_value == paths[2][2].cut_value
     with pytest.raises(ValueError, match="symmetrize='sum' is not known"):
         leastcut.cut_path(DIRECTED, [2], affinity="precomputed", symmetrize="sum")
-    with pytest.raises(ValueError, match="symmetrize='max' has no place"):
+    with pytest.raises(ValueError, match="symmetrize='max' has no effect"):
         leastcut.cut_path(DIRECTED, [2], symmetrize="max")
 
 

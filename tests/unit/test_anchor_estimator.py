@@ -106,7 +106,7 @@ def test_labels_are_numbered_by_appearance_however_late_clusters_appear(monkeypa
     labels = np.concatenate([np.full(90, 2), [0], np.full(9, 1)]).astype(np.int32)
     for count in (1, 95, 1000):
         monkeypatch.setattr(module, "APPEARING", count)
-        found = module.numbered(labels, 3)
+        found = module.renumbered(labels, 3)
         assert found.dtype == np.int32
         assert np.array_equal(found, number_by_appearance(labels))
 

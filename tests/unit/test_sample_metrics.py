@@ -419,7 +419,7 @@ def test_the_estimator_and_cut_path_reject_unusable_metrics(blobs):
         SpectralClustering(3, metric="cosin").fit(X)
     with pytest.warns(UserWarning, match=r"metric='cosine' has no effect.*'adaptive_neighbors'"):
         SpectralClustering(3, affinity="rbf", metric="cosine").fit(X)
-    with pytest.raises(ValueError, match=r"metric='cosine' has no place.*'self_tuning'"):
+    with pytest.raises(ValueError, match=r"metric='cosine' has no effect.*'self_tuning'"):
         cut_path(X, [2], affinity="rbf", metric="cosine")
     with pytest.raises(ValueError, match=r"metric='cosin' is not known"):
         cut_path(X, [2], metric="cosin")

@@ -152,7 +152,7 @@ def test_weak_ties_are_told_of(blobs):
     model.fit(rbf_kernel(X))
     # Between the second and the third eigenvalue.
     weak = np.full((1, 90), model.eigenvalues_[1:].mean() / 90)
-    with pytest.warns(UserWarning, match=r"tied too weakly.*1 of 3 components.*component 2"):
+    with pytest.warns(UserWarning, match=r"connected too weakly.*1 of 3 components.*component 2"):
         placed = model.transform(weak)
     assert placed[0, 2] == 0.0
     assert placed[0, :2].all()

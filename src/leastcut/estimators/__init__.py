@@ -1,1 +1,1 @@
-"""Estimators of scikit-learn: one for graphs, for anchors and for several views, on one base."""
+"""Estimators with the scikit-learn interface, for one graph, anchor graphs and several views."""

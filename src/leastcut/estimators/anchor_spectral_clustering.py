@@ -1,12 +1,13 @@
-"""The estimator for data of any size: samples are joined through few anchors, wherever they lie.
+"""``AnchorSpectralClustering``: spectral clustering of large data through anchors.
 
-Nothing of the size of the samples is kept but their anchor weights and labels. A new sample gets
-weights by the rule of the training samples, so that its place in the embedding,
+The only data stored per sample are anchor weights and labels. New samples get anchor weights in the
+same way as training samples. With v the eigenvectors of the graph of the anchors, the coordinates
+of a sample with anchor weights w are
 
     e = Σ_j w_j v_j / √(Λ_j (1 − λ)),
 
-with v the eigenvectors of the anchors' own graph, is that of a training sample with the same
-weights: the eigenvectors of Z Λ⁻¹ Zᵀ are made of rows of Z alone.
+for training samples and new samples alike, as the eigenvectors of Z Λ⁻¹ Zᵀ are linear in the rows
+of Z.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from leastcut.budget import Budget
 from leastcut.estimators.base import BaseClustering
 from leastcut.estimators.fitted import Fitted
 from leastcut.estimators.inputs import check_counts, read_input, validated
-from leastcut.estimators.parameters import COUNT, check_max_clusters, inherited
+from leastcut.estimators.parameters import COUNT, check_max_clusters, constraints_of
 from leastcut.estimators.solvers import Settings, search_bar, warn_of_convergence
 from leastcut.memory import check_memory
 from leastcut.multilevel.efforts import EFFORTS, SearchOptions
@@ -47,20 +48,20 @@ from leastcut.seeds import fit_seed
 from leastcut.validation import is_on_gpu
 
 NUMBERS = 2**23  # coordinates of new samples that are read at once: 64 MiB
-APPEARING = 2**16  # labels among which every cluster is first looked for
+APPEARING = 2**16  # labels that are first searched for all clusters
 
 ANCHOR_CONSTRAINTS: dict[str, Any] = {
-    **inherited("n_clusters", "max_clusters", "random_state", "verbose"),
+    **constraints_of("n_clusters", "max_clusters", "random_state", "verbose"),
     "n_anchors": [COUNT],
     "n_neighbors": [COUNT],
     "effort": [StrOptions(set(EFFORTS))],
 }
-"""The values of the parameters that this estimator and its sibling on Dask share."""
+"""Constraints of the parameters that this estimator shares with the one for Dask."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedAnchors(Fitted):
-    """An anchor graph and its clusters, with the table of their weights at the anchors."""
+    """State of a fitted anchor graph, with the weights of its clusters at the anchors."""
 
     matrix: AnchorGraph
     table: Table
@@ -74,44 +75,49 @@ class FittedAnchors(Fitted):
     # -- eigenpairs
 
     def relax_core(self, count: int) -> Relaxation:
-        """Return eigenpairs of the anchors' own graph; its eigenvalues are those of all samples."""
-        found = relax_core(self.problem.core, self.matrix.store.sizes, count, self.settings.seed)
-        warn_of_convergence(found)
-        return found
+        """Return eigenpairs of the graph of the anchors; its eigenvalues are those of all samples.
+
+        A warning is issued if they have not converged.
+        """
+        relaxation = relax_core(
+            self.problem.core, self.matrix.store.sizes, count, self.settings.seed
+        )
+        warn_of_convergence(relaxation)
+        return relaxation
 
     @cached_property
     def relaxation(self) -> Relaxation:
-        """As many eigenpairs as clusters and columns need."""
+        """The eigenpairs of the graph of the anchors."""
         return self.relax_core(max(self.n_clusters, self.n_components))
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The smallest eigenvalues, as many as clusters and columns of the embedding need."""
+        """The smallest eigenvalues, at least ``n_clusters`` and ``n_components`` of them."""
         return self.relaxation.eigenvalues
 
     @property
     def lower_bound(self) -> float:
-        """No partition into as many clusters has a smaller cut value."""
+        """Lower bound on the cut value of every partition into ``n_clusters`` clusters."""
         return self.relaxation.leading(self.n_clusters).lower_bound
 
     @cached_property
     def _directions(self) -> np.ndarray:
-        """The matrix that maps the weights of a sample to its coordinates.
+        """The matrix that maps the anchor weights of a sample to its coordinates.
 
-        An eigenvector of eigenvalue 1 is not made of anchors: all samples are at 0 in it.
+        Eigenvectors with eigenvalue 1 do not depend on the anchors, and their coordinates are 0.
         """
         relaxation, masses = self.relaxation.leading(self.n_components), self.matrix.masses
         left = 1.0 - relaxation.eigenvalues
-        known = relaxation.eigenvalues <= LARGEST_EIGENVALUE
-        scale = np.where(known, 1.0 / np.sqrt(np.where(known, left, 1.0)), 0.0)
-        found = np.zeros((masses.size, self.n_components))
+        is_known = relaxation.eigenvalues <= LARGEST_EIGENVALUE
+        scale = np.where(is_known, 1.0 / np.sqrt(np.where(is_known, left, 1.0)), 0.0)
+        directions = np.zeros((masses.size, self.n_components))
         used = masses > 0
-        found[used] = relaxation.eigenvectors * scale / np.sqrt(masses[used])[:, None]
-        return found
+        directions[used] = relaxation.eigenvectors * scale / np.sqrt(masses[used])[:, None]
+        return directions
 
     @cached_property
     def embedding(self) -> np.ndarray:
-        """The rows of the eigenvectors of all samples, computed when first asked for."""
+        """The rows of the eigenvectors of all samples."""
         store = self.matrix.store
         blocks = (store.load(number) for number in range(len(store.sizes)))
         return self._coordinates(blocks, sum(store.sizes))
@@ -125,24 +131,24 @@ class FittedAnchors(Fitted):
         check_memory(
             1.0 * dtype.itemsize * n_points * self.n_components,
             f"{self.n_components} coordinates of {n_points} samples",
-            "Transform some samples at a time, or fit with fewer n_components.",
+            "Transform fewer samples at a time, or fit with fewer n_components.",
         )
-        found = np.empty((n_points, self.n_components), dtype=dtype)
+        coordinates = np.empty((n_points, self.n_components), dtype=dtype)
         start = 0
         for block in blocks:
             rows = block.to_sparse(self.matrix.n_anchors) @ self._directions
-            found[start : start + block.n_points] = rows
+            coordinates[start : start + block.n_points] = rows
             start += block.n_points
-        return found
+        return coordinates
 
     # -- new samples
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the clusters of samples, each where the cut grows least."""
+        """Return the cluster of every sample where it increases the cut value least."""
         return np.concatenate([self.table.place(block) for block in self._blocks(X)])
 
     def score(self, X: Any) -> float:
-        """Return minus the cut value of the graph with these samples added on the same anchors."""
+        """Return the negative cut value after adding samples with the same anchors."""
         if self._are_known(X):
             return -self.cut_value
         table = self.table
@@ -152,7 +158,7 @@ class FittedAnchors(Fitted):
         return -Table(table.weights, table.weights.sum(axis=1)).value
 
     def _blocks(self, X: Any) -> Iterator[Block]:
-        """Yield the anchor weights of samples, some at a time."""
+        """Yield the anchor weights of samples in blocks."""
         source = as_source(X)
         tile = tile_rows(*self.matrix.anchors.shape)
         step = tile * max(1, NUMBERS // (tile * source.shape[1]))
@@ -161,7 +167,7 @@ class FittedAnchors(Fitted):
             yield self.matrix.nearest.block(rows)
 
     def _are_known(self, X: Any) -> bool:
-        """Whether samples have the anchor weights of the training samples, in the same order."""
+        """Return whether samples have the same anchor weights as the training samples, in order."""
         source, store, start = as_source(X), self.matrix.store, 0
         if source.shape[0] != self.matrix.n_nodes:
             return False
@@ -175,34 +181,34 @@ class FittedAnchors(Fitted):
     # -- proofs and paths
 
     def certify(self, gap: float, budget: Budget) -> NoReturn:
-        """Raise: a proof needs the edges."""
+        """Raise TypeError, as a proof needs the edges."""
         raise TypeError(
-            "A proof needs the edges, and an anchor graph stores no edges; lower_bound_ and gap_ "
-            "are proven by eigenvalues. If there are few samples, pass "
-            "affinity_matrix_.to_sparse() and labels_ to leastcut.certify."
+            "A proof needs the edges, but an anchor graph stores no edges; lower_bound_ and gap_ "
+            "are computed from eigenvalues. For few samples, pass affinity_matrix_.to_sparse() "
+            "and labels_ to leastcut.certify."
         )
 
     def path_partitions(self, numbers: range) -> list[Partition]:
         """Return partitions of all samples into other numbers of clusters.
 
-        Each search begins with the partition into one cluster more, two of them merged, which never
-        makes the value larger; so the values never fall as the number grows.
+        Each search starts from the partition into one more cluster, with two clusters merged. This
+        never increases the value, so values never decrease as the number of clusters grows.
         """
-        problem, found, starts = self.problem, list[Partition](), list[np.ndarray]()
+        problem, partitions, starts = self.problem, list[Partition](), list[np.ndarray]()
         options = SearchOptions(self.settings.effort, False, self.settings.seed)
         for number in reversed(numbers):
             if number == self.n_clusters:
                 starts = [self.labels, *starts]
             kept = [problem.split(labels) for labels in starts]
-            one = search_anchors(problem, number, kept, options, Budget())
-            found.append(Partition(np.concatenate(one.kept), one.table.value))
+            result = search_anchors(problem, number, kept, options, Budget())
+            partitions.append(Partition(np.concatenate(result.kept), result.table.value))
             if number > 1:
-                starts = [merged(found[-1].labels, one.table)]
-        return found[::-1]
+                starts = [merge_best_pair(partitions[-1].labels, result.table)]
+        return partitions[::-1]
 
 
-def merged(labels: np.ndarray, table: Table) -> np.ndarray:
-    """Return labels with those two clusters merged that reduce the value most."""
+def merge_best_pair(labels: np.ndarray, table: Table) -> np.ndarray:
+    """Return labels after merging the two clusters that reduce the value most."""
     sizes, boundaries = table.sizes, table.boundaries
     between = (table.weights * inverse_of(table.masses)[:, None]).T @ table.weights
     joined = (boundaries[:, None] + boundaries - 2.0 * between) / (sizes[:, None] + sizes)
@@ -217,62 +223,76 @@ def merged(labels: np.ndarray, table: Table) -> np.ndarray:
 
 
 class AnchorSpectralClustering(BaseClustering):
-    """Cluster samples of any number by the smallest cut of their anchor graph.
+    """Spectral clustering of large data through a small number of anchors.
 
-    Samples get weights on few anchors and are joined through these (:func:`leastcut.anchor_graph`),
-    so that nothing of size n² is made and X may lie in files. The cut value is that of all samples,
-    exactly.
+    Samples are connected through anchors (:func:`leastcut.anchor_graph`), so that memory and time
+    are linear in the number of samples, and X may be read from files. The cut value is exact for
+    the graph of all samples.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters, or ``"auto"``; see :class:`SpectralClustering`.
+        The number of clusters to form, or ``"auto"``; see :class:`SpectralClustering`.
     n_anchors : int, default=1000
-        Anchors, at most as many as samples: more follow finer shapes, and take longer.
+        Number of anchors, reduced if there are fewer samples. More anchors resolve finer
+        structures and take more time.
     n_neighbors : int, default=5
-        Anchors that a sample has weights on; reduced below the number of anchors if that is
-        smaller.
+        Number of anchors that each sample is connected to, reduced if there are fewer anchors.
     n_components : int, default=None
         Number of columns of ``embedding_``; None means ``n_clusters``.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
-        How long to search, see :func:`leastcut.partition`.
+        Effort of the search; see :func:`leastcut.partition`.
     max_clusters : int, default=None
-        Largest number that ``n_clusters="auto"`` considers; None means 20.
+        Largest number of clusters that ``n_clusters="auto"`` considers; None means 20.
     max_memory : int or str, default=None
-        Memory that this process may have in use, in bytes or as ``"4GiB"``; None is most of what
-        the system has left.
+        Maximum memory of the process, in bytes or as in ``"4GiB"``. None means most of the
+        available memory.
     folder : path, default=None
-        Where anchors, weights and the state of the search are kept: a fit that was killed is
-        resumed there by the same call. With ``random_state=None`` it takes the seed of that run.
+        Folder for anchors, weights and the state of the search. An interrupted fit is resumed by
+        the same call; with ``random_state=None`` it uses the seed of the interrupted run.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where nearest anchors are searched; see :func:`leastcut.anchor_graph`.
-    random_state, n_jobs : int, default=None
-        Seed and threads, as in :class:`SpectralClustering`.
+        The device of the search for nearest anchors; see :func:`leastcut.anchor_graph`.
+    random_state : int, RandomState instance or None, default=None
+        Seed. Pass an int for reproducible labels, on any number of threads.
+    n_jobs : int, default=None
+        Number of threads. None and -1 mean one per available core.
     verbose : bool, default=False
-        Whether to report the steps on standard output, with a progress bar on the standard error.
+        Whether to log the steps to standard output, and to show a progress bar on the standard
+        error.
 
     Attributes
     ----------
     labels_ : int32 ndarray of shape (n_samples,)
-        The cluster of every sample, 0..n_clusters_-1, none empty.
+        The cluster of every sample, 0..n_clusters_-1. No cluster is empty.
     cut_value_ : float
-        The cut value of ``labels_``; ratio and normalized cut are the same, as every degree is 1.
+        The cut value of ``labels_``. Ratio cut and normalized cut are equal, as every degree is 1.
     affinity_matrix_ : AnchorGraph
         The graph, which stores no edges.
     n_iter_ : int
-        Rounds in which samples were moved.
+        Number of rounds in which samples were moved.
     solver_ : str
         "multilevel".
     n_clusters_, lower_bound_, gap_, eigenvalues_, embedding_, cut_path_
         As in :class:`SpectralClustering`.
     n_features_in_, feature_names_in_
-        Number and names of features seen during fit.
+        Number and names of features seen during :term:`fit`.
 
     See Also
     --------
-    SpectralClustering : The estimator for graphs whose edges are stored.
-    anchor_graph : The graph by itself, for :func:`leastcut.partition` and other functions.
-    leastcut.dask.AnchorSpectralClustering : The same on the workers of Dask.
+    SpectralClustering : Clustering by a graph with stored edges.
+    anchor_graph : Construct the anchor graph, for :func:`leastcut.partition` and other functions.
+    leastcut.dask.AnchorSpectralClustering : The same method for Dask collections.
+
+    Notes
+    -----
+    Two samples have the affinity Σ_j z_ij z_kj / Λ_j, where z_ij is the weight of sample i on
+    anchor j and Λ_j the sum of the weights on anchor j. Weights of a sample sum to 1, so all
+    degrees are 1. :meth:`certify` is not available, as it needs the edges.
+
+    References
+    ----------
+    W. Liu, J. He, S.-F. Chang, "Large graph construction for scalable semi-supervised learning",
+    ICML 2010.
 
     Examples
     --------
@@ -288,7 +308,7 @@ class AnchorSpectralClustering(BaseClustering):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ANCHOR_CONSTRAINTS,
-        **inherited("n_components", "device", "n_jobs"),
+        **constraints_of("n_components", "device", "n_jobs"),
         "max_memory": [COUNT, str, None],
         "folder": [str, os.PathLike, None],
     }
@@ -324,37 +344,39 @@ class AnchorSpectralClustering(BaseClustering):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Join samples through anchors, and cut their graph.
+        """Construct the anchor graph of X and cut it.
 
         Parameters
         ----------
-        X : array-like, path, or table or array of another library, of shape (n_samples, n_features)
-            Samples in memory; or what is read block by block: the path of an ``.npy`` or Parquet
-            file, arrays of zarr and h5py, and whatever else :func:`leastcut.anchor_graph` takes.
+        X : array-like, path, or table or array of a library, of shape (n_samples, n_features)
+            Samples in memory; or a source that is read block by block: the path of an ``.npy`` or
+            Parquet file, an array of zarr or h5py, or another source that
+            :func:`leastcut.anchor_graph` accepts.
         y : Ignored
-            Present for API consistency.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
+            Fitted estimator.
         """
-        # 1. Check everything.
+        # 1. Check all input.
         parameters = self.get_params(deep=False)
         check_max_clusters(parameters)
         self._begin()
-        self.node_names_ = None  # samples have none
+        self.node_names_ = None
         X = self._checked(X, reset=True)
         n_samples, _ = as_source(X).shape
         check_counts(parameters, n_samples)
         n_anchors = min(self.n_anchors, n_samples)
         if self.n_clusters != "auto" and int(self.n_clusters) > n_anchors:
             raise ValueError(
-                f"n_anchors={n_anchors} should be >= n_clusters={self.n_clusters}, as a cluster "
-                "has an anchor at least; pass more n_anchors, or ask for fewer clusters."
+                f"n_anchors={n_anchors} should be >= n_clusters={self.n_clusters}, as every "
+                "cluster needs an anchor; pass a larger n_anchors, or a smaller n_clusters."
             )
         seed = self._seed()
         settings = Settings(effort=self.effort, verbose=bool(self.verbose), seed=seed)
-        # 2. From samples to anchors and weights on them.
+        # 2. Construct the anchor graph.
         began = time.perf_counter()
         graph = anchor_graph(
             X,
@@ -369,21 +391,21 @@ class AnchorSpectralClustering(BaseClustering):
         )
         made = time.perf_counter()
         self._log(f"{n_samples} samples joined by {graph.n_anchors} anchors, {made - began:.2f} s")
-        # 3. From weights to labels.
+        # 3. Compute the labels.
         problem = graph.problem
         n_clusters, chosen = self._number(problem, self.max_clusters, settings)
         n_clusters = problem.check_n_clusters(n_clusters)
         options = SearchOptions(self.effort, False, seed)
         with search_bar(type(self).__name__, settings, self._log) as bar:
-            found = search_anchors(problem, n_clusters, [], options, bar)
-        # 4. Keep what later questions need.
-        labels = numbered(np.concatenate(found.kept), n_clusters)
+            result = search_anchors(problem, n_clusters, [], options, bar)
+        # 4. Set the attributes.
+        labels = renumbered(np.concatenate(result.kept), n_clusters)
         n_components = min(self.n_components or n_clusters, int(np.count_nonzero(graph.masses)))
         table = problem.table_of_labels(labels)
         fitted = FittedAnchors(
             labels, n_clusters, n_components, table.value, graph, table, settings
         )
-        self._keep(fitted, found.n_rounds)
+        self._keep(fitted, result.n_rounds)
         if chosen is not None:
             self._keep_path(problem.core, chosen)
         self._log(
@@ -393,16 +415,16 @@ class AnchorSpectralClustering(BaseClustering):
         return self
 
     def _seed(self) -> int:
-        """Return the seed: that of the run in the folder, unless another one is asked for."""
+        """Return the seed; with ``random_state=None``, that of the run in the folder, if any."""
         if self.random_state is None and self.folder is not None:
-            kept = RunFolder(Path(self.folder)).seed
-            if kept is not None:
-                return kept
+            seed = RunFolder(Path(self.folder)).seed
+            if seed is not None:
+                return seed
         return fit_seed(self.random_state)
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """Return X as it is if it is read block by block, else as scikit-learn validates it."""
-        if not lies_elsewhere(X):
+        """Return X itself if it is read block by block, else validated by scikit-learn."""
+        if not is_external(X):
             return validated(self, read_input(X, "samples", "anchors")[0], reset)
         _check_n_features(self, as_source(X), reset=reset)
         return X
@@ -413,26 +435,25 @@ class AnchorSpectralClustering(BaseClustering):
         return tags
 
 
-def lies_elsewhere(X: Any) -> bool:
-    """Whether samples are to be read block by block, and not by scikit-learn."""
+def is_external(X: Any) -> bool:
+    """Return whether samples are read block by block, and not by scikit-learn."""
     if isinstance(X, str | os.PathLike | np.memmap) or is_on_gpu(X):
         return True
     if isinstance(X, np.ndarray | list | tuple):
         return False
-    # Sparse samples are refused there, with what to do.
+    # Sparse samples raise an error there.
     if sp.issparse(X) or type(X).__module__.partition(".")[0] == "pyarrow":
         return True
-    # Arrays in memory can be shared as they are, and frames are no arrays.
     in_memory = any(hasattr(X, name) for name in ("__array_interface__", "__dlpack__", "iloc"))
     return not in_memory and all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
 
 
-def numbered(labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return labels in the order in which clusters first appear, without sorting them all."""
+def renumbered(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Renumber labels in the order in which clusters first appear, mostly without a full sort."""
     for count in (APPEARING, labels.size):
-        there, first = np.unique(labels[:count], return_index=True)
-        if there.size == n_clusters:
+        clusters, first = np.unique(labels[:count], return_index=True)
+        if clusters.size == n_clusters:
             break
     rank = np.empty(n_clusters, dtype=labels.dtype)
-    rank[there[np.argsort(first)]] = np.arange(n_clusters)
+    rank[clusters[np.argsort(first)]] = np.arange(n_clusters)
     return np.asarray(rank[labels])

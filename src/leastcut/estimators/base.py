@@ -1,4 +1,4 @@
-"""What the estimators share: the attributes of a fit, and the questions that it answers."""
+"""Base class of the estimators, with the attributes and methods that follow a fit."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class BaseClustering(
     ClusterMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """A clustering by the smallest cut of a graph that can be found.
+    """Base class for clustering by minimizing a graph cut.
 
-    A subclass has ``_checked``, which reads X, and ``fit``, which makes a problem of it, cuts it
-    and ends in :meth:`_keep`. What follows a fit is the same for all.
+    A subclass implements ``_checked``, which validates X, and ``fit``, which ends with
+    :meth:`_keep`.
     """
 
     _fitted: Fitted
@@ -44,27 +44,27 @@ class BaseClustering(
     node_names_: tuple[Any, ...] | None
 
     def _begin(self) -> None:
-        """Drop what an earlier fit left, so that only the fit that follows counts."""
+        """Delete the attributes of an earlier fit."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_fitted"]:
             delattr(self, name)
         if self.verbose:
             watch()
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """Return X as it is used; note its features if ``reset``, else compare them."""
+        """Return X validated; set the feature attributes if ``reset``, else compare with them."""
 
     def _number(
         self, problem: Any, max_clusters: int | None, settings: Settings
     ) -> tuple[int, ChosenNumber | None]:
-        """Return the number of clusters, and how it was chosen if it was left open."""
+        """Return the number of clusters, and the choice if it is "auto"."""
         if self.n_clusters != "auto":
             return int(self.n_clusters), None
         chosen = choose_and_report(problem.core, max_clusters, settings, self._log)
-        # With no two nodes to choose by, there is one cluster.
+        # One cluster if there are less than two nodes with edges.
         return (1 if chosen is None else chosen.choice.n_clusters), chosen
 
     def _keep(self, fitted: Fitted, n_iter: int, solver: str = "multilevel") -> Self:
-        """Keep the result of a fit."""
+        """Set the attributes of a fit."""
         self._fitted = fitted
         self.labels_ = fitted.labels
         self.n_clusters_ = fitted.n_clusters
@@ -75,29 +75,30 @@ class BaseClustering(
         return self
 
     def _keep_path(self, core: Any, chosen: ChosenNumber, nodes: Any = None) -> None:
-        """Keep the path of all numbers that were considered for the nodes with edges."""
+        """Set ``cut_path_``, which covers the nodes with edges."""
         numbers = range(1, chosen.most + 1)
         source = FittedPath(self._fitted, numbers, pairs_needed(chosen.most, core.n_nodes))
         n_components, _ = core.graph.components
         self.cut_path_ = CutPath(np.array(numbers), n_components, chosen.choice, source, nodes)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Assign new samples to the clusters, without changing them.
+        """Assign new samples to the fitted clusters.
 
-        Each goes to the cluster where it changes the cut least, through its affinities to the
-        training samples. One without any affinity goes where the nearest training sample is; for
-        precomputed affinities, to the cluster nearest to the origin of the embedding, which is
-        where a sample without affinities lies.
+        Every sample is assigned to the cluster where it increases the cut value least, by its
+        affinities to the training samples. A sample without affinities is assigned to the cluster
+        of its nearest training sample; with precomputed affinities, to the cluster nearest to the
+        origin of the embedding, where nodes without edges are.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_new, n_features) or (n_new, n_samples)
-            New samples, in any form that ``fit`` takes; or their affinities to (distances from)
-            the training samples, if ``fit`` was given these.
+            New samples, in any form that ``fit`` accepts; or their affinities to, or distances
+            from, the training samples, if the estimator was fitted to these.
 
         Returns
         -------
         labels : ndarray of shape (n_new,)
+            The cluster of every new sample.
         """
         check_is_fitted(self, "labels_")
         return self._fitted.predict(self._checked(X, reset=False))
@@ -105,22 +106,29 @@ class BaseClustering(
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of samples in the embedding.
 
-        Training samples have those of ``embedding_``. A new sample with affinities s_j to them,
-        which add up to d, and the weight b that the cut gives it, is at Σ_j s_j e_j / (d − λ b) in
-        every component with eigenvalue λ, where e_j are the rows of ``embedding_``, which solve the
-        same equation (Nyström). For the normalized cut that is the weighted mean of e_j over 1 − λ.
-        If d is not above λ b there is no such place, and the sample is at 0 in that component;
-        without any affinity it is at the origin. Both give a warning. With anchors it is where a
-        training sample with the same anchor weights would be.
+        Training samples have the coordinates of ``embedding_``; new samples are placed by the
+        Nyström formula.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_new, n_samples)
-            As :meth:`predict` takes them.
+            Samples, as for :meth:`predict`.
 
         Returns
         -------
         embedding : ndarray of shape (n_samples, n_components)
+            The coordinates, in the precision of the training data.
+
+        Notes
+        -----
+        Let s_j be the affinities of a new sample to the training samples, d their sum, b the weight
+        that the cut gives the sample, and e_j the rows of ``embedding_``. In a component with
+        eigenvalue λ the coordinate is Σ_j s_j e_j / (d − λ b), which extends the equation of the
+        eigenvectors. For the normalized cut it is the weighted mean of e_j divided by 1 − λ.
+
+        If d − λ b is not positive, the coordinate is 0; a sample without affinities is placed at
+        the origin. Both give a warning. With anchors, a new sample is placed where a training
+        sample with the same anchor weights would be.
         """
         check_is_fitted(self, "labels_")
         return self._fitted.transform(self._checked(X, reset=False))
@@ -130,19 +138,21 @@ class BaseClustering(
         return self._fitted.n_components
 
     def score(self, X: Any = None, y: Any = None) -> float:
-        """Return minus the cut value: the larger, the better.
+        """Return the negative cut value; higher is better.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} or None, default=None
-            None or the training data: minus ``cut_value_``. New samples: minus the cut value of
-            the training graph with them added, each in its predicted cluster.
+            With None or the training data, the score is ``-cut_value_``. With new samples, it is
+            the negative cut value of the training graph after adding them to their predicted
+            clusters.
         y : Ignored
-            Present for API consistency.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         score : float
+            The negative cut value.
         """
         check_is_fitted(self, "labels_")
         if X is None:
@@ -156,26 +166,27 @@ class BaseClustering(
         time_limit: float | None = None,
         callback: Callable[[ProofProgress], object] | str | None = None,
     ) -> Partition:
-        """Prove how small the cut could be, and find a smaller one if there is.
+        """Prove a larger lower bound on the cut value, up to optimality.
 
-        It is :func:`leastcut.certify` of the labels on the graph of the fit, and respects the links
-        that the fit was given. It updates ``lower_bound_`` and ``gap_``, and if better labels are
-        found ``labels_`` and ``cut_value_``. Several views and anchor graphs cannot be certified.
+        It calls :func:`leastcut.certify` with the fitted graph, labels and constraints, and updates
+        ``lower_bound_`` and ``gap_``. If it finds better labels, ``labels_`` and ``cut_value_`` are
+        updated too. It is not available for several views and anchor graphs.
 
         Parameters
         ----------
         gap : float, default=0.0
-            The gap that is enough, as a fraction of the cut value, below 1.
+            The relative gap at which the proof stops, below 1.
         time_limit : float, optional
-            Seconds after which the proof ends with what it has.
+            Time limit in seconds.
         callback : callable or "tqdm", optional
             Called with a :class:`leastcut.ProofProgress` after every round of the search and of the
-            proof; True stops it, and what is proven so far counts. ``"tqdm"`` is a progress bar.
+            proof. If it returns True, the proof stops and returns the current bound. ``"tqdm"``
+            shows a progress bar.
 
         Returns
         -------
         Partition
-            Of ``labels_``, with the bound that was proven.
+            The partition ``labels_`` with the proven bound.
         """
         check_is_fitted(self, "labels_")
         fitted = self._fitted = self._fitted.certify(check_gap(gap), Budget(time_limit, callback))
@@ -183,25 +194,26 @@ class BaseClustering(
         return self._partition(fitted.lower_bound)
 
     def by_node(self) -> dict[Any, int]:
-        """Return the cluster of every node by its name, if the graph that was fitted has names.
+        """Return the cluster of every node, keyed by node name.
 
         Returns
         -------
         dict
-            ``{name: cluster}``, in the order of ``labels_``.
+            ``{name: cluster}``, in the order of ``labels_``. Raises ValueError if the fitted graph
+            has no node names.
         """
         check_is_fitted(self, "labels_")
         return self._partition(None).by_node()
 
     def plot(self, kind: str = "embedding", **options: Any) -> Any:
-        """Plot the result; needs ``leastcut[plot]``.
+        """Plot the result; requires ``leastcut[plot]``.
 
         Parameters
         ----------
         kind : {"embedding", "affinity", "sizes", "graph", "evidence", "cut_values"}, \
                 default="embedding"
-            A plot of clusters or paths in :data:`leastcut.plot.PLOTS`; those of paths need
-            ``n_clusters="auto"``.
+            The kind of plot, a key of :data:`leastcut.plot.PLOTS`. "evidence" and "cut_values"
+            require ``n_clusters="auto"``.
         **options
             Further arguments of the plot, such as ``ax``.
 
@@ -216,20 +228,20 @@ class BaseClustering(
 
     @property
     def lower_bound_(self) -> float:
-        """No partition into as many clusters has a smaller cut value."""
+        """Lower bound on the cut value of every partition into ``n_clusters_`` clusters."""
         check_is_fitted(self, "labels_")
         return self._fitted.lower_bound
 
     @property
     def gap_(self) -> float:
-        """How far above the optimum the cut value can be, as a fraction of it."""
+        """Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_."""
         check_is_fitted(self, "labels_")
         gap = self._partition(self.lower_bound_).gap
         return float(gap)  # type: ignore[arg-type]
 
     @property
     def eigenvalues_(self) -> np.ndarray:
-        """The smallest eigenvalues of the graph's operator, ascending."""
+        """The smallest eigenvalues of the graph's operator, in ascending order."""
         check_is_fitted(self, "labels_")
         return self._fitted.eigenvalues
 
@@ -244,10 +256,10 @@ class BaseClustering(
         return Partition(self.labels_, self.cut_value_, lower_bound, names)
 
     def _log(self, line: object) -> None:
-        say(self, line)
+        log(self, line)
 
 
-def say(model: Any, line: object) -> None:
-    """Write a line to standard output for a verbose estimator."""
+def log(model: Any, line: object) -> None:
+    """Write a line to standard output if the estimator is verbose."""
     if model.verbose:
         sys.stdout.write(f"[{type(model).__name__}] {line}\n")

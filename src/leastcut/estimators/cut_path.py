@@ -1,4 +1,4 @@
-"""``cut_path``: from samples, or a graph, to partitions into many numbers of clusters."""
+"""``cut_path``: partitions of samples or a graph into several numbers of clusters."""
 
 from __future__ import annotations
 
@@ -40,48 +40,56 @@ def cut_path(
     callback: Callable[[PathProgress], object] | str | None = None,
     symmetrize: str | None = None,
 ) -> CutPath:
-    """Cut one graph into many numbers of clusters, and choose the number it indicates.
+    """Cut one graph into several numbers of clusters, and suggest one of them.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, n_features), or (n, n), or graph of a library
-        Samples; or a graph, with ``affinity="precomputed"``: a matrix, or one of networkx, igraph,
-        torch_geometric, pandas (an edge list) or AnnData.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples), \
+            or graph of a library
+        Samples; or, with ``affinity="precomputed"``, a matrix of affinities or a graph of networkx,
+        igraph, torch_geometric, pandas (an edge list) or AnnData.
     n_clusters : iterable of int, default=range(2, 30)
-        The numbers of clusters; those above n are left out.
+        The numbers of clusters. Numbers larger than n_samples are skipped.
     affinity : str or callable, default="adaptive_neighbors"
-        As in :class:`leastcut.SpectralClustering`.
+        How the graph is constructed, as in :class:`leastcut.SpectralClustering`.
     n_neighbors : int, default=10
-        Neighbors of a sample, if the affinity has them.
+        Number of neighbors, for affinities that use neighbors.
     metric : str or callable, default="euclidean"
-        The metric, if the affinity has neighbors; see :func:`leastcut.adaptive_neighbors_graph`.
-    cut : {"ratio", "normalized"} or array-like of shape (n,), default="normalized"
+        Metric of the neighbor graphs; see :func:`leastcut.adaptive_neighbors_graph`.
+    cut : {"ratio", "normalized"} or array-like of shape (n_samples,), default="normalized"
         The name of a cut, or a positive weight for every node.
     effort : {"fast", "auto", "balanced", "thorough"} or None, default=None
-        How long to search for the partitions, as in :func:`leastcut.partition`; None means "auto".
-        With the same seed, more effort never gives a larger value.
+        Search effort, as in :func:`leastcut.partition`; None means "auto". With the same seed, more
+        effort never increases a cut value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the start vectors and of the search.
     callback : callable or "tqdm", optional
         Called with a :class:`leastcut.PathProgress` after every search for one number of clusters.
-        If it returns True, the search stops with the best so far; numbers without any get that of a
-        single pass, and values still never fall as the number grows. ``"tqdm"`` is a progress bar
-        on the standard error for a search that takes more than a second.
+        If it returns True, the search stops; numbers that it has not reached get the partition of a
+        single pass. ``"tqdm"`` shows a progress bar on the standard error if the search takes more
+        than a second.
     symmetrize : {"mean", "max"} or None, default=None
-        How a directed graph is made symmetric: (S + Sᵀ) / 2, or the larger of both directions.
-        None is the mean, with a warning.
+        How to symmetrize a directed graph: (S + Sᵀ) / 2, or the larger of both directions. None
+        means the mean, with a warning.
 
     Returns
     -------
     CutPath
-        Its values never fall as the number of clusters grows.
+        The partitions and the suggested number. Cut values never decrease as the number of clusters
+        grows.
+
+    See Also
+    --------
+    CutPath : The result, with its evidence for each number.
+    partition : Search for one number of clusters.
+    SpectralClustering : ``n_clusters="auto"`` chooses the number in the same way.
 
     Notes
     -----
-    The eigenproblem is solved once for all numbers. Every partition takes part in the search for
-    those into a little more and a little fewer clusters, so that many numbers together take less
-    than each alone, but for ``effort="fast"``, where they take as long and no value is above that
-    of :func:`leastcut.partition` with the same effort and integer seed.
+    The eigenproblem is solved once for all numbers. Partitions into similar numbers of clusters
+    improve each other, so the search for many numbers takes less time than separate searches. The
+    exception is ``effort="fast"``, which takes as long, and whose values are never above those of
+    :func:`leastcut.partition` with the same effort and integer seed.
 
     Examples
     --------
@@ -98,16 +106,15 @@ def cut_path(
     chosen, symmetrize = affinity_of(affinity), check_symmetrize(symmetrize)
     if "n_clusters" in chosen.parameters:
         raise ValueError(
-            f"affinity={affinity!r} makes another graph for every number of clusters, and a path "
-            "cuts one graph; pass affinity='adaptive_neighbors', which it begins with."
+            f"affinity={affinity!r} makes another graph for every number of clusters, but a path "
+            "cuts one graph; pass affinity='adaptive_neighbors', from which it starts."
         )
     if symmetrize is not None and chosen.takes != "affinities":
         raise ValueError(
-            f"symmetrize={symmetrize!r} has no place: affinity={affinity!r} makes a graph that is "
-            "symmetric. Leave it out, or pass a graph and affinity='precomputed'."
+            f"symmetrize={symmetrize!r} has no effect: affinity={affinity!r} makes a symmetric "
+            "graph. Leave it out, or pass a graph and affinity='precomputed'."
         )
     X, names = read_input(X, chosen.takes, affinity)
-    # Sparse matrices and arrays are for the affinity to check; only lists have no shape.
     check_matrix("X", X)
     samples = X if hasattr(X, "shape") else as_plain("X", X)
     options: dict[str, Any] = {}
@@ -115,11 +122,11 @@ def cut_path(
         options["metric"] = metric
     elif not isinstance(metric, str) or metric != "euclidean":
         raise ValueError(
-            f"metric={metric!r} has no place: affinity={affinity!r} compares samples in its own "
-            f"way. Affinities with a metric: {affinities_with('metric')}."
+            f"metric={metric!r} has no effect: affinity={affinity!r} has no metric. Affinities "
+            f"with a metric: {affinities_with('metric')}."
         )
     if "n_neighbors" in chosen.parameters:
-        # A few samples do not have as many neighbors as the default asks for.
+        # Reduced if there are fewer samples than neighbors.
         n_samples = samples.shape[0] if np.ndim(samples) else 0
         options = chosen.limited(n_samples, {**options, "n_neighbors": n_neighbors})
     if symmetrize is None:

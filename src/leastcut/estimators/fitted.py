@@ -1,4 +1,4 @@
-"""What fits keep: a partition, and what is computed when it is first asked for, and then kept."""
+"""State of fitted estimators: a partition, and attributes that are computed on first access."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from leastcut.spectral.relax import relax_problem
 from leastcut.validation import number_by_appearance, symmetrized, warn_caller
 
 LEAST = 1e-3
-"""Least that d − λ b may be, as a fraction of d: errors of the eigenvectors are divided by it."""
+"""Smallest d − λ b, as a fraction of d: errors of the eigenvectors are divided by it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted(ABC):
-    """A partition of samples, and the answers to questions about it and about other samples."""
+    """A fitted partition, with the methods of the estimator that depend on the kind of graph."""
 
     labels: np.ndarray
     n_clusters: int
@@ -42,12 +42,12 @@ class Fitted(ABC):
     @property
     @abstractmethod
     def lower_bound(self) -> float:
-        """No partition into as many clusters has a smaller value."""
+        """Lower bound on the value of every partition into ``n_clusters`` clusters."""
 
     @property
     @abstractmethod
     def eigenvalues(self) -> np.ndarray:
-        """The smallest eigenvalues, as many as clusters and columns of the embedding need."""
+        """The smallest eigenvalues, at least ``n_clusters`` and ``n_components`` of them."""
 
     @property
     @abstractmethod
@@ -56,7 +56,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def predict(self, X: Any) -> np.ndarray:
-        """Return the clusters of samples, each where the value grows least."""
+        """Return the cluster of every sample where it increases the value least."""
 
     @abstractmethod
     def transform(self, X: Any) -> np.ndarray:
@@ -64,16 +64,16 @@ class Fitted(ABC):
 
     @abstractmethod
     def score(self, X: Any) -> float:
-        """Return minus the value with samples added, or without if they are those of the fit."""
+        """Return the negative value after adding samples, if they are not the training samples."""
 
     @abstractmethod
     def certify(self, gap: float, budget: Budget) -> Fitted:
-        """Return the fit with a proven bound, and with better labels if there are, or raise."""
+        """Return the state with a proven bound and possibly better labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedPath:
-    """The contents of ``cut_path_`` of a fit, computed when they are first asked for."""
+    """Contents of ``cut_path_``, computed on first access."""
 
     fitted: Any
     numbers: range
@@ -84,35 +84,35 @@ class FittedPath:
     @cached_property
     def relaxation(self) -> Relaxation:
         """The eigenpairs of the nodes with edges."""
-        found: Relaxation = self.fitted.relax_core(self.n_pairs)
-        return found
+        relaxation: Relaxation = self.fitted.relax_core(self.n_pairs)
+        return relaxation
 
     @cached_property
     def partitions(self) -> list[Partition]:
-        """The partitions of the nodes with edges, the fitted one among their starts."""
-        found: list[Partition] = self.fitted.path_partitions(self.numbers)
-        return found
+        """The partitions of the nodes with edges; the search starts from the fitted one too."""
+        partitions: list[Partition] = self.fitted.path_partitions(self.numbers)
+        return partitions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedGraph(Fitted):
-    """A graph of samples and its partition.
+    """State of an estimator fitted to one graph.
 
-    The multilevel solver needs no eigenpairs, so a fit does not pay for them.
+    The multilevel solver needs no eigenpairs, so they are computed on first access.
 
-    New samples are put where they solve the equation of the eigenvectors (Nyström). The embedding
-    E = B^-½ F solves L E = B E Λ, with L = diag(d) − S. For node i and a component with eigenvalue
-    λ that reads Σ_j S_ij e_j = (d_i − λ b_i) e_i; so e = Σ_j s_j e_j / (d − λ b) for affinities s_j
-    to the training samples, if d > λ b. These stay where they were: in the graph their own
-    affinities are averaged with those of others to them, and the formula would put them nearby.
+    New samples are embedded by the Nyström formula. The embedding E = B^-½ F solves L E = B E Λ
+    with L = diag(d) − S. For node i and a component with eigenvalue λ this is
+    Σ_j S_ij e_j = (d_i − λ b_i) e_i, so a new sample with affinities s_j to the training samples is
+    at e = Σ_j s_j e_j / (d − λ b), if d > λ b. Training samples keep their coordinates: the graph
+    averages affinities in both directions, so the formula would move them slightly.
     """
 
     samples: TrainingSamples
     clusters: Clusters
     settings: Settings
     constraints: Constraints = FREE
-    known: Relaxation | None = None  # eigenpairs of the nodes with edges that the fit has computed
-    proven: float | None = None  # the lower bound of a certificate
+    known: Relaxation | None = None  # eigenpairs of the nodes with edges, if the fit computed them
+    proven: float | None = None  # the lower bound proven by ``certify``
 
     @classmethod
     def of(
@@ -124,9 +124,9 @@ class FittedGraph(Fitted):
         settings: Settings,
         known: Relaxation | None = None,
     ) -> FittedGraph:
-        """Return a fit of labels 0..c-1; the problem is that of the graph of the samples."""
+        """Return the state for labels 0..c-1 of the nodes of a problem."""
         clusters, n_clusters = Clusters.of(problem, labels, cut), int(labels.max()) + 1
-        # Of a graph without edges there are no eigenpairs, and the embedding is all zeros.
+        # A graph without edges has no eigenpairs, and its embedding is zero.
         n_components, n_connected = (
             settings.n_components or n_clusters,
             problem.graph.connected.size,
@@ -144,7 +144,7 @@ class FittedGraph(Fitted):
             problem.constraints,
             known,
         )
-        # Of a dense matrix the graph would take more memory than the matrix itself.
+        # The graph of a dense matrix takes more memory than the matrix, and is not stored.
         if sp.issparse(samples.matrix):
             fitted.__dict__["problem"] = problem
         return fitted
@@ -155,7 +155,7 @@ class FittedGraph(Fitted):
         if sp.issparse(self.matrix):
             graph = as_graph(self.matrix)  # after pickling
         else:
-            # It was checked in the fit, where rounding was averaged away as well.
+            # The matrix was checked in the fit, which averaged asymmetry from rounding.
             dense = np.asarray(self.matrix, dtype=np.float64)
             matrix = symmetrized(sp.csr_array(dense), "mean")
             graph = Graph(matrix.indptr, matrix.indices, matrix.data)
@@ -168,27 +168,26 @@ class FittedGraph(Fitted):
 
     @cached_property
     def relaxation(self) -> Relaxation:
-        """The eigenpairs of the nodes with edges, as many as clusters and embedding need."""
+        """The eigenpairs of the nodes with edges."""
         return self.relax_core(max(self.n_clusters, self.n_components))
 
     def relax_core(self, count: int) -> Relaxation:
-        """Return so many eigenpairs of the nodes with edges."""
+        """Return at least ``count`` eigenpairs of the nodes with edges, or all there are."""
         core = self.problem.core
         count = min(count, core.n_nodes)
         if self.known is not None and self.known.n_clusters >= count:
             return self.known
         if core.n_nodes == 0:
-            raise ValueError("The graph has no edges, and so there are no eigenpairs to compute.")
+            raise ValueError("The graph has no edges, so it has no eigenpairs to compute.")
         return relax_with_warning(core, count, self.settings)
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        """B^-½ F, in which nodes that belong together lie together; 0 for isolated nodes."""
+        """The embedding B^-½ F in float64; zeros for isolated nodes."""
         problem, nodes = self.problem, self.problem.graph.connected
         rows = np.zeros((problem.n_nodes, self.n_components))
         if nodes.size:
             scale = np.sqrt(problem.node_weights[nodes])
-            # There may be more pairs than columns: the bound needs as many as clusters.
             vectors = self.relaxation.eigenvectors[:, : self.n_components]
             rows[nodes] = vectors / scale[:, None]
         return rows
@@ -201,29 +200,28 @@ class FittedGraph(Fitted):
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The eigenvalues of the nodes with edges, all that were computed; 0 if there are none."""
+        """All computed eigenvalues of the nodes with edges; zeros if there are no edges."""
         if not self.problem.graph.connected.size:
             return np.zeros(self.n_components)
         return self.relaxation.eigenvalues
 
     @cached_property
     def lower_bound(self) -> float:
-        """The bound of the certificate, or else of the eigenvalues.
+        """The bound proven by ``certify``, or else by eigenvalues.
 
-        Isolated nodes can be clusters of value 0 by themselves, so if they weigh anything the bound
-        is that of all nodes. If they do not, it is that of the others.
+        Isolated nodes of positive weight can be clusters of value 0, so the bound then covers all
+        nodes; isolated nodes of weight 0 are left out.
         """
         if self.proven is not None:
             return self.proven
         problem, n_connected = self.problem, self.problem.graph.connected.size
-        # Isolated nodes that weigh something: each is a component of its own, with an eigenvalue 0.
+        # An isolated node of positive weight is a component with an eigenvalue 0.
         if n_connected < problem.n_nodes and problem.node_weights.min() > 0:
-            found: Relaxation = relax_problem(
+            relaxation: Relaxation = relax_problem(
                 problem, self.n_clusters, random_state=self.settings.seed
             )
-            return found.lower_bound
-        # Isolated nodes that weigh nothing are clusters here, and there are fewer eigenpairs than
-        # clusters: 0 is what is certain.
+            return relaxation.lower_bound
+        # Isolated nodes of weight 0 are clusters, and there are fewer eigenpairs than clusters.
         if n_connected < self.n_clusters:
             return 0.0
         return self.relaxation.leading(self.n_clusters).lower_bound
@@ -232,23 +230,24 @@ class FittedGraph(Fitted):
 
     def place(self, X: Any) -> tuple[np.ndarray, Links]:
         """Return the clusters of new samples, and their links to every cluster."""
-        # 1. Sum the affinities block by block, as memory allows.
+        # 1. Sum the affinities block by block.
         shape = X.shape[0], self.n_clusters
         links = Links(np.empty(shape), np.empty(shape))
         for block, affinities in self.samples.affinities(X):
             links.weight[block], links.growth[block] = self.clusters.links(affinities)
         if not np.isfinite(links.weight).all():
             raise ValueError("The affinities of new samples to the training samples overflow.")
-        # 2. Choose.
+        # 2. Choose the cluster.
         labels = self.clusters.choose(links)
-        lost = np.flatnonzero(links.weight.sum(axis=1) == 0)
-        if lost.size and self.samples.affinity.takes == "samples":
-            labels[lost] = self.labels[self.samples.nearest(X[lost])]
-        elif lost.size:
-            # A node without affinities lies at the origin: the cluster whose mean is nearest to it.
+        unlinked = np.flatnonzero(links.weight.sum(axis=1) == 0)
+        if unlinked.size and self.samples.affinity.takes == "samples":
+            labels[unlinked] = self.labels[self.samples.nearest(X[unlinked])]
+        elif unlinked.size:
+            # Such a node is at the origin of the embedding: choose the cluster with the nearest
+            # mean.
             sizes = np.bincount(self.labels)
             means = [np.bincount(self.labels, column) / sizes for column in self.coordinates.T]
-            labels[lost] = np.argmin(np.square(means).sum(axis=0))
+            labels[unlinked] = np.argmin(np.square(means).sum(axis=0))
         return labels, links
 
     def predict(self, X: Any) -> np.ndarray:
@@ -256,61 +255,63 @@ class FittedGraph(Fitted):
         return self.place(X)[0]
 
     def score(self, X: Any) -> float:
-        """Return minus the cut value with samples added, or of the labels if they are those."""
+        """Return the negative cut value after adding samples, unless they are the training data."""
         if self.samples.are(X):
             return -self.cut_value
         labels, links = self.place(X)
         return -self.clusters.value_with(links, labels)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the coordinates of samples, new ones and training samples."""
+        """Return the coordinates of new and training samples."""
         if self.samples.are(X):
             return self.embedding.copy()
-        # 1. Training samples are where they were.
+        # 1. Training samples keep their coordinates.
         number = self.samples.numbers_of(X)
-        found: np.ndarray = self.coordinates[np.maximum(number, 0)]
+        rows: np.ndarray = self.coordinates[np.maximum(number, 0)]
         new = np.flatnonzero(number < 0)
-        # 2. The others are where they solve the equation.
-        is_lost = np.zeros((new.size, self.n_components), dtype=bool)
+        # 2. Place the others by the Nyström formula.
+        is_undetermined = np.zeros((new.size, self.n_components), dtype=bool)
         eigenvalues = self.eigenvalues[: self.n_components]
         for block, affinities in self.samples.affinities(X[new]):
-            # As sparse ones, row by row: no row depends on those beside it.
-            rows = sp.csr_array(affinities)
-            degree = np.asarray(rows.sum(axis=1), dtype=np.float64).reshape(-1, 1)
-            left = degree - self.clusters.cut.weight_of_new(degree) * eigenvalues
-            # 3. Or at 0, where the affinities determine nothing.
-            lost = is_lost[block] = left <= LEAST * degree
-            sums = rows @ self.coordinates
-            found[new[block]] = np.where(lost, 0.0, sums / np.where(lost, 1.0, left))
-        warn_of_lost(is_lost, new, X.shape[0])
-        return found.astype(self.embedding.dtype, copy=False)
+            # Sparse products sum row by row, so a result does not depend on the other rows.
+            sparse = sp.csr_array(affinities)
+            degree = np.asarray(sparse.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+            divisor = degree - self.clusters.cut.weight_of_new(degree) * eigenvalues
+            # 3. A coordinate is 0 if its divisor is not clearly positive.
+            zero = is_undetermined[block] = divisor <= LEAST * degree
+            sums = sparse @ self.coordinates
+            rows[new[block]] = np.where(zero, 0.0, sums / np.where(zero, 1.0, divisor))
+        warn_of_undetermined(is_undetermined, new, X.shape[0])
+        return rows.astype(self.embedding.dtype, copy=False)
 
     # -- proofs and paths
 
     def certify(self, gap: float, budget: Budget) -> FittedGraph:
-        """Return the fit with the bound that is proven, and with better labels if there are.
+        """Return the state with the proven bound and possibly better labels.
 
-        Isolated nodes that weigh nothing take no part: the bound is that of the others cut into as
-        many clusters, and 0 if they are in fewer.
+        Isolated nodes of weight 0 are left out of the proof. If the other nodes are in fewer than
+        ``n_clusters`` clusters, the bound is 0.
         """
         if self.settings.balance is not None:
             raise ValueError(
-                "certify improves labels without regard to balance. lower_bound_ holds for "
-                "balanced clusters as well, and leastcut.certify(model.affinity_matrix_, "
-                "model.labels_) proves more, of clusters in any balance."
+                "certify improves labels without regard to balance. lower_bound_ is valid for "
+                "balanced clusters too; leastcut.certify(model.affinity_matrix_, model.labels_) "
+                "proves a larger bound, for clusters of any balance."
             )
         problem, seed = self.problem, self.settings.seed
-        found = certify_labels(problem, self.labels, gap=gap, budget=budget, random_state=seed)
+        certified = certify_labels(problem, self.labels, gap=gap, budget=budget, random_state=seed)
         in_core = np.unique(self.labels[problem.node_weights > 0]).size
-        is_for_all = in_core == self.n_clusters
-        # What was proven before stays so.
-        proven = max((found.lower_bound or 0.0) if is_for_all else 0.0, self.proven or 0.0)
-        labels = number_by_appearance(found.labels)
+        bound = (certified.lower_bound or 0.0) if in_core == self.n_clusters else 0.0
+        labels = number_by_appearance(certified.labels)
         clusters = Clusters.of(problem, labels, self.clusters.cut)
         better = replace(
-            self, labels=labels, cut_value=clusters.value, clusters=clusters, proven=proven
+            self,
+            labels=labels,
+            cut_value=clusters.value,
+            clusters=clusters,
+            proven=max(bound, self.proven or 0.0),
         )
-        for name in ("problem", "relaxation", "coordinates"):  # which are those of the same graph
+        for name in ("problem", "relaxation", "coordinates"):  # which do not depend on the labels
             if name in self.__dict__:
                 better.__dict__[name] = self.__dict__[name]
         return better
@@ -328,21 +329,22 @@ class FittedGraph(Fitted):
         )
 
 
-def warn_of_lost(is_lost: np.ndarray, new: np.ndarray, n_samples: int) -> None:
-    """Warn of new samples that have no place, or none in some components."""
-    everywhere = is_lost.all(axis=1)
+def warn_of_undetermined(is_undetermined: np.ndarray, new: np.ndarray, n_samples: int) -> None:
+    """Warn of new samples whose coordinates are not determined, in all or in some components."""
+    everywhere = is_undetermined.all(axis=1)
     if everywhere.any():
         warn_caller(
             f"{int(everywhere.sum())} of {n_samples} samples have no affinity to any training "
-            f"sample (the first is {new[np.argmax(everywhere)]}). They are put at the origin, "
-            "where nodes without edges lie; predict labels them all the same."
+            f"sample (the first is {new[np.argmax(everywhere)]}). They are placed at the origin of "
+            "the embedding; predict still assigns them to a cluster."
         )
-    partly = is_lost.any(axis=1) & ~everywhere
+    partly = is_undetermined.any(axis=1) & ~everywhere
     if partly.any():
-        columns = np.flatnonzero(is_lost[partly].any(axis=0))
+        columns = np.flatnonzero(is_undetermined[partly].any(axis=0))
         warn_caller(
-            f"{int(partly.sum())} of {n_samples} samples are tied too weakly to the training "
-            f"samples for {columns.size} of {is_lost.shape[1]} components (the first is sample "
-            f"{new[np.argmax(partly)]}, and component {columns[0]}), and are put at 0 there. "
-            "Fit with fewer n_components, or with cut='normalized' if another was used."
+            f"{int(partly.sum())} of {n_samples} samples are connected too weakly to the training "
+            f"samples for {columns.size} of {is_undetermined.shape[1]} components (the first is "
+            f"sample {new[np.argmax(partly)]}, and component {columns[0]}). Their coordinates "
+            "there are set to 0. Fit with fewer n_components, or with cut='normalized' if another "
+            "cut was used."
         )

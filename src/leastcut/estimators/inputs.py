@@ -1,4 +1,4 @@
-"""What estimators are fitted to: samples, matrices, and graphs of other libraries."""
+"""Input of the estimators: samples, matrices, and graphs of other libraries."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from leastcut.integrations.graphs import as_matrix, is_foreign
 from leastcut.results import NeighborSearch
 from leastcut.validation import check_matrix, refuse_masked, warn_caller
 
-DTYPES = [np.float64, np.float32]  # that samples are kept in
+DTYPES = [np.float64, np.float32]  # of samples; other types are converted to the first
 
 
 def read_input(
     X: Any, takes: str, affinity: Any, n_known: int | None = None
 ) -> tuple[Any, tuple[Any, ...] | None]:
-    """Return X as it is or, if it is a graph of another library, its matrix, and names of nodes.
+    """Return X, or its matrix if it is a graph of another library, and the names of the nodes.
 
-    ``takes`` is what the affinity expects: "samples", "affinities" or "distances". A data frame is
-    samples to an affinity of samples. To "precomputed" it is an edge list or, if it is as wide as
-    there are nodes, a matrix; of the rows for a graph of ``n_known`` nodes it is always a matrix.
+    ``takes`` is what the affinity expects: "samples", "affinities" or "distances". If it expects
+    affinities, a data frame is an edge list or a matrix. ``n_known`` is the number of nodes of the
+    fitted graph, if X contains the affinities of new samples: a data frame with as many columns is
+    then a matrix.
     """
     refuse_masked("X", X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return X, None
     if isinstance(X, FactoredGraph):
         raise TypeError(
-            f"X is {X!r}, which stores no edges. leastcut.partition cuts it as it is, and "
-            "leastcut.AnchorSpectralClustering makes one of samples."
+            f"X is {X!r}, which stores no edges. Pass it to leastcut.partition, which cuts it as "
+            "it is, or pass samples to leastcut.AnchorSpectralClustering."
         )
     if is_list_of_views(X):
         raise ValueError(
@@ -47,9 +48,9 @@ def read_input(
     if takes != "affinities":
         library = type(X).__module__.partition(".")[0]
         what = "edges and their weights" if library == "builtins" else f"a graph of {library}"
-        instead = ", or adata.obsm['X_pca'] to make one of points" if library == "anndata" else ""
+        instead = ", or adata.obsm['X_pca'] to cluster points" if library == "anndata" else ""
         raise ValueError(
-            f"X is {what}, and affinity={affinity!r} takes {takes}. Pass it to "
+            f"X is {what}, but affinity={affinity!r} expects {takes}. Pass it to "
             f"SpectralClustering(affinity='precomputed') to cut the graph{instead}."
         )
     if is_graph:
@@ -57,15 +58,15 @@ def read_input(
     if is_frame and n_known is not None and X.shape[1] == n_known:
         return X, None
     matrix, names, _ = as_matrix(X)
-    # A frame that is a matrix stays one: scikit-learn keeps the names of its columns.
+    # A square frame is returned itself, as scikit-learn records the names of its columns.
     return X if is_frame and matrix.shape == X.shape else matrix, names
 
 
 def validated(model: Any, X: Any, reset: bool) -> Any:
-    """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
-    # scikit-learn takes words for numbers, and trusts the index arrays of sparse matrices.
+    """Return X validated by scikit-learn: finite, float32 or float64, sparse as CSR."""
+    # scikit-learn converts strings to numbers, and trusts the index arrays of sparse matrices.
     check_matrix("X", X)
-    # It adds duplicates up in the type they come in, where small integers would wrap.
+    # It adds up duplicates in their own type, where small integers would overflow.
     if sp.issparse(X) and X.dtype.kind in "biu":
         X = X.astype(np.float64)
     return validate_data(model, X, reset=reset, accept_sparse="csr", dtype=DTYPES)
@@ -74,7 +75,7 @@ def validated(model: Any, X: Any, reset: bool) -> Any:
 def make_graph(
     model: Any, affinity: Affinity, X: Any, options: dict[str, Any], seed: int
 ) -> tuple[Any, Graph]:
-    """Return the graph of X, as a matrix and checked; note the recall of a neighbor search."""
+    """Return the graph of X as a matrix and as a ``Graph``; set ``neighbors_recall_``."""
     model.neighbors_recall_ = None
     if affinity.takes == "samples" and X.shape[0] == X.shape[1]:
         warn_of_graph(X)
@@ -86,14 +87,14 @@ def make_graph(
         model.neighbors_recall_ = search.recall
         model._log(search)
 
-    how = {"neighbors": model.neighbors, "device": model.device, "random_state": seed}
-    matrix = affinity.graph(X, **options, **how, callback=report)
-    # Symmetric and positive by construction: nothing is left to check.
+    search_options = {"neighbors": model.neighbors, "device": model.device, "random_state": seed}
+    matrix = affinity.graph(X, **options, **search_options, callback=report)
+    # Symmetric and positive by construction, so the checks of ``as_graph`` are skipped.
     return matrix, Graph(matrix.indptr, matrix.indices, matrix.data)
 
 
 def warn_of_isolated(graph: Graph, consequence: str) -> None:
-    """Warn of nodes without edges, and of what becomes of them."""
+    """Warn of nodes without edges; ``consequence`` completes the message."""
     count = graph.n_nodes - graph.connected.size
     if count:
         have = "has" if count == 1 else "have"
@@ -103,23 +104,23 @@ def warn_of_isolated(graph: Graph, consequence: str) -> None:
 def check_counts(parameters: Mapping[str, Any], n_samples: int) -> None:
     """Raise if there are fewer samples than clusters or components."""
     for name in ("n_clusters", "n_components"):
-        wanted = parameters[name]
-        if isinstance(wanted, Integral) and int(wanted) > n_samples:
+        value = parameters[name]
+        if isinstance(value, Integral) and int(value) > n_samples:
             raise ValueError(
-                f"n_samples={n_samples} should be >= {name}={wanted}; ask for at most "
-                f"{n_samples}, or pass more samples."
+                f"n_samples={n_samples} should be >= {name}={value}; pass {name}={n_samples} or "
+                "less, or more samples."
             )
 
 
 def is_list_of_views(X: Any) -> bool:
-    """Whether X is a list of matrices or graphs, and not one matrix as a list of its rows."""
-    # Edges and their weights are a pair as well, but weights have one dimension.
+    """Return whether X is a list of matrices or graphs, and not a list of rows."""
+    # A pair of edges and their weights is not one, as the weights have one dimension.
     return isinstance(X, list | tuple) and len(X) > 0 and all(map(_is_matrix_or_graph, X))
 
 
 def _is_matrix_or_graph(X: Any) -> bool:
     if sp.issparse(X) or isinstance(X, Graph) or hasattr(X, "columns") or is_foreign(X):
         return True
-    # Of lists only first entries are looked at, as there may be millions.
-    inside = X[0] if isinstance(X, list | tuple) and len(X) else None
-    return getattr(X, "ndim", 0) == 2 or (inside is not None and np.ndim(inside) == 1)
+    # Only the first entry of a list is inspected, as there may be millions.
+    first = X[0] if isinstance(X, list | tuple) and len(X) else None
+    return getattr(X, "ndim", 0) == 2 or (first is not None and np.ndim(first) == 1)

@@ -1,4 +1,4 @@
-"""New samples beside those of a fit: their affinities to them, and what they bring to a cluster."""
+"""New samples: their affinities to the training samples, and their effect on the cut."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ from leastcut.affinity.neighbors.devices import on_host
 from leastcut.affinity.neighbors.index import NeighborIndex
 from leastcut.problem import Cut, Problem, value_of_sums
 
-BLOCK = 2**22  # affinities of new samples held at once: 32 MiB, large enough for fast products
-SPARSE_ROWS = 2**16  # new samples compared at once if rows are sparse: starting threads is nothing
-ROWS = 2**12  # samples that are looked up at once
+BLOCK = 2**22  # affinities of new samples per block: 32 MiB, large enough for fast products
+SPARSE_ROWS = 2**16  # new samples per block with sparse affinities, to amortize starting threads
+ROWS = 2**12  # samples per block of a lookup
 
 
 class TrainingSamples:
-    """The samples of a fit, with which new samples are compared.
+    """The training samples, with which new samples are compared.
 
-    ``matrix`` is the graph that was made of X by an affinity with these parameters. What a
-    comparison needs beyond the samples is computed when it is first needed, and kept.
+    ``matrix`` is the graph of X, constructed by ``affinity`` with ``parameters``. Search structures
+    are built on first use.
     """
 
     def __init__(self, affinity: Affinity, parameters: dict[str, Any], X: Any, matrix: Any) -> None:
         self.affinity, self.parameters, self.matrix = affinity, parameters, matrix
-        # Of a matrix between samples it is the graph that new rows are compared with.
-        self._given = X if affinity.takes == "samples" else matrix
+        self._source = X if affinity.takes == "samples" else matrix
 
     @cached_property
     def known(self) -> Any:
         """The samples, or the graph of a matrix between them."""
-        return on_host(self._given)
+        return on_host(self._source)
 
     @cached_property
     def _rows(self) -> Any:
@@ -45,64 +44,60 @@ class TrainingSamples:
 
     @cached_property
     def _index(self) -> NeighborIndex:
-        given = self.parameters
-        # Kernels have no metric: of what they join to nothing, the Euclidean distance decides.
-        metric, metric_params = given.get("metric", "euclidean"), given.get("metric_params")
-        return NeighborIndex(self.known, given.get("n_jobs"), None, metric, metric_params)
+        options = self.parameters
+        # Kernels have no metric; the Euclidean distance is used for samples without affinities.
+        metric, metric_params = options.get("metric", "euclidean"), options.get("metric_params")
+        return NeighborIndex(self.known, options.get("n_jobs"), None, metric, metric_params)
 
     @cached_property
     def _numbers(self) -> dict[bytes, int]:
         """The first training sample of every key; see :func:`row_keys`."""
-        found: dict[bytes, int] = {}
+        numbers: dict[bytes, int] = {}
         for number, key in enumerate(row_keys(self.known, sp.issparse(self.known))):
-            found.setdefault(key, number)
-        return found
+            numbers.setdefault(key, number)
+        return numbers
 
     def affinities(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield the affinities of new samples to the training samples, block by block of rows."""
-        # Neighbors are a few entries a row, other affinities one for every training sample.
+        """Yield the affinities of new samples to the training samples, in blocks of rows."""
+        # Neighbor graphs have few entries per row, other affinities one per training sample.
         sparse = "n_neighbors" in self.affinity.parameters
         step = SPARSE_ROWS if sparse else max(1, BLOCK // self.known.shape[0])
         for start in range(0, X.shape[0], step):
             block = slice(start, start + step)
-            found = self._rows(X[block])
-            entries = found.data if sp.issparse(found) else found
-            # ``initial`` is for no entries at all.
+            rows = self._rows(X[block])
+            entries = rows.data if sp.issparse(rows) else rows
             if not np.isfinite(entries).all() or entries.min(initial=0.0) < 0:
                 raise ValueError(
                     "New samples have negative or infinite affinities to the training samples; a "
-                    "cut needs non-negative ones."
+                    "cut needs finite non-negative affinities."
                 )
-            yield block, found
+            yield block, rows
 
     def nearest(self, X: Any) -> np.ndarray:
-        """Return the number of the training sample that is nearest to every sample."""
+        """Return the index of the training sample nearest to every sample."""
         return np.asarray(self._index.nearest(X, 1)[0][:, 0])
 
     def are(self, X: Any) -> bool:
-        """Whether X is what the estimator was fitted to."""
+        """Return whether X is the training data."""
         known = self.known
         if X.shape != known.shape:
             return False
-        # What is kept of a matrix is the graph that was made of it.
         if self.affinity.takes != "samples":
             X = self.affinity.graph(X, **self.parameters)
-        # In either form, dense or sparse, whatever form the training data came in.
         if sp.issparse(X) or sp.issparse(known):
             return bool((sp.csr_array(known) != sp.csr_array(X)).nnz == 0)
         return bool(np.array_equal(X, known))
 
     def numbers_of(self, X: Any) -> np.ndarray:
-        """Return which training sample, the first of equal ones, every sample is; −1 for none."""
+        """Return the index of the first training sample equal to every sample; −1 if none is."""
         keys = row_keys(X, sp.issparse(self.known))
         return np.array([self._numbers.get(key, -1) for key in keys], dtype=np.int64)
 
 
 def row_keys(X: Any, is_sparse: bool) -> Iterator[bytes]:
-    """Yield a digest of every row, taken as sparse or as dense: those of equal rows are equal.
+    """Yield a 128-bit digest of every row, which is equal for equal rows.
 
-    It has 128 bits, so that no two different rows have the same one in practice. Python's hash
-    would not do: it is another one in every process, and models are pickled.
+    Python's hash differs between processes, and estimators are pickled.
     """
     for start in range(0, X.shape[0], ROWS):
         block = X[start : start + ROWS].astype(np.float64)
@@ -120,9 +115,10 @@ def row_keys(X: Any, is_sparse: bool) -> Iterator[bytes]:
 
 
 class Links(NamedTuple):
-    """What new nodes bring to every cluster, both of shape (n_new, c).
+    """Links of new nodes to every cluster; both arrays have shape (n_new, c).
 
-    ``weight`` is the sum of their edges there, and ``growth`` what these add to its weight.
+    ``weight`` is the sum of their edges to the cluster, and ``growth`` the increase of the
+    cluster's weight by these edges.
     """
 
     weight: np.ndarray
@@ -131,22 +127,21 @@ class Links(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """A fitted partition as new nodes meet it: each joins the cluster where it cuts least.
+    """Fitted clusters, to which new nodes are assigned.
 
-    A new node with edges of weight s_l to cluster l (D = Σ s_l in all) adds s_l to the boundary of
-    every cluster but its own, and D − s_k to that of its own k. Cluster weights grow as the cut has
-    it: b_new for the node itself, and ``per_degree`` times s_l in every cluster l. So the value
-    with the node in cluster k is
+    A new node with edges of weight s_l to cluster l (D = Σ s_l) in cluster k adds s_l to the
+    boundary of every other cluster l, and D − s_k to that of k. It adds b_new to the weight of
+    cluster k, and its edges add ``per_degree`` times s_l to the weight of every cluster l. The cut
+    value with the node in cluster k is then
 
         Σ_{l≠k} (boundary_l + s_l) / b_l  +  (boundary_k + D − s_k) / (b_k + b_new),
 
-    and the k with the smallest is its label. If samples are weighted, an edge to sample j adds its
-    weight w_j times as much to b, so that clusters grow by the edges summed with w; and a new
-    sample weighs the average. New samples do not see one another: the labels are the same in
-    batches of any size.
+    and it is assigned to the k with the smallest value. With sample weights, an edge to sample j
+    adds w_j times as much to b, and a new sample has the average weight. New samples do not affect
+    each other, so labels do not depend on the batch.
 
-    ``boundary`` has the weight of the edges that leave each cluster, ``weights`` the sum of its
-    node weights b.
+    ``boundary`` is the weight of the edges that leave each cluster, ``weights`` the sum of its node
+    weights b.
     """
 
     labels: np.ndarray
@@ -167,7 +162,7 @@ class Clusters:
     def links(self, affinities: Any) -> Links:
         """Return the links of new nodes to every cluster."""
         weight = self._summed(affinities, np.ones(self.labels.size))
-        # If samples are weighted, so is what an edge adds to each of its ends.
+        # With sample weights, edges are weighted too.
         by_weight = weight
         if np.ndim(self.cut.sample_weight) and self.cut.per_degree:
             by_weight = self._summed(affinities, np.asarray(self.cut.sample_weight))
@@ -176,39 +171,39 @@ class Clusters:
     def _summed(self, affinities: Any, weights: np.ndarray) -> np.ndarray:
         """Return the affinities times weights of the training nodes, summed by cluster."""
         n, c = self.labels.size, self.weights.size
-        # Y as CSR, one entry per row, made of the labels as they are; the product sums by cluster.
+        # The indicator matrix Y as CSR; the product sums by cluster.
         member = sp.csr_array((weights, self.labels, np.arange(n + 1)), shape=(n, c))
         sums = affinities @ member
         return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64)
 
     def choose(self, links: Links) -> np.ndarray:
-        """Return the cluster that every new node changes the cut least in."""
-        # Only the term of its own cluster depends on the choice.
+        """Return the cluster where every new node increases the cut value least."""
+        # Only the term of the chosen cluster depends on the choice.
         outside, inside = self._terms(links)
         return np.asarray(np.argmin(inside - outside, axis=1))
 
     def values_with_each(self, links: Links) -> np.ndarray:
-        """Return the cut value with one new node in each cluster, of shape (n_new, c)."""
+        """Return the cut value after adding each new node to each cluster, shape (n_new, c)."""
         outside, inside = self._terms(links)
         return np.asarray(np.maximum(outside.sum(axis=1, keepdims=True) - outside + inside, 0.0))
 
     def _terms(self, links: Links) -> tuple[np.ndarray, np.ndarray]:
-        """Return the term of every cluster with a new node outside of it, and inside."""
+        """Return the term of every cluster with a new node outside and inside of it."""
         boundary = self.boundary + links.weight
         grown = self.weights + links.growth
         degree = links.weight.sum(axis=1, keepdims=True)
         weight = self.cut.weight_of_new(degree)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # A cluster of isolated nodes may have neither boundary nor weight; its term is 0.
+            # A cluster of isolated nodes may have no boundary and no weight; its term is 0.
             outside = np.nan_to_num(boundary / grown, posinf=np.inf)
             inside = np.nan_to_num((self.boundary + degree - links.weight) / (grown + weight))
         return outside, inside
 
     def value_with(self, links: Links, labels: np.ndarray) -> float:
-        """Return the cut value of the graph with all these new nodes in it."""
+        """Return the cut value of the graph after adding all new nodes."""
         rows = np.arange(labels.size)
         degree = links.weight.sum(axis=1)
-        # What every new node adds to the boundaries: in its own cluster the edges to all others.
+        # The contribution of every new node to the boundaries.
         crossing = links.weight.copy()
         crossing[rows, labels] = degree - links.weight[rows, labels]
         weights = self.weights + links.growth.sum(axis=0)

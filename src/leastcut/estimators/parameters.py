@@ -1,9 +1,8 @@
-"""The parameters of the estimators: the values each may have, and what a set of them means.
+"""Parameters of the estimators: their constraints, and the settings that they define.
 
-If absence matters a parameter is None by default, and whatever is not None was given. What is given
-is never dropped: it decides if ``solver="auto"`` leaves the choice, and it is an error if the
-choice contradicts it. A parameter that the affinity or the method does not have gives a warning, as
-users of scikit-learn pass many of those.
+A parameter that belongs to one solver is None by default. If it is passed, it selects that solver
+with ``solver="auto"``, and raises if it contradicts the selected solver. A parameter that the
+affinity or the method does not use gives a warning only, for compatibility with scikit-learn.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from leastcut.spectral.discretizers.first_order import ETA_NAMES
 from leastcut.spectral.eigensolvers import EIGENSOLVERS, check_solver
 from leastcut.validation import warn_caller
 
-# scikit-learn's names that are others here.
+# Names of scikit-learn and their equivalents.
 METHOD_ALIASES = {"discretize": "rotation"}
 EIGENSOLVER_ALIASES = {"arpack": "shift_invert"}
 
 AFFINITY_PARAMETERS = ("n_neighbors", "metric", *KERNEL_DEFAULTS, "n_jobs", "n_clusters", "solver")
-"""Parameters of the estimator that go to the affinity if it has them; others are kernel_params."""
+"""Parameters of the estimator that are passed to affinities; others are in kernel_params."""
 
 AFFINITY_DEFAULTS = {
     "n_neighbors": None,
@@ -44,11 +43,11 @@ AFFINITY_DEFAULTS = {
     "neighbors": "auto",
     "device": "auto",
 }
-"""The defaults of parameters that give a warning if the affinity does not have them."""
+"""Defaults of the parameters that give a warning if the affinity does not use them."""
 
 
 class Registered(StrOptions):  # type: ignore[misc]
-    """The names of registries as they are when a value is checked: users may add to them."""
+    """Constraint on names in registries, which are read when a value is validated."""
 
     def __init__(self, *registries: Mapping[str, Any] | Sequence[str]) -> None:
         self._registries = registries
@@ -61,7 +60,7 @@ class Registered(StrOptions):  # type: ignore[misc]
 
     @options.setter
     def options(self, _: object) -> None:
-        pass  # scikit-learn keeps a copy of the first ones
+        pass  # scikit-learn assigns a copy
 
 
 COUNT = Interval(Integral, 1, None, closed="left")
@@ -93,19 +92,18 @@ CONSTRAINTS: dict[str, Any] = {
     "metric": [callable, StrOptions(set(METRICS))],
     "balance": [Interval(Real, 0.0, None, closed="left"), "array-like", None],
 }
-"""The values that the parameters of :class:`leastcut.SpectralClustering` may have."""
+"""Parameter constraints of :class:`leastcut.SpectralClustering`."""
 
 
-def inherited(*names: str) -> dict[str, Any]:
-    """Return the constraints of parameters that other estimators share with it."""
+def constraints_of(*names: str) -> dict[str, Any]:
+    """Return the constraints of parameters, for other estimators that share them."""
     return {name: CONSTRAINTS[name] for name in names}
 
 
 def resolve(parameters: Mapping[str, Any]) -> Settings:
-    """Return the settings that all parameters mean, each being valid, or raise a contradiction."""
+    """Return the settings that valid parameters define; raise if they contradict each other."""
     check_max_clusters(parameters)
     solver = _solver(parameters)
-    # Whatever belongs to a discretizer was refused above if another solver was chosen.
     method, options = _method(parameters) if solver == "spectral" else ("", {})
     balance = parameters["balance"]
     return Settings(
@@ -123,28 +121,25 @@ def resolve(parameters: Mapping[str, Any]) -> Settings:
 
 
 def check_max_clusters(parameters: Mapping[str, Any]) -> None:
-    """Raise if ``n_clusters`` is above ``max_clusters``, warn if the latter has no effect."""
-    wanted, most = parameters["n_clusters"], parameters["max_clusters"]
-    if wanted == "auto" or most is None:
+    """Raise if ``n_clusters`` is above ``max_clusters``; warn if the latter has no effect."""
+    n_clusters, most = parameters["n_clusters"], parameters["max_clusters"]
+    if n_clusters == "auto" or most is None:
         return
-    if int(wanted) > most:
+    if int(n_clusters) > most:
         raise ValueError(
-            f"n_clusters={wanted} is more than max_clusters={most}, which bounds the choice of "
+            f"n_clusters={n_clusters} is more than max_clusters={most}, which limits "
             "n_clusters='auto'; leave max_clusters out."
         )
     warn_caller(
-        f"max_clusters={most} has no effect: it bounds the choice of n_clusters='auto', and "
-        f"n_clusters={wanted} leaves none."
+        f"max_clusters={most} has no effect: it limits n_clusters='auto', and "
+        f"n_clusters={n_clusters}."
     )
 
 
 def resolve_affinities(
     parameters: Mapping[str, Any], names: Sequence[Any]
 ) -> list[tuple[Affinity, dict[str, Any]]]:
-    """Return affinities with their parameters, or raise a contradiction.
-
-    It warns of a parameter that none of them has.
-    """
+    """Return affinities with their parameters; warn of parameters that none of them uses."""
     affinities = [affinity_of(name) for name in names]
     _warn_of_unused(parameters, {option for one in affinities for option in one.all_parameters})
     pairs = zip(affinities, names, strict=True)
@@ -152,31 +147,28 @@ def resolve_affinities(
 
 
 def _options_of(parameters: Mapping[str, Any], affinity: Affinity, name: Any) -> dict[str, Any]:
-    """Return the parameters of an affinity, or raise a contradiction."""
+    """Return the parameters of an affinity; raise if they contradict each other."""
     known = affinity.parameters
-    # Copied: the caller's dict is not ours to change.
-    further = dict(parameters["kernel_params"] or {})
+    kernel_params = dict(parameters["kernel_params"] or {})
     if is_function(name):
-        return further  # a user's function gets what the user passes, nothing else
-    own = [option for option in AFFINITY_PARAMETERS if option in known]
-    _check_further(further, name, own, [option for option in known if option not in own])
-    # The affinity chooses what is None, or "auto".
-    given = {option: parameters.get(option) for option in own}
-    if given.get("n_clusters") == "auto":
+        return kernel_params
+    of_estimator = [option for option in AFFINITY_PARAMETERS if option in known]
+    others = [option for option in known if option not in of_estimator]
+    _check_kernel_params(kernel_params, name, of_estimator, others)
+    options = {option: parameters.get(option) for option in of_estimator}
+    if options.get("n_clusters") == "auto":
         raise ValueError(
-            f"n_clusters='auto' leaves open what affinity={name!r} needs: it makes a graph with a "
+            f"n_clusters='auto' cannot be used with affinity={name!r}, which makes a graph with a "
             "component for every cluster. Pass a number; SpectralClustering('auto').fit(X)"
             ".n_clusters_ is the one that the graph of adaptive neighbors indicates."
         )
-    chosen = {k: v for k, v in given.items() if v is not None and (k, v) != ("solver", "auto")}
-    return chosen | further
+    # The affinity has its own default for None and "auto".
+    passed = {k: v for k, v in options.items() if v is not None and (k, v) != ("solver", "auto")}
+    return passed | kernel_params
 
 
 def _warn_of_unused(parameters: Mapping[str, Any], known: Container[str]) -> None:
-    """Warn of parameters that no affinity has.
-
-    One that was given its default cannot be told from one that was not given.
-    """
+    """Warn of parameters that no affinity uses and that differ from their defaults."""
     unused = [
         option
         for option, default in AFFINITY_DEFAULTS.items()
@@ -190,47 +182,46 @@ def _warn_of_unused(parameters: Mapping[str, Any], known: Container[str]) -> Non
     )
 
 
-def _check_further(
-    further: Mapping[str, Any], name: str, own: Sequence[str], allowed: Sequence[str]
+def _check_kernel_params(
+    kernel_params: Mapping[str, Any], name: str, of_estimator: Sequence[str], others: Sequence[str]
 ) -> None:
-    """Raise if kernel_params hold what is no parameter, or one of the estimator itself."""
-    twice = sorted(set(further) & set(own))
-    if twice:
+    """Raise if kernel_params contains unknown parameters, or parameters of the estimator."""
+    repeated = sorted(set(kernel_params) & set(of_estimator))
+    if repeated:
         raise ValueError(
-            f"kernel_params holds {', '.join(map(repr, twice))}, which the estimator has a "
-            f"parameter for; pass {twice[0]}=... itself."
+            f"kernel_params contains {', '.join(map(repr, repeated))}, which is a parameter of the "
+            f"estimator; pass {repeated[0]}=... itself."
         )
-    unknown = sorted(set(further) - set(allowed))
+    unknown = sorted(set(kernel_params) - set(others))
     if unknown:
         raise ValueError(
-            f"kernel_params holds {', '.join(map(repr, unknown))}, which affinity={name!r} does "
-            f"not take; what it takes there: {', '.join(map(repr, allowed)) or 'none'}."
+            f"kernel_params contains {', '.join(map(repr, unknown))}, which affinity={name!r} does "
+            f"not take; it takes {', '.join(map(repr, others)) or 'no such parameters'}."
         )
 
 
 def _solver(parameters: Mapping[str, Any]) -> str:
-    """Return the name of the solver that ``solver`` and the parameters given ask for."""
-    given = {
+    """Return the name of the solver that ``solver`` and the other parameters select."""
+    passed = {
         name: [p for p in solver.parameters if parameters[p] is not None]
         for name, solver in SOLVERS.items()
     }
-    asked = parameters["solver"]
-    # With "auto" the first solver with a parameter of its own that was given, or the first of all.
-    chosen: str = asked
-    if asked == "auto":
-        chosen = next((name for name in given if given[name]), next(iter(SOLVERS)))
-    # What was given to another solver would be dropped without a word: that is an error.
-    for other, names in given.items():
+    solver = parameters["solver"]
+    # "auto" selects the first solver with a parameter that was passed, or else the first solver.
+    chosen: str = solver
+    if solver == "auto":
+        chosen = next((name for name in passed if passed[name]), next(iter(SOLVERS)))
+    for other, names in passed.items():
         if not names or other == chosen:
             continue
-        if asked == "auto":
+        if solver == "auto":
             raise ValueError(
                 f"{_listed(parameters, names)} belongs to the {other} solver and "
-                f"{_listed(parameters, given[chosen])} to the {chosen} one; leave one of them out."
+                f"{_listed(parameters, passed[chosen])} to the {chosen} one; leave one of them out."
             )
         raise ValueError(
-            f"{_listed(parameters, names)} belongs to the {other} solver and solver={asked!r} has "
-            f"no use for it; pass solver={other!r} or 'auto', or leave it out."
+            f"{_listed(parameters, names)} belongs to the {other} solver, but solver={solver!r}; "
+            f"pass solver={other!r} or 'auto', or leave it out."
         )
     return chosen
 
@@ -240,34 +231,33 @@ def _listed(parameters: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _method(parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the discretizer that ``assign_labels`` means, and its options."""
-    asked, eta, n_init = (parameters[name] for name in ("assign_labels", "eta", "n_init"))
-    asked = "first_order" if asked is None else asked
-    method = asked if callable(asked) else METHOD_ALIASES.get(asked, asked)
+    """Return the discretizer that ``assign_labels`` selects, with its options."""
+    name, eta, n_init = (parameters[name] for name in ("assign_labels", "eta", "n_init"))
+    name = "first_order" if name is None else name
+    method = name if callable(name) else METHOD_ALIASES.get(name, name)
     discretizer_of(method, "assign_labels")
     known = options_of(method)
     if eta is not None and "eta" not in known:
         raise ValueError(
-            f"eta={eta!r} is the weight of the first-order term, which assign_labels={asked!r} "
+            f"eta={eta!r} is the weight of the first-order term, which assign_labels={name!r} "
             "does not have; pass assign_labels='first_order' or leave eta out."
         )
     if n_init is not None and "n_init" not in known:
-        warn_caller(f"n_init={n_init} has no effect: assign_labels={asked!r} has no starts.")
+        warn_caller(f"n_init={n_init} has no effect: assign_labels={name!r} has no starts.")
     if eta is None and method == "first_order":
         eta = "auto"
-    # Left out, it is for the method to choose.
-    given = {"eta": eta, "n_init": n_init}
-    return method, {k: v for k, v in given.items() if v is not None and k in known}
+    options = {"eta": eta, "n_init": n_init}
+    return method, {k: v for k, v in options.items() if v is not None and k in known}
 
 
 def _eigen_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the eigenproblem; what is left out is the solver's to choose."""
+    """Return the options of the eigensolver that were passed."""
     options: dict[str, Any] = {}
     if parameters["eigen_solver"] is not None:
-        asked = parameters["eigen_solver"]
-        solver = asked if callable(asked) else EIGENSOLVER_ALIASES.get(asked, asked)
+        name = parameters["eigen_solver"]
+        solver = name if callable(name) else EIGENSOLVER_ALIASES.get(name, name)
         options["solver"] = check_solver(solver, "eigen_solver")
-    # 0 is ARPACK's word for machine precision.
+    # In ARPACK, a tolerance of 0 means machine precision.
     if parameters["eigen_tol"] not in (None, "auto"):
         options["tol"] = max(float(parameters["eigen_tol"]), float(np.finfo(np.float64).eps))
     return options

@@ -1,8 +1,7 @@
-"""The solvers of the estimator, from a problem to labels, with one signature.
+"""Solvers of the estimators, from a problem to labels.
 
-``multilevel`` is the search of :func:`leastcut.partition`; ``spectral`` is the classical line:
-relax, discretize and refine. Each lists the parameters of the estimator that belong to it, which
-decide if ``solver="auto"`` leaves the choice.
+``multilevel`` is the search of :func:`leastcut.partition`; ``spectral`` relaxes, discretizes and
+refines. Each lists the parameters that belong to it, which select it with ``solver="auto"``.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ from leastcut.spectral.discretizers import options_of, run_discretizer
 from leastcut.spectral.relax import relax_problem
 from leastcut.validation import warn_caller
 
-Say = Callable[[str], None]  # takes a line of progress
+Log = Callable[[str], None]  # writes a line if the estimator is verbose
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The parameters of a fit, resolved: None only where it has a meaning of its own."""
+    """Resolved parameters of a fit."""
 
-    solver: str = "multilevel"  # a name in SOLVERS
-    method: Any = ""  # the discretizer, as leastcut.discretize takes it
+    solver: str = "multilevel"  # a key of SOLVERS
+    method: Any = ""  # the discretizer: a name or a function
     method_options: dict[str, Any] = field(default_factory=dict)
-    n_components: int | None = None  # eigenvectors for labels; None means as many as clusters
+    n_components: int | None = None  # number of eigenvectors; None means the number of clusters
     eigen_options: dict[str, Any] = field(default_factory=dict)  # solver and tol
     refine: bool = True  # whether spectral labels are refined
     effort: str = "auto"  # of the multilevel search
@@ -58,101 +57,97 @@ class Settings:
 
 
 class Outcome(NamedTuple):
-    """Labels 0..c-1, the iterations they took, and the eigenpairs if there are any."""
+    """Labels 0..c-1, the number of iterations, and the eigenpairs if they were computed."""
 
     labels: np.ndarray
     n_iter: int
     relaxation: Relaxation | None
 
 
-Run = Callable[[Problem, int, int, Settings, Relaxation | None, Say], Outcome]
-"""The signature that every solver shares.
-
-It makes so many clusters of a problem; if isolated nodes are clusters by themselves, the second
-number is that of all clusters. The eigenpairs are those that have been computed already.
-"""
+Run = Callable[[Problem, int, int, Settings, Relaxation | None, Log], Outcome]
+"""Signature of a solver: the problem, the number of clusters, the number including isolated nodes
+that are clusters, the settings, eigenpairs if they are already known, and the log function."""
 
 
 def spectral(
     problem: Problem,
     n_clusters: int,
-    n_clusters_in_all: int,
+    n_clusters_total: int,
     settings: Settings,
     known: Relaxation | None,
-    say: Say,
+    log: Log,
 ) -> Outcome:
     """Relax, discretize and refine."""
-    # 1. Relax: eigenpairs for the labels and the embedding, and as many as clusters for the bound.
-    n_components = min(settings.n_components or n_clusters_in_all, problem.n_nodes)
-    count = min(max(n_clusters_in_all, n_components), problem.n_nodes)
+    # 1. Relax: compute the eigenpairs for the labels, the embedding and the bound.
+    n_components = min(settings.n_components or n_clusters_total, problem.n_nodes)
+    count = min(max(n_clusters_total, n_components), problem.n_nodes)
     relaxation = known or relax_with_warning(problem, count, settings)
     bound = relaxation.leading(n_clusters).lower_bound
-    say(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
+    log(f"Relaxed by {relaxation.solver!r}: no cut into {n_clusters} is below {bound:.6g}")
 
-    # 2. Discretize. k-means makes any number of clusters of the columns it sees. A rotation makes
-    #    as many as there are columns: if there are too few, zeros are added.
+    # 2. Discretize. k-means has its own number of clusters; rotations need one column per cluster,
+    #    so columns of zeros are added if there are fewer components.
     name = getattr(settings.method, "__name__", settings.method)
-    say(f"Computing label assignment using {name}")
-    seen, options = relaxation.leading(n_components), dict(settings.method_options)
+    log(f"Computing label assignment using {name}")
+    selected, options = relaxation.leading(n_components), dict(settings.method_options)
     if "n_clusters" in options_of(settings.method):
         options["n_clusters"] = n_clusters
     elif n_components < n_clusters:
-        seen = seen.padded(n_clusters)
+        selected = selected.padded(n_clusters)
     rng = np.random.default_rng(settings.seed)
-    found = run_discretizer(settings.method, seen, rng, problem.value, **options)
-    # 3. Merge clusters if there were more columns than clusters.
-    labels = found.labels
+    result = run_discretizer(settings.method, selected, rng, problem.value, **options)
+    # 3. Merge clusters if there are more components than clusters.
+    labels = result.labels
     if int(labels.max()) + 1 > n_clusters:
         labels = merge_clusters(problem, labels, n_clusters, random_state=settings.seed)
-    say(f"Assigned after {found.n_iter} iterations, cut value {problem.value(labels):.6g}")
+    log(f"Assigned after {result.n_iter} iterations, cut value {problem.value(labels):.6g}")
 
     # 4. Refine.
     if settings.refine:
         refined = refine_problem(problem, labels)
         labels = refined.labels
-        say(f"Refined, cut value {refined.cut_value:.6g}")
-    return Outcome(labels, found.n_iter, relaxation)
+        log(f"Refined, cut value {refined.cut_value:.6g}")
+    return Outcome(labels, result.n_iter, relaxation)
 
 
 def multilevel(
     problem: Problem,
     n_clusters: int,
-    n_clusters_in_all: int,
+    n_clusters_total: int,
     settings: Settings,
     known: Relaxation | None,
-    say: Say,
+    log: Log,
 ) -> Outcome:
-    """Search, and count the rounds of it: stages that end, and smaller values in between."""
+    """Run the multilevel search; its iterations are completed stages and improvements."""
     rounds, smallest = 0, np.inf
 
     def count(progress: Progress) -> bool:
         nonlocal rounds, smallest
-        # Long passes report by the clock, too, and a result must not depend on the clock.
+        # Long passes also report at time intervals, which must not be counted.
         rounds += progress.fraction == 1.0 or progress.cut_value < smallest
         smallest = min(smallest, progress.cut_value)
         return bar.report(progress)
 
-    with search_bar("SpectralClustering", settings, say) as bar:
-        found = partition_problem(
+    with search_bar("SpectralClustering", settings, log) as bar:
+        result = partition_problem(
             problem,
             n_clusters,
             effort=settings.effort,
-            # Eigenpairs are computed when they are asked for, and not by a fit.
-            lower_bound=False,
+            lower_bound=False,  # computed on first access of ``lower_bound_``
             random_state=settings.seed,
             budget=Budget(callback=count),
             n_jobs=settings.n_jobs,
         )
-    # With 1 or n clusters there is nothing to search, and scikit-learn wants n_iter_ >= 1.
+    # With 1 or n clusters there is no search, but scikit-learn requires n_iter_ >= 1.
     rounds = max(rounds, 1)
-    say(f"Searched in {rounds} rounds, cut value {found.cut_value:.6g}")
-    return Outcome(found.labels, rounds, known)
+    log(f"Searched in {rounds} rounds, cut value {result.cut_value:.6g}")
+    return Outcome(result.labels, rounds, known)
 
 
 @contextmanager
-def search_bar(name: str, settings: Settings, say: Say) -> Iterator[Budget]:
-    """Announce a search, and show a progress bar for a verbose estimator of this name."""
-    say(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
+def search_bar(name: str, settings: Settings, log: Log) -> Iterator[Budget]:
+    """Log the start of a search, and show a progress bar if the estimator is verbose."""
+    log(f"Computing label assignment using multilevel search, effort={settings.effort!r}")
     bar, stages = (
         Budget(callback=BAR if settings.verbose else None),
         EFFORTS[settings.effort].stages,
@@ -164,26 +159,26 @@ def search_bar(name: str, settings: Settings, say: Say) -> Iterator[Budget]:
 def relax_with_warning(
     problem: Problem, count: int, settings: Settings, **options: Any
 ) -> Relaxation:
-    """Solve for ``count`` eigenpairs and warn if the solver gave up early."""
+    """Compute ``count`` eigenpairs, and warn if they have not converged."""
     options = {**settings.eigen_options, **options}
-    found: Relaxation = relax_problem(problem, count, random_state=settings.seed, **options)
-    warn_of_convergence(found)
-    return found
+    relaxation: Relaxation = relax_problem(problem, count, random_state=settings.seed, **options)
+    warn_of_convergence(relaxation)
+    return relaxation
 
 
-def warn_of_convergence(found: Relaxation) -> None:
+def warn_of_convergence(relaxation: Relaxation) -> None:
     """Warn if eigenpairs have not converged."""
-    if not found.converged:
+    if not relaxation.converged:
         warn_caller(
-            f"The eigensolver {found.solver!r} stopped before all {found.n_clusters} eigenpairs "
-            "reached the tolerance; labels stay valid, but the lower bound is 0, as nothing is "
-            "proven. Leave eigen_solver=None, or raise eigen_tol.",
+            f"The eigensolver {relaxation.solver!r} stopped before all {relaxation.n_clusters} "
+            "eigenpairs reached the tolerance. The labels are valid, but the lower bound is 0. "
+            "Leave eigen_solver=None, or raise eigen_tol.",
             ConvergenceWarning,
         )
 
 
 class Solver(NamedTuple):
-    """A way to labels, and the parameters of the estimator that belong to it alone."""
+    """A solver, and the parameters of the estimator that belong to it alone."""
 
     run: Run
     parameters: tuple[str, ...]
@@ -195,28 +190,28 @@ SOLVERS: dict[str, Solver] = {
     "multilevel": Solver(multilevel, ("effort", "balance")),
     "spectral": Solver(spectral, SPECTRAL),
 }
-"""The solvers by name; "auto" is the first unless a parameter of another was given."""
+"""Solvers by name. "auto" selects the first one unless a parameter of another is passed."""
 
 
 def read_constraints(
     must_link: Any, cannot_link: Any, n_samples: int, n_clusters: int | str, settings: Settings
 ) -> Constraints:
-    """Return the constraints on samples, checked as far as can be before there is a graph."""
-    found = Constraints.of(n_samples, must_link, cannot_link, settings.balance)
-    if found.cannot_link is not None and settings.solver != "multilevel":
+    """Return the constraints on samples; raise if they are infeasible for every graph."""
+    constraints = Constraints.of(n_samples, must_link, cannot_link, settings.balance)
+    if constraints.cannot_link is not None and settings.solver != "multilevel":
         raise ValueError(
-            f"cannot_link needs the multilevel solver, and the parameters given are those of the "
-            f"{settings.solver} one. Leave them out, or leave cannot_link out."
+            f"cannot_link needs the multilevel solver, but the parameters select the "
+            f"{settings.solver} solver. Leave them out, or leave cannot_link out."
         )
-    if found.are_links and not isinstance(n_clusters, str):
-        check_n_clusters(found, n_samples, int(n_clusters))
-    return found
+    if constraints.are_links and not isinstance(n_clusters, str):
+        check_n_clusters(constraints, n_samples, int(n_clusters))
+    return constraints
 
 
 class ChosenNumber(NamedTuple):
-    """A choice of the number of clusters, among 1 to ``most``, and the eigenpairs it was made by.
+    """The number of clusters chosen from 1 to ``most``, and the eigenpairs that were used.
 
-    The eigenpairs are None if they were only computed roughly.
+    The eigenpairs are None if they were computed with a low accuracy only.
     """
 
     choice: Choice
@@ -228,19 +223,20 @@ def choose_and_report(
     core: Problem,
     max_clusters: int | None,
     settings: Settings,
-    say: Say,
+    log: Log,
     path: str = "cut_path_",
 ) -> ChosenNumber | None:
-    """Choose a number of clusters, report why, and warn if the evidence is weak.
+    """Choose the number of clusters, log the reason, and warn if the evidence is weak.
 
-    ``path`` is where all evidence is found. None if there are no two nodes with edges to choose a
-    number by.
+    ``path`` is mentioned in the warning as the place of all evidence. Returns None if there are
+    less than two nodes with edges.
     """
     most = min(max_clusters or MAX_CLUSTERS, core.n_nodes)
     if most < 2:
         return None
     count = pairs_needed(most, core.n_nodes)
-    # The spectral solver makes labels of the same eigenpairs; otherwise rough ones will do.
+    # The spectral solver also computes labels from these eigenpairs; otherwise a low accuracy is
+    # enough.
     is_spectral = settings.solver == "spectral"
     if is_spectral:
         count = min(core.n_nodes, max(count, settings.n_components or 0))
@@ -248,19 +244,19 @@ def choose_and_report(
     else:
         relaxation = relax_with_warning(core, count, settings, tol=ROUGH)
     choice = choice_of(core, range(1, most + 1), relaxation, settings.seed)
-    say(f"Of 1 to {most} clusters {choice.n_clusters}: {choice.reason}")
+    log(f"Chose {choice.n_clusters} of 1 to {most} clusters: {choice.reason}")
     warn_if_weak(choice, path)
     return ChosenNumber(choice, most, relaxation if is_spectral else None)
 
 
 def cut_problem(
-    problem: Problem, n_clusters: int, settings: Settings, known: Relaxation | None, say: Say
+    problem: Problem, n_clusters: int, settings: Settings, known: Relaxation | None, log: Log
 ) -> Outcome:
-    """Return labels of all nodes, isolated ones included, that the constraints allow.
+    """Return feasible labels of all nodes, including isolated ones.
 
-    ``known`` are eigenpairs of the nodes with edges, if they have been computed.
+    ``known`` are the eigenpairs of the nodes with edges, if they have been computed.
     """
-    # Under a balance isolated nodes count with the weight that the cut gives them.
+    # With a balance constraint, isolated nodes count with the weight that the cut gives them.
     is_balanced = problem.constraints.balance is not None
     take_part = (problem.node_weights if is_balanced else problem.graph.degrees) > 0
     n_core = np.count_nonzero(take_part)
@@ -269,13 +265,13 @@ def cut_problem(
     def solve(reduced: Reduced) -> Partition:
         nonlocal outcome
         core, run = reduced.problem, SOLVERS[settings.solver].run
-        # Eigenpairs of contracted nodes are none of the samples.
+        # Eigenpairs of a contracted graph are not those of the samples.
         is_same = core.n_nodes == n_core
         pairs = known if is_same else None
-        outcome = run(core, reduced.n_clusters, n_clusters, settings, pairs, say)
+        outcome = run(core, reduced.n_clusters, n_clusters, settings, pairs, log)
         if not is_same:
             outcome = outcome._replace(relaxation=None)
         return Partition(outcome.labels, core.value(outcome.labels))
 
-    found = solve_reduced(problem, n_clusters, solve, take_part=take_part)
-    return outcome._replace(labels=found.labels)
+    result = solve_reduced(problem, n_clusters, solve, take_part=take_part)
+    return outcome._replace(labels=result.labels)

@@ -1,4 +1,4 @@
-"""The swap for scikit-learn's ``SpectralClustering``, with a smaller cut and its value."""
+"""``SpectralClustering``: a replacement for scikit-learn's estimator of the same name."""
 
 from __future__ import annotations
 
@@ -31,153 +31,157 @@ from leastcut.validation import is_on_gpu, number_by_appearance
 
 
 class SpectralClustering(BaseClustering):
-    """Cluster samples, or a graph, by the smallest cut that can be found.
+    """Spectral clustering that minimizes the graph cut and bounds its optimality gap.
 
-    It replaces ``sklearn.cluster.SpectralClustering``: it has the same parameters and attributes,
-    and adds the cut value, a proven bound on how much smaller it could be, ``predict``, and a
-    choice of the number of clusters.
+    Replaces ``sklearn.cluster.SpectralClustering``, with the same parameters and attributes. It
+    adds the cut value, a proven lower bound on it, :meth:`predict`, and a choice of the number of
+    clusters.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters. ``"auto"`` takes the number, from 1 to ``max_clusters``, that the
-        eigenpairs of the graph indicate, and warns if the evidence is weak; see ``cut_path_``.
+        The number of clusters to form. ``"auto"`` chooses a number from 1 to ``max_clusters`` by
+        the eigenpairs of the graph, and warns if the evidence is weak; see ``cut_path_``.
     eigen_solver : {None, "arpack", "lobpcg", "amg", ...} or callable, default=None
-        How eigenvectors are computed: a name in :data:`leastcut.EIGENSOLVERS`, a function with
-        their signature, or "arpack", scikit-learn's name of "shift_invert". None chooses by the
-        size and shape of the graph; "amg" needs pyamg. [spectral]
+        The eigensolver: a key of :data:`leastcut.EIGENSOLVERS`, a function with their signature, or
+        "arpack", scikit-learn's name for "shift_invert". None chooses by the size and shape of the
+        graph. "amg" requires pyamg. [spectral]
     n_components : int, default=None
-        Number of eigenvectors that labels are made of; None means ``n_clusters``. The number of
-        clusters is ``n_clusters`` whatever it is. [spectral]
+        Number of eigenvectors used for the labels and the embedding; None means ``n_clusters``.
+        [spectral]
     random_state : int, RandomState instance or None, default=None
-        An int fixes the labels, on any number of threads.
+        Seed. Pass an int for reproducible labels, on any number of threads.
     n_init : int, default=None
-        Number of starts of ``assign_labels``, the best of which by cut value is taken; None means
-        10. [spectral]
+        Number of starts of ``assign_labels``; the labels with the smallest cut value are used. None
+        means 10. [spectral]
     gamma : float, default=1.0
-        Coefficient of the rbf, poly, sigmoid, laplacian and chi2 kernels.
+        Kernel coefficient for rbf, poly, sigmoid, laplacian and chi2 kernels.
     affinity : str or callable, default="adaptive_neighbors"
-        How the graph is made.
+        How to construct the graph.
 
         - "adaptive_neighbors", "nearest_neighbors", "self_tuning": sparse graphs of
-          ``n_neighbors`` neighbors, see :data:`leastcut.AFFINITIES`.
+          ``n_neighbors`` neighbors; see :data:`leastcut.AFFINITIES`.
         - "rbf" or another kernel of ``sklearn.metrics.pairwise.pairwise_kernels``, or a callable
-          that takes two samples: all pairs, so n² numbers.
-        - "learned": a graph that is learned together with its clusters, one component for each;
-          see :func:`leastcut.learned_graph`, whose ``solver`` is that of the estimator.
-        - "precomputed": X is the graph: affinities between samples, or a graph of networkx,
-          igraph, torch_geometric, pandas (an edge list) or AnnData.
-        - "precomputed_nearest_neighbors": X is distances; each sample is joined to its
-          ``n_neighbors`` nearest.
+          of two samples: dense n_samples × n_samples matrices.
+        - "learned": a graph that is learned together with the clusters, with one component for
+          each; see :func:`leastcut.learned_graph`, to which ``solver`` is passed.
+        - "precomputed": X is a matrix of affinities, or a graph of networkx, igraph,
+          torch_geometric, pandas (an edge list) or AnnData.
+        - "precomputed_nearest_neighbors": X is a matrix of distances, from which the graph of
+          ``n_neighbors`` nearest neighbors is constructed.
         - any other name that was added to :data:`leastcut.AFFINITIES`.
     n_neighbors : int, default=None
-        Neighbors of a sample, itself included; None means 10. Reduced to the number of samples if
-        that is smaller.
+        Number of neighbors of a sample, including the sample itself. None means 10. It is reduced
+        if there are fewer samples.
     eigen_tol : float or "auto", default=None
-        Relative tolerance of the eigenpairs; None and "auto" mean the eigensolver's own.
+        Relative tolerance of the eigenpairs. None and "auto" mean the default of the eigensolver.
         [spectral]
     assign_labels : str or callable, default=None
-        How eigenvectors become labels: "first_order", "kmeans", "kmeans_norm", "rotation",
-        "unscaled_rotation", "improved_rotation", "cluster_qr", a name that was added to
-        :data:`leastcut.DISCRETIZERS`, a function as :func:`leastcut.discretize` takes it, or
-        "discretize", scikit-learn's name of "rotation". None means "first_order". [spectral]
+        The method that computes labels from eigenvectors: "first_order", "kmeans", "kmeans_norm",
+        "rotation", "unscaled_rotation", "improved_rotation", "cluster_qr", another key of
+        :data:`leastcut.DISCRETIZERS`, a function as in :func:`leastcut.discretize`, or
+        "discretize", scikit-learn's name for "rotation". None means "first_order". [spectral]
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
-        Constant of the polynomial and sigmoid kernels.
+        Zero coefficient for polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Keyword arguments of a callable affinity; or ``offset``, ``include_self``,
-        ``scale_neighbor``, ``metric_params`` and ``max_iter`` of the neighbor graphs.
+        ``scale_neighbor``, ``metric_params`` and ``max_iter`` of the other affinities.
     n_jobs : int, default=None
-        Threads of the neighbor search and of the multilevel solver; None and -1 mean one per
-        available core. The result does not depend on it.
+        Number of threads of the neighbor search and of the multilevel solver. None and -1 mean one
+        per available core. The result does not depend on it.
     verbose : bool, default=False
-        Whether to report the steps on standard output, and to draw a progress bar on the standard
-        error for a search that takes more than a second. The bar is tqdm's if that is installed
-        (``leastcut[progress]``), and lines otherwise.
+        Whether to log the steps to standard output, and to show a progress bar on the standard
+        error if the search takes more than a second. The bar requires tqdm
+        (``leastcut[progress]``); otherwise lines are written.
     cut : {"normalized", "ratio"} or array-like of shape (n_samples,), default="normalized"
-        The objective: whether nodes weigh their degree, all the same, or as given.
+        The cut to minimize, or a positive weight for every sample.
     eta : float, sequence of floats, "auto" or "adaptive", default=None
-        Weight of the first-order term of "first_order"; of several, or the ladder "auto", the
-        smallest cut value decides, with "adaptive" at every sweep. None means "auto". [spectral]
-    solver : {"auto", "spectral", "multilevel"}, default="auto"
-        "multilevel" is :func:`leastcut.partition`; "spectral" is relax, discretize and refine.
-        "auto" is multilevel unless a parameter marked [spectral] is given, that is, not None.
-        ``solver_`` is the one that was used.
-    refine : bool, default=None
-        Whether the spectral labels are improved by moves of single nodes; None means True.
+        Weight of the first-order term of "first_order". Several values, or those of "auto", are
+        compared by cut value; "adaptive" compares values at every sweep. None means "auto".
         [spectral]
+    solver : {"auto", "spectral", "multilevel"}, default="auto"
+        "multilevel" is the search of :func:`leastcut.partition`; "spectral" relaxes, discretizes
+        and refines. "auto" uses "multilevel" unless a parameter marked [spectral] is passed.
+    refine : bool, default=None
+        Whether spectral labels are improved by moving single nodes; None means True. [spectral]
     effort : {"fast", "auto", "balanced", "thorough"}, default=None
-        How long the multilevel solver searches, see :func:`leastcut.partition`; None means "auto",
-        "fast" or a quarter of the time of the graph's eigenvectors. [multilevel]
-    max_clusters : int, default=None
-        Largest number that ``n_clusters="auto"`` considers; None means 20.
-    neighbors : {"auto", "exact", "approximate"}, default="auto"
-        How the neighbors of samples are found. "auto" is exact if that is estimated to take
-        seconds; ``neighbors_recall_`` is the fraction that was found.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where neighbors are searched: "cuda" is exact, on a GPU, and needs ``leastcut[gpu]``.
-        "auto" is where X lies, and a GPU if there is one and the CPU would take long.
-    metric : str or callable, default="euclidean"
-        The metric of the neighbor graphs: "euclidean", "cosine", "correlation", another name of
-        scikit-learn's, or a function of two samples; see
-        :func:`leastcut.adaptive_neighbors_graph`. New samples are compared by it, too.
-    balance : float or pair of floats, default=None
-        No cluster weighs more than ``1 + balance`` times the average, by the weights of ``cut``; a
-        pair ``(below, above)`` limits how light they are, too. See :func:`leastcut.partition`.
+        Effort of the multilevel search; see :func:`leastcut.partition`. None means "auto".
         [multilevel]
+    max_clusters : int, default=None
+        Largest number of clusters that ``n_clusters="auto"`` considers; None means 20.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        The neighbor search. "auto" is exact if that is estimated to take seconds. The fraction of
+        neighbors found is ``neighbors_recall_``.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        The device of the neighbor search. "cuda" is exact and requires ``leastcut[gpu]``. "auto"
+        uses a GPU if X is on it, or if there is one and the CPU is estimated to take long.
+    metric : str or callable, default="euclidean"
+        Metric of the neighbor graphs: "euclidean", "cosine", "correlation", another metric of
+        scikit-learn, or a function of two samples; see :func:`leastcut.adaptive_neighbors_graph`.
+    balance : float or pair of floats, default=None
+        No cluster weighs more than ``1 + balance`` times the average, by the weights of ``cut``. A
+        pair ``(below, above)`` limits both sides; see :func:`leastcut.partition`. [multilevel]
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The cluster of every sample, 0..n_clusters_-1, none empty.
+        The cluster of every sample, 0..n_clusters_-1. No cluster is empty.
     n_clusters_ : int
         The number of clusters.
     cut_value_ : float
         The cut value of ``labels_``.
     lower_bound_ : float
-        No partition into as many clusters has a smaller cut value. Computed when first asked for;
-        :meth:`certify` proves a better one.
+        Lower bound on the cut value of every partition into ``n_clusters_`` clusters. Computed on
+        first access; :meth:`certify` proves a larger one.
     gap_ : float
-        (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
+        Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_.
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
         The graph.
     neighbors_recall_ : float or None
-        The fraction of the nearest neighbors that the graph was made of: 1.0 of an exact search,
-        else measured on a sample of rows. None if the affinity searches no neighbors.
+        Fraction of the true nearest neighbors in the graph: 1.0 for an exact search, otherwise
+        measured on a sample of rows. None if the affinity does not search for neighbors.
     eigenvalues_ : ndarray
-        The smallest eigenvalues of the graph's operator. Computed when first asked for.
+        The smallest eigenvalues of the graph's operator. Computed on first access.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The rows of the eigenvectors, scaled so that perfect clusters are single points. Computed
-        when first asked for.
+        The rows of the eigenvectors, scaled so that disconnected clusters are mapped to single
+        points. Computed on first access.
     n_iter_ : int
-        Iterations of the discretization, or rounds of the multilevel search.
+        Number of iterations of the discretization, or of rounds of the multilevel search.
     solver_ : str
         The solver that was used.
     cut_path_ : CutPath
-        The evidence for ``n_clusters="auto"``, and the reason of the choice; only then, and if two
-        nodes have edges. It covers the nodes with edges. All but the choice is computed when first
-        asked for. The effort is that of the fit, and the partition into ``n_clusters_`` clusters is
-        no worse than the fitted one; ``balance`` does not limit those of the path.
+        The partitions and the evidence behind ``n_clusters="auto"``, for the nodes with edges.
+        Computed on first access, except for the choice. Its search has the effort of the fit, and
+        is not limited by ``balance``. Available with ``n_clusters="auto"`` only.
     node_names_ : tuple or None
-        The names of the nodes, if X is a graph that has names; see :meth:`by_node`.
+        The names of the nodes, if X is a graph with names; see :meth:`by_node`.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during fit, where X has them.
+        Names of features seen during :term:`fit`, if X has feature names.
 
     See Also
     --------
-    AnchorSpectralClustering : For data of any size: samples are joined through few anchors.
+    AnchorSpectralClustering : Clustering of large data through a small number of anchors.
     MultiViewSpectralClustering : One partition of several graphs of the same samples.
-    partition : The search itself, on a graph.
+    partition : The multilevel search on a graph.
+    sklearn.cluster.SpectralClustering : The estimator that this one replaces.
 
     Notes
     -----
     A parameter marked [spectral] raises with ``solver="multilevel"``, and one marked [multilevel]
-    with ``solver="spectral"``. In a grid search over such a parameter, pass ``solver`` too, or
-    leave None out of the grid: None is the other solver. A parameter that the affinity or the
-    method does not have gives a warning.
+    with ``solver="spectral"``. In a grid search over such a parameter, also pass ``solver``, or
+    omit None from the grid, as None selects the other solver. A parameter that the affinity or the
+    method does not use gives a warning.
+
+    References
+    ----------
+    J. Shi, J. Malik, "Normalized cuts and image segmentation", IEEE Transactions on Pattern
+    Analysis and Machine Intelligence 22 (2000).
+
+    U. von Luxburg, "A tutorial on spectral clustering", Statistics and Computing 17 (2007).
 
     Examples
     --------
@@ -257,46 +261,44 @@ class SpectralClustering(BaseClustering):
         must_link: npt.ArrayLike | None = None,
         cannot_link: npt.ArrayLike | None = None,
     ) -> Self:
-        """Make the graph of X and cut it.
+        """Construct the graph of X and cut it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, GPU tensor} of shape (n_samples, n_features) or \
                 (n_samples, n_samples)
-            Samples, which may be mapped from a file or lie on a GPU as a tensor of PyTorch or an
-            array of CuPy; affinities between them, or a graph of another library, if
-            ``affinity="precomputed"``; distances between them if
-            ``affinity="precomputed_nearest_neighbors"``.
+            Samples, which may be a memory-mapped array, or a PyTorch tensor or CuPy array on a GPU.
+            If ``affinity="precomputed"``, a matrix of affinities or a graph of another library. If
+            ``affinity="precomputed_nearest_neighbors"``, a matrix of distances.
         y : Ignored
-            Present for API consistency.
+            Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Positive: how much a sample counts in its cluster. Every node weighs so many times what
-            ``cut`` has it weigh. It is not as if the sample came more than once: a copy would have
-            edges of its own. A new sample weighs as much as the mean.
+            Positive weights of the samples, by which the node weights of ``cut`` are multiplied. A
+            weight of 2 is not equivalent to a duplicate, which would have edges of its own. New
+            samples have the mean weight.
         must_link : array-like of shape (m, 2), default=None
-            Pairs of sample numbers: the samples of each pair are in one cluster, and with them all
-            that further pairs join to them.
+            Pairs of sample indices that must be in the same cluster.
         cannot_link : array-like of shape (m, 2), default=None
-            Pairs of sample numbers: the samples of each pair are in different clusters. Pairs that
-            contradict each other or ``n_clusters`` raise. [multilevel]
+            Pairs of sample indices that must be in different clusters. [multilevel]
 
         Returns
         -------
         self : object
+            Fitted estimator.
         """
-        # 1. Check everything.
+        # 1. Check all input.
         parameters = self.get_params(deep=False)
         settings = resolve(parameters)
         self._begin()
-        ((affinity, wanted),) = resolve_affinities(parameters, [self.affinity])
+        ((affinity, requested),) = resolve_affinities(parameters, [self.affinity])
         X = self._checked(X, reset=True)
         n_samples = X.shape[0]
         check_counts(parameters, n_samples)
         settings = replace(settings, seed=fit_seed(self.random_state))
         cut = as_cut(self.cut, n_samples).weighted(sample_weight, n_samples)
-        options = affinity.limited(n_samples, wanted)
+        options = affinity.limited(n_samples, requested)
         constraints = read_constraints(must_link, cannot_link, n_samples, self.n_clusters, settings)
-        # 2. From samples to a graph, and to the problem of cutting it.
+        # 2. Construct the graph and the problem.
         began = perf_counter()
         matrix, graph = make_graph(self, affinity, X, options, settings.seed)
         made = perf_counter()
@@ -307,20 +309,20 @@ class SpectralClustering(BaseClustering):
         )
         warn_of_isolated(
             graph,
-            ". The others were cut without them, and they joined the clusters where they change "
-            "the cut value least."
+            ". The graph was cut without them, and they were assigned to the clusters where they "
+            "change the cut value least."
             if self.balance is None
             else ". They count in the balance with the weight that the cut gives them.",
         )
-        # 3. From the problem to labels.
+        # 3. Compute the labels.
         n_clusters, chosen = self._number(problem, self.max_clusters, settings)
         known = None if chosen is None else chosen.relaxation
-        found = cut_problem(problem, n_clusters, settings, known, self._log)
-        # 4. Keep what later questions need.
-        labels = number_by_appearance(found.labels)
+        outcome = cut_problem(problem, n_clusters, settings, known, self._log)
+        # 4. Set the attributes.
+        labels = number_by_appearance(outcome.labels)
         samples = TrainingSamples(affinity, options, X, matrix)
-        fitted = FittedGraph.of(problem, labels, cut, samples, settings, found.relaxation)
-        self._keep(fitted, found.n_iter, settings.solver)
+        fitted = FittedGraph.of(problem, labels, cut, samples, settings, outcome.relaxation)
+        self._keep(fitted, outcome.n_iter, settings.solver)
         if chosen is not None:
             names = self.node_names_
             if names is not None:
@@ -333,7 +335,7 @@ class SpectralClustering(BaseClustering):
         return self
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """Return X as scikit-learn validates it: finite, float32 or float64, sparse as CSR."""
+        """Return X validated by scikit-learn: finite, float32 or float64, sparse as CSR."""
         affinity = affinity_of(self.affinity)
         if is_on_gpu(X):
             X = check_gpu_samples(X)
@@ -352,9 +354,9 @@ class SpectralClustering(BaseClustering):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        found: Any = self.affinity
-        found = AFFINITIES.get(found) if isinstance(found, str) else found
-        pairwise = isinstance(found, Affinity) and found.takes != "samples"
+        affinity: Any = self.affinity
+        affinity = AFFINITIES.get(affinity) if isinstance(affinity, str) else affinity
+        pairwise = isinstance(affinity, Affinity) and affinity.takes != "samples"
         tags.input_tags.pairwise = pairwise
         tags.input_tags.positive_only = pairwise
         return tags

@@ -1,4 +1,4 @@
-"""Other libraries: their graphs, Dask, scanpy, and images."""
+"""Integrations with other libraries: graph libraries, Dask, scanpy, and images."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""Single cells: cut the neighbor graph of an AnnData, in the manner of ``scanpy.tl.leiden``.
+"""Clustering of single cells, with the interface of ``scanpy.tl.leiden``.
 
-Neither scanpy nor anndata is imported: an AnnData is any object with ``obs``, ``uns`` and ``obsp``.
+scanpy and anndata are not imported: an AnnData is any object with ``obs``, ``uns`` and ``obsp``.
 """
 
 from __future__ import annotations
@@ -28,42 +28,51 @@ def cut(
     lower_bound: bool | str | None = None,
     copy: bool = False,
 ) -> Any:
-    """Cluster cells by the smallest cut of their neighbor graph that a search finds.
+    """Cluster cells by cutting their neighbor graph.
 
-    It replaces ``scanpy.tl.leiden`` and writes its result to the same places, so that plots, marker
-    genes and embeddings work as usual. There is no resolution, but a number of clusters.
+    Replaces ``scanpy.tl.leiden``: the result is written to the same fields of ``adata``, so that
+    plots and marker genes work as usual. The number of clusters takes the place of the resolution.
 
     Parameters
     ----------
     adata : AnnData
-        With a neighbor graph; ``scanpy.pp.neighbors(adata)`` makes one.
+        The annotated data matrix, with a neighbor graph from ``scanpy.pp.neighbors``.
     n_clusters : int or "auto", default="auto"
         Number of clusters. ``"auto"`` chooses up to 20 by the eigenvalues of the graph, and warns
-        if their evidence is weak.
+        if the evidence is weak.
     cut : {"ratio", "normalized"} or array-like of shape (n_cells,), default="normalized"
         The name of a cut, or a positive weight for every cell.
     effort : {"fast", "auto", "balanced", "thorough"}, default="balanced"
-        How long to search; see :func:`leastcut.partition`.
+        Effort of the search; see :func:`leastcut.partition`.
     random_state : int, Generator, RandomState or None, default=0
-        Seed. With an integer the clusters are the same every time.
+        Seed. Pass an int for reproducible clusters.
     key_added : str, default="leastcut"
-        The name of the clusters in ``adata.obs``, and of further results in ``adata.uns``.
+        Key of the clusters in ``adata.obs``, and of further results in ``adata.uns``.
     neighbors_key : str, optional
-        The ``key_added`` of ``scanpy.pp.neighbors``.
+        The ``key_added`` that was passed to ``scanpy.pp.neighbors``.
     obsp : str, optional
-        The name in ``adata.obsp`` of the affinities to cut, instead of those of ``neighbors_key``.
+        Key of the affinities in ``adata.obsp``, instead of ``neighbors_key``.
     lower_bound : bool or "tight", optional
-        Whether to compute a lower bound on the cut value. By default only for small graphs.
+        Whether to compute a lower bound on the cut value; by default for small graphs only.
     copy : bool, default=False
-        Whether to return a copy with the clusters, and leave ``adata`` as it is.
+        Whether to return a copy instead of changing ``adata``.
 
     Returns
     -------
     AnnData or None
-        The copy, if ``copy``. It, or ``adata`` itself, has the cluster of every cell in
-        ``obs[key_added]``, categorical, ``"0"`` being the largest; and in ``uns[key_added]``
+        The copy, if ``copy=True``. The cluster of every cell is in ``obs[key_added]``, as a
+        categorical in which ``"0"`` is the largest cluster. ``uns[key_added]`` contains
         ``"params"``, ``"cut_value"``, ``"n_clusters"``, ``"seconds"`` and, if it was computed,
         ``"lower_bound"``.
+
+    See Also
+    --------
+    leastcut.partition : Cut a graph.
+    leastcut.cut_path : Compare several numbers of clusters.
+
+    Notes
+    -----
+    Cells without neighbors are assigned to the clusters where they change the cut value least.
 
     Examples
     --------
@@ -79,30 +88,30 @@ def cut(
     key, graph = _graph_of(adata, neighbors_key, obsp)
     params = {"n_clusters": n_clusters, "cut": cut, "effort": effort, "random_state": random_state}
     began = time.perf_counter()
-    found = partition(graph, **params, lower_bound=lower_bound, isolated="ignore")
-    known = {
+    result = partition(graph, **params, lower_bound=lower_bound, isolated="ignore")
+    entries = {
         "params": _storable(params | {"obsp": key}),
-        "n_clusters": int(found.labels.max()) + 1,
-        "cut_value": found.cut_value,
+        "n_clusters": int(result.labels.max()) + 1,
+        "cut_value": result.cut_value,
         "seconds": time.perf_counter() - began,
     }
-    if found.lower_bound is not None:
-        known["lower_bound"] = found.lower_bound
+    if result.lower_bound is not None:
+        entries["lower_bound"] = result.lower_bound
     target = adata.copy() if copy else adata
-    target.obs[key_added] = _categories(found.labels)
-    target.uns[key_added] = known
+    target.obs[key_added] = _categories(result.labels)
+    target.uns[key_added] = entries
     return target if copy else None
 
 
 def _graph_of(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[str, Any]:
-    """Return the affinities to cut, and their name in ``obsp``."""
+    """Return the key in ``obsp`` and the affinities to cut."""
     if not all(hasattr(adata, name) for name in ("obs", "uns", "obsp")):
         raise TypeError(
             f"adata is {type(adata).__name__}, not an AnnData; for a graph call leastcut.partition."
         )
     if obsp is not None and neighbors_key is not None:
         raise ValueError(
-            f"obsp={obsp!r} and neighbors_key={neighbors_key!r} both name a graph; pass one."
+            f"obsp={obsp!r} and neighbors_key={neighbors_key!r} both specify a graph; pass one."
         )
     if neighbors_key is not None and neighbors_key not in adata.uns:
         raise KeyError(
@@ -115,13 +124,13 @@ def _graph_of(adata: Any, neighbors_key: str | None, obsp: str | None) -> tuple[
         key = about.get("connectivities_key", "connectivities")
         remedy = "Run scanpy.pp.neighbors(adata) first."
     if key not in adata.obsp:
-        there = ", ".join(map(repr, adata.obsp)) or "nothing"
-        raise KeyError(f"adata.obsp has no {key!r} (it has {there}). {remedy}")
+        existing = ", ".join(map(repr, adata.obsp)) or "nothing"
+        raise KeyError(f"adata.obsp has no {key!r} (it has {existing}). {remedy}")
     return key, adata.obsp[key]
 
 
 def _categories(labels: np.ndarray) -> Any:
-    """Return labels as categories "0", "1", ..., the largest cluster first."""
+    """Return labels as a categorical of "0", "1", ..., in descending order of cluster size."""
     import pandas
 
     largest_first = np.argsort(-np.bincount(labels), kind="stable")
@@ -132,7 +141,7 @@ def _categories(labels: np.ndarray) -> Any:
 
 
 def _storable(params: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers, words and arrays, which files of AnnData can hold."""
+    """Return the parameters that can be written to AnnData files: numbers, strings and arrays."""
     return {
         name: value if isinstance(value, int | str) else np.asarray(value)
         for name, value in params.items()

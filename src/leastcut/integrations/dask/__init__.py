@@ -1,4 +1,4 @@
-"""Dask: cluster arrays and data frames that lie on many machines; needs ``leastcut[dask]``."""
+"""Clustering of Dask arrays and data frames; requires ``leastcut[dask]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimator for collections of Dask: samples stay with the workers, and so do their labels."""
+"""``AnchorSpectralClustering`` for Dask collections; samples and labels stay on the workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leastcut.anchors.search import search_anchors
 from leastcut.anchors.settings import check_anchors, check_block_rows
 from leastcut.budget import Budget
 from leastcut.estimators.anchor_spectral_clustering import ANCHOR_CONSTRAINTS
-from leastcut.estimators.base import say
+from leastcut.estimators.base import log
 from leastcut.estimators.parameters import check_max_clusters
 from leastcut.estimators.solvers import Settings, choose_and_report
 from leastcut.integrations.dask.inputs import (
@@ -44,64 +44,68 @@ LABEL = np.dtype(np.int32)
 
 
 class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Cluster samples of a Dask array or data frame by the smallest cut of their anchor graph.
+    """Spectral clustering of a Dask array or data frame through a small number of anchors.
 
-    It is :class:`leastcut.AnchorSpectralClustering` on the workers of Dask. Samples, their anchor
-    weights and their labels stay there; only tables of anchors and clusters travel. If a worker
-    dies, others compute again what it held, and no label changes.
+    The same method as :class:`leastcut.AnchorSpectralClustering`. Samples, anchor weights and
+    labels stay on the workers; only tables of anchors and clusters are transferred. If a worker
+    fails, its results are recomputed on others, and labels do not change.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters. ``"auto"`` takes the number, from 1 to ``max_clusters``, that the
-        eigenpairs of the graph indicate, and warns if the evidence is weak.
+        The number of clusters to form. ``"auto"`` chooses a number from 1 to ``max_clusters`` by
+        the eigenpairs of the graph, and warns if the evidence is weak.
     n_anchors : int, default=1000
-        Anchors: centers of k-means on a sample of 20 points for each. At most as many as samples.
+        Number of anchors, the centers of k-means on a sample of 20 points per anchor. It is reduced
+        if there are fewer samples.
     n_neighbors : int, default=5
-        Anchors that a sample has weights on, fewer than there are.
+        Number of anchors that each sample is connected to, less than ``n_anchors``.
     effort : {"fast", "auto", "balanced", "thorough"}, default="auto"
-        How long to search; see :func:`leastcut.partition`.
+        Effort of the search; see :func:`leastcut.partition`.
     max_clusters : int, default=None
-        Largest number that ``n_clusters="auto"`` considers; None means 20.
+        Largest number of clusters that ``n_clusters="auto"`` considers; None means 20.
     random_state : int, RandomState instance or None, default=None
-        An int fixes the labels of samples in the same chunks, on any number of workers.
+        Seed. Pass an int for reproducible labels of samples in the same chunks, on any number of
+        workers.
     verbose : bool, default=False
-        Whether to report the steps on standard output.
+        Whether to log the steps to standard output.
     client : distributed.Client, default=None
-        The cluster to work on. None is the current client, and if there is none the scheduler that
-        Dask uses otherwise: threads of this process.
+        The client of the cluster. None uses the current client or, without one, the default
+        scheduler of Dask.
 
     Attributes
     ----------
     labels_ : dask.array.Array of shape (n_samples,)
-        The cluster of every sample, 0..n_clusters_-1, none empty, in the chunks of X. They are held
-        by the workers; ``labels_.compute()`` fetches them.
+        The cluster of every sample, 0..n_clusters_-1, in the chunks of X. No cluster is empty. The
+        labels are stored on the workers; ``labels_.compute()`` returns them.
     n_clusters_ : int
         The number of clusters.
     cut_value_ : float
-        The value of the cut of all samples, exactly.
+        The exact cut value of all samples.
     lower_bound_ : float
-        No partition into as many clusters has a smaller cut value. Computed when first asked for.
+        Lower bound on the cut value of every partition into ``n_clusters_`` clusters. Computed on
+        first access.
     gap_ : float
-        (cut_value_ − lower_bound_) / cut_value_: how much smaller a cut could be at most.
+        Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_.
     n_iter_ : int
-        Rounds in which samples were moved.
-    anchors_ : ndarray of shape (p, n_features)
+        Number of rounds in which samples were moved.
+    anchors_ : ndarray of shape (n_anchors, n_features)
         The anchors.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during fit, if X is a data frame with names.
+        Names of features seen during :term:`fit`, if X is a data frame whose column names are
+        strings.
 
     See Also
     --------
-    leastcut.AnchorSpectralClustering : The same on one machine.
+    leastcut.AnchorSpectralClustering : The same method on one machine.
 
     Notes
     -----
     Labels are those of ``leastcut.partition(leastcut.anchor_graph(X, block_rows=X.chunks[0]), …)``
     with the same seed. X is read twice, for the anchors and for the weights; ``X.persist()`` keeps
-    it in the memory of the workers, if it fits.
+    it in the memory of the workers if it fits.
 
     Examples
     --------
@@ -146,22 +150,23 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Join samples through anchors, and cut their graph.
+        """Construct the anchor graph of X and cut it.
 
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
-            Samples in chunks of known sizes. Features that are in several chunks are brought
-            together. The rows of a data frame are counted first.
+            Samples in chunks of known sizes. Chunks of features are merged. The rows of a data
+            frame are counted first.
         y : Ignored
-            Present for API consistency.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
+            Fitted estimator.
         """
-        # 1. Check everything that can be checked without reading samples.
-        report = partial(say, self)
+        # 1. Check all input that can be checked without reading samples.
+        report = partial(log, self)
         check_max_clusters(self.get_params(deep=False))
         seed = as_seed(self.random_state, 2**63)
         scheduler = Scheduler(self.client)
@@ -172,7 +177,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         n_clusters = self.n_clusters
         if n_clusters != "auto":
             check_enough_anchors(check_n_clusters(n_clusters, n_samples), n_anchors)
-        # 2. Choose anchors, and join all samples through them.
+        # 2. Choose anchors, and compute the weights of all samples.
         anchors = chosen_anchors(samples, sizes, n_anchors, seed, scheduler)
         n_neighbors = max(1, min(n_neighbors, anchors.shape[0] - 1))
         nearest = NearestAnchors(anchors, n_neighbors, 1)
@@ -181,31 +186,31 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
             "leastcut-masses", masses_of, None, sum, anchors.shape[0], is_exact=True
         )
         problem = AnchorProblem(workers, masses)
-        # 3. Cut.
+        # 3. Compute the labels.
         if n_clusters == "auto":
             settings = Settings(effort=self.effort, seed=seed)
             path = "leastcut.cut_path of some of the samples"
             chosen = choose_and_report(problem.core, self.max_clusters, settings, report, path)
             n_clusters = 1 if chosen is None else chosen.choice.n_clusters
         n_clusters = problem.check_n_clusters(n_clusters)
-        found = search_anchors(
+        result = search_anchors(
             problem, n_clusters, [], SearchOptions(self.effort, False, seed), Budget()
         )
-        cut_value = found.table.value
-        report(f"{n_clusters} clusters, cut value {cut_value:.6g}, {found.n_rounds} rounds")
-        # 4. Keep the result.
-        self.labels_ = kept_labels(found.kept, tuple(map(int, samples.chunks[0])))
+        cut_value = result.table.value
+        report(f"{n_clusters} clusters, cut value {cut_value:.6g}, {result.n_rounds} rounds")
+        # 4. Set the attributes.
+        self.labels_ = kept_labels(result.kept, tuple(map(int, samples.chunks[0])))
         self.n_clusters_ = n_clusters
         self.cut_value_ = cut_value
-        self.n_iter_ = found.n_rounds
+        self.n_iter_ = result.n_rounds
         self.anchors_ = anchors
         self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)  # an earlier fit may have left them
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         names = names_of(X)
         if names is not None:
             self.feature_names_in_ = names
-        self._rule = Rule(nearest, found.table)
-        # The graph of the anchors is small, and all that the bound needs.
+        self._rule = Rule(nearest, result.table)
+        # The lower bound needs the graph of the anchors only, which is small.
         self._core, self._seed, self._lower_bound = (problem.core, workers.sizes), seed, None
         return self
 
@@ -213,7 +218,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def lower_bound_(self) -> float:
-        """No partition into as many clusters has a smaller cut value."""
+        """Lower bound on the cut value of every partition into ``n_clusters_`` clusters."""
         check_is_fitted(self)
         if self._lower_bound is None:
             relaxation = relax_core(*self._core, self.n_clusters_, self._seed)
@@ -222,32 +227,32 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def gap_(self) -> float:
-        """How far above the optimum the cut value can be, as a fraction of it."""
+        """Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_."""
         gap = Partition(np.empty(0), self.cut_value_, self.lower_bound_).gap
         return float(gap)  # type: ignore[arg-type]
 
     def predict(self, X: Any) -> Any:
-        """Assign samples to the clusters, without changing them.
+        """Assign new samples to the fitted clusters.
 
-        Each goes to the cluster where the cut grows least.
+        Every sample is assigned to the cluster where it increases the cut value least.
 
         Parameters
         ----------
         X : dask.array.Array, dask.dataframe.DataFrame or array-like of shape (n_new, n_features)
-            Samples; nobody need know how many rows the chunks of a collection have.
+            New samples. The chunks of a collection may have unknown sizes.
 
         Returns
         -------
         labels : dask.array.Array or ndarray of shape (n_new,)
-            An array of Dask for a collection of Dask, computed when it is asked for.
+            The cluster of every new sample; a lazy Dask array if X is a Dask collection.
         """
         check_is_fitted(self)
         names = names_of(X)
         expected = getattr(self, "feature_names_in_", None)
         if names is not None and expected is not None and names.tolist() != expected.tolist():
             raise ValueError(
-                f"X has the columns {names.tolist()}, and the model was fitted on "
-                f"{expected.tolist()}; pass the same ones in the same order."
+                f"X has the columns {names.tolist()}, but the model was fitted on "
+                f"{expected.tolist()}; pass the same columns in the same order."
             )
         if is_dask(X):
             array = new_samples_of(X, self.n_features_in_)
@@ -255,7 +260,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
             return new_labels(array, self._rule, place, Scheduler(self.client))
         return self._rule.labels_of(X, Place(None, self.n_features_in_, self.anchors_.dtype))
 
-    # A client is a connection: copies of the model share it, and files do without.
+    # A client is a connection, which cannot be copied or pickled.
 
     def __sklearn_clone__(self) -> Self:
         return type(self)(**self.get_params(deep=False))
@@ -265,27 +270,27 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         return {**state, "client": None}
 
 
-# -- from chunks of samples to blocks, which stay on the workers
+# -- blocks of samples on the workers
 
 
 def chosen_anchors(
     samples: Any, sizes: tuple[int, ...], n_anchors: int, seed: int, scheduler: Scheduler
 ) -> np.ndarray:
-    """Return anchors: workers send samples to one of them, which chooses."""
+    """Return the anchors, which one worker computes from a sample of the rows."""
     rows = sampled_rows(sizes, n_anchors, seed)
-    parts = [
+    pieces = [
         scheduler.task("leastcut-sample", _rows_of, task, place, some)
         for (task, place), some in zip(chunks_of(samples), rows, strict=True)
         if some.size
     ]
-    task = scheduler.task("leastcut-anchors", _choose, parts, n_anchors, seed)
+    task = scheduler.task("leastcut-anchors", _choose, pieces, n_anchors, seed)
     return np.asarray(scheduler.compute([task])[0])
 
 
 def workers_of(
     samples: Any, sizes: tuple[int, ...], nearest: NearestAnchors, scheduler: Scheduler
 ) -> DaskWorkers:
-    """Return the workers with their blocks: all samples with their anchor weights."""
+    """Return the workers with blocks of the anchor weights of all samples."""
     shared = scheduler.constant("leastcut-nearest-anchors", nearest)
     blocks = [
         scheduler.task("leastcut-nearest", _block, task, place, shared)
@@ -295,24 +300,24 @@ def workers_of(
 
 
 def _rows_of(chunk: Any, place: Place, rows: np.ndarray) -> np.ndarray:
-    # A copy: a view would keep the whole chunk.
+    # Indexing copies the rows; a view would keep the full chunk in memory.
     return np.asarray(read(chunk, place)[rows])
 
 
-def _choose(parts: list[np.ndarray], n_anchors: int, seed: int) -> np.ndarray:
-    # All others wait for it, so that it may use all cores.
-    return choose_anchors(np.concatenate(parts), n_anchors, seed, available_cores())
+def _choose(pieces: list[np.ndarray], n_anchors: int, seed: int) -> np.ndarray:
+    # All other tasks wait for this one, so it may use all cores.
+    return choose_anchors(np.concatenate(pieces), n_anchors, seed, available_cores())
 
 
 def _block(chunk: Any, place: Place, shared: tuple[NearestAnchors]) -> Block:
     return shared[0].block(read(chunk, place))
 
 
-# -- labels as arrays of Dask
+# -- labels as Dask arrays
 
 
 class Rule(NamedTuple):
-    """What assigns samples to clusters: their nearest anchors, and the table of the clusters."""
+    """Assigns samples to clusters by their nearest anchors and the table of the clusters."""
 
     nearest: NearestAnchors
     table: Table
@@ -323,16 +328,13 @@ class Rule(NamedTuple):
 
 
 def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:
-    """Return labels that workers keep, in chunks of these sizes, as an array.
-
-    There is a piece for every chunk that is not empty.
-    """
+    """Return labels on the workers as a Dask array; every non-empty chunk has a piece."""
     from dask.array import Array
     from dask.highlevelgraph import HighLevelGraph
 
-    name, parts = key_of("leastcut-labels"), iter(kept)
+    name, pieces = key_of("leastcut-labels"), iter(kept)
     tasks = {
-        (name, number): _labels_of_piece(next(parts)) if size else (_no_labels,)
+        (name, number): _labels_of_piece(next(pieces)) if size else (_no_labels,)
         for number, size in enumerate(chunks)
     }
     sources = list({piece.task.key: piece.task for piece in kept}.values())
@@ -341,7 +343,7 @@ def kept_labels(kept: Sequence[Piece], chunks: tuple[int, ...]) -> Any:
 
 
 def new_labels(array: Any, rule: Rule, place: Place, scheduler: Scheduler) -> Any:
-    """Return the clusters of samples as an array that is computed when it is asked for."""
+    """Return the clusters of new samples as a lazy Dask array."""
     return array.map_blocks(
         _predict,
         place,

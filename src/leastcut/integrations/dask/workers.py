@@ -1,11 +1,11 @@
-"""Workers of Dask: blocks and labels stay with them, tables come and go.
+"""Dask workers for the search on anchor graphs: they store blocks and labels.
 
-Whatever a task needs is another task or stands in its own description, never data that was put on
-a worker: what a worker held when it died is computed again elsewhere, as it was.
+All inputs of a task are other tasks or part of the task itself, never data scattered to a worker,
+so the results of a failed worker can be recomputed elsewhere.
 
-A task of Dask takes about a millisecond of the scheduler's time, however short it is. So blocks
-that lie on one worker are bundled, and a bundle is worked on by one task, block by block: which
-blocks are together makes no difference to the result.
+A Dask task takes about a millisecond of the scheduler's time. Blocks on the same worker are
+therefore bundled, and one task processes all blocks of a bundle. Results do not depend on the
+bundles.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from leastcut.anchors.blocks import Add, Block, Task, Workers, added
 from leastcut.optional_packages import needed_for
 from leastcut.threads import available_cores
 
-LARGEST_DESCRIPTION = "1GiB"  # of a task without a warning: shared tables travel in it, once
-BUNDLED_POINTS = 2**20  # at most: a sweep over them takes much longer than Dask takes for the task
-BUNDLES_PER_THREAD = 4  # at least, of the cluster: threads that are done early take another
+LARGEST_DESCRIPTION = "1GiB"  # size of a task without a warning; tables are part of a task
+BUNDLED_POINTS = 2**20  # maximum per bundle: a sweep over them takes much longer than scheduling
+BUNDLES_PER_THREAD = 4  # minimum over the cluster, for load balancing
 
 
 class Scheduler:
-    """What runs tasks: the cluster of a client, or what Dask is configured to use.
+    """Runs tasks on the cluster of a client, or with the scheduler that Dask is configured to use.
 
-    Without a client it is the current one, if there is one, and else a scheduler of this process.
+    Without a client, the current client is used if there is one.
     """
 
     def __init__(self, client: Any = None) -> None:
@@ -40,11 +40,11 @@ class Scheduler:
                 f"client={client!r} is not a client of dask.distributed; pass one, or None for "
                 "the current one."
             )
-        # Of the schedulers only a client's is a method, of the client.
+        # The scheduler of a client is a method of the client; the others are functions.
         client = getattr(get_scheduler(), "__self__", None) if client is None else client
         if getattr(client, "asynchronous", False):
             raise ValueError(
-                "The client is asynchronous, and fit waits for what it finds; pass a "
+                "The client is asynchronous, but fit waits for results; pass a "
                 "Client(..., asynchronous=False)."
             )
         self.client = client
@@ -52,13 +52,13 @@ class Scheduler:
 
     @property
     def n_threads(self) -> int:
-        """Threads that there are for tasks, at this moment."""
+        """Current number of threads for tasks."""
         if self.client is None:
             return available_cores()
         return max(1, sum(map(int, self.client.nthreads().values())))
 
     def owners(self, kept: Sequence[Any]) -> list[str]:
-        """Wait for tasks that are kept, and return the addresses of the workers that hold them."""
+        """Wait for persisted tasks, and return the addresses of the workers that store them."""
         if self.client is None:
             return [""] * len(kept)
         from distributed import wait
@@ -70,42 +70,42 @@ class Scheduler:
         return [min(holders.get(future.key, ()), default="") for future in futures]
 
     def task(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return a task that calls a function, whose arguments may be or hold other tasks."""
+        """Return a task that calls a function; its arguments may contain other tasks."""
         return self._dask.delayed(function, pure=False)(*arguments, dask_key_name=key_of(name))
 
     def constant(self, name: str, *values: Any) -> Any:
-        """Return a task whose value is a tuple of values that are known here."""
-        # Dask does not look into the arguments of a partial function.
+        """Return a task whose value is a tuple of local values."""
+        # Dask does not search the arguments of a partial function for tasks.
         return self.task(name, partial(_tuple_of, *values))
 
     def keep(self, tasks: Sequence[Any]) -> list[Any]:
-        """Have tasks run; their values stay on the workers. It does not wait for a cluster."""
+        """Run tasks and keep their values on the workers; does not wait if there is a client."""
         if not tasks:
             return []
-        calm = {"distributed.admin.large-graph-warning-threshold": LARGEST_DESCRIPTION}
-        with self._dask.config.set(calm):
+        no_warning = {"distributed.admin.large-graph-warning-threshold": LARGEST_DESCRIPTION}
+        with self._dask.config.set(no_warning):
             if self.client is not None:
                 return list(self.client.persist(list(tasks)))
             return list(self._dask.persist(*tasks))
 
     def fetch(self, kept: Sequence[Any]) -> list[Any]:
-        """Return the values of tasks that are kept: they travel here."""
+        """Return the values of persisted tasks."""
         if self.client is None:
             return list(self._dask.compute(*kept))
         return list(self.client.gather(_futures(kept)))
 
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
-        """Have tasks run, and return their values."""
+        """Run tasks and return their values."""
         return self.fetch(self.keep(tasks))
 
 
 def key_of(name: str) -> str:
-    """Return a key that no other task has; what people see of it is its name."""
+    """Return a unique key for a task with this name."""
     return f"{name}-{uuid4().hex}"
 
 
 def _futures(kept: Sequence[Any]) -> list[Any]:
-    """Return the futures of tasks that a cluster keeps."""
+    """Return the futures of tasks persisted on a cluster."""
     from distributed import futures_of
 
     return [futures_of(task)[0] for task in kept]
@@ -116,26 +116,26 @@ def _tuple_of(*values: Any) -> tuple[Any, ...]:
 
 
 class Bundle(NamedTuple):
-    """Blocks that are worked on by one task: their numbers, and the task that holds them."""
+    """Blocks that are processed by one task: their numbers, and the task that contains them."""
 
     numbers: tuple[int, ...]
     task: Any
 
 
 class Piece(NamedTuple):
-    """What stays with a block: a place in what a task has kept for the blocks of its bundle."""
+    """Data of a block on a worker: a position in the result of a task for a bundle."""
 
     task: Any
     place: int
 
 
 class DaskWorkers(Workers):
-    """Workers of Dask, each with its blocks; see :class:`leastcut.anchors.blocks.Workers`.
+    """Dask workers with blocks; see :class:`leastcut.anchors.blocks.Workers`.
 
-    ``blocks`` are tasks (Delayed) that are kept, of so many points.
+    ``blocks`` are persisted Delayed objects, and ``sizes`` their numbers of points.
     """
 
-    n_threads = -1  # of work that one does for all: one per core of its machine
+    n_threads = -1  # for work that one worker does for all: one per core
 
     def __init__(self, scheduler: Scheduler, blocks: Sequence[Any], sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -152,11 +152,11 @@ class DaskWorkers(Workers):
         self, name: str, task: Task, kept: Sequence[Any] | None, *shared: Any
     ) -> tuple[list[Any], list[Any]]:
         new = self._scheduler.task
-        # 1. A task for every bundle, and the two halves of what it returns.
+        # 1. Create a task for every bundle, and tasks for the two elements of its result.
         pairs = self._begun(name, partial(_work, task), kept, shared)
         halves = [new(f"{name}-keeps", itemgetter(0), pair) for pair in pairs]
         halves += [new(f"{name}-results", itemgetter(1), pair) for pair in pairs]
-        # 2. One half stays, the other comes here.
+        # 2. Keep the first element on the worker, and fetch the second.
         halves = self._scheduler.keep(halves)
         results = self._scheduler.fetch(halves[len(pairs) :])
         pieces = [
@@ -176,10 +176,10 @@ class DaskWorkers(Workers):
     ) -> Any:
         new = self._scheduler.task
         if is_exact:
-            # Every bundle is added up where it lies.
+            # The order of additions does not matter: add up every bundle on its worker.
             terms = self._begun(name, partial(_add_up, task, add), kept, shared)
         else:
-            # Each by itself: what travels to where it is added need not take its neighbors along.
+            # Separate tasks for all blocks, as their order of addition is fixed.
             results = self._begun(name, partial(_results, task), kept, shared)
             terms = self._in_order(
                 [
@@ -203,49 +203,51 @@ class DaskWorkers(Workers):
         shared: tuple[Any, ...],
     ) -> list[Any]:
         """Return a task for every bundle."""
-        # Tables are one task's value: it reaches every worker once, and from one another.
+        # The tables are a task, so each worker receives them once.
         tables = self._scheduler.constant(f"{name}-tables", *shared)
-        begun = []
+        tasks = []
         for numbers, blocks in self._bundles:
             sources, where = _sources(None if kept is None else [kept[b] for b in numbers])
-            own = partial(work, where)
-            begun.append(self._scheduler.task(name, own, blocks, sources, tables))
-        return begun
+            function = partial(work, where)
+            tasks.append(self._scheduler.task(name, function, blocks, sources, tables))
+        return tasks
 
     def _in_order(self, of_bundles: Iterable[Sequence[Any]]) -> list[Any]:
-        """Return what bundles have for their blocks in the order of all blocks."""
-        found: list[Any] = [None] * len(self.sizes)
-        for bundle, some in zip(self._bundles, of_bundles, strict=True):
-            for number, one in zip(bundle.numbers, some, strict=True):
-                found[number] = one
-        return found
+        """Return values of all blocks in the order of the blocks."""
+        values: list[Any] = [None] * len(self.sizes)
+        for bundle, of_bundle in zip(self._bundles, of_bundles, strict=True):
+            for number, value in zip(bundle.numbers, of_bundle, strict=True):
+                values[number] = value
+        return values
 
 
 def bundled(sizes: Sequence[int], owners: Sequence[Any], most: float) -> list[tuple[int, ...]]:
-    """Return the numbers of blocks that are together: of one owner, and up to so many points.
+    """Group consecutive blocks of the same owner into bundles of at most ``most`` points.
+
+    Returns the numbers of the blocks of every bundle.
 
     >>> bundled([5, 5, 5, 9, 1], ["a", "b", "a", "a", "a"], most=10)
     [(0, 2), (1,), (3, 4)]
     """
-    found: list[list[int]] = []
+    bundles: list[list[int]] = []
     points: list[int] = []
     latest: dict[Any, int] = {}
     for number, (size, owner) in enumerate(zip(sizes, owners, strict=True)):
         last = latest.get(owner)
         if last is None or points[last] + size > most:
-            last = latest[owner] = len(found)
-            found.append([])
+            last = latest[owner] = len(bundles)
+            bundles.append([])
             points.append(0)
-        found[last].append(number)
+        bundles[last].append(number)
         points[last] += size
-    return [tuple(numbers) for numbers in found]
+    return [tuple(numbers) for numbers in bundles]
 
 
 def _sources(kept: Sequence[Any] | None) -> tuple[list[Any], list[Any] | None]:
-    """Return the tasks that pieces come from, each once, and where the pieces are in them.
+    """Return the distinct tasks that pieces belong to, and the positions of the pieces.
 
-    A block has one piece, or a tuple of them; where they are is a pair of numbers, task and place,
-    or a list of pairs.
+    A block has one piece or a tuple of pieces. Their positions are a pair (task, place) or a list
+    of pairs.
     """
     if kept is None:
         return [], None
@@ -255,7 +257,7 @@ def _sources(kept: Sequence[Any] | None) -> tuple[list[Any], list[Any] | None]:
         number, _ = tasks.setdefault(piece.task.key, (len(tasks), piece.task))
         return number, piece.place
 
-    where = [find(own) if isinstance(own, Piece) else list(map(find, own)) for own in kept]
+    where = [find(of) if isinstance(of, Piece) else list(map(find, of)) for of in kept]
     return [task for _, task in tasks.values()], where
 
 
@@ -266,21 +268,21 @@ def _work(
     sources: list[list[Any]],
     tables: tuple[Any, ...],
 ) -> tuple[list[Any], list[Any]]:
-    """Run a task on the blocks of a bundle, on a worker."""
+    """Run a task on the blocks of a bundle, and return the values to keep and the results."""
 
-    def own(found: Any) -> Any:
-        if isinstance(found, list):
-            return tuple(map(own, found))
-        source, place = found
+    def pieces_at(position: Any) -> Any:
+        if isinstance(position, list):
+            return tuple(map(pieces_at, position))
+        source, place = position
         return sources[source][place]
 
-    kept = [None] * len(blocks) if where is None else map(own, where)
-    done = [task(block, beside, *tables) for block, beside in zip(blocks, kept, strict=True)]
-    return [pair[0] for pair in done], [pair[1] for pair in done]
+    kept = [None] * len(blocks) if where is None else map(pieces_at, where)
+    pairs = [task(block, piece, *tables) for block, piece in zip(blocks, kept, strict=True)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def _results(task: Task, *arguments: Any) -> list[Any]:
-    """Run a task on the blocks of a bundle, and return the results alone."""
+    """Run a task on the blocks of a bundle, and return the results only."""
     return _work(task, *arguments)[1]
 
 
