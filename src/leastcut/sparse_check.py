@@ -1,12 +1,12 @@
-"""Check that the arrays of a sparse matrix describe a matrix, before SciPy reads them.
+"""Validation of the arrays of a sparse matrix.
 
-SciPy's compiled functions trust index arrays: one index outside of the matrix makes them read or
-write outside of their memory, which ends the process. SciPy's own ``check_format(full_check=True)``
-exists for some formats only, changes the matrix it checks, and does not name the place.
+SciPy's compiled functions trust index arrays: an index outside of the matrix makes them access
+memory out of bounds, which crashes the process. SciPy's ``check_format(full_check=True)`` exists
+for some formats only, changes the matrix, and does not report the position.
 
-Each check is one pass over the index arrays, and for all formats but LIL and DOK copies none of
-them. For CSR with 1,000,000 nodes and 20,000,000 stored entries it took 0.03 s, where
-``as_problem`` of the same matrix took 5 s and a cut with ``effort="fast"`` 72 s; for COO 0.2 s.
+Each check is one pass over the index arrays, without copies except for LIL and DOK. For CSR with
+1,000,000 nodes and 20,000,000 stored entries it took 0.03 s, compared with 5 s for ``as_problem``
+and 72 s for a cut with ``effort="fast"``; for COO it took 0.2 s.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 
 REMEDY = "Build the matrix again from rows, columns and values with scipy.sparse.coo_array."
-INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))  # what SciPy's compiled functions take
+INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))  # supported by SciPy's compiled functions
 
 
 def check_sparse(name: str, matrix: Any) -> None:
-    """Raise if the arrays of a sparse matrix of SciPy do not describe a matrix of real numbers.
+    """Raise if the arrays of a SciPy sparse matrix do not define a matrix of real numbers.
 
-    Errors call the matrix ``name``, and name the array, the position and the value: a ValueError if
-    an array is too short or too long, or an index is outside of the matrix, and a TypeError if an
-    index array does not hold integers. A matrix that is not two-dimensional is left to checks of
-    shape.
+    Errors report the array, the position and the value; ``name`` is the name of the matrix. A wrong
+    length or an index out of bounds is a ValueError, an index array without integers a TypeError.
+    Matrices that are not two-dimensional are left to later checks of the shape.
     """
     if len(matrix.shape) == 2:
         CHECKS[matrix.format](_Named(name, matrix.format), matrix)
@@ -41,16 +40,16 @@ class _Named:
         self.malformed = f"{name} is a malformed {form.upper()} matrix"
 
     def refuse(self, what: str, remedy: str = REMEDY) -> ValueError:
-        """Return the error for arrays that describe no matrix."""
+        """Return the error for malformed arrays."""
         return ValueError(f"{self.malformed}: {what}. {remedy}")
 
     def integers(self, array: str, values: Any, size: int, wanted: str) -> None:
-        """Raise unless an index array has one dimension of a size, and a type that SciPy takes."""
+        """Raise unless an index array is one-dimensional, of this size and of a supported type."""
         if not isinstance(values, np.ndarray) or values.dtype not in INDEX_TYPES:
             raise TypeError(
                 f"{self.malformed}: {array} must be an array of int32 or int64, but it is "
                 f"{_kind(values)}. Convert it with {array}.astype(np.int64) if its values are "
-                "whole numbers."
+                "integers."
             )
         if values.ndim != 1:
             raise self.refuse(f"{array} has shape {values.shape}, but must have one dimension")
@@ -60,12 +59,12 @@ class _Named:
     def indices(
         self, array: str, values: Any, n_data: int, high: int, low: int = 0, unit: str = ""
     ) -> None:
-        """Raise unless there is an index for each of the data, from ``low`` to below ``high``."""
+        """Raise unless there are ``n_data`` indices, all in ``low`` .. ``high`` − 1."""
         self.integers(array, values, n_data, f" and data {n_data}{unit}")
         if values.size == 0:
             return
         if low == 0:
-            # Negative numbers are the largest without a sign: one pass instead of two.
+            # As unsigned integers, negative numbers are the largest: one pass instead of two.
             if int(values.view(f"u{values.dtype.itemsize}").max()) < high:
                 return
         elif low <= int(values.min()) and int(values.max()) < high:
@@ -75,13 +74,13 @@ class _Named:
         raise self.refuse(f"{array}[{first}] is {values[first]}, but {must}")
 
     def real(self, values: Any, n_dimensions: int) -> None:
-        """Raise unless the stored values are real numbers, in an array of so many dimensions."""
+        """Raise unless the stored values are real, in an array of ``n_dimensions`` dimensions."""
         if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
             raise ValueError(
                 f"{self.name} must hold real numbers, but its dtype is {_kind(values)}; convert it "
                 "first."
             )
-        # SciPy makes no such matrix, but an assignment to ``data`` does, and some conversions fail.
+        # Possible after an assignment to ``data``; some conversions of SciPy then fail.
         if not values.dtype.isnative or values.dtype == np.float16:
             raise self.refuse(
                 f"data has dtype {values.dtype}, which SciPy does not support",
@@ -114,7 +113,7 @@ def _check_compressed(named: _Named, matrix: Any) -> None:
     named.indices("indices", matrix.indices, data.shape[0], n_columns)
     if indptr[0] != 0:
         raise named.refuse(f"indptr[0] is {indptr[0]}, but must be 0")
-    # Compared and not subtracted, as differences of extremes wrap.
+    # Compared and not subtracted, as a difference may overflow.
     falls = indptr[1:] < indptr[:-1]
     if falls.any():
         first = int(np.argmax(falls)) + 1
@@ -128,11 +127,11 @@ def _check_compressed(named: _Named, matrix: Any) -> None:
         raise named.refuse(
             f"indptr[{first}] is {indptr[first]}, but indices has only {n_stored} entries"
         )
-    # SciPy ignores what comes after it, but not everywhere: ``tocoo`` returns random places for it.
+    # SciPy mostly ignores further entries, but ``tocoo`` returns random positions for them.
     if int(indptr[-1]) < n_stored:
         raise named.refuse(
             f"indices has {n_stored} entries, but indptr ends at {indptr[-1]}",
-            "Drop the entries behind it with matrix.prune().",
+            "Drop the other entries with matrix.prune().",
         )
 
 
@@ -150,8 +149,8 @@ def _check_dia(named: _Named, matrix: Any) -> None:
     named.indices("offsets", offsets, len(matrix.data), n_columns, 1 - n_rows, " rows")
     first = np.unique(offsets, return_index=True)[1]
     if first.size < offsets.size:
-        again = int(np.setdiff1d(np.arange(offsets.size), first)[0])
-        raise named.refuse(f"offsets[{again}] is {offsets[again]}, which is there already")
+        repeated = int(np.setdiff1d(np.arange(offsets.size), first)[0])
+        raise named.refuse(f"offsets[{repeated}] is {offsets[repeated]}, which is repeated")
 
 
 def _check_lil(named: _Named, matrix: Any) -> None:
@@ -159,8 +158,8 @@ def _check_lil(named: _Named, matrix: Any) -> None:
     for array in ("rows", "data"):
         lists = getattr(matrix, array)
         if not isinstance(lists, np.ndarray) or lists.shape != (n_rows,):
-            found = getattr(lists, "shape", type(lists).__name__)
-            raise named.refuse(f"{array} has shape {found}, but must have {n_rows} entries")
+            shape = getattr(lists, "shape", type(lists).__name__)
+            raise named.refuse(f"{array} has shape {shape}, but must have {n_rows} entries")
         wrong = next((i for i, row in enumerate(lists) if not isinstance(row, list)), None)
         if wrong is not None:
             raise TypeError(
@@ -169,8 +168,8 @@ def _check_lil(named: _Named, matrix: Any) -> None:
             )
     for i, (columns, values) in enumerate(zip(matrix.rows, matrix.data, strict=True)):
         if columns or values:
-            named.indices(f"rows[{i}]", _held(columns), len(values), n_columns)
-    named.real(_held(chain.from_iterable(matrix.data)), 1)
+            named.indices(f"rows[{i}]", _as_array(columns), len(values), n_columns)
+    named.real(_as_array(chain.from_iterable(matrix.data)), 1)
 
 
 def _check_dok(named: _Named, matrix: Any) -> None:
@@ -179,17 +178,17 @@ def _check_dok(named: _Named, matrix: Any) -> None:
     if wrong is not None:
         raise TypeError(f"{named.malformed}: keys has {wrong!r}, not a pair. {REMEDY}")
     for axis in range(2 if keys else 0):
-        values = _held(key[axis] for key in keys)
+        values = _as_array(key[axis] for key in keys)
         named.indices(f"keys[{axis}]", values, len(keys), matrix.shape[axis])
-    named.real(_held(matrix.values()), 1)
+    named.real(_as_array(matrix.values()), 1)
 
 
-def _held(values: Iterable[Any]) -> np.ndarray:
-    """Return Python's numbers as an array: one of objects or words if some are no numbers."""
+def _as_array(values: Iterable[Any]) -> np.ndarray:
+    """Return Python objects as an array; its type is not numeric if some are not numbers."""
     values = list(values)
     try:
         return np.array(values) if values else np.empty(0, dtype=np.int64)
-    except (ValueError, OverflowError):  # lists among numbers, of different lengths
+    except (ValueError, OverflowError):  # ragged lists
         return np.array([None])
 
 

@@ -114,11 +114,14 @@ def test_the_command_line_cuts_in_balance(tmp_path, monkeypatch, capsys, text, b
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--balance", "much"], "--balance much must be a number"),
-        (["--balance", "0.1,0.1,0.1"], "or two with a comma"),
+        (["--balance", "much"], "--balance much must be one number"),
+        (["--balance", "0.1,0.1,0.1"], "must be one number, such as 0.1, or two"),
         (["--balance", "-1"], "--balance=-1.0 must be at least 0"),
-        (["--balance", "2,0.1"], "begin with at most 1"),
-        (["--balance", "0.1", "--affinity", "anchors"], "--balance is not offered"),
+        (["--balance", "2,0.1"], "the first number must be at most 1"),
+        (
+            ["--balance", "0.1", "--affinity", "anchors"],
+            "--balance is not available with --affinity anchors",
+        ),
         (["--balance", "0", "--cut", "ratio"], "Pass balance="),
     ],
 )

@@ -328,7 +328,7 @@ def test_prediction_waits_until_it_is_asked_for(points):
         np.testing.assert_array_equal(found.compute(), model.predict(few.compute()))
     assert model.predict(X).chunks == (CHUNKS,)
     assert model.predict(X[:0]).compute().shape == (0,)
-    with pytest.raises(ValueError, match="2 features, and the model was fitted on 3"):
+    with pytest.raises(ValueError, match="2 features, but the model was fitted on 3"):
         model.predict(X[:, :2])
 
 
@@ -380,7 +380,7 @@ def test_weak_evidence_for_a_number_names_what_a_fit_on_dask_has():
     samples = 1.5 * rng.normal(size=(600, 2)) + rng.integers(0, 4, size=(600, 1)) * [3.0, 1.0]
     X = da.from_array(samples, chunks=(300, 2))
     model = AnchorSpectralClustering("auto", n_anchors=60, max_clusters=6, random_state=0)
-    with pytest.warns(UserWarning, match="look at leastcut.cut_path of some of the samples"):
+    with pytest.warns(UserWarning, match="see leastcut.cut_path of some of the samples"):
         model.fit(X)
     assert not hasattr(model, "cut_path_")
 

@@ -139,13 +139,15 @@ def test_a_directed_graph_is_averaged_with_a_warning():
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame, list])
 def test_a_symmetric_matrix_of_samples_is_asked_about(container):
     S = container(club()[1])
-    with pytest.warns(UserWarning, match=r"taken for 34 samples.*affinity='precomputed'") as told:
+    with pytest.warns(
+        UserWarning, match=r"interpreted as 34 samples.*affinity='precomputed'"
+    ) as told:
         SpectralClustering(2, random_state=0).fit(S)
     assert told[0].filename == __file__
     if container is not pd.DataFrame:
-        with pytest.warns(UserWarning, match=r"taken for 34 samples.*affinity='precomputed'"):
+        with pytest.warns(UserWarning, match=r"interpreted as 34 samples.*affinity='precomputed'"):
             cut_path(S, [2], random_state=0)
-    with pytest.warns(UserWarning, match="taken for 34 samples"):
+    with pytest.warns(UserWarning, match="interpreted as 34 samples"):
         SpectralClustering(2, affinity="rbf", random_state=0).fit(S)
 
 

@@ -273,11 +273,11 @@ WRONG = {
     "negative": (table(("a", "b", -2.0)), r"first is -2.0 of edge \('a', 'b'\) in row 0.*clip"),
     "infinite": (table(("a", "b", np.inf)), "first is inf of edge"),
     "words": (table(("a", "b", "heavy")), "Column 'weight' of the graph must hold real numbers"),
-    "points": (pd.DataFrame(load_iris().data[:, :2]), "holds 5.1 in row 0, which names no node"),
+    "points": (pd.DataFrame(load_iris().data[:, :2]), "holds 5.1 in row 0, which is not a node"),
     "samples": (pd.DataFrame(load_iris().data), r"square matrix.*\(150, 4\).*adaptive_neighbors"),
     "another column": (
         table(("a", "b", 7), columns=("source", "target", "since")),
-        "Name the last 'weight'",
+        "Rename the last to 'weight'",
     ),
     "no names of columns": (
         table(("a", "b", 1.0, 2), columns=("from", "to", "w", "x")),
@@ -287,7 +287,7 @@ WRONG = {
     "polars, missing": (pl.DataFrame({"a": ["x", None], "b": ["y", "z"]}), "missing in row 1"),
     "rows in another order": (
         pd.DataFrame(np.ones((2, 2)), index=["a", "b"], columns=["b", "a"]),
-        r"different labels: at 0, 'a' and 'b'.*frame\.loc",
+        r"different labels: 'a' and 'b' at position 0.*frame\.loc",
     ),
     "edge without weight": (nx.Graph([(0, 1, {"weight": 1}), (1, 2)]), r"1 of 2 edges .*\(1, 2\)"),
     "weight NaN": (nx.Graph([("a", "b", {"weight": np.nan})]), r"nan of edge \('a', 'b'\)"),
@@ -299,7 +299,7 @@ WRONG = {
     "fractions": ((np.ones((2, 2)), None), "integers, but its dtype is float64"),
     "node -1": ((np.array([[0], [-1]]), None), "edge 0 from 0 to -1, but .* 0 to 0"),
     "too few nodes": ((np.array([[0, 5], [5, 0]]), None, 5), "numbered from 0 to 4"),
-    "features": ((np.array([[0, 1], [1, 0]]), np.ones((2, 3))), r"\(2, 3\); one weight"),
+    "features": ((np.array([[0, 1], [1, 0]]), np.ones((2, 3))), r"\(2, 3\); pass one weight"),
     "a bare index": (np.array([[0, 1, 2], [1, 2, 0]]), r"Pass \(edge_index, None\)"),
 }
 
@@ -632,7 +632,7 @@ def test_auto_warns_of_weak_evidence_and_keeps_to_links():
     assert found.labels[0] != found.labels[1]
     found = leastcut.partition(S, "auto", lower_bound="tight", time_limit=60, random_state=0)
     assert found.gap == 0.0
-    with pytest.raises(ValueError, match="init and n_clusters='auto'"):
+    with pytest.raises(ValueError, match="init cannot be combined with n_clusters='auto'"):
         leastcut.partition(S, "auto", init=np.arange(90) % 3)
     with pytest.raises(ValueError, match="separate 4 nodes from each other"):
         leastcut.partition(S, "auto", cannot_link=list(itertools.combinations(range(4), 2)))
@@ -649,7 +649,7 @@ POINTS = load_iris().data[::2]
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame])
 def test_distances_warn_in_every_form(metric, form):
     D = form(pairwise_distances(POINTS, metric=metric))
-    with pytest.warns(UserWarning, match="looks like distances.*exp") as told:
+    with pytest.warns(UserWarning, match="looks like a distance matrix.*exp") as told:
         leastcut.cut_value(D, np.arange(len(POINTS)) % 2)
     assert len(told) == 1
     assert told[0].filename == __file__
@@ -659,7 +659,7 @@ def test_distances_of_neighbours_warn_too():
     X = np.random.default_rng(0).normal(size=(150, 2))
     D = kneighbors_graph(X, 8, mode="distance")
     for graph in (D, nx.from_scipy_sparse_array(D.maximum(D.T))):
-        with pytest.warns(UserWarning, match="looks like distances"):
+        with pytest.warns(UserWarning, match="looks like a distance matrix"):
             leastcut.node_weights(graph, symmetrize="max")
 
 
@@ -680,7 +680,7 @@ def test_distances_warn_once_in_every_verb():
         lambda: leastcut.discretize(relaxation, graph=D, random_state=0),
         lambda: leastcut.cut_path(D, [2], affinity="precomputed", random_state=0),
     ):
-        with pytest.warns(UserWarning, match="looks like distances") as told:
+        with pytest.warns(UserWarning, match="looks like a distance matrix") as told:
             call()
         assert len(told) == 1
 

@@ -405,7 +405,7 @@ def test_a_proof_needs_edges(model):
     ],
 )
 def test_a_graph_of_anchors_is_no_samples(model, estimator):
-    with pytest.raises(TypeError, match=r"leastcut\.partition cuts it as it is"):
+    with pytest.raises(TypeError, match=r"leastcut\.partition, which cuts it as it is"):
         estimator.fit(model.affinity_matrix_)
 
 

@@ -348,9 +348,11 @@ def test_distances_are_recognised_and_the_remedy_named(power, container, n_featu
     distances = euclidean_distances(X) ** power
     np.fill_diagonal(distances, 0.0)
     matrix = container(distances)
-    with pytest.warns(UserWarning, match=r"looks like distances.*precomputed_nearest_neighbors"):
+    with pytest.warns(
+        UserWarning, match=r"looks like a distance matrix.*precomputed_nearest_neighbors"
+    ):
         SpectralClustering(3, affinity="precomputed", random_state=0).fit(matrix)
-    with pytest.warns(UserWarning, match="looks like distances"):
+    with pytest.warns(UserWarning, match="looks like a distance matrix"):
         cut_path(matrix, [2, 3], affinity="precomputed", random_state=0)
 
 
