@@ -80,7 +80,7 @@ def certify(
     Returns
     -------
     Partition
-        The given labels, or better ones if any were partition. No partition into the same number of
+        The given labels, or better ones if any were found. No partition into the same number of
         clusters has a cut value below its ``lower_bound``, which accounts for rounding errors;
         ``gap`` is the relative difference to the cut value.
 

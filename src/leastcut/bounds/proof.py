@@ -23,12 +23,8 @@ from leastcut.spectral.relax import relax_problem
 from leastcut.threads import single_threaded
 from leastcut.validation import number_by_appearance
 
-LARGEST_SEMIDEFINITE = (
-    15_000  # largest graph for it: its proof factorizes an n × n matrix, 4 GiB here
-)
-SEMIDEFINITE_FIRST = (
-    600  # nodes up to which it is the first bound: it takes seconds, and is the tightest
-)
+LARGEST_SEMIDEFINITE = 15_000  # nodes for it: the proof factorizes an n × n matrix, 4 GiB here
+SEMIDEFINITE_FIRST = 600  # nodes up to which it is the first bound: it takes seconds, and is tight
 PRICE_FRACTION = 0.6  # of the remaining time for dual prices, in case they prove nothing
 EARLY_BRANCHING = 150  # nodes up to which branching is cheap enough to replace slow progress
 # A bound is slow if, at the pace of its last PACE_ROUNDS, it does not reach the target within SOON

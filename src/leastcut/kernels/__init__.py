@@ -19,7 +19,7 @@ from typing import Any
 
 from numba import njit
 
-from leastcut.kernels.code_cache import CodeCache, without_collections
+from leastcut.kernels.code_cache import CodeCache, without_garbage_collection
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -38,7 +38,7 @@ def kernel(function: Callable[..., Any], **options: Any) -> Any:
     compiled: Any = njit(**{**OPTIONS, **options})(function)
     if compiled is not function:  # NUMBA_DISABLE_JIT returns the function itself
         compiled._cache = CodeCache(function)
-        compiled._compiler.compile = without_collections()(compiled._compiler.compile)
+        compiled._compiler.compile = without_garbage_collection()(compiled._compiler.compile)
     return compiled
 
 

@@ -42,7 +42,7 @@ _warned: set[str] = set()  # kinds of warnings already issued: each is issued on
 
 
 @contextmanager
-def without_collections() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Pause Python's garbage collector while code is compiled or loaded.
 
     Repeated collections of all imported objects take up to a fifth of the time of compiling, and a
@@ -86,7 +86,7 @@ class CodeCache:
         """The first candidate folder."""
         return str(self.folders[0])
 
-    @without_collections()
+    @without_garbage_collection()
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, or None if it must be compiled."""
         compiled = None
@@ -99,7 +99,7 @@ class CodeCache:
         except Exception as error:
             _warn_once(
                 "damaged",
-                f"The compiled code of leastcut in {self._places} could not be read ({error!r}). "
+                f"The compiled code of leastcut in {self._paths} could not be read ({error!r}). "
                 "It is compiled again, which takes seconds, and replaced. If this warning "
                 "persists, delete that folder or set NUMBA_CACHE_DIR to another one.",
             )
@@ -116,19 +116,18 @@ class CodeCache:
             target = compiled.codegen.magic_tuple()
             self._write(signature, target, dumps(compiled._reduce()))
         except OSError as error:
-            # On Windows a file that another process is reading cannot be, and need not be,
-            # replaced.
+            # On Windows a file that another process reads cannot be replaced, and need not be.
             if not (os.name == "nt" and isinstance(error, PermissionError)):
                 _warn_once(
-                    "not kept",
-                    f"The compiled code of leastcut could not be saved in {self._places} "
+                    "not saved",
+                    f"The compiled code of leastcut could not be saved in {self._paths} "
                     f"({error!r}), so every process compiles it again, which takes seconds. Free "
                     "disk space, or set NUMBA_CACHE_DIR to a folder that you own and nobody else "
                     "can write to.",
                 )
 
     @property
-    def _places(self) -> str:
+    def _paths(self) -> str:
         return " or ".join(map(str, self.folders))
 
     def _name(self, signature: Any, target: Any) -> str:

@@ -1,8 +1,8 @@
 """Exchanges of nodes between clusters under cannot-link constraints.
 
 A node cannot move to a cluster that holds a node it must be separated from, which in turn cannot
-move to the cluster of the first: single moves get stuck, with two clusters always. Two compound
-moves remain possible and violate no pair:
+move to the cluster of the first: single moves get stuck, and with two clusters they always do. Two
+compound moves remain possible and violate no pair:
 
 - Ejection: node i moves to cluster k after its conflicting nodes in k have each moved to the best
   third cluster.

@@ -76,15 +76,15 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
     """Fill in the graph of the listed nodes, and their edges to other nodes; return its edges.
 
     ``sides`` are the two clusters a and b. ``strip`` is indptr, indices, weights, reverse, as for
-    :func:`minimum_cut`. ``sums`` are ``link_difference``, the weight of a node's edges into the
-    rest of b minus that into the rest of a, and ``third_links``, that of its edges into other
-    clusters. ``local`` gets the position of a node in the list, and ``next_edge`` is one integer
-    per node. O(edges of the listed nodes).
+    :func:`minimum_cut`. ``sums`` are ``bias``, the weight of a node's edges into the rest of b
+    minus that into the rest of a, and ``third``, that of its edges into other clusters. ``local``
+    gets the position of a node in the list, and ``next_edge`` is one integer per node. O(edges of
+    the listed nodes).
     """
     indptr, indices, weights, _ = problem
     a, b = sides
     to, neighbors, capacity, reverse = strip
-    link_difference, third_links = sums
+    bias, third = sums
     m = nodes.shape[0]
     for q in range(m):
         local[nodes[q]] = q
@@ -93,8 +93,8 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
     for q in range(m):
         i = nodes[q]
         inner = 0
-        link_difference[q] = 0.0
-        third_links[q] = 0.0
+        bias[q] = 0.0
+        third[q] = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if j == i:
@@ -102,11 +102,11 @@ def strip_graph(problem, labels, sides, nodes, status, local, strip, sums, next_
             if status[j] == 1:
                 inner += 1
             elif labels[j] == b:
-                link_difference[q] += weights[p]
+                bias[q] += weights[p]
             elif labels[j] == a:
-                link_difference[q] -= weights[p]
+                bias[q] -= weights[p]
             else:
-                third_links[q] += weights[p]
+                third[q] += weights[p]
         to[q + 1] = to[q] + inner
     # 2. Each node, in turn, is appended to the rows of its neighbors, which are thus sorted.
     for q in range(m):
@@ -144,9 +144,7 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
     node_weights = problem[3]
     labels, boundary, cluster_weights, count, ratio, _ = state
     lightest, heaviest = limits
-    nodes, local, strip, (link_difference, third_links, costs), (status, fixed, inside), flow = (
-        scratch
-    )
+    nodes, local, strip, (bias, third, costs), (status, fixed, inside), flow = scratch
     to, neighbors, capacity, reverse = strip
     a, b = sides
     # 1. The nodes that may change sides.
@@ -155,15 +153,7 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
     most = heaviest[a] - cluster_weights[a] + width, min(MOST_NODES, count[b] - 1)
     m = collect_strip(problem, labels, (b, a), seeds[1], most, middle, nodes, status)
     stored = strip_graph(
-        problem,
-        labels,
-        sides,
-        nodes[:m],
-        status,
-        local,
-        strip,
-        (link_difference, third_links),
-        flow[3],
+        problem, labels, sides, nodes[:m], status, local, strip, (bias, third), flow[3]
     )
     # 2. The cost of a node on side a relative to side b, in units where cutting an edge between a
     #    and b costs its weight: an edge that leaves a counts 1 / b(a) in the value, one that leaves
@@ -173,11 +163,7 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
     cost_per_link = factor_a - factor_b
     cost_per_weight = ratio[a] * factor_a - ratio[b] * factor_b
     for q in range(m):
-        costs[q] = (
-            link_difference[q]
-            + cost_per_link * third_links[q]
-            - cost_per_weight * node_weights[nodes[q]]
-        )
+        costs[q] = bias[q] + cost_per_link * third[q] - cost_per_weight * node_weights[nodes[q]]
     # 3. The minimum cut.
     graph = to[: m + 1], neighbors[:stored], capacity[:stored], reverse[:stored]
     _, edges = minimum_cut(graph, costs[:m], fixed[:m], inside[:m], flow)
@@ -201,8 +187,8 @@ def refine_border(problem, state, limits, sides, seeds, width, scratch):
                 between -= 0.5 * capacity[p]
         if is_in != was_in:
             sign = 1.0 if is_in else -1.0
-            between += sign * link_difference[q]
-            outward += sign * third_links[q]
+            between += sign * bias[q]
+            outward += sign * third[q]
             weight += sign * node_weights[nodes[q]]
             count_change += 1 if is_in else -1
             moved += 1

@@ -26,10 +26,10 @@ def search_inverted_lists(
 ):
     """Merge points of the ``n_probed`` nearest lists, or a few more, into the pool of each query.
 
-    The key of a point y for a query x is |y|²/2 + w_y − xᵀy, half the squared distance up to
-    |x|²/2. ``lists``: points (n, d), half_norms |y|²/2 + w_y, and starts of the lists; ``list_ids``
-    (n_near,): disjoint lists to choose from, with ``list_distances`` (n_queries, n_near).
-    ``self_ids``: the point that each query is, or -1. Changes ``pool``: values and indices
+    The key of a point y for a query x is |y|²/2 + w_y − xᵀy, half the squared distance plus w_y,
+    without |x|²/2. ``lists``: points (n, d), half_norms |y|²/2 + w_y, and starts of the lists;
+    ``list_ids`` (n_near,): disjoint lists to choose from, with ``list_distances`` (n_queries,
+    n_near). ``self_ids``: the point that each query is, or -1. Changes ``pool``: values and indices
     (n_queries, width) of the smallest keys so far; ties keep the earlier point. ``scratch``: picked
     (n_queries, most ≥ n_probed), counts (n_queries,), ends (n_near + 1,), chosen (n_queries *
     most,), gathered (n_gathered, d), and products (n_gathered times the longest list,). One matrix
