@@ -14,19 +14,19 @@ import pytest
 from leastcut.budget import Stopped, Waiting
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     pass
 
 
 def test_results_and_errors_are_passed_to_the_caller():
-    assert Waiting().run(lambda: 5, nothing) == 5
+    assert Waiting().run(lambda: 5, do_nothing) == 5
     error = ValueError("no")
 
     def fail():
         raise error
 
     with pytest.raises(ValueError, match="no") as raised:
-        Waiting().run(fail, nothing)
+        Waiting().run(fail, do_nothing)
     assert raised.value is error
 
 
@@ -43,7 +43,7 @@ def test_calls_run_in_the_thread_of_the_caller_one_at_a_time():
             order.append("after")
         return threading.get_ident()
 
-    waiting.run(work, nothing)
+    waiting.run(work, do_nothing)
     assert set(threads) == {threading.get_ident()}
     assert order == [0, "after", 1, "after", 2, "after"]
 
@@ -72,13 +72,13 @@ def test_an_error_in_a_call_stops_the_work(error):
 
 def test_work_runs_in_the_context_of_the_caller():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
-        Waiting().run(lambda: np.ones(1) / np.zeros(1), nothing)
+        Waiting().run(lambda: np.ones(1) / np.zeros(1), do_nothing)
 
 
 def test_a_thread_without_interrupts_works_itself():
     with ThreadPoolExecutor(1) as pool:
         worker = pool.submit(threading.get_ident).result()
-        assert pool.submit(Waiting().run, threading.get_ident, nothing).result() == worker
+        assert pool.submit(Waiting().run, threading.get_ident, do_nothing).result() == worker
 
 
 def run_in_process(code: str) -> list[str]:

@@ -38,9 +38,9 @@ def interpreted():
     with pytest.MonkeyPatch.context() as patch:
         interpret(patch)
         for module in (flow_refinement, minimum_cut, refinement):
-            for name, found in list(vars(module).items()):
-                if hasattr(found, "py_func"):
-                    patch.setattr(module, name, found.py_func)
+            for name, member in list(vars(module).items()):
+                if hasattr(member, "py_func"):
+                    patch.setattr(module, name, member.py_func)
         yield
 
 
@@ -417,10 +417,10 @@ def test_a_refined_border_is_optimal_for_its_strip(seed):
         assert models[chosen] == pytest.approx(best, abs=1e-9)
         assert before - problem.value(state.labels) == pytest.approx(gain, abs=1e-9)
         assert not narrower
-        kept = [sums.copy() for sums in state.sums[1:5]]
+        updated = [sums.copy() for sums in state.sums[1:5]]
         state.measure()
-        for before_measure, after_measure in zip(kept, state.sums[1:5], strict=True):
-            np.testing.assert_allclose(before_measure, after_measure, rtol=1e-9, atol=1e-9)
+        for actual, expected in zip(updated, state.sums[1:5], strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
     else:
         assert np.array_equal(state.labels, labels)
         if not narrower:

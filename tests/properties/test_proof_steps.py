@@ -239,9 +239,9 @@ def test_permuted_scaled_reduced_and_contracted_multipliers_keep_their_sum(seed,
         permuted.combined(new_root)[0][np.ix_(new_index, new_index)], N, atol=1e-12
     )
     for row in permuted.leaves:
-        kept = row[row >= 0]
-        assert (np.diff(kept) > 0).all()
-        assert (row[kept.size :] == -1).all()
+        used = row[row >= 0]
+        assert (np.diff(used) > 0).all()
+        assert (row[used.size :] == -1).all()
     np.testing.assert_allclose(multipliers.scaled(3.0).combined(root)[0], 3.0 * N, atol=1e-12)
     n_stars = int(rng.integers(0, multipliers.stars.size + 1))
     assert sorted(multipliers.largest(n_stars).stars) == sorted(
@@ -533,9 +533,9 @@ def test_the_enumerated_optimum_is_the_best_feasible_partition(seed, n, wide):
 def test_branch_and_bound_from_a_trivial_root_reaches_the_optimum(seed, n):
     problem, _, rng = sampled(seed, n)
     c = int(rng.integers(2, n))
-    everything = list(labelings(n, c))
-    least = min(problem.value(labels) for labels in everything)
-    incumbent = Incumbent(problem, c, everything[int(rng.integers(len(everything)))])
+    partitions = list(labelings(n, c))
+    least = min(problem.value(labels) for labels in partitions)
+    incumbent = Incumbent(problem, c, partitions[int(rng.integers(len(partitions)))])
     root = SemidefiniteBound(problem, c)
     root.similarity = symmetric(rng, n)  # the first branching pair is arbitrary
     search, before = BranchAndBound(incumbent, 1e-7, root, 0.0), 0.0

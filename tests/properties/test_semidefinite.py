@@ -42,7 +42,7 @@ def improved(bound: SemidefiniteBound, rounds: int = ROUNDS) -> SemidefiniteBoun
 
 
 def labelings(n: int, c: int):
-    """Yield every labelling whose labels appear in the order 0, 1, ..., c-1."""
+    """Yield every labeling whose labels appear in the order 0, 1, ..., c-1."""
     for labels in product(range(c), repeat=n):
         if tuple(dict.fromkeys(labels)) == tuple(range(c)):
             yield np.array(labels)

@@ -141,25 +141,25 @@ def test_every_node_has_its_points_in_its_box_and_ordered_halves(kind, n):
     X = points_of(kind, n, 2)
     search = TreeSearch(X, 2)
     blocks, numbers, boxes, first = search._tree
-    places = np.moveaxis(blocks, 1, 2).reshape(-1, 2)
+    points = np.moveaxis(blocks, 1, 2).reshape(-1, 2)
     np.testing.assert_array_equal(np.sort(numbers[:n]), np.arange(n))
-    np.testing.assert_array_equal(places[:n], X[numbers[:n]])
-    assert np.isinf(places[n:]).all()
+    np.testing.assert_array_equal(points[:n], X[numbers[:n]])
+    assert np.isinf(points[n:]).all()
     n_leaves = len(first) // 2
     for v in range(1, 2 * n_leaves):
         level = v.bit_length() - 1
         j = v - (1 << level)
-        start, stop = (len(blocks) * at >> level for at in (j, j + 1))
+        start, stop = (len(blocks) * k >> level for k in (j, j + 1))
         inside = slice(start * LANES, min(stop * LANES, n))
         assert stop - start >= 1
         assert v < n_leaves or stop - start <= 2
-        np.testing.assert_array_equal(boxes[v, 0], places[inside].min(axis=0))
-        np.testing.assert_array_equal(boxes[v, 1], places[inside].max(axis=0))
+        np.testing.assert_array_equal(boxes[v, 0], points[inside].min(axis=0))
+        np.testing.assert_array_equal(boxes[v, 1], points[inside].max(axis=0))
         assert first[v] == numbers[inside].min()
         if v < n_leaves:
             middle = (len(blocks) * (2 * j + 1) >> (level + 1)) * LANES
-            axis = np.argmax(np.ptp(places[inside], axis=0))
-            left, right = ((places[part, axis], numbers[part]) for part in halves(inside, middle))
+            axis = np.argmax(np.ptp(points[inside], axis=0))
+            left, right = ((points[part, axis], numbers[part]) for part in halves(inside, middle))
             assert max(zip(*left, strict=True)) < min(zip(*right, strict=True))
 
 

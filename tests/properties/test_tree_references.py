@@ -145,9 +145,9 @@ def test_a_tree_is_faster_if_its_probes_visit_few_nodes(n, n_features):
     """A node costs 30 ns plus 6 ns per feature; 64 points search for 10 neighbors."""
     search = TreeSearch(points_of("normal", n, n_features), 1)
     n_probes, count = min(64, n), min(10, n)
-    places = [k * n // n_probes for k in range(n_probes)]
+    positions = [k * n // n_probes for k in range(n_probes)]
     points = np.moveaxis(search._tree[0], 1, 2).reshape(-1, n_features)
-    visits = sum(searched(search, points[p], count)[1] for p in places)
+    visits = sum(searched(search, points[p], count)[1] for p in positions)
     seconds = visits * (30e-9 + 6e-9 * n_features) / n_probes
     assert search.is_faster(seconds * (1 + 1e-6))
     assert not search.is_faster(seconds * (1 - 1e-6))

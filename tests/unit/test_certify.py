@@ -455,7 +455,7 @@ def test_the_estimator_updates_its_fitted_attributes(blobs):
     value = leastcut.cut_value(model.affinity_matrix_, model.labels_)
     assert model.cut_value_ == pytest.approx(value, rel=1e-12)
     assert np.array_equal(model.predict(X[:5]), model.labels_[:5])
-    # The bound is kept, and reset by a new fit.
+    # A later certificate keeps the bound, and a new fit resets it.
     assert model.certify(time_limit=0).lower_bound == certified.lower_bound
     assert model.fit(X).lower_bound_ == before[1]
 
