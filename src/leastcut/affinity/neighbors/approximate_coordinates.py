@@ -95,17 +95,17 @@ class Centered(NamedTuple):
 
 def search_lists(
     lists: tuple[np.ndarray, ...],
-    near: np.ndarray,
+    list_ids: np.ndarray,
     distances: np.ndarray,
     n_searched: int,
     queries: np.ndarray,
-    own: np.ndarray,
+    self_ids: np.ndarray,
     width: int,
     longest: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best candidates of every query from the ``n_searched`` nearest lists.
 
-    ``distances`` are those between the queries and the lists ``near``, which have at most
+    ``distances`` are those between the queries and the lists ``list_ids``, which have at most
     ``longest`` points; ``kernels.inverted_lists`` describes the other arguments. Returns values and
     point indices, best first; -1 marks missing candidates.
     """
@@ -121,7 +121,7 @@ def search_lists(
         np.empty((n_gathered, queries.shape[1]), dtype),
         np.empty(n_gathered * longest, dtype),
     )
-    search_inverted_lists(lists, near, n_searched, queries, own, distances, pool, scratch)
+    search_inverted_lists(lists, list_ids, n_searched, queries, self_ids, distances, pool, scratch)
     return pool
 
 
@@ -143,21 +143,23 @@ def true_neighbors(centered: Centered, rows: np.ndarray, count: int, each: Each)
     def nearest_in(part: slice) -> tuple[np.ndarray, np.ndarray]:
         block = centered.read(part)
         size = block.shape[0]
-        halves = 0.5 * np.einsum("ij,ij->i", block, block)
+        half_norms = 0.5 * np.einsum("ij,ij->i", block, block)
         # The block is a single list.
-        lists = (block, halves, np.array([0, size]))
-        near, distances = np.zeros(1, np.int64), np.zeros((rows.size, 1), centered.dtype)
+        lists = (block, half_norms, np.array([0, size]))
+        list_ids, distances = np.zeros(1, np.int64), np.zeros((rows.size, 1), centered.dtype)
         positions = rows - part.start
-        values, found = search_lists(lists, near, distances, 1, queries, positions, width, size)
-        found[found >= 0] += part.start
-        return values, found
+        values, indices = search_lists(
+            lists, list_ids, distances, 1, queries, positions, width, size
+        )
+        indices[indices >= 0] += part.start
+        return values, indices
 
     parts = each(nearest_in, centered.parts())
     values = np.concatenate([values for values, _ in parts], axis=1)
-    found = np.concatenate([found for _, found in parts], axis=1)
+    indices = np.concatenate([indices for _, indices in parts], axis=1)
     # A stable sort breaks ties by index.
     best = np.argsort(values, axis=1, kind="stable")[:, :width]
-    candidates = centered.among[np.take_along_axis(found, best, axis=1)]
+    candidates = centered.among[np.take_along_axis(indices, best, axis=1)]
     neighbors, squared = nearest_of(centered.points, centered.among[rows], candidates, count)
     # ``among`` is sorted.
     return TrueNeighbors(rows, np.searchsorted(centered.among, neighbors), squared)
@@ -178,7 +180,7 @@ class Coordinates(NamedTuple):
     """Coordinates that are searched instead of the samples."""
 
     points: np.ndarray  # (n, n_directions)
-    halves: np.ndarray  # |x|²/2, plus an estimate of the part of it outside of the directions
+    half_norms: np.ndarray  # |x|²/2, plus an estimate of the part of it outside of the directions
     width: int  # number of candidates
     kept: float  # fraction of true neighbors among the candidates
     truth: TrueNeighbors  # neighbors on which this fraction was measured
@@ -215,10 +217,10 @@ def coordinates_of(
         for n_directions in DIRECTIONS:
             if 2 * n_directions <= n_features:
                 basis = _directions(sample, n_directions, rng)
-                projected, halves = _projected(centered, basis, truth, each)
-                width, kept = _width(projected, halves, truth, count, each)
+                projected, half_norms = _projected(centered, basis, truth, each)
+                width, kept = _width(projected, half_norms, truth, count, each)
                 if kept >= KEPT:
-                    return Coordinates(projected, halves, width, kept, truth)
+                    return Coordinates(projected, half_norms, width, kept, truth)
     # 4. Or all features, so that only rounding can change the order of neighbors.
     return Coordinates(*_features(centered, each), min(count + SPARE, n - 1), 1.0, truth)
 
@@ -242,22 +244,22 @@ def _directions(sample: np.ndarray, count: int, rng: np.random.Generator) -> np.
 def _features(centered: Centered, each: Each) -> tuple[np.ndarray, np.ndarray]:
     """Return all features and half of their squared norms."""
     n, n_features = centered.among.size, centered.points.shape[1]
-    points, halves = np.empty((n, n_features), centered.dtype), np.empty(n, centered.dtype)
+    points, half_norms = np.empty((n, n_features), centered.dtype), np.empty(n, centered.dtype)
 
     def fill(part: slice) -> None:
         points[part] = centered.read(part)
-        halves[part] = 0.5 * np.einsum("ij,ij->i", points[part], points[part])
+        half_norms[part] = 0.5 * np.einsum("ij,ij->i", points[part], points[part])
 
     each(fill, centered.parts())
-    return points, halves
+    return points, half_norms
 
 
 def _projected(
     centered: Centered, basis: np.ndarray, truth: TrueNeighbors, each: Each
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coordinates in a basis, and halves that estimate the residual part."""
+    """Return the coordinates in a basis, and half norms that estimate the residual."""
     n = centered.among.size
-    points, halves = np.empty((n, basis.shape[1]), centered.dtype), np.empty(n, centered.dtype)
+    points, half_norms = np.empty((n, basis.shape[1]), centered.dtype), np.empty(n, centered.dtype)
     residual = np.empty(n, centered.dtype)
     basis = basis.astype(centered.dtype)
 
@@ -267,7 +269,7 @@ def _projected(
         norms = np.einsum("ij,ij->i", points[part], points[part])
         # Rounding may give a negative difference.
         residual[part] = np.maximum(np.einsum("ij,ij->i", block, block) - norms, 0)
-        halves[part] = 0.5 * norms
+        half_norms[part] = 0.5 * norms
 
     each(fill, centered.parts())
     # The residuals of neighbors are similar: their squared distance is a fraction of the sum of
@@ -281,12 +283,12 @@ def _projected(
     total = residual[rows] + residual[others]
     fractions = missing[total > 0] / total[total > 0]
     fraction = float(np.clip(np.median(fractions), 0.0, 1.0)) if fractions.size else 0.0
-    halves += (0.5 * fraction) * residual
-    return points, halves
+    half_norms += (0.5 * fraction) * residual
+    return points, half_norms
 
 
 def _width(
-    points: np.ndarray, halves: np.ndarray, truth: TrueNeighbors, count: int, each: Each
+    points: np.ndarray, half_norms: np.ndarray, truth: TrueNeighbors, count: int, each: Each
 ) -> tuple[int, float]:
     """Return the number of candidates and the fraction of true neighbors among them."""
     n = points.shape[0]
@@ -295,7 +297,7 @@ def _width(
 
     def kept_of(part: slice) -> np.ndarray:
         rows, neighbors = truth.rows[part], truth.neighbors[part]
-        values = halves - points[rows] @ points.T
+        values = half_norms - points[rows] @ points.T
         values[np.arange(rows.size), rows] = np.inf
         limits = np.partition(values, last, axis=1)[:, last]
         is_kept = np.take_along_axis(values, neighbors, axis=1)[:, :, None] <= limits[:, None]

@@ -81,7 +81,7 @@ class _Search:
         self.points, self.lists = points, lists
         self.n_searched = _n_searched(lists, coordinates)
         self.names = among[lists.order]
-        self.halves = coordinates.halves[lists.order]
+        self.half_norms = coordinates.half_norms[lists.order]
         self.width = coordinates.width
         self.longest = int(np.diff(lists.starts).max())
         self.indices, self.squared = indices, squared
@@ -89,9 +89,9 @@ class _Search:
     def block(self, block: tuple[int, int]) -> None:
         """Find the neighbors of the samples in the lists first..last-1."""
         first, last = block
-        near = self.lists.near(first, last, NEAR_FACTOR * self.n_searched)
+        list_ids = self.lists.nearby(first, last, NEAR_FACTOR * self.n_searched)
         positions = np.arange(self.lists.starts[first], self.lists.starts[last])
-        candidates = self._candidates(positions, near, self.n_searched)
+        candidates = self._candidates(positions, list_ids, self.n_searched)
         # If the lists hold too few points, search more lists, eventually all.
         n_searched = self.n_searched
         all_lists = np.arange(self.lists.means.shape[0])
@@ -103,13 +103,15 @@ class _Search:
         nearest = nearest_of(self.points, rows, self.names[candidates], count, dtype)
         self.indices[rows], self.squared[rows] = nearest
 
-    def _candidates(self, positions: np.ndarray, near: np.ndarray, n_searched: int) -> np.ndarray:
-        """Return the best candidates from the nearest of the lists ``near``."""
+    def _candidates(
+        self, positions: np.ndarray, list_ids: np.ndarray, n_searched: int
+    ) -> np.ndarray:
+        """Return the best candidates from the nearest of the lists ``list_ids``."""
         queries = self.lists.points[positions]
-        distances = nearness(self.lists.means[near], queries)
-        lists = (self.lists.points, self.halves, self.lists.starts)
+        distances = half_distances(self.lists.means[list_ids], queries)
+        lists = (self.lists.points, self.half_norms, self.lists.starts)
         return search_lists(
-            lists, near, distances, n_searched, queries, positions, self.width, self.longest
+            lists, list_ids, distances, n_searched, queries, positions, self.width, self.longest
         )[1]
 
 
@@ -119,7 +121,7 @@ def _n_searched(lists: InvertedLists, coordinates: Coordinates) -> int:
     places = np.empty(lists.order.size, dtype=np.int64)
     places[lists.order] = np.arange(places.size)
     list_of = np.searchsorted(lists.starts, places[truth.neighbors], side="right") - 1
-    distances = nearness(lists.means, lists.points[places[truth.rows]])
+    distances = half_distances(lists.means, lists.points[places[truth.rows]])
     ranks = np.argsort(np.argsort(distances, axis=1, kind="stable"), axis=1)
     needed = np.sort(np.take_along_axis(ranks, list_of, axis=1).reshape(-1))
     # Some neighbors in the searched lists are not among the candidates.
@@ -162,21 +164,21 @@ class InvertedLists(NamedTuple):
         firsts = np.flatnonzero(np.r_[True, block[1:] != block[:-1]])
         return list(zip(firsts.tolist(), [*firsts[1:].tolist(), block.size], strict=True))
 
-    def near(self, first: int, last: int, count: int) -> np.ndarray:
+    def nearby(self, first: int, last: int, count: int) -> np.ndarray:
         """Return the union of the ``count`` lists nearest to each of the lists first..last-1."""
         n_lists = self.means.shape[0]
         if count >= n_lists:
             return np.arange(n_lists)
-        distances = nearness(self.means, self.means[first:last])
+        distances = half_distances(self.means, self.means[first:last])
         nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
         return np.unique(nearest)
 
 
-def nearness(means: np.ndarray, points: np.ndarray) -> np.ndarray:
+def half_distances(means: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return half of the squared distances between points (rows) and means, minus |x|²/2."""
-    halves = 0.5 * np.einsum("ij,ij->i", means, means)
+    half_norms = 0.5 * np.einsum("ij,ij->i", means, means)
     products = points @ means.T
-    return np.asarray(np.subtract(halves, products, out=products))
+    return np.asarray(np.subtract(half_norms, products, out=products))
 
 
 def build_inverted_lists(points: np.ndarray, rng: np.random.Generator, each: Each) -> InvertedLists:
@@ -239,10 +241,10 @@ def _reassigned(points: np.ndarray, lists: InvertedLists, each: Each) -> Inverte
     chosen = np.empty(points.shape[0], dtype=np.int64)
 
     def assign(block: tuple[int, int]) -> None:
-        near = lists.near(*block, NEAR_LISTS)
+        list_ids = lists.nearby(*block, NEAR_LISTS)
         places = slice(lists.starts[block[0]], lists.starts[block[1]])
-        distances = nearness(lists.means[near], lists.points[places])
-        chosen[places] = near[np.argmin(distances, axis=1)]
+        distances = half_distances(lists.means[list_ids], lists.points[places])
+        chosen[places] = list_ids[np.argmin(distances, axis=1)]
 
     each(assign, lists.blocks())
     by_list = np.argsort(chosen, kind="stable")
