@@ -1,8 +1,8 @@
-"""The datasets of the paper, and a few that come with scikit-learn, by name.
+"""The datasets of the paper and some of scikit-learn, by name.
 
-None of them is in the repository: WINE, digits, iris and breast cancer come from scikit-learn, the
-others from files in a folder or from OpenML. The shape of each is compared with the paper's table
-of datasets, as several versions of some of them circulate.
+None of them is in the repository: wine, digits, iris and breast cancer come from scikit-learn, the
+others from files in a folder or from OpenML. As several versions of some datasets exist, their
+shapes are compared with the paper's table of datasets.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class Dataset:
 
 
 def names() -> list[str]:
-    """Return every name that :func:`load` knows, the paper's datasets first."""
+    """Return the names of all datasets, the paper's first."""
     return [*dataset_labels(), *(name for name in BUNDLED if name not in dataset_labels())]
 
 
 def cache_folder() -> Path:
-    """Return the folder in the user's cache that holds datasets, always as an absolute path.
+    """Return the absolute path of the folder for datasets in the user's cache.
 
-    Without a home folder it is a folder for temporary files.
+    Without a home folder, it is in the folder for temporary files.
     """
     if sys.platform == "win32":
         variable, below = "LOCALAPPDATA", "AppData/Local"
@@ -100,13 +100,14 @@ def load(
         One of the paper's ("jaffe", "umist", "orl", "yale", "coil20", "msra", "wine", "glass",
         "segment", "usps", "fashion") or "digits", "iris", "breast_cancer"; case is ignored.
     data : path, optional
-        The first folder to search. The folder that the environment variable LEASTCUT_DATA names and
-        the user's cache folder follow. A file is ``<name>.npz`` (X, y), ``<name>.mat`` (fea and
+        The first folder to search, before the folder given by the environment variable
+        LEASTCUT_DATA and the user's cache. A file is ``<name>.npz`` (X, y), ``<name>.mat`` (fea and
         gnd, or X and Y, transposed or not) or ``<name>.csv`` (the class in the last column).
     download : bool, default=True
-        Whether to download a dataset that is in no folder from OpenML. Downloads are kept in the
-        folder ``openml`` of the user's cache. OpenML has "glass", "segment", "usps" and "fashion"
-        under numbers that could not be tried when leastcut was written; a warning says so.
+        Whether to download a dataset that is in no folder from OpenML, which has "glass",
+        "segment", "usps" and "fashion". Downloads are kept in the folder ``openml`` of the user's
+        cache. The values of these versions have not been compared with the paper's, as a warning
+        states.
 
     Returns
     -------
@@ -115,15 +116,15 @@ def load(
     Raises
     ------
     FileNotFoundError
-        If the dataset is in no folder; the message lists the folders and names the source.
+        If the dataset is in no folder; the message lists the folders and the source.
     ValueError
-        If the file is damaged or holds anything but finite real numbers with a class for every
-        sample, or if the shape or the number of classes differs from the paper's table of datasets.
+        If the file is damaged, if it does not contain finite real numbers with a class for every
+        sample, or if its shape or number of classes differs from the paper's table of datasets.
 
     Warns
     -----
     UserWarning
-        If the dataset is OpenML's version, which was never compared with the paper's.
+        If the dataset is from OpenML and has not been compared with the paper's version.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def load(
     # 1. from scikit-learn
     if key in BUNDLED:
         return _from_sklearn(key)
-    # 2. from a file: the first folder, and the first kind of file in it
+    # 2. from a file, in the order of folders and then of suffixes
     searched = folders(data)
     for folder in searched:
         for suffix in READERS:
@@ -149,16 +150,16 @@ def load(
     # 3. from OpenML
     if key in OPENML and download:
         return _from_openml(key, searched)
-    failure = "OpenML has it but was not asked (download=False). " if key in OPENML else ""
+    failure = "It was not downloaded from OpenML (download=False). " if key in OPENML else ""
     raise _not_found(key, searched, failure)
 
 
 def _not_found(name: str, searched: list[Path], failure: str) -> FileNotFoundError:
-    """Return the error that lists the folders searched and names the source of a dataset."""
+    """Return the error for a missing dataset, with the folders searched and its source."""
     return FileNotFoundError(
         f"The dataset {name!r} was not found: no {' or '.join(name + end for end in READERS)} in "
-        f"{' or '.join(map(str, searched))}. {failure}Put the file into one of them, or name its "
-        f"folder with {ENVIRONMENT} or --data. Source: {WHERE[name]}."
+        f"{' or '.join(map(str, searched))}. {failure}Put the file into one of them, or pass its "
+        f"folder as {ENVIRONMENT} or --data. Source: {WHERE[name]}."
     )
 
 
@@ -175,11 +176,11 @@ def _from_sklearn(name: str) -> Dataset:
 
 
 def _find(folder: Path, file: str) -> Path | None:
-    """Return the file of a folder with a name, ignoring case."""
+    """Return the file with a name in a folder, ignoring case, or None."""
     if (folder / file).is_file():
         return folder / file
     if folder.is_dir():
-        # a file may be called JAFFE.mat; sorted, so that one of two such files is always chosen
+        # sorted, so that the choice between jaffe.mat and JAFFE.mat does not vary
         for path in sorted(folder.iterdir()):
             if path.name.lower() == file and path.is_file():
                 return path
@@ -187,7 +188,7 @@ def _find(folder: Path, file: str) -> Path | None:
 
 
 def _from_openml(name: str, searched: list[Path]) -> Dataset:
-    """Return OpenML's version of a dataset, from the user's cache if it was downloaded before."""
+    """Return OpenML's version of a dataset, from the user's cache if possible."""
     source = OPENML[name]
     kept = cache_folder() / "openml" / f"{name}.npz"
     if kept.is_file():
@@ -195,12 +196,12 @@ def _from_openml(name: str, searched: list[Path]) -> Dataset:
     else:
         try:
             samples = sources.fetch(source)
-        except Exception as error:  # no network, no such number, a damaged answer, a full disk
+        except Exception as error:  # no network, an unknown id, a damaged answer, a full disk
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            untried = "" if source.tried else ", a number that could not be tried,"
+            untried = "" if source.tried else ", an id that has not been tested,"
             failure = f"OpenML {source.data_id}{untried} failed ({reason}). "
             raise _not_found(name, searched, failure) from error
-        # only a dataset of the paper's shape is kept
+        # only datasets with the paper's shape are kept
         dataset = _checked(name, *samples, f"OpenML {source.data_id}")
         sources.keep(kept, dataset.X, dataset.y)
     if not source.tried:
@@ -215,8 +216,7 @@ def _checked(name: str, X: np.ndarray, y: np.ndarray, source: str) -> Dataset:
     if expected is not None and shape != expected:
         raise ValueError(
             f"The dataset {name!r} from {source} has {shape[0]} samples, {shape[1]} features and "
-            f"{shape[2]} classes, but the paper's table has {expected[0]}, {expected[1]} and "
-            f"{expected[2]}: it is another version. Source of the paper's: "
-            f"{WHERE.get(name, 'scikit-learn')}."
+            f"{shape[2]} classes, but the paper's version has {expected[0]}, {expected[1]} and "
+            f"{expected[2]}. Source of the paper's version: {WHERE.get(name, 'scikit-learn')}."
         )
     return Dataset(name, X, y)

@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 def replacing(path: Path) -> Iterator[Path]:
     """Return a context with a temporary file that replaces ``path`` when the block ends.
 
-    A terminal or a pipe cannot be replaced, and is written to directly.
+    Terminals and pipes cannot be replaced; they are written to directly.
     """
     if path.exists() and not path.is_file():
         yield path
         return
     target = path.resolve()
-    # in the same folder, as a file cannot be moved to another disk in one step
+    # in the same folder, as moving a file to another disk is not atomic
     with TemporaryDirectory(dir=target.parent, prefix=f".{target.stem}.") as folder:
         part = Path(folder) / target.name
         yield part

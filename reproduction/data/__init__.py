@@ -2,7 +2,7 @@
 
 ===========  =======================================================
 ``sources``  where each dataset comes from, and downloads from OpenML
-``readers``  reads .npz, .mat and .csv files
+``readers``  readers of .npz, .mat and .csv files
 ``printed``  the numbers in the paper (``printed.json``)
 ===========  =======================================================
 """

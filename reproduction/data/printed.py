@@ -19,14 +19,14 @@ NAMES_IN_FILE = {
     "accuracy": "accuracy",
     "nmi": "nmi",
 }
-"""The names of the printed tables of values (I, II, IV and V), here and in ``printed.json``."""
+"""The names of Tables I, II, IV and V here and in ``printed.json``."""
 
 
 @cache
 def tables() -> dict[str, Any]:
-    """Return all printed tables: table → row → cut → column → number.
+    """Return all printed tables as nested dicts: table, row, cut, column.
 
-    The table of datasets is dataset → samples, features, classes.
+    The table of datasets has a list of samples, features and classes for each dataset.
     """
     printed: dict[str, Any] = json.loads(
         Path(__file__).with_name("printed.json").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def tables() -> dict[str, Any]:
 
 @cache
 def dataset_labels() -> dict[str, str]:
-    """Return the paper's datasets in its order: name in lower case → name in the paper."""
+    """Return the names of the paper's datasets by their lower-case names, in the paper's order."""
     return {label.lower(): label for label in tables()["datasets"]}
 
 
@@ -47,7 +47,7 @@ def dataset_shape(name: str) -> tuple[int, int, int] | None:
 
 
 def split_name(dataset: str) -> tuple[str, int | None]:
-    """Return the dataset of a row, and the number of its first samples or None for all of them.
+    """Return the dataset of a row and the number of its first samples, None for all of them.
 
     >>> split_name("jaffe"), split_name("usps:11"), split_name("what:else")
     (('jaffe', None), ('usps', 11), ('what:else', None))
@@ -64,7 +64,7 @@ def row_label(dataset: str) -> str:
     """
     stem, first = split_name(dataset)
     label = dataset_labels().get(stem, stem) if first is None else f"n={first}"
-    # line ends and control characters would break tables, terminals and figures
+    # line breaks and control characters would break tables, terminals and figures
     return " ".join("".join(c if c.isprintable() else " " for c in label).split())
 
 
@@ -99,8 +99,8 @@ def value(table: str, dataset: str, cut: str, column: str | None) -> float | Non
         "jaffe", or "usps:11" for the first 11 rows of USPS.
     cut : {"ratio", "normalized"}
     column : str or None
-        The name in the paper: "OPT", "OPT_r", "KM", "KM-norm", "SR", "ISR", "DNC", "Ours"; None for
-        a column that the paper does not have.
+        The name in the paper: "OPT", "OPT_r", "KM", "KM-norm", "SR", "ISR", "DNC" or "Ours"; None
+        for a column that is not in the paper.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Read samples and classes from .npz, .mat and .csv files.
 
-Samples must be finite real numbers with a class each. Anything else in a file is a ValueError of
-one line that names the file, the place in it, and the remedy.
+Samples must be finite real numbers, each with a class. Otherwise a ValueError of one line names the
+file, the place and the remedy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def as_samples(X: Any, y: Any, source: str) -> Samples:
     X : array or sparse matrix of shape (n, n_features)
     y : array of n entries
     source : str
-        Where they come from, for the error.
+        Their source, for error messages.
 
     Raises
     ------
@@ -44,11 +44,11 @@ def as_samples(X: Any, y: Any, source: str) -> Samples:
     dense = np.asarray(X.toarray() if sp.issparse(X) else X)
     if dense.dtype.kind not in "biuf":
         kind = "complex numbers" if dense.dtype.kind == "c" else f"entries of type {dense.dtype}"
-        raise ValueError(f"{source} holds {kind} as samples; they must be real numbers.")
+        raise ValueError(f"{source} has {kind} as samples; they must be real numbers.")
     if dense.ndim != 2 or dense.size == 0:
         raise ValueError(
-            f"{source} holds samples of shape {dense.shape}; it must hold one sample per row, and "
-            "at least one with at least one feature."
+            f"{source} has samples of shape {dense.shape}; they must be a 2-D array with at least "
+            "one row (sample) and one column (feature)."
         )
     samples = np.ascontiguousarray(dense, dtype=np.float64)
     # checked after the conversion, as a wider float may not fit into 64 bits
@@ -56,8 +56,8 @@ def as_samples(X: Any, y: Any, source: str) -> Samples:
     if len(missing):
         row, column = missing[0]
         raise ValueError(
-            f"{source} holds {len(missing)} entries that are NaN or infinite; the first is sample "
-            f"{row + 1}, feature {column + 1}. Fill them in, or drop their samples."
+            f"{source} has {len(missing)} entries that are NaN or infinite; the first is sample "
+            f"{row + 1}, feature {column + 1}. Replace them or remove their samples."
         )
     return samples, _numbered(y, len(samples), source)
 
@@ -67,15 +67,15 @@ def _numbered(y: Any, n_samples: int, source: str) -> np.ndarray:
     labels = np.asarray(y.toarray() if sp.issparse(y) else y)
     if labels.dtype.kind not in "biufSUO":
         raise ValueError(
-            f"{source} holds classes of type {labels.dtype}; they must be words or real numbers."
+            f"{source} has classes of type {labels.dtype}; they must be strings or real numbers."
         )
-    # one column or one row, as MATLAB stores vectors; one class per sample
+    # MATLAB stores vectors as one column or one row
     if labels.size != n_samples or max(labels.shape, default=0) != n_samples:
         raise ValueError(
-            f"{source} holds {n_samples} samples and classes of shape {labels.shape}; there must "
-            "be one class for every sample."
+            f"{source} has {n_samples} samples and classes of shape {labels.shape}; there must be "
+            "one class for every sample."
         )
-    # MATLAB stores words in cells, which are arrays of one entry each
+    # MATLAB stores strings in cells, which are arrays with one entry
     cells = [
         label.item() if isinstance(label, np.ndarray) and label.size == 1 else label
         for label in labels.ravel().tolist()
@@ -83,21 +83,21 @@ def _numbered(y: Any, n_samples: int, source: str) -> np.ndarray:
     missing = np.flatnonzero([_is_missing(label) for label in cells])
     if len(missing):
         raise ValueError(
-            f"{source} holds {len(missing)} samples without a class; the first is sample "
-            f"{missing[0] + 1}. Every class must be a word or a finite real number."
+            f"{source} has {len(missing)} samples without a class; the first is sample "
+            f"{missing[0] + 1}. Every class must be a string or a finite real number."
         )
     try:
         known = labels.ravel() if labels.dtype != object else np.array(cells, dtype=object)
         numbered = np.unique(known, return_inverse=True)[1]
-    except TypeError:  # words and numbers have no order
+    except TypeError:  # strings and numbers cannot be sorted together
         raise ValueError(
-            f"{source} holds classes of several types; write all as words or all as numbers."
+            f"{source} has classes of several types; write all as strings or all as numbers."
         ) from None
     return numbered.reshape(-1).astype(np.int64)
 
 
 def _is_missing(label: Any) -> bool:
-    """Return whether a label is neither a word nor a finite real number."""
+    """Return whether a label is neither a string nor a finite real number."""
     if isinstance(label, str | bytes):
         # spreadsheets and pandas write these for a missing label
         return label.strip().lower() in ("", "nan", b"", b"nan")
@@ -105,41 +105,41 @@ def _is_missing(label: Any) -> bool:
 
 
 def read(path: Path, n_features: int | None = None) -> Samples:
-    """Read a file of a kind that :data:`READERS` lists.
+    """Read a file with one of the suffixes in :data:`READERS`.
 
-    ``n_features`` decides whether the rows or the columns of a square matrix are samples.
+    ``n_features`` decides whether the samples of a square matrix are in its rows or columns.
 
     Raises
     ------
     ValueError
-        If the file is damaged, or does not hold samples and classes.
+        If the file is damaged or does not contain samples and classes.
     """
     return READERS[path.suffix.lower()](path, n_features)
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Return a context that turns every error into a ValueError that names the file."""
+    """Return a context that converts every error to a ValueError that names the file."""
     try:
         yield
-    except Exception as error:  # a damaged file raises errors of zip, zlib, struct, index, type
+    except Exception as error:  # damaged files raise errors of many types
         reason = " ".join(f"{type(error).__name__}: {error}".split()).removeprefix("ValueError: ")
         raise ValueError(
-            f"{path} cannot be read ({reason}). Replace it by a complete file of plain numbers and "
-            "words, or remove it."
+            f"{path} cannot be read ({reason}). Replace it by a complete file of numbers and "
+            "strings, or remove it."
         ) from error
 
 
 def read_npz(path: Path, n_features: int | None = None) -> Samples:
     """Read arrays X and y."""
-    # a pickle could run any code
+    # pickles can run arbitrary code
     with _reading(path), np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     return _from_arrays(path, arrays, n_features)
 
 
 def read_mat(path: Path, n_features: int | None = None) -> Samples:
-    """Read a MATLAB file with fea and gnd, or X and Y, in any case, samples in rows or columns."""
+    """Read fea and gnd, or X and Y, ignoring case, with the samples in rows or columns."""
     with _reading(path):
         arrays = scipy.io.loadmat(path)
     named = {name: array for name, array in arrays.items() if not name.startswith("__")}
@@ -147,23 +147,23 @@ def read_mat(path: Path, n_features: int | None = None) -> Samples:
 
 
 def read_csv(path: Path, n_features: int | None = None) -> Samples:
-    """Read a table with a sample per line, with a header or without.
+    """Read a table with one sample per line, with or without a header.
 
-    The class is in the column that the header calls y, label, class or target, or else in the last
-    column; it may be a word.
+    The class is in the column named y, label, class or target, or else in the last column. It may
+    be a string.
     """
-    # spreadsheets write a mark at the beginning, which utf-8-sig removes
+    # utf-8-sig removes the byte order mark that spreadsheets write
     with _reading(path), path.open(newline="", encoding="utf-8-sig") as file:
         rows = [row for row in csv.reader(file) if any(field.strip() for field in row)]
     if not rows:
-        raise ValueError(f"{path} is empty; it must hold one sample per line.")
+        raise ValueError(f"{path} is empty; it must have one sample per line.")
     header = _header(rows[0])
     width = len(rows[0])
     column = width - 1
     if header is not None:
         column = next((i for i, name in enumerate(header) if name in CLASS_NAMES), column)
         rows = rows[1:]
-    # samples are numbered by the lines that are not blank; a header is the first of them
+    # lines are numbered without blank ones; a header is the first
     first = 1 if header is None else 2
     samples = []
     for number, row in enumerate(rows, start=first):
@@ -173,8 +173,8 @@ def read_csv(path: Path, n_features: int | None = None) -> Samples:
             samples.append([float(field) for i, field in enumerate(row) if i != column])
         except ValueError:
             raise ValueError(
-                f"Sample {number} in {path} is not {width - 1} numbers and a class; separate them "
-                "by commas and leave none out."
+                f"Line {number} in {path} (without blank lines) is not {width - 1} numbers and a "
+                "class, separated by commas."
             ) from None
     return as_samples(np.array(samples), [row[column].strip() for row in rows], str(path))
 
@@ -188,12 +188,11 @@ READERS: dict[str, Callable[[Path, int | None], Samples]] = {
 
 
 def _header(fields: list[str]) -> list[str] | None:
-    """Return the names of the columns in lower case, or None if a first line holds a sample."""
+    """Return the names of the columns in lower case, or None if the first line is a sample."""
     names = [field.strip().lower() for field in fields]
-    # the last field may be a word in a line of samples, too
+    # the last field of a sample may be a string
     numbers = [_is_number(name) for name in names[:-1]]
-    # a line with a number among words is a damaged sample and no header; columns called 0, 1, 2 are
-    # names if another column is called class
+    # a line with a number is a sample, possibly damaged, unless a column is named class
     if any(name in CLASS_NAMES for name in names[:-1]):
         return names
     return None if any(numbers) or not numbers else names
@@ -207,16 +206,16 @@ def _from_arrays(path: Path, arrays: Mapping[str, Any], n_features: int | None) 
     y = next((lower[name] for name in CLASS_NAMES if name in lower), None)
     if X is None or y is None:
         raise ValueError(
-            f"{path} holds {', '.join(map(repr, arrays)) or 'nothing'}; it must hold the samples "
+            f"{path} has {', '.join(map(repr, arrays)) or 'no arrays'}; it must have the samples "
             "as X or fea and the classes as y or gnd."
         )
     n = int(np.prod(np.shape(y)))
     if np.ndim(X) != 2 or n not in X.shape:
         raise ValueError(
-            f"{path} holds samples of shape {np.shape(X)} and {n} classes; there must be as many "
+            f"{path} has samples of shape {np.shape(X)} and {n} classes; there must be as many "
             "rows or columns as classes."
         )
-    # the samples are on the side that is as long as the classes; the features decide a square
+    # the side as long as the classes has the samples; in a square the number of features decides
     square = X.shape[0] == X.shape[1]
     if X.shape[0] != n or (square and n_features not in (None, X.shape[1])):
         X = X.T

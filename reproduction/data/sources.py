@@ -1,8 +1,8 @@
-"""The sources of the datasets: scikit-learn, OpenML, or people who must be asked.
+"""The sources of the datasets: scikit-learn, OpenML, or web pages and their owners.
 
-scikit-learn caches whatever OpenML sends. Here each download goes to a temporary folder, so that an
-incomplete, damaged or different dataset is downloaded again the next time. A dataset that passed
-the checks is kept as an .npz file of its samples and classes.
+scikit-learn caches everything that OpenML sends. Here downloads go to a temporary folder, so that
+an incomplete, damaged or different dataset is downloaded again the next time. A dataset that passes
+the checks is kept as an .npz file with its samples and classes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from reproduction.data.readers import Samples, as_samples
 from reproduction.files import replacing
 
 SILENT_SECONDS = 30.0
-"""Seconds that OpenML may be silent: enough for a slow line, short enough to wait for in vain."""
+"""Timeout for an answer of OpenML, long enough for a slow connection."""
 
 RETRIES = 1
-"""Retries of a download, the fewest that scikit-learn accepts. It requests the description of a
-dataset first, and retries that three times whatever this value is."""
+"""Retries of a download, the minimum that scikit-learn accepts. It retries the description of a
+dataset three times regardless of this value."""
 
 
 @dataclass(frozen=True)
 class OpenML:
-    """A dataset of OpenML, and the function that makes the paper's version of it.
+    """A dataset of OpenML, and the function that converts it to the paper's version.
 
-    ``tried`` says whether a download of this number was ever compared with the paper's dataset.
+    ``tried`` is True if a download has been compared with the paper's dataset.
     """
 
     data_id: int
@@ -41,7 +41,7 @@ class OpenML:
 
 
 class UntriedSourceWarning(UserWarning):
-    """A dataset is from a source that was never compared with the paper's dataset."""
+    """A dataset is from a source that has not been compared with the paper's dataset."""
 
 
 def _standardized(X: np.ndarray, y: np.ndarray) -> Samples:
@@ -61,7 +61,7 @@ BUNDLED = {
     "iris": "load_iris",
     "breast_cancer": "load_breast_cancer",
 }
-"""Datasets that come with scikit-learn, and the function there that loads them."""
+"""Datasets of scikit-learn, and the functions that load them."""
 
 OPENML = {
     "glass": OpenML(41),
@@ -69,13 +69,13 @@ OPENML = {
     "usps": OpenML(41082),
     "fashion": OpenML(40996, _last_ten_thousand),
 }
-"""Datasets that OpenML should have with the paper's shape. None of the numbers could be tried when
-this was written, for want of a network; set ``tried=True`` for one that was compared."""
+"""Datasets that OpenML should have with the paper's shape. They were not compared with the paper's
+for lack of a network connection; set ``tried=True`` after doing so."""
 
 WHERE = {
-    "jaffe": "the JAFFE face database at 32 x 32 pixels; its terms ask every user to register",
-    "umist": "the UMIST (Sheffield) faces at 32 x 32 pixels, as JAFFE.mat's neighbour UMIST.mat in "
-    "the data folder of the AdaGAE repository (hyzhang98/AdaGAE on GitHub)",
+    "jaffe": "the JAFFE face database at 32 x 32 pixels; its terms require every user to register",
+    "umist": "the UMIST (Sheffield) faces at 32 x 32 pixels, UMIST.mat in the data folder of the "
+    "AdaGAE repository (hyzhang98/AdaGAE on GitHub)",
     "orl": "the ORL (AT&T) faces at 32 x 32 pixels, ORL_32x32.mat on Deng Cai's page of face data",
     "yale": "the Yale faces at 32 x 32 pixels, Yale_32x32.mat on Deng Cai's page of face data",
     "coil20": "Columbia's object images at 32 x 32 pixels, COIL20.mat on Deng Cai's page",
@@ -83,11 +83,11 @@ WHERE = {
     "feature-selection papers",
     "glass": "the UCI repository (Glass Identification, without the Id column) or OpenML 41",
     "segment": "the UCI repository (Image Segmentation, all 2310 rows, z-scored) or OpenML 36",
-    "usps": "two versions circulate, and the paper's is the smoothed one: usps and usps.t, 7291 + "
-    "2007 rows, on the LIBSVM page (OpenML 41082 should have the same shape)",
+    "usps": "the smoothed version (not the other one): usps and usps.t, 7291 + 2007 rows, on the "
+    "LIBSVM page (OpenML 41082 should have the same shape)",
     "fashion": "the test set of Fashion-MNIST (zalandoresearch/fashion-mnist) or OpenML 40996",
 }
-"""Where the datasets can be obtained that do not come with scikit-learn."""
+"""The sources of the datasets that do not come with scikit-learn."""
 
 
 def fetch(source: OpenML) -> Samples:
@@ -105,20 +105,20 @@ def fetch(source: OpenML) -> Samples:
     Raises
     ------
     Exception
-        Of any kind, if the network, the answer or the disk fails: scikit-learn fails in many ways
-        on a damaged answer.
+        If the network, the answer or the disk fails; scikit-learn raises errors of many types for
+        a damaged answer.
     """
     import sklearn.datasets
 
-    # the timeout holds for the whole process, so it is restored
+    # the timeout applies to the whole process, so it is restored
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SILENT_SECONDS)  # fetch_openml has no timeout of its own
     try:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            # of failed tries: the last try succeeds, or raises an error with the same message
+            # ignore warnings of failed tries: the last try succeeds or raises the same message
             for message in ("A network error", "Invalid cache", "Downloaded file"):
                 warnings.filterwarnings("ignore", message=message)
-            # liac-arff is the parser that needs no pandas
+            # liac-arff does not need pandas
             fetched: Any = sklearn.datasets.fetch_openml(
                 data_id=source.data_id,
                 data_home=folder,
@@ -139,7 +139,7 @@ def keep(path: Path, X: np.ndarray, y: np.ndarray) -> None:
     Warns
     -----
     UserWarning
-        If the file cannot be written; the dataset is then downloaded again the next time.
+        If the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,11 +154,10 @@ def keep(path: Path, X: np.ndarray, y: np.ndarray) -> None:
 
 
 def warn_untried(name: str, source: OpenML) -> None:
-    """Warn that a dataset of OpenML was never compared with the paper's."""
+    """Warn that a dataset of OpenML has not been compared with the paper's."""
     warnings.warn(
-        f"The dataset {name!r} is from OpenML {source.data_id}, which could not be tried when "
-        "leastcut was written: its shape and classes are the paper's, its values may be another "
-        "version's.",
+        f"The dataset {name!r} is from OpenML {source.data_id}, which has not been compared with "
+        "the paper's version: the shape and the number of classes agree, the values may differ.",
         UntriedSourceWarning,
         stacklevel=4,
     )

@@ -1,7 +1,7 @@
 """Synthetic answers of OpenML, for tests without a network.
 
-The network is replaced below ``urllib``: everything that asks for a page goes through the same
-code as always, up to the line that would open a connection.
+The network is replaced below ``urllib``: requests go through the usual code up to the line that
+would open a connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 
 def answers(data_id: int, X: np.ndarray, y: np.ndarray) -> dict[str, bytes]:
-    """Return the pages of OpenML on a dataset, followed by its ARFF file."""
+    """Return the pages of OpenML about a dataset, followed by its ARFF file."""
     classes = sorted({str(label) for label in y})
     lines = ["@RELATION data"]
     lines += [f"@ATTRIBUTE f{i} REAL" for i in range(X.shape[1])]
@@ -43,7 +43,7 @@ def answers(data_id: int, X: np.ndarray, y: np.ndarray) -> dict[str, bytes]:
         "id": str(data_id),
         "name": "data",
         "version": "1",
-        "description": "made up",
+        "description": "synthetic",
         "format": "ARFF",
         "status": "active",
         "url": f"https://www.openml.org/{file}",
@@ -55,35 +55,35 @@ def answers(data_id: int, X: np.ndarray, y: np.ndarray) -> dict[str, bytes]:
         f"features/{data_id}": {"data_features": {"feature": features}},
         f"qualities/{data_id}": {"data_qualities": {"quality": qualities}},
     }
-    told = {f"api/v1/json/data/{page}": json.dumps(said).encode() for page, said in pages.items()}
-    return {**told, file: arff}
+    encoded = {f"api/v1/json/data/{page}": json.dumps(x).encode() for page, x in pages.items()}
+    return {**encoded, file: arff}
 
 
 class Recorded(urllib.request.BaseHandler):
-    """Answers requests from memory and records them; an unknown page is status 412."""
+    """Answers requests from memory and records them; the status of an unknown page is 412."""
 
-    handler_order = 1  # before those that would open a connection
+    handler_order = 1  # before handlers that open a connection
 
-    def __init__(self, pages: dict[str, bytes], spoil=None, zipped: bool = True) -> None:
-        self.pages, self.spoil, self.zipped, self.asked = pages, spoil, zipped, []
+    def __init__(self, pages: dict[str, bytes], damage=None, zipped: bool = True) -> None:
+        self.pages, self.damage, self.zipped, self.requests = pages, damage, zipped, []
 
     def https_open(self, request):
         path = request.selector.lstrip("/")
-        self.asked.append(path)
+        self.requests.append(path)
         headers = email.message.Message()
         content, status = self.pages.get(path, b"{}"), 200 if path in self.pages else 412
         if self.zipped and request.get_header("Accept-encoding") == "gzip":
             headers["Content-Encoding"] = "gzip"
             content = gzip.compress(content)
-        if self.spoil is not None:
-            content = self.spoil(path, content)
+        if self.damage is not None:
+            content = self.damage(path, content)
         answer = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, status)
         answer.msg = "recorded"
         return answer
 
 
 class Offline(urllib.request.BaseHandler):
-    """A machine without a network."""
+    """Fails all requests, as without a network."""
 
     handler_order = 1
 
@@ -93,7 +93,7 @@ class Offline(urllib.request.BaseHandler):
 
 @contextmanager
 def network(handler: urllib.request.BaseHandler):
-    """Have a handler answer every ``urlopen`` of this process."""
+    """Return a context in which a handler answers every ``urlopen`` of this process."""
     before = urllib.request._opener
     urllib.request.install_opener(urllib.request.build_opener(handler))
     try:

@@ -1,4 +1,4 @@
-"""Downloads from OpenML: by scikit-learn, and kept only if they pass the checks."""
+"""Downloads from OpenML by scikit-learn are kept only if they pass the checks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ y = np.arange(214) % 6
 ANSWERS = answers(41, X, y)
 *PAGES, FILE = ANSWERS
 LARGE = sorted({*OPENML} - {"glass", "segment"})
-UNTRIED = r".*which could not be tried when leastcut was written"
+UNTRIED = r".*which has not been compared with the paper's version"
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """Where glass is kept; no other dataset is at hand, and nobody waits between two tries."""
+    """Return the path at which glass is kept; no dataset exists, and retries do not wait."""
     monkeypatch.delenv(datasets.ENVIRONMENT, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.platform", "linux")
@@ -40,20 +40,20 @@ def load(name="glass", **more):
 
 
 @pytest.mark.parametrize("zipped", [True, False])
-def test_a_download_is_what_was_sent_and_is_asked_for_once(kept, zipped):
+def test_a_dataset_is_downloaded_once_and_unchanged(kept, zipped):
     with network(Recorded(ANSWERS, zipped=zipped)) as openml:
         first = load()
-        assert set(openml.asked) == set(ANSWERS)
-        asked = len(openml.asked)
+        assert set(openml.requests) == set(ANSWERS)
+        n_requests = len(openml.requests)
         second = load()
-        assert len(openml.asked) == asked
-    for found in (first, second):
-        np.testing.assert_array_equal(found.X, X)
-        np.testing.assert_array_equal(found.y, y)
+        assert len(openml.requests) == n_requests
+    for dataset in (first, second):
+        np.testing.assert_array_equal(dataset.X, X)
+        np.testing.assert_array_equal(dataset.y, y)
     assert [path.name for path in kept.parent.iterdir()] == ["glass.npz"]
     with network(Offline()):
         np.testing.assert_array_equal(load().X, X)
-        with pytest.raises(FileNotFoundError, match="was not asked"):
+        with pytest.raises(FileNotFoundError, match="was not downloaded"):
             load(download=False)
 
 
@@ -61,7 +61,7 @@ def test_a_download_is_what_was_sent_and_is_asked_for_once(kept, zipped):
     "name", ["glass", "segment", *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE)]
 )
 def test_every_dataset_of_openml_can_be_downloaded(name, kept, monkeypatch):
-    """In the paper's shape, but for most features of the images, which would take minutes."""
+    """Downloads have the paper's shape, with fewer features of images to save minutes."""
     n, n_features, c = printed.dataset_shape(name)
     few = min(n_features, 20)
     monkeypatch.setattr("reproduction.datasets.dataset_shape", lambda _: (n, few, c))
@@ -69,34 +69,34 @@ def test_every_dataset_of_openml_can_be_downloaded(name, kept, monkeypatch):
     sent = rng.integers(0, 256, size=(n + (50 if name == "fashion" else 0), few)).astype(float)
     pages = answers(OPENML[name].data_id, sent, np.arange(len(sent)) % c)
     with network(Recorded(pages)), pytest.warns(UserWarning, match=UNTRIED):
-        found = datasets.load(name)
-    assert found.X.shape == (n, few)
-    assert found.n_classes == c
+        dataset = datasets.load(name)
+    assert dataset.X.shape == (n, few)
+    assert dataset.n_classes == c
     if name == "segment":
-        np.testing.assert_allclose(found.X.std(axis=0, ddof=1), 1.0)
-        np.testing.assert_allclose(found.X.mean(axis=0), 0.0, atol=1e-12)
+        np.testing.assert_allclose(dataset.X.std(axis=0, ddof=1), 1.0)
+        np.testing.assert_allclose(dataset.X.mean(axis=0), 0.0, atol=1e-12)
     else:
-        np.testing.assert_array_equal(found.X, sent[-n:])
+        np.testing.assert_array_equal(dataset.X, sent[-n:])
 
 
-def test_a_number_that_nobody_tried_is_said_so_every_time_and_in_the_docs(kept):
+def test_a_source_that_was_not_compared_warns_every_time_and_is_documented(kept):
     with network(Recorded(ANSWERS)):
-        for _ in range(2):  # fetched, then kept
-            with pytest.warns(UserWarning, match="OpenML 41, which could not be tried"):
+        for _ in range(2):  # downloaded, then from the cache
+            with pytest.warns(UserWarning, match="OpenML 41, which has not been compared"):
                 datasets.load("glass")
-    # whoever has tried one takes it out of this list
+    # a source that was compared is removed from this list
     assert {name for name, source in OPENML.items() if not source.tried} == set(OPENML)
-    assert "could not be tried" in datasets.load.__doc__
+    assert "have not been compared" in datasets.load.__doc__
     for name in OPENML:
         assert f'"{name}"' in datasets.load.__doc__
 
 
-def test_without_a_network_the_file_to_bring_and_its_place_are_named(kept, tmp_path):
+def test_without_a_network_the_error_names_file_folders_and_source(kept, tmp_path):
     with network(Offline()), pytest.raises(FileNotFoundError) as caught:
         load(data=tmp_path / "mine")
     text = str(caught.value)
     assert "Name or service not known" in text
-    assert "OpenML 41, a number that could not be tried" in text
+    assert "OpenML 41, an id that has not been tested" in text
     assert "glass.npz or glass.mat or glass.csv" in text
     assert str(tmp_path / "mine") in text
     assert WHERE["glass"] in text
@@ -104,7 +104,7 @@ def test_without_a_network_the_file_to_bring_and_its_place_are_named(kept, tmp_p
     assert not kept.exists()
 
 
-def cut_short(path, content):
+def truncated(path, content):
     return content[: len(content) // 2]
 
 
@@ -113,8 +113,8 @@ def other_bytes(path, content):
     return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
 
 
-SPOILED = {
-    "cut short": cut_short,
+DAMAGES = {
+    "truncated": truncated,
     "changed": other_bytes,
     "empty": lambda path, content: b"",
     "a login page": lambda path, content: gzip.compress(b"<html>Log in, please</html>"),
@@ -124,16 +124,16 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("page", [*PAGES, FILE])
-@pytest.mark.parametrize("how", SPOILED)
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_damaged_answer_is_an_error_and_is_not_kept(kept, page, how):
     """Any of the four pages may be damaged; the next download succeeds."""
 
-    def spoil(path, content):
-        return SPOILED[how](path, content) if path == page else content
+    def damage(path, content):
+        return DAMAGES[how](path, content) if path == page else content
 
-    # without its number of samples a dataset is read all the same
+    # a dataset can be read without its number of samples
     harmless = page == PAGES[2] and how == "another answer"
-    with network(Recorded(ANSWERS, spoil)):
+    with network(Recorded(ANSWERS, damage)):
         if harmless:
             np.testing.assert_array_equal(load().X, X)
             return
@@ -146,7 +146,7 @@ def test_a_damaged_answer_is_an_error_and_is_not_kept(kept, page, how):
         np.testing.assert_array_equal(load().X, X)
 
 
-def test_a_number_that_openml_does_not_know_is_told(kept):
+def test_an_unknown_id_of_openml_is_reported(kept):
     with network(Recorded({})), pytest.raises(FileNotFoundError, match="data_id 41 not found"):
         load()
 
@@ -159,13 +159,13 @@ def test_a_number_that_openml_does_not_know_is_told(kept):
         (answers(41, X, y % 5), "5 classes"),
     ],
 )
-def test_another_version_is_refused_and_not_kept(kept, sent, words):
+def test_another_version_is_rejected_and_not_kept(kept, sent, words):
     with network(Recorded(sent)), pytest.raises(ValueError, match=words):
         load()
     assert not kept.exists()
 
 
-def test_missing_entries_are_refused_and_not_kept(kept):
+def test_missing_entries_are_rejected_and_not_kept(kept):
     holes = X.copy()
     holes[3, 4] = np.nan
     words = r"1 entries that are NaN.*sample 4, feature 5"
@@ -174,7 +174,7 @@ def test_missing_entries_are_refused_and_not_kept(kept):
     assert not kept.exists()
 
 
-def test_a_full_disk_costs_the_copy_and_not_the_dataset(kept, monkeypatch):
+def test_on_a_full_disk_the_dataset_is_loaded_but_not_kept(kept, monkeypatch):
     def full(file, **_):
         file.write_bytes(b"half of i")
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -185,12 +185,11 @@ def test_a_full_disk_costs_the_copy_and_not_the_dataset(kept, monkeypatch):
     assert list(kept.parent.iterdir()) == []
 
 
-def test_a_run_downloads_and_says_where_from(kept, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("reproduction.runs.progress.LINE_SECONDS", 1e9)  # how far it is
+def test_a_run_downloads_a_dataset_and_names_its_source(kept, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("reproduction.runs.progress.LINE_SECONDS", 1e9)  # no progress lines
     what = ["--table", "datasets", "--datasets", "glass", "--jobs", "1"]
     with network(Recorded(ANSWERS)) as openml:
         assert main(["run", *what, "--out", str(tmp_path / "out")]) == 0
-    assert len(openml.asked) == len(set(openml.asked))
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 1
-    assert "OpenML 41, which could not be tried" in told[0]
+    assert len(openml.requests) == len(set(openml.requests))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "OpenML 41, which has not been compared" in line

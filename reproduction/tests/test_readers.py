@@ -1,4 +1,4 @@
-"""Files of datasets are read correctly, or refused in one line that names the file."""
+"""Files of datasets are read correctly, or rejected by an error of one line that names the file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = (".npz", ".mat", ".csv")
 
 
 def packed(kind: str, X, y) -> bytes:
-    """A file of a kind, as bytes."""
+    """Return a file of a kind as bytes."""
     file = io.BytesIO()
     if kind == ".npz":
         np.savez(file, X=X, y=y)
@@ -38,8 +38,8 @@ def packed(kind: str, X, y) -> bytes:
     return file.getvalue()
 
 
-def refused(folder, name: str, content: bytes) -> str:
-    """Load glass from such a file; it must be refused in one line that names the file."""
+def error_of(folder, name: str, content: bytes) -> str:
+    """Return the error of one line that names the file and rejects it."""
     (folder / name).write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(str(folder / name))) as caught:
         datasets.load("glass", data=folder, download=False)
@@ -49,31 +49,31 @@ def refused(folder, name: str, content: bytes) -> str:
 
 
 def with_entry(value):
-    """The samples with one other entry, of the type that it takes to hold it."""
-    holes = X.astype(complex) if isinstance(value, complex) else X.copy()
-    holes[3, 4] = value
-    return holes
+    """Return the samples with one entry replaced, converted to complex if necessary."""
+    changed = X.astype(complex) if isinstance(value, complex) else X.copy()
+    changed[3, 4] = value
+    return changed
 
 
 BAD_SAMPLES = {
     "NaN": (with_entry(np.nan), "1 entries that are NaN or infinite; the first is sample 4"),
     "infinite": (with_entry(-np.inf), "sample 4, feature 5"),
     "complex": (with_entry(1 + 0j), "not 9 numbers|complex"),
-    "words": (X.astype(str).astype("U9"), "type <U9|shape"),
-    "three sides": (X[:, :, None], "shape"),
-    "none": (X[:0], "shape|empty|classes"),
-    "no features": (X[:, :0], "shape|features|nothing"),
+    "strings": (X.astype(str).astype("U9"), "type <U9|shape"),
+    "3-D": (X[:, :, None], "shape"),
+    "no samples": (X[:0], "shape|empty|classes"),
+    "no features": (X[:, :0], "shape|features|no arrays"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", BAD_SAMPLES)
-def test_samples_that_are_not_finite_real_numbers_are_refused(tmp_path, kind, what):
+def test_samples_that_are_not_finite_real_numbers_are_rejected(tmp_path, kind, what):
     samples, words = BAD_SAMPLES[what]
-    if kind == ".csv" and what in ("words", "three sides"):
-        pytest.skip("a table of text holds words as the numbers they are, and has two sides")
+    if kind == ".csv" and what in ("strings", "3-D"):
+        pytest.skip("a text table is 2-D and its strings are the numbers")
     labels = y[: len(samples)]
-    text = refused(tmp_path, f"glass{kind}", packed(kind, samples, labels))
+    text = error_of(tmp_path, f"glass{kind}", packed(kind, samples, labels))
     assert any(word in text for word in words.split("|")), text
 
 
@@ -81,28 +81,28 @@ BAD_CLASSES = {
     "NaN": np.where(y == 3, np.nan, y),
     "infinite": np.where(y == 3, np.inf, y),
     "complex": y + 1j,
-    "a date that is none": np.array(["NaT"] * 214, dtype="datetime64[ns]"),
-    "several each": np.repeat(y[:, None], 9, axis=1),
+    "missing dates": np.array(["NaT"] * 214, dtype="datetime64[ns]"),
+    "several per sample": np.repeat(y[:, None], 9, axis=1),
     "two rows": y.reshape(2, 107),
     "too few": y[:-1],
     "too many": np.append(y, 0),
-    "none": y[:0],
+    "no classes": y[:0],
 }
 
 
 @pytest.mark.parametrize("what", BAD_CLASSES)
-def test_classes_must_be_one_for_every_sample(tmp_path, what):
-    assert "class" in refused(tmp_path, "glass.npz", packed(".npz", X, BAD_CLASSES[what]))
-    if what != "a date that is none":
+def test_every_sample_must_have_one_class(tmp_path, what):
+    assert "class" in error_of(tmp_path, "glass.npz", packed(".npz", X, BAD_CLASSES[what]))
+    if what != "missing dates":
         (tmp_path / "glass.npz").unlink()
-        assert "class" in refused(tmp_path, "glass.mat", packed(".mat", X, BAD_CLASSES[what]))
+        assert "class" in error_of(tmp_path, "glass.mat", packed(".mat", X, BAD_CLASSES[what]))
 
 
 @pytest.mark.parametrize("missing", ["", " ", "nan", "NaN"])
-def test_a_sample_of_a_table_without_its_class_is_refused(tmp_path, missing):
+def test_a_table_with_a_missing_class_is_rejected(tmp_path, missing):
     labels = y.astype(str).astype("U9")
     labels[7] = missing
-    text = refused(tmp_path, "glass.csv", packed(".csv", X, labels))
+    text = error_of(tmp_path, "glass.csv", packed(".csv", X, labels))
     assert "1 samples without a class; the first is sample 8" in text
 
 
@@ -113,18 +113,18 @@ def test_a_sample_of_a_table_without_its_class_is_refused(tmp_path, missing):
         ("\n\n , \n", "is empty"),
         ("a,b,class\n", "shape"),
         ("1\n2\n3\n", "shape"),
-        ("1,2,a\n3,b\n", "Sample 2"),
-        ("1,2,a\n3,4,5,b\n", "Sample 2"),
-        ("1,?,a\n3,4,b\n", "Sample 1"),
-        ("1,,a\n3,4,b\n", "Sample 1"),
-        ("1,2,a\n3,4+1j,b\n", "Sample 2"),
+        ("1,2,a\n3,b\n", "Line 2"),
+        ("1,2,a\n3,4,5,b\n", "Line 2"),
+        ("1,?,a\n3,4,b\n", "Line 1"),
+        ("1,,a\n3,4,b\n", "Line 1"),
+        ("1,2,a\n3,4+1j,b\n", "Line 2"),
         ("1;2;a\n3;4;b\n", "shape"),
-        ('1,"2,a\n3,4,b\n', "another version"),
+        ('1,"2,a\n3,4,b\n', "the paper's version"),
     ],
 )
-def test_a_table_with_something_missing_is_refused(tmp_path, text, words):
-    told = refused(tmp_path, "glass.csv", text.encode())
-    assert any(word in told for word in words.split("|")), told
+def test_an_incomplete_table_is_rejected(tmp_path, text, words):
+    message = error_of(tmp_path, "glass.csv", text.encode())
+    assert any(word in message for word in words.split("|")), message
 
 
 def npz(**members: bytes) -> bytes:
@@ -146,7 +146,7 @@ DAMAGED = {
     "glass.npz": {
         "empty": b"",
         "text": b"hello, world\n",
-        "a matrix": npy(X),
+        "a bare matrix": npy(X),
         "a pickle": npy(OBJECTS),
         "objects inside": npz(X=npy(OBJECTS), y=npy(y)),
         "no arrays": npz(X=b"abc", y=b""),
@@ -160,7 +160,7 @@ DAMAGED = {
         "another kind": packed(".npz", X, y),
         "a cell of rows": packed(".mat", np.array([X[0], X[1, :3]], dtype=object), y[:2]),
         "a struct": packed(".mat", {"deep": X}, y),
-        "cut short": packed(".mat", X, y)[:9000],
+        "truncated": packed(".mat", X, y)[:9000],
     },
     "glass.csv": {
         "bytes": packed(".npz", X, y),
@@ -173,19 +173,19 @@ DAMAGED = {
 @pytest.mark.parametrize(
     ("name", "what"), [(name, what) for name, cases in DAMAGED.items() for what in cases]
 )
-def test_a_damaged_file_is_refused(tmp_path, name, what):
-    refused(tmp_path, name, DAMAGED[name][what])
+def test_a_damaged_file_is_rejected(tmp_path, name, what):
+    error_of(tmp_path, name, DAMAGED[name][what])
 
 
-def test_a_pickle_is_never_run(tmp_path):
+def test_pickles_are_never_executed(tmp_path):
     class Trap:
         def __reduce__(self):
             return open, (str(tmp_path / "sprung"), "w")
 
     trap = np.empty((214, 9), dtype=object)
     trap[:] = Trap()
-    refused(tmp_path, "glass.npz", npz(X=npy(trap, allow_pickle=True), y=npy(y)))
-    refused(tmp_path, "glass.npz", npy(trap, allow_pickle=True))
+    error_of(tmp_path, "glass.npz", npz(X=npy(trap, allow_pickle=True), y=npy(y)))
+    error_of(tmp_path, "glass.npz", npy(trap, allow_pickle=True))
     assert not (tmp_path / "sprung").exists()
 
 
@@ -196,24 +196,23 @@ def test_a_pickle_is_never_run(tmp_path):
     other=st.binary(max_size=4),
     cut=st.booleans(),
 )
-def test_a_file_cut_short_or_changed_is_read_or_refused(tmp_path, kind, place, other, cut):
-    """Any error but ValueError, any other length or anything not finite breaks this law."""
-    whole = packed(kind, X, y)
-    place %= len(whole)
-    content = whole[:place] if cut else whole[:place] + other + whole[place + len(other) :]
+def test_a_truncated_or_changed_file_is_read_or_rejected(tmp_path, kind, place, other, cut):
+    """The only error is ValueError, and samples that are read are finite and complete."""
+    full = packed(kind, X, y)
+    place %= len(full)
+    content = full[:place] if cut else full[:place] + other + full[place + len(other) :]
     path = tmp_path / f"glass{kind}"
     path.write_bytes(content)
     try:
-        found = datasets.load("glass", data=tmp_path, download=False)
+        dataset = datasets.load("glass", data=tmp_path, download=False)
     except ValueError as error:
-        told = str(error)
+        message = str(error)
+        assert str(path) in message
+        assert "\n" not in message
     else:
-        told = str(path)
-        assert found.X.shape == X.shape
-        assert np.isfinite(found.X).all()
-        assert np.bincount(found.y).min() > 0
-    assert str(path) in told
-    assert "\n" not in told
+        assert dataset.X.shape == X.shape
+        assert np.isfinite(dataset.X).all()
+        assert np.bincount(dataset.y).min() > 0
     path.unlink()
 
 
@@ -221,31 +220,32 @@ GOOD = {
     "a column": (".npz", X, y[:, None]),
     "a row": (".mat", X, y[None]),
     "integers": (".npz", (8 * X).astype(np.int16), y),
-    "half of the digits": (".npz", X.astype(np.float32), y),
+    "float32": (".npz", X.astype(np.float32), y),
     "sparse": (".mat", sp.csc_matrix(X), y),
-    "words": (".npz", X, np.char.add("kind ", y.astype(str))),
-    "cells of words": (".mat", X, np.char.add("kind ", y.astype(str)).astype(object)),
+    "strings": (".npz", X, np.char.add("kind ", y.astype(str))),
+    "cells of strings": (".mat", X, np.char.add("kind ", y.astype(str)).astype(object)),
     "bytes": (".npz", X, np.char.add("kind ", y.astype(str)).astype("S8")),
 }
 
 
 @pytest.mark.parametrize("what", GOOD)
-def test_what_people_have_is_read(tmp_path, what):
+def test_common_types_and_layouts_are_read(tmp_path, what):
     kind, samples, labels = GOOD[what]
     (tmp_path / f"glass{kind}").write_bytes(packed(kind, samples, labels))
-    found = datasets.load("glass", data=tmp_path, download=False)
-    np.testing.assert_array_equal(found.X, samples.toarray() if sp.issparse(samples) else samples)
-    np.testing.assert_array_equal(found.y, y)
+    dataset = datasets.load("glass", data=tmp_path, download=False)
+    expected = samples.toarray() if sp.issparse(samples) else samples
+    np.testing.assert_array_equal(dataset.X, expected)
+    np.testing.assert_array_equal(dataset.y, y)
 
 
-def test_columns_called_by_numbers_are_a_header_where_the_class_is_named(tmp_path):
+def test_a_header_with_numbers_is_recognized_by_the_name_of_the_class(tmp_path):
     rows = [f"{k}," + ",".join(map(str, row)) for row, k in zip(X.tolist(), y, strict=True)]
     header = "class," + ",".join(map(str, range(9)))
     (tmp_path / "glass.csv").write_text("\n".join([header, *rows]))
     np.testing.assert_array_equal(datasets.load("glass", data=tmp_path).X, X)
 
 
-def test_a_folder_that_is_called_like_a_file_is_none(tmp_path, monkeypatch):
+def test_a_folder_with_the_name_of_a_file_is_ignored(tmp_path, monkeypatch):
     monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     (tmp_path / "Glass.NPZ").mkdir()
     with pytest.raises(FileNotFoundError):
