@@ -3,9 +3,9 @@
 Exit status:
 
 - 0: success.
-- 1: no result: nothing to run, no records, or runs that failed.
-- 2: an error that the user can correct: an unknown name, a file that cannot be read or written.
-- 130: Ctrl-C.
+- 1: no result: nothing to run, no records, or failed runs.
+- 2: a user error: an unknown name, or a file that cannot be read or written.
+- 130: interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from reproduction.runs.records import Record, Store
 from reproduction.runs.running import WorkerLostError, run
 
 PROGRAM = "python -m reproduction"
-"""The name of the program in help and in errors."""
+"""The name of the program in help and error messages."""
 
 NO_RESULT, ERROR, INTERRUPTED = 1, 2, 130
 """Exit statuses."""
 
 STATUSES = (
-    "status: 0 success; 1 no result (nothing to run, no records, or runs that failed); 2 an "
-    "unknown name, or a file that cannot be read or written; 130 interrupted"
+    "status: 0 success; 1 no result (nothing to run, no records, or failed runs); 2 an unknown "
+    "name, or a file that cannot be read or written; 130 interrupted"
 )
-"""The help on the exit status."""
+"""The help about the exit status."""
 
 DEFAULT_OUT = "paper-results"
 """The default folder of records, tables and figures."""
@@ -73,9 +73,9 @@ INSTALL = "pip install --editable '.[paper]'"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status; an error is one line without a traceback.
+    """Run the command line and return its exit status.
 
-    With ``--debug`` among the arguments the traceback is printed too.
+    Errors are printed in one line, with ``--debug`` also their tracebacks.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     is_debugged = "--debug" in words
@@ -114,13 +114,13 @@ def _log(message: object) -> None:
 
 
 def _no_result(message: str) -> int:
-    """Write the reason why there is no result, and return the status for that."""
+    """Write the reason for having no result and return its exit status."""
     _log(message)
     return NO_RESULT
 
 
 def _discard_output() -> None:
-    """Flush the standard output, or discard it if it fails, as it would again at exit."""
+    """Flush the standard output, or discard it if this fails, as it would fail again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -131,12 +131,12 @@ def _discard_output() -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser with errors of one line, and with lists at the end of its help."""
+    """A parser with errors in one line and lists at the end of its help."""
 
     action = ""
 
     def format_help(self) -> str:
-        """Return the help, the lists at its end unchanged and its paragraphs filled."""
+        """Return the help, followed by the lists and filled paragraphs."""
         blocks = [super().format_help().rstrip("\n")]
         for block in [*_lists(self.action), STATUSES]:
             blocks.append(block if "\n" in block else textwrap.fill(block, 78))
@@ -160,9 +160,9 @@ def _parser() -> argparse.ArgumentParser:
         "run",
         _run,
         help="run experiments and record their results",
-        description="Run experiments, appending one record per run to OUT/records. Runs that have "
-        "a record are not repeated, so an interrupted run continues where it ended. Datasets that "
-        "are not found are listed first, and left out.",
+        description="Run experiments and append one record per run to OUT/records. Runs with a "
+        "record are skipped, so the same command resumes an interrupted run. Missing datasets are "
+        "listed first and left out.",
     )
     for kind, known in (("table", EXPERIMENTS_OF_TABLE), ("figure", EXPERIMENTS_OF_FIGURE)):
         one.add_argument(
@@ -173,11 +173,11 @@ def _parser() -> argparse.ArgumentParser:
             metavar="NAME",
             help=f"the experiments of these {kind}s",
         )
-    one.add_argument("--all", action="store_true", help="every experiment")
+    one.add_argument("--all", action="store_true", help="all experiments")
     one.add_argument(
         "--quick",
         action="store_true",
-        help="every experiment in small, on scikit-learn's data alone",
+        help="all experiments at reduced size, on datasets of scikit-learn only",
     )
     one.add_argument(
         "--datasets",
@@ -185,23 +185,27 @@ def _parser() -> argparse.ArgumentParser:
         type=str.lower,
         choices=names(),
         metavar="NAME",
-        help="only these (default: the paper's)",
+        help="only these datasets (default: the paper's)",
     )
-    one.add_argument("--seeds", type=_count, metavar="N", help="per method (default: 10; quick: 2)")
+    one.add_argument(
+        "--seeds", type=_count, metavar="N", help="seeds per method (default: 10; quick: 2)"
+    )
     one.add_argument(
         "--time-limit",
         type=_seconds,
         metavar="SECONDS",
-        help="for the proof of each certificate (default: 300; quick: 1)",
+        help="time limit per certificate (default: 300; quick: 1)",
     )
-    one.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per core)")
     one.add_argument(
-        "--data", type=_folder, metavar="DIR", help=f"folder to search before {ENVIRONMENT}'s"
+        "--jobs", type=_count, metavar="N", help="number of processes (default: one per core)"
+    )
+    one.add_argument(
+        "--data", type=_folder, metavar="DIR", help=f"folder of datasets, before {ENVIRONMENT}"
     )
     _add_out(one)
 
-    one = add("table", _table, help="show a table, from the records")
-    one.add_argument("name", choices=TABLES, metavar="NAME", help="one of the tables below")
+    one = add("table", _table, help="print a table made from the records")
+    one.add_argument("name", choices=TABLES, metavar="NAME", help="a table of the list below")
     one.add_argument(
         "--format",
         default="terminal",
@@ -210,28 +214,28 @@ def _parser() -> argparse.ArgumentParser:
         help="terminal, markdown, csv or latex (default: terminal)",
     )
     one.add_argument(
-        "--to", type=Path, metavar="FILE", help="write it there (default: standard output)"
+        "--to", type=Path, metavar="FILE", help="file to write (default: standard output)"
     )
     _add_out(one)
 
-    one = add("figure", _figure, help="draw a figure, from the records (PNG and SVG)")
-    one.add_argument("name", choices=FIGURES, metavar="NAME", help="one of the figures below")
-    one.add_argument("--to", type=Path, metavar="DIR", help="folder for it (default: OUT)")
+    one = add("figure", _figure, help="draw a figure from the records (PNG and SVG)")
+    one.add_argument("name", choices=FIGURES, metavar="NAME", help="a figure of the list below")
+    one.add_argument("--to", type=Path, metavar="DIR", help="folder of the files (default: OUT)")
     _add_out(one)
 
     one = add(
         "report",
         _report,
-        help="put everything on one page, from the records",
-        description="Put every table and figure that has records on one page, ours compared with "
-        "the paper's numbers.",
+        help="write a report with all tables and figures",
+        description="Write an HTML report with all tables and figures that have records, compared "
+        "with the printed values of the paper.",
     )
-    one.add_argument("--to", type=Path, metavar="FILE", help="the page (default: OUT/report.html)")
+    one.add_argument("--to", type=Path, metavar="FILE", help="HTML file (default: OUT/report.html)")
     one.add_argument(
         "--markdown",
         type=Path,
         metavar="FILE",
-        help="also a Markdown page, its tables and figures in OUT (default: none)",
+        help="also write a Markdown page, with tables and figures in OUT",
     )
     _add_out(one)
     return parser
@@ -268,14 +272,14 @@ def _seconds(text: str) -> float:
 def _folder(text: str) -> str:
     """Return the name of an existing folder."""
     if not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a folder; name the one of the datasets")
+        raise argparse.ArgumentTypeError(f"{text} is not a folder; pass the folder of datasets")
     return text
 
 
 def _records_folder(text: str) -> Path:
     """Return a folder that need not exist."""
     if Path(text).exists() and not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a folder; name the one of the records")
+        raise argparse.ArgumentTypeError(f"{text} is not a folder; pass the folder of records")
     return Path(text)
 
 
@@ -283,7 +287,7 @@ def _records_folder(text: str) -> Path:
 
 
 def _lists(action: str) -> list[str]:
-    """Return the lists and paragraphs at the end of the help of an action."""
+    """Return the lists and paragraphs at the end of the help."""
     if not action:
         return []
     tables = {name: build([]).heading for name, build in TABLES.items()}
@@ -292,10 +296,10 @@ def _lists(action: str) -> list[str]:
         "tables": _listed("tables", tables, EXPERIMENTS_OF_TABLE),
         "figures": _listed("figures", figures, EXPERIMENTS_OF_FIGURE),
         "datasets": (
-            f"datasets: {', '.join(names())}. Searched as NAME.npz, NAME.mat or NAME.csv in "
-            f"--data, then in the folder that {ENVIRONMENT} names, then in the user's cache; "
-            f"{', '.join(BUNDLED)} come with scikit-learn, and {', '.join(OPENML)} are downloaded "
-            "from OpenML if they are in no folder."
+            f"datasets: {', '.join(names())}. Read from NAME.npz, NAME.mat or NAME.csv in --data, "
+            f"in the folder given by the environment variable {ENVIRONMENT}, or in the user's "
+            f"cache. {', '.join(BUNDLED)} come with scikit-learn; {', '.join(OPENML)} are "
+            "downloaded from OpenML if they are in no folder."
         ),
     }
     shown = {"run": list(lists), "table": ["tables"], "figure": ["figures"]}.get(action, [])
@@ -306,7 +310,7 @@ def _lists(action: str) -> list[str]:
 def _listed(
     kind: str, headings: dict[str, str], experiments_of: Mapping[str, tuple[str, ...]]
 ) -> str:
-    """Return a list of tables or figures, with their headings and what they need."""
+    """Return a list of tables or figures with their headings, experiments and datasets."""
     width = max(map(len, headings)) + 4
     lines = [f"{kind}:"]
     for name, heading in headings.items():
@@ -329,7 +333,7 @@ def _needs(experiments: Iterable[str]) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # 1. the scope, limited to the given datasets, seeds and seconds
+    # 1. the scope
     scope = QUICK if options.quick else Scope()
     if options.datasets:
         scope = replace(scope, datasets=tuple(options.datasets))
@@ -343,20 +347,20 @@ def _run(options: argparse.Namespace) -> int:
         _log(message)
     if not wanted:
         return _no_result("Nothing to run.")
-    # 3. run them; a lost worker is no error of the user, so its status is 1
+    # 3. run them; the status for a lost worker is 1, as it is not a user error
     n_jobs = options.jobs or int(joblib.cpu_count())
     try:
         summary = run(wanted, Store(options.out), data=options.data, n_jobs=n_jobs, report=_log)
     except WorkerLostError as error:
         return _no_result(str(error))
     print(
-        f"{summary.finished} run, {summary.resumed} on record before; records in "
+        f"{summary.finished} finished, {summary.resumed} already recorded; records in "
         f"{options.out / 'records'}"
     )
     for failure in summary.failed:
         _log(f"Failed: {failure}")
     if summary.interrupted:
-        _log("Interrupted; the same command continues.")
+        _log("Interrupted; the same command resumes the run.")
         return INTERRUPTED
     if summary.stopped:
         _log(summary.stopped)
@@ -364,7 +368,7 @@ def _run(options: argparse.Namespace) -> int:
         return ERROR
     if summary.missing and not (summary.finished or summary.resumed or summary.failed):
         return _no_result("Nothing to run: none of the datasets was found.")
-    # datasets may be missing by default, but not if they are named
+    # a missing dataset is an error only if it was named
     if summary.missing and options.datasets:
         return ERROR
     return NO_RESULT if summary.failed else 0
@@ -379,18 +383,18 @@ def _experiments(options: argparse.Namespace) -> list[str]:
         return list(EXPERIMENTS)
     if not wanted:
         raise ValueError(
-            f"Name what to run: --all, --quick, --table {' | '.join(EXPERIMENTS_OF_TABLE)}, "
+            f"Select what to run: --all, --quick, --table {' | '.join(EXPERIMENTS_OF_TABLE)}, "
             f"--figure {' | '.join(EXPERIMENTS_OF_FIGURE)}."
         )
     return wanted
 
 
 def _without_cells(options: argparse.Namespace, scope: Scope) -> list[str]:
-    """Return a message for every named table and figure that has no cells in a scope."""
+    """Return a message for every selected table and figure without cells in a scope."""
     named = [("table", name, EXPERIMENTS_OF_TABLE[name]) for name in options.table]
     named += [("figure", name, EXPERIMENTS_OF_FIGURE[name]) for name in options.figure]
     return [
-        f"Nothing to run for the {kind} {name!r}: it needs {_needs(experiments)}, and the selected "
+        f"Nothing to run for the {kind} {name!r}: it needs {_needs(experiments)}, but the selected "
         f"datasets are {', '.join(scope.datasets)}."
         for kind, name, experiments in named
         if not cells(experiments, scope)
@@ -423,8 +427,8 @@ def _report(options: argparse.Namespace) -> int:
     content = contents(records)
     if not content.items:
         return _no_result(
-            f"There are no records in {options.out / 'records'} for any table or figure; make some "
-            f"with '{PROGRAM} run --quick --out {options.out}'."
+            f"There are no records in {options.out / 'records'} for any table or figure; create "
+            f"some with '{PROGRAM} run --quick --out {options.out}'."
         )
     page = options.to or options.out / "report.html"
     write_html(records, page, content)
@@ -436,15 +440,15 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _records(options: argparse.Namespace) -> list[Record]:
-    """Return the records of a folder, none if it does not exist."""
+    """Return the records of a folder, or none if it does not exist."""
     return list(Store(options.out))
 
 
 def _no_records(options: argparse.Namespace, kind: str) -> int:
-    """Write how to make the records of a table or figure, and return the status for that."""
+    """Write how to create the missing records, and return the exit status."""
     return _no_result(
         f"There are no records for the {kind} {options.name!r} in {options.out / 'records'}; "
-        f"make them with '{PROGRAM} run --{kind} {options.name} --out {options.out}'."
+        f"create them with '{PROGRAM} run --{kind} {options.name} --out {options.out}'."
     )
 
 

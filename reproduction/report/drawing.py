@@ -177,7 +177,7 @@ def needed(records: list[Record], figure: str, experiment: str) -> list[Record]:
     selected = select(records, experiment)
     if not selected:
         raise ValueError(
-            f"There are no records for the figure {figure!r}; make them with 'python -m "
+            f"There are no records for the figure {figure!r}; create them with 'python -m "
             f"reproduction run --figure {figure}'."
         )
     return selected

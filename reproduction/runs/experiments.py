@@ -1,7 +1,6 @@
 """The experiments, each a list of cells with one record per cell.
 
-A cell is (experiment, dataset, cut, method, parameters, seed). A scope limits the cells of an
-experiment.
+A cell is (experiment, dataset, cut, method, parameters, seed). A scope limits the cells.
 """
 
 from __future__ import annotations
@@ -38,32 +37,32 @@ from reproduction.runs.protocol import expected_size
 from reproduction.runs.records import key_of
 
 N_SEEDS = 10
-"""Seeds of a full run, enough for a median and a range; a seed fixes all starts."""
+"""Seeds of a full run; a seed determines all starts."""
 
 TINY = tuple(f"usps:{n}" for n in range(11, 16))
-"""The first rows of USPS; with fewer than 11 there is no 11th neighbor."""
+"""The first rows of USPS; fewer than 11 have no 11th neighbor."""
 
 NODES = tuple(range(3, 11))
-"""Sizes of the random graphs; the paper has the first three, ten nodes have 511 bipartitions."""
+"""Sizes of the random graphs; the paper has the first three. Ten nodes have 511 bipartitions."""
 
 BATCH = 500
-"""Random graphs in one record: about a minute of work at most, which is all that a kill costs."""
+"""Random graphs in one record, at most about a minute of work."""
 
 N_BATCHES = 20
-"""Maximum number of records per size and method; with BATCH these are the paper's 10,000 graphs."""
+"""Maximum number of records per size and method: with BATCH the paper's 10,000 graphs."""
 
 TIME_LIMIT = 300.0
-"""Seconds for the proof of a certificate, several times the need of a few hundred samples."""
+"""Time limit in seconds for the proof of a certificate."""
 
 EVIDENCE, TINY_EVIDENCE = "evidence", "tiny evidence"
-"""The experiments of many runs that explain differences. The tiny datasets have their own, so that
-a table needs no runs of other datasets."""
+"""The experiments of many runs that explain differences. The tiny datasets have a separate one, so
+that a table does not require runs of other datasets."""
 
 SEARCH = "search"
-"""The experiment of thousands of single starts: further evidence, which takes longer."""
+"""The experiment of thousands of single starts, as further evidence."""
 
 IMPLICATION = "implication"
-"""The experiment on the paper's statement about the gradient, on random graphs."""
+"""The experiment on the paper's statement about the gradient term, on random graphs."""
 
 THREE = (6, 7, 8)
 """Sizes of these graphs: eight nodes have 966 partitions into three, half a million pairs."""
@@ -77,19 +76,19 @@ class Cell:
     dataset: str
     cut: str
     method: str
-    # a dict has no hash, and would leave the cell without one
+    # dicts are not hashable
     parameters: Mapping[str, Any] = field(hash=False)
     seed: int
 
     @property
     def key(self) -> str:
-        """The key of its record."""
+        """The key of the record."""
         return key_of(vars(self))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The extent of a run: datasets, numbers of seeds, graphs, runs, signs, seconds of a proof."""
+    """The extent of a run: datasets, numbers of seeds, graphs, runs and signs, and time limits."""
 
     datasets: tuple[str, ...] = tuple(dataset_labels())
     n_seeds: int = N_SEEDS
@@ -117,7 +116,7 @@ QUICK = Scope(
     n_signs=8,
     n_searched=5,
 )
-"""Every experiment in small, in about a minute, on the datasets that come with scikit-learn."""
+"""Every experiment at reduced size on datasets of scikit-learn, in about a minute."""
 
 
 def _values(
@@ -145,7 +144,7 @@ def _objective(scope: Scope) -> Iterator[Cell]:
 
 
 def _certificates(scope: Scope) -> Iterator[Cell]:
-    # the limit is part of the key, as more time gives another proof
+    # the limit is part of the key, as the proof depends on it
     timed = Column("", CERTIFIED.method, {**CERTIFIED.parameters, "time_limit": scope.time_limit})
     names = [*scope.among(TINY), *scope.datasets]
     return _values("certificates", names, [timed], n_seeds=1)
@@ -156,7 +155,7 @@ def _restarts(scope: Scope) -> Iterator[Cell]:
 
 
 def _many_runs(experiment: str, names: Iterable[str], scope: Scope) -> Iterator[Cell]:
-    """Yield the experiments of many runs; one record holds all runs of a method."""
+    """Yield the cells of many runs; one record holds all runs of a method."""
     listed = [
         *single_starts(scope.n_single),
         *many_seeds(scope.n_many),
@@ -199,7 +198,7 @@ def _implication(scope: Scope) -> Iterator[Cell]:
 def _random(scope: Scope) -> Iterator[Cell]:
     for n in NODES:
         for column, most in RANDOM_METHODS:
-            # the seed determines the graphs, so all methods run on the same ones
+            # the seed determines the graphs, so all methods have the same ones
             parameters = {**column.parameters, "graphs": scope.batch}
             for seed in range(min(scope.n_batches, most)):
                 yield Cell("random", f"random:{n}", "ratio", column.method, parameters, seed)
@@ -241,7 +240,7 @@ EXPERIMENTS = {
     "convergence": _convergence,
     "random": _random,
 }
-"""Every experiment, and the function that lists its cells."""
+"""The experiments and the functions that return their cells."""
 
 EXPERIMENTS_OF_TABLE = {
     "datasets": ("datasets",),
@@ -262,7 +261,7 @@ EXPERIMENTS_OF_TABLE = {
     "gradient": ("theorems",),
     "implication": (IMPLICATION,),
 }
-"""The experiments of a table, with those that explain its differences."""
+"""The experiments of a table, including those that explain its differences."""
 
 EXPERIMENTS_OF_FIGURE = {
     "closest": ("random",),
@@ -275,7 +274,7 @@ EXPERIMENTS_OF_FIGURE = {
 
 
 def cells(experiments: Iterable[str], scope: Scope) -> list[Cell]:
-    """Return the cells of some experiments, each once.
+    """Return the cells of some experiments without duplicates.
 
     Parameters
     ----------

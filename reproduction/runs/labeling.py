@@ -1,11 +1,11 @@
-"""The methods that give labels, run once, for many seeds, or for many signs of the eigenvectors.
+"""The methods that return labels, run once, for many seeds, or for many signs of the eigenvectors.
 
-Many runs share a record, which has the cut value, accuracy, NMI and the hash of the partition of
-each. These trace a printed number to the partition that it belongs to.
+A record of many runs has the cut value, accuracy, NMI and the hash of the partition of each run, so
+that printed numbers can be traced to partitions.
 
-The sign of an eigenvector is arbitrary. A method whose first rotation is the identity starts
-elsewhere for every choice of signs, so its labels depend on them. (The order of the eigenvectors
-only numbers the clusters.)
+The sign of an eigenvector is arbitrary. The labels of a method that starts with the identity as
+rotation depend on the signs. (The order of the eigenvectors affects only the numbering of the
+clusters.)
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from reproduction.runs.protocol import Problem
 from reproduction.runs.records import Record
 
 Labeling = tuple[np.ndarray, int, dict[str, Any]]
-"""Labels, iterations, and further fields of the record."""
+"""Labels, number of iterations, and further fields of the record."""
 
 
 def discretized(
     problem: Problem, method: str, seed: int, judge: str, **options: Any
 ) -> leastcut.Discretization:
-    """Discretize; the best start is chosen by the method's own loss or by the cut value."""
+    """Discretize, with the best start chosen by the method's own loss or by the cut value."""
     graph = {"graph": problem.graph} if judge == "cut" else {}
     return leastcut.discretize(problem.relaxation, method, random_state=seed, **graph, **options)
 
 
 def _discretizer(method: str) -> Callable[..., Labeling]:
-    """Return the labeler of a method of ``leastcut.discretize``."""
+    """Return the function for a method of ``leastcut.discretize``."""
 
     def run(problem: Problem, seed: int, *, judge: str, **options: Any) -> Labeling:
         result = discretized(problem, method, seed, judge, **options)
@@ -86,31 +86,31 @@ LABELERS: dict[str, Callable[..., Labeling]] = {
     "partition": partitioned,
     "exact_partition": _exact,
 }
-"""Every method that gives labels."""
+"""Every method that returns labels."""
 
 COUNTS = ("runs", "signs")
-"""Parameters that are numbers of runs in a record, and no options of the method."""
+"""Parameters for the number of runs in a record, which are not options of the method."""
 
 N_KEPT = 128
-"""Choices of signs whose runs are all on record; of the others only the runs at the printed cut
-value are, and their number."""
+"""Choices of signs whose runs are all recorded; of the others only runs at the printed cut value
+are recorded."""
 
 SHORT = 6
-"""Significant digits of the numbers of one run, enough to compare them with the printed numbers."""
+"""Significant digits of the numbers of each run."""
 
 
 def hash_of(labels: np.ndarray) -> str:
     """Return a hash of a partition that does not depend on the numbering of its clusters."""
     _, first, clusters = np.unique(labels, return_index=True, return_inverse=True)
     by_appearance = np.argsort(np.argsort(first))[clusters]
-    # in one byte order, so that all machines have the same hash
+    # in a fixed byte order, so that all machines have the same hash
     return hashlib.sha256(by_appearance.astype("<i8").tobytes()).hexdigest()[:12]
 
 
 def for_many_seeds(shared: Problem, method: str, parameters: Mapping[str, Any]) -> Record:
     """Return the results of a method for the seeds 0 to ``parameters["runs"] - 1``.
 
-    With ``parameters["kept"]`` the first run is on record, and those at the printed cut value.
+    With ``parameters["kept"]``, only the first run and runs at the printed cut value are recorded.
     """
     options = options_of(parameters)
     identity = options.get("rotation") == "identity"
@@ -120,7 +120,7 @@ def for_many_seeds(shared: Problem, method: str, parameters: Mapping[str, Any]) 
     kept = []
     for seed in range(parameters["runs"]):
         if identity:
-            # random labels too, as the rotation alone would make all starts equal
+            # with random labels, as the rotation alone would make all starts equal
             options["rotation"] = np.eye(shared.n_clusters)
             options["init"] = any_labels(shared.graph.shape[0], shared.n_clusters, seed)
         labels = LABELERS[method](shared, seed, **options)[0]
@@ -141,9 +141,9 @@ def any_labels(n_nodes: int, n_clusters: int, seed: int) -> np.ndarray:
 def for_many_signs(
     shared: Problem, method: str, parameters: Mapping[str, Any], seed: int
 ) -> Record:
-    """Return the results of a method for choices of signs, the first of which changes none.
+    """Return the results of a method for choices of signs, the first of which is unchanged.
 
-    ``choices`` is the number of all choices; a random sample is run if they are too many.
+    ``choices`` is the number of all choices, of which a random sample is run if there are too many.
     """
     options = options_of(parameters)
     chosen = signs(shared.n_clusters, parameters["signs"], seed)
@@ -160,7 +160,7 @@ def for_many_signs(
 
 
 def _keeper(shared: Problem, method: str, first: int) -> Callable[[int, np.ndarray], bool]:
-    """Return whether to put a run on record: the first runs, and those at the printed cut value."""
+    """Return the rule that records the first runs and runs at the printed cut value."""
     table = "objective" if split_name(shared.dataset)[1] is None else "tiny"
     paper = printed_value(table, shared.dataset, shared.cut, PRINTED_AS.get(method))
 
@@ -179,24 +179,24 @@ def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def signs(n_clusters: int, most: int, seed: int) -> np.ndarray:
-    """Return at most ``most`` choices of signs as rows of 1 and −1; a random sample of too many.
+    """Return at most ``most`` choices of signs as rows of 1 and −1, all or a random sample.
 
     >>> signs(2, 4, seed=0).tolist()
     [[1, 1], [1, -1], [-1, 1], [-1, -1]]
     """
     if 2**n_clusters <= most:
         return np.array(list(product((1, -1), repeat=n_clusters)))
-    # a choice is the bits of a number; 0 changes no sign, the others are sampled without repetition
+    # a choice is the bits of a number; 0 changes no sign, others are sampled without replacement
     rng = np.random.default_rng(seed)
     codes = np.append(0, 1 + rng.choice(2**n_clusters - 1, size=most - 1, replace=False))
     return 1 - 2 * ((codes[:, None] >> np.arange(n_clusters)) & 1)
 
 
 def with_signs(relaxation: leastcut.Relaxation, row: np.ndarray) -> leastcut.Relaxation:
-    """Return the same relaxed solution with its eigenvectors multiplied by signs.
+    """Return the relaxed solution with its eigenvectors multiplied by signs.
 
-    Starting with diag(signs) as rotation is equivalent only while no cluster is empty: with an
-    empty cluster the next rotation is not unique, and the SVD's choice depends on the signs.
+    Starting with diag(signs) as rotation is equivalent unless a cluster becomes empty: then the
+    next rotation is not unique, and the result of the SVD depends on the signs.
     """
     product = relaxation.operator_product
     return replace(
@@ -207,8 +207,8 @@ def with_signs(relaxation: leastcut.Relaxation, row: np.ndarray) -> leastcut.Rel
 
 
 def _record(shared: Problem, listed: list[np.ndarray], tried: int, seconds: float) -> Record:
-    """Return the record of many runs; ``seconds`` is the time of all runs, on record or not."""
-    # many runs end at the same partition, which is measured once
+    """Return the record of many runs; ``seconds`` is the time of all runs, recorded or not."""
+    # each partition is measured once
     hashes = [hash_of(labels) for labels in listed]
     measured = {
         name: (
@@ -231,7 +231,7 @@ def _record(shared: Problem, listed: list[np.ndarray], tried: int, seconds: floa
 
 
 def _grouped(record: Record) -> Record:
-    """Return a record with every partition once, and the number of its runs."""
+    """Return a record with every partition once and the number of its runs."""
     counts: Counter[str] = Counter(record["partitions"])
     first = [record["partitions"].index(name) for name in counts]
     once = {

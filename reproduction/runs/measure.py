@@ -45,9 +45,9 @@ def measure(cell: Cell, data: str | None = None) -> Record:
     Returns
     -------
     dict
-        The fields of its key, the measurements, and the seconds that it took.
+        The fields of its key, the measurements, and the time in seconds.
     """
-    # the key comes first, so that a line of the file starts with it
+    # the key comes first, so that lines of the file start with it
     record: Record = {
         "experiment": cell.experiment,
         "dataset": cell.dataset,
@@ -56,24 +56,22 @@ def measure(cell: Cell, data: str | None = None) -> Record:
         "parameters": dict(cell.parameters),
         "seed": cell.seed,
     }
-    # most experiments measure labels; the others have a function of their own
     special = SPECIAL.get(cell.experiment)
     if special is not None:
         record.update(special(cell, data))
     elif cell.method == "relax":
         record.update(_relaxed(cell, data))
     else:
-        record.update(_labelled(cell, data))
-    # times vary; more digits would only make the records longer
+        record.update(_labeled(cell, data))
+    # times vary, so three digits are enough
     record["seconds"] = float(f"{record['seconds']:.3g}")
     return {name: _compact(value) for name, value in record.items()}
 
 
-def _labelled(cell: Cell, data: str | None) -> Record:
-    """Measure a method that gives labels; the time excludes the graph and its relaxation."""
+def _labeled(cell: Cell, data: str | None) -> Record:
+    """Measure a method that returns labels; the time excludes the graph and its relaxation."""
     shared = problem(cell.dataset, cell.cut, data)
     begin = time.process_time()
-    # only the method is timed, as methods share the graph and the relaxation
     labels, iterations, more = LABELERS[cell.method](shared, cell.seed, **cell.parameters)
     seconds = time.process_time() - begin
     return {
@@ -88,7 +86,7 @@ def _labelled(cell: Cell, data: str | None) -> Record:
 
 
 def _relaxed(cell: Cell, data: str | None) -> Record:
-    """Measure the sum of the c smallest eigenvalues, a lower bound: the paper's OPT_r."""
+    """Measure the paper's OPT_r, the sum of the c smallest eigenvalues."""
     shared = problem(cell.dataset, cell.cut, data)
     relaxation = shared.relaxation
     return {
@@ -119,7 +117,7 @@ def _n_components(graph: Any) -> int:
 
 
 def _theorem(cell: Cell, data: str | None) -> Record:
-    """Measure a theorem, with the best known partitions as optimum and as closest solution."""
+    """Measure a theorem, with the best known partitions as optimum and closest solution."""
     shared = problem(cell.dataset, cell.cut, data)
     begin = time.process_time()
     measured = THEOREMS[cell.method](shared, cell)
@@ -159,7 +157,7 @@ THEOREMS: dict[str, Callable[[Problem, Cell], Record]] = {
 
 
 def _certified(cell: Cell, data: str | None) -> Record:
-    """Measure a certified bound on the cut value; the time is that of the proof only."""
+    """Measure a certified bound on the cut value; the time is that of the proof."""
     shared = problem(cell.dataset, cell.cut, data)
     best, _, _ = partitioned(shared, cell.seed, effort=cell.parameters["effort"])
     proof = certificate(shared, best, cell.parameters["time_limit"], cell.seed)
@@ -169,8 +167,8 @@ def _certified(cell: Cell, data: str | None) -> Record:
 def certificate(shared: Problem, labels: np.ndarray, time_limit: float, seed: int) -> Record:
     """Return the cut value of some labels, or of better ones, and its certified lower bound.
 
-    The paper compares its cuts with OPT_r, the relaxed optimum, which is far below most of them. A
-    certified bound is closer, and proves the cut optimal if they are equal.
+    The certified bound is closer to the cut than OPT_r, with which the paper compares, and proves
+    the cut optimal if both are equal.
 
     Parameters
     ----------
@@ -178,8 +176,8 @@ def certificate(shared: Problem, labels: np.ndarray, time_limit: float, seed: in
     labels : ndarray of shape (n,)
         The best known labels.
     time_limit : float
-        Seconds. A proof that ends earlier is reproducible; otherwise the bound depends on the speed
-        of the machine.
+        In seconds. A proof that ends earlier is reproducible; otherwise the bound depends on the
+        speed of the machine.
     seed : int
         Seed of the search for better labels that precedes the proof.
     """
@@ -192,7 +190,7 @@ def certificate(shared: Problem, labels: np.ndarray, time_limit: float, seed: in
     return {
         "value": proof.cut_value,
         "bound": rounded_down(proof.lower_bound),
-        # OPT_r again, as the tiny table has no record of it
+        # the tiny table has no record of OPT_r
         "relaxed": float(shared.relaxation.eigenvalues.sum()),
         "seconds": seconds,
         "labels": proof.labels,
@@ -200,7 +198,7 @@ def certificate(shared: Problem, labels: np.ndarray, time_limit: float, seed: in
 
 
 def rounded_down(bound: float) -> float:
-    """Return a lower bound rounded down to the digits of a record, so that it stays proven.
+    """Return a lower bound rounded down to the digits of a record, so that it remains valid.
 
     >>> rounded_down(0.66666666666), rounded_down(2.0)
     (0.666666666, 2.0)
@@ -209,7 +207,7 @@ def rounded_down(bound: float) -> float:
 
 
 def _converging(cell: Cell, data: str | None) -> Record:
-    """Measure a method that gives labels, with its loss after every iteration."""
+    """Measure a method that returns labels, with its loss after every iteration."""
     shared = problem(cell.dataset, cell.cut, data)
     begin = time.process_time()
     result = discretized(shared, cell.method, cell.seed, **cell.parameters)
@@ -231,7 +229,7 @@ def _many_runs(cell: Cell, data: str | None) -> Record:
 
 
 def _random(cell: Cell, data: str | None) -> Record:
-    """Measure how often a method misses the optimum of random graphs, made by the seed."""
+    """Measure how often a method misses the optimum of random graphs."""
     begin = time.process_time()
     n_nodes = split_name(cell.dataset)[1]
     assert n_nodes is not None
@@ -247,7 +245,7 @@ def _example(cell: Cell, data: str | None) -> Record:
 
 
 def _implied(cell: Cell, data: str | None) -> Record:
-    """Measure by enumeration how often the statement about the gradient fails on random graphs."""
+    """Measure how often the statement about the gradient term fails on random graphs."""
     begin = time.process_time()
     n_nodes = split_name(cell.dataset)[1]
     assert n_nodes is not None
@@ -267,7 +265,7 @@ SPECIAL: dict[str, Callable[[Cell, str | None], Record]] = {
     "random": _random,
     "motivation": _example,
 }
-"""Experiments that do not measure the labels of one run."""
+"""The functions of experiments that do not measure the labels of one run."""
 
 
 def _compact(value: Any) -> Any:

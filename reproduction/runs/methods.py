@@ -1,12 +1,12 @@
-"""The methods that are compared, as columns of the tables.
+"""The compared methods, as columns of the tables.
 
-Every method of the paper that starts at random has the same number of starts. A method that does
-not use the graph keeps its best start by its own loss ("judge": "loss"); first order keeps its best
-start and η by the cut value ("judge": "cut"), which is how the paper chooses η. The paper's SR
-rotates F without scaling, from the identity: for given eigenvectors it is deterministic.
+All randomly started methods of the paper have the same number of starts. A method that does not use
+the graph keeps its best start by its own loss ("judge": "loss"); first order keeps its best start
+and η by the cut value ("judge": "cut"), as the paper chooses η. The paper's SR rotates F without
+scaling, starting from the identity: for given eigenvectors it is deterministic.
 
-Methods and parameters are part of a record's key. With another value here, existing records do not
-belong to these columns.
+Methods and parameters are part of a record's key. After a change of a value here, existing records
+no longer belong to these columns.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 N_INIT = 10
-"""Starts of every method. The paper does not state its number; ten is usual for k-means."""
+"""Starts of every method. The paper does not state a number; ten is usual for k-means."""
 
 N_SINGLE = 50
-"""Single starts of every method, enough to find a value that one start in ten ends at."""
+"""Single starts of every method, enough to reach a value that one start in ten reaches."""
 
 N_SEARCHED = 2**12
-"""Maximum number of single starts in the search for the partition of a printed cell; one start in a
-thousand may end there."""
+"""Maximum number of single starts in the search for the partition of a printed cell, which may be
+the result of one start in a thousand."""
 
 SEARCHED_SAMPLES = 2**21
-"""Maximum of samples times starts in such a search; large datasets get fewer starts."""
+"""Maximum of samples times starts in such a search; large datasets have fewer starts."""
 
 N_MANY = 40
-"""Seeds to count how often a run reaches a printed value; the tables have ten."""
+"""Seeds for counting how often a run reaches a printed value; the tables have ten."""
 
 N_SIGNS = 2**14
-"""Choices of the eigenvectors' signs: all of them up to 14 clusters, a random sample above. One in
-a thousand may be the choice that the paper's solver returned."""
+"""Maximum number of choices of the eigenvectors' signs: all choices up to 14 clusters, otherwise a
+random sample."""
 
 ETA_GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """The paper's grid for η."""
 
 WIDE_ETAS = tuple(float(f"1e{exponent}") for exponent in range(-5, 6))
-"""η in the paper's sensitivity figure."""
+"""The values of η in the paper's sensitivity figure."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Column:
 
     label: str
     method: str
-    # a dict has no hash, and would leave the column without one
+    # dicts are not hashable
     parameters: Mapping[str, Any] = field(hash=False)
     printed: str | None = None
 
@@ -60,7 +60,7 @@ def _heuristic(label: str, method: str) -> Column:
     return Column(label, method, {"n_init": N_INIT, "judge": "loss"}, label)
 
 
-# The two bounds. They are no methods, and never the best of a row.
+# The two bounds, which are not methods.
 RELAXED = Column("OPT_r", "relax", {}, "OPT_r")
 OPTIMUM = Column("OPT", "exact_partition", {}, "OPT")
 
@@ -74,7 +74,7 @@ FIRST_ORDER = Column(
     "first order", "first_order", {"n_init": N_INIT, "judge": "cut", "eta": list(ETA_GRID)}, "Ours"
 )
 
-# Not in the paper. Yu and Shi rotate the unit rows of F, which does not fit the paper's SR.
+# Not in the paper. Yu and Shi rotate the unit rows of F, which does not reproduce the paper's SR.
 UNIT_ROWS = Column("SR, unit rows", "rotation", {"n_init": N_INIT, "judge": "loss"})
 AUTOMATIC = Column(
     "first order, η auto", "first_order", {"n_init": N_INIT, "judge": "cut", "eta": "auto"}
@@ -85,11 +85,11 @@ ADAPTIVE = Column(
 REFINED = Column("first order + refine", "first_order+refine", dict(FIRST_ORDER.parameters))
 PARTITION = Column("partition", "partition", {"effort": "balanced"})
 
-# The labels to certify are the best available, at any cost.
+# The labels to certify are the best available.
 CERTIFIED = Column("certify", "certify", {"effort": "thorough"})
 
 HEURISTICS = (KMEANS, KMEANS_NORM, UNIT_ROWS, IMPROVED)
-"""Methods that start at random and do not use the graph."""
+"""Randomly started methods that do not use the graph."""
 
 METHODS = (
     KMEANS,
@@ -115,12 +115,11 @@ RANDOM_METHODS = (
     (Column("partition, fast", "partition", {"effort": "fast"}), 4),
     (PARTITION, 1),
 )
-"""Methods for random graphs, and the maximum number of records of each: 10,000 graphs for the
-enumeration, as in the paper, and the first 2,000 or 500 of them for methods that run graph by
-graph."""
+"""Methods for random graphs and the maximum number of records of each: 10,000 graphs for the
+enumeration, as in the paper, and the first 2,000 or 500 of them for the slower methods."""
 
 PRINTED_AS = {column.method: column.printed for column in METHODS if column.printed is not None}
-"""The methods of the paper, and their names in it."""
+"""The methods of the paper and their names in it."""
 
 
 def columns(table: str) -> list[Column]:
@@ -130,7 +129,7 @@ def columns(table: str) -> list[Column]:
 
 
 def by_cut() -> list[Column]:
-    """Return the heuristics, with the best start chosen by the cut value."""
+    """Return the heuristics with the best start chosen by the cut value."""
     return [
         Column(f"{column.label}, by cut", column.method, {**column.parameters, "judge": "cut"})
         for column in HEURISTICS
@@ -138,7 +137,7 @@ def by_cut() -> list[Column]:
 
 
 def single_starts(runs: int = N_SINGLE) -> list[Column]:
-    """Return the methods with random starts, with one start for each of ``runs`` seeds."""
+    """Return the randomly started methods with one start for each of ``runs`` seeds."""
     return [
         Column(column.label, column.method, {**column.parameters, "n_init": 1, "runs": runs})
         for column in (*HEURISTICS, FIRST_ORDER)
@@ -146,7 +145,7 @@ def single_starts(runs: int = N_SINGLE) -> list[Column]:
 
 
 def searched_starts(runs: int = N_SEARCHED) -> list[Column]:
-    """Return the paper's methods with one start per seed, keeping runs at the printed cut value."""
+    """Return the paper's methods with one start per seed, recorded if at the printed cut value."""
     return [
         Column(
             column.label,
@@ -158,7 +157,7 @@ def searched_starts(runs: int = N_SEARCHED) -> list[Column]:
 
 
 def many_seeds(runs: int = N_MANY) -> list[Column]:
-    """Return the paper's methods with random starts, as in the tables, for ``runs`` seeds."""
+    """Return the paper's randomly started methods, as in the tables, for ``runs`` seeds."""
     return [
         Column(column.label, column.method, {**column.parameters, "runs": runs})
         for column in (KMEANS, KMEANS_NORM, IMPROVED, FIRST_ORDER)
@@ -168,7 +167,7 @@ def many_seeds(runs: int = N_MANY) -> list[Column]:
 def identity_starts(runs: int = N_SINGLE) -> list[Column]:
     """Return the alternating methods with one start per seed and the identity as first rotation.
 
-    The paper's algorithm first solves for the rotation; its authors' program starts from the
+    The paper's algorithm first solves for the rotation; its authors' program starts with the
     identity.
     """
     return [

@@ -1,7 +1,6 @@
-"""A progress bar with a time estimate: a bar on a terminal, a line now and then elsewhere.
+"""A progress bar with a time estimate: a live bar in a terminal, otherwise occasional lines.
 
-Cells take from milliseconds to minutes, so the bar counts their estimated cost and not their
-number.
+The bar counts the estimated cost of cells, which take from milliseconds to minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ RANDOM_COSTS = {"closest": 0.04, "first_order": 20.0, "fast": 13.0, "balanced": 
 """Estimated milliseconds for a random graph, by method or effort."""
 
 IMPLIED_COST = 20.0
-"""Estimated milliseconds for a random graph in three clusters."""
+"""Estimated milliseconds for a random graph in the experiment on the gradient term."""
 
 COSTS = {
     "direct_cut": (30.0, 0.3),
@@ -29,14 +28,14 @@ COSTS = {
     "gradient": (400.0, 0.2),
     "certify": (400.0, 50.0),
 }
-"""Estimated milliseconds for another cell, fixed and per sample, from the seconds in the records.
-They decide the order of the cells and the bar, and no result."""
+"""Estimated milliseconds of other cells, fixed and per sample, from the times in the records. They
+determine the order of the cells and the bar, but no result."""
 
 OTHER_COST = (20.0, 0.03)
 """The same for any other method."""
 
 LIVE_SECONDS, LINE_SECONDS = 0.1, 15.0
-"""Seconds between updates on a terminal, and between lines in a log, which should stay short."""
+"""Seconds between updates in a terminal, and between lines in a log."""
 
 
 def cost(cell: Cell) -> float:
@@ -52,7 +51,7 @@ def cost(cell: Cell) -> float:
 
 
 def _n_runs(cell: Cell) -> float:
-    """Return the cost of a cell in runs of ten starts."""
+    """Return the number of runs of a cell, in units of ten starts."""
     parameters = cell.parameters
     runs = float(parameters.get("runs", parameters.get("signs", 1)))
     single = parameters.get("n_init") == 1 or "signs" in parameters or cell.method == "corollary 1"
@@ -60,7 +59,7 @@ def _n_runs(cell: Cell) -> float:
 
 
 def _integer_cost(cell: Cell) -> int:
-    # integers, as the sum of the finished cells must be the total in any order
+    # integers have the same sum in any order
     return ceil(cost(cell))
 
 
@@ -79,7 +78,7 @@ class _Lines:
 
 
 class Progress:
-    """Show the progress of a run and the time that is left.
+    """Show the progress of a run and the remaining time.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ class Progress:
             mininterval=LIVE_SECONDS if live else LINE_SECONDS,
             delay=0.0 if live else LINE_SECONDS,
             miniters=0,  # updates by time only
-            smoothing=0,  # the rate since the start, as cells of one kind follow one another
+            smoothing=0,  # the average rate, as cells of one kind follow one another
             leave=False,
             dynamic_ncols=live,
             bar_format="{bar:30} {remaining} left, {desc}",

@@ -1,8 +1,8 @@
-"""The paper's protocol: how it makes a graph of a dataset, and the problem that its methods solve.
+"""The paper's protocol: the graph of a dataset, and the problem that its methods solve.
 
-The paper's text does not give all of it. The rest was inferred from its tables, all of whose
-relaxed and enumerated optima are reproduced to the printed digits: one constant scales all data, a
-sample is among its own neighbors, and 1e-6 is added to the (k+1)-th distance.
+The paper's text is incomplete. The rest was inferred from its tables, whose relaxed and enumerated
+optima are all reproduced to the printed digits: one constant scales all data, a sample is among its
+own neighbors, and 1e-6 is added to the (k+1)-th distance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNKNOWN_SIZE = 1000
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A graph to be cut, its relaxed solution and the true classes."""
+    """A graph, its relaxed solution and the true classes."""
 
     dataset: str
     cut: str
@@ -49,12 +49,12 @@ class Problem:
 
 
 def n_clusters(dataset: str, classes: np.ndarray) -> int:
-    """Return the number of clusters of a dataset: 2 for the tiny ones, else its classes."""
+    """Return the number of clusters: 2 for the tiny datasets, otherwise the number of classes."""
     return int(classes.max()) + 1 if split_name(dataset)[1] is None else 2
 
 
 def expected_size(dataset: str) -> int:
-    """Return the number of samples of a dataset, or an estimate, without loading it."""
+    """Return the number of samples of a dataset without loading it, if unknown an estimate."""
     stem, first = split_name(dataset)
     if first is not None:
         return first
@@ -62,8 +62,7 @@ def expected_size(dataset: str) -> int:
     return UNKNOWN_SIZE if shape is None else shape[0]
 
 
-# Two of each are cached: the cells of a dataset follow one another, and a third graph would only
-# cost memory. Each worker has its own cache.
+# Two entries are enough, as the cells of a dataset follow one another; each worker has a cache.
 @lru_cache(maxsize=2)
 def graph_of(dataset: str, data: str | None) -> tuple[sp.csr_array, np.ndarray, int]:
     """Return the graph, the classes and the number of features of "jaffe" or "usps:11"."""
@@ -72,7 +71,7 @@ def graph_of(dataset: str, data: str | None) -> tuple[sp.csr_array, np.ndarray, 
         # a run shows this warning once, before the first cell
         warnings.simplefilter("ignore", UntriedSourceWarning)
         loaded = datasets.load(stem, data=data)
-    # scaled before the first rows are taken, by the constant of the full dataset
+    # scaled by the constant of the full dataset, even for the first rows only
     X, y = (loaded.X / loaded.X.max())[:first], loaded.y[:first]
     graph = leastcut.adaptive_neighbors_graph(
         X,
@@ -90,7 +89,7 @@ def problem(dataset: str, cut: str, data: str | None) -> Problem:
     """Return the problem that all methods of a dataset and a cut solve."""
     graph, y, _ = graph_of(dataset, data)
     begin = time.process_time()
-    # one seed for all: methods and their seeds differ in their starts only
+    # the same seed for all runs, which differ only in their starts
     relaxation = leastcut.relax(graph, n_clusters(dataset, y), cut, random_state=0)
     return Problem(dataset, cut, graph, relaxation, y, time.process_time() - begin)
 

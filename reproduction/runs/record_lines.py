@@ -1,7 +1,6 @@
-"""The fields that a line of a file of records must have, and their checks.
+"""The required fields of a line in a file of records, and their checks.
 
-People, editors and full disks change files. A line is checked once, when it is read, so that no
-table or figure meets a field that is missing or of another type.
+Lines are checked when they are read, as files may have been edited or damaged.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ KEY_FIELDS: dict[str, type] = {
 """The fields that identify a run."""
 
 Shape = tuple[int | str, ...]
-"""The shape of a field: () is one number, (3,) three; a name is the same length in all fields."""
+"""The shape of a field, as () for a number and (3,) for three; a name is an equal length."""
 
 OFTEN: dict[str, Shape] = dict.fromkeys(
     ("seconds", "accuracy", "nmi", "iterations", "largest", "eta"), ()
@@ -32,7 +31,7 @@ OFTEN: dict[str, Shape] = dict.fromkeys(
 """Optional numbers of any record."""
 
 RUNS: dict[str, Shape] = dict.fromkeys(("values", "accuracies", "nmis"), ("runs",))
-"""The numbers of each run in a record of many runs, besides the hash of its partition."""
+"""The numbers of each run in a record of many runs, in addition to the hash of its partition."""
 
 MEASURED: dict[str, dict[str, Shape]] = {
     "datasets": {"shape": (3,), "stored": (), "components": ()},
@@ -71,7 +70,7 @@ MEASURED: dict[str, dict[str, Shape]] = {
         "rotated": ("cuts", "nodes", 2),
     },
 }
-"""The fields of the records of an experiment or of a method, besides their value."""
+"""The fields of the records of an experiment or a method, in addition to the value."""
 
 MACHINE = ("system", "architecture", "processor", "cores")
 """The fields that describe a machine."""
@@ -83,7 +82,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is neither; the message says why.
+        If it is neither; the message has the reason.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(content, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     if "experiment" in content:
         _check_record(content)
     else:
@@ -107,7 +106,7 @@ def parsed(line: bytes) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not valid in JSON")
 
 
 def _check_record(record: dict[str, Any]) -> None:
@@ -135,7 +134,7 @@ def _check_record(record: dict[str, Any]) -> None:
         _check_field(record["parameters"], "graphs", int)
         graphs = record["parameters"]["graphs"]
         if graphs < 1 or not 0 <= record["misses"] <= graphs:
-            raise ValueError(f"{record['misses']} of {graphs} graphs cannot be missed")
+            raise ValueError(f"'misses' is {record['misses']} of {graphs} graphs")
     if record["experiment"] == "certificates":
         _check_numbers(record["parameters"], "time_limit", (), sizes)
     if "environment" in record:
@@ -154,16 +153,16 @@ def _check_environment(line: dict[str, Any]) -> None:
 def _check_field(holder: dict[str, Any], name: str, kind: type) -> None:
     if name not in holder:
         raise ValueError(f"{name!r} is missing")
-    # True is an int to Python
+    # True is an int in Python
     if not isinstance(holder[name], kind) or isinstance(holder[name], bool):
         raise ValueError(f"{name!r} is not of type {kind.__name__}")
 
 
 def _check_hashes(record: dict[str, Any], sizes: dict[int | str, int]) -> None:
-    """Raise if a record of many runs does not name the partition of each."""
+    """Raise if a record of many runs does not have the partition of each run."""
     _check_field(record, "partitions", list)
     if not all(isinstance(name, str) for name in record["partitions"]):
-        raise ValueError("'partitions' does not hold strings")
+        raise ValueError("'partitions' does not consist of strings")
     if len(record["partitions"]) != sizes["runs"]:
         raise ValueError(f"'partitions' has the length {len(record['partitions'])}")
 
@@ -171,7 +170,7 @@ def _check_hashes(record: dict[str, Any], sizes: dict[int | str, int]) -> None:
 def _check_numbers(
     holder: dict[str, Any], name: str, shape: Shape, sizes: dict[int | str, int]
 ) -> None:
-    """Raise if a field is not finite numbers of a shape; ``sizes`` collects the named lengths."""
+    """Raise if a field does not have finite numbers of a shape; ``sizes`` has the named lengths."""
     if name not in holder:
         raise ValueError(f"{name!r} is missing")
     try:
@@ -179,7 +178,7 @@ def _check_numbers(
     except ValueError:  # rows of different lengths
         raise ValueError(f"{name!r} is not an array of numbers") from None
     if array.dtype.kind not in "iuf" or array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name!r} does not hold finite numbers")
+        raise ValueError(f"{name!r} does not consist of finite numbers")
     expected = tuple(
         size if isinstance(size, int) else sizes.setdefault(size, length)
         for size, length in zip(shape, array.shape, strict=False)

@@ -1,9 +1,9 @@
-"""The store of records: JSON lines that are only appended, and survive a kill.
+"""The store of records: files of JSON lines that are only appended to.
 
 There is one file per dataset in ``OUT/records``. Each line is appended by a single ``write`` and
-then synced, so every line is complete except perhaps the last one after a kill. That one lacks its
-newline; it is ignored by readers and removed before the next line is written. Versions and machine
-are the same for many records, and are in a line of their own that the records refer to.
+synced. If the process is killed, at most the last line is incomplete and lacks its newline; readers
+ignore it, and it is removed before the next line is written. Versions and machine are in separate
+lines, to which the records refer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Record = dict[str, Any]
 """A result: the six fields of its key, the measurements, versions and machine."""
 
 N_DIGITS = 9
-"""Significant digits of the numbers in a record, as many as are reproducible."""
+"""Significant digits of the numbers in a record."""
 
 PACKAGES = ("leastcut", "numpy", "scipy", "scikit-learn", "numba")
 """The packages whose versions can change a result."""
@@ -56,7 +56,7 @@ def environment() -> dict[str, dict[str, str]]:
 
 
 def _processor() -> str:
-    """Return the name of the CPU, which the standard library does not have on Linux."""
+    """Return the name of the CPU, which the standard library does not provide on Linux."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
@@ -73,7 +73,7 @@ class Store:
     Parameters
     ----------
     folder : path
-        The parent of the folder ``records``, which is created with the first record.
+        The parent of the folder ``records``, which is created for the first record.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -82,7 +82,7 @@ class Store:
         self._known: set[tuple[Path, str]] = set()
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield the complete records, the first of each key."""
+        """Yield the complete records, the first one of each key."""
         return self._records(self._paths())
 
     def _paths(self) -> list[Path]:
@@ -94,22 +94,22 @@ class Store:
         for path in paths:
             environments: dict[str, Any] = {}
             for line in _lines(path):
-                if "experiment" not in line:  # versions and machine of the records that follow
+                if "experiment" not in line:  # versions and machine of following records
                     environments[line.pop("environment")] = line
                     continue
                 key = key_of(line)
-                # two simultaneous runs may have made the same record; the first counts
+                # simultaneous runs may have written the same record
                 if key not in seen:
                     seen.add(key)
                     yield {**line, **environments.get(line.get("environment", ""), {})}
 
     def keys(self, without: Collection[str] = ()) -> set[str]:
-        """Return the keys of the records, except in the files of some datasets."""
+        """Return the keys of the records, except for some datasets."""
         paths = [path for path in self._paths() if path.stem not in without]
         return {key_of(record) for record in self._records(paths)}
 
     def damaged(self) -> dict[str, str]:
-        """Return the datasets whose file holds anything but records, with the error."""
+        """Return the datasets whose files contain invalid lines, with the error."""
         damaged = {}
         for path in self._paths():
             try:
@@ -120,12 +120,12 @@ class Store:
         return damaged
 
     def prepare(self) -> None:
-        """Create the folder, and check before any work that files can be written to it.
+        """Create the folder and check that files can be written to it.
 
         Raises
         ------
         OSError
-            If they cannot.
+            If not.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -133,38 +133,37 @@ class Store:
                 pass
         except OSError as error:
             raise OSError(
-                f"Records cannot be written to {self.folder} ({error.strerror or error}); name "
+                f"Records cannot be written to {self.folder} ({error.strerror or error}); pass "
                 "another folder with --out."
             ) from error
 
     def append(self, record: Record) -> None:
-        """Write a record to the disk.
+        """Append a record to its file.
 
         Raises
         ------
         OSError
-            If it cannot be written completely, as on a full disk; the file is then unchanged.
+            If it cannot be written completely, as on a full disk; the file is unchanged then.
         """
         try:
             self._append(record)
         except OSError as error:
             raise OSError(
-                f"A record could not be written to {self.folder} ({error.strerror or error}). What "
-                "was finished is kept: make room on the disk, and run again to continue."
+                f"A record could not be written to {self.folder} ({error.strerror or error}). "
+                "Finished records are kept: free some disk space and run again to continue."
             ) from error
 
     def _append(self, record: Record) -> None:
-        # 1. one file per dataset: "usps:11" is in that of "usps"
+        # 1. one file per dataset: "usps:11" is in the file of "usps"
         path = self.folder / f"{split_name(record['dataset'])[0]}.jsonl"
         about = environment()
-        # 2. versions and machine are identified by their hash, which is the same in every run
+        # 2. versions and machine are identified by their hash
         name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
         # 3. open the file for its first record, and remove an incomplete last line
         if path not in self._open:
             self._open[path] = self._start(path)
-        # 4. write versions and machine before the first record that refers to them
+        # 4. write versions and machine, unless an earlier run has written them to this file
         if (path, name) not in self._known:
-            # once per file and environment; an earlier run may have written it
             if not any(line.get("environment") == name for line in _lines(path)):
                 self._write(path, {"environment": name, **about})
             self._known.add((path, name))
@@ -178,11 +177,10 @@ class Store:
         self._open.clear()
 
     def _start(self, path: Path) -> int:
-        """Open a file for appending, and remove an incomplete last line, as a kill leaves it."""
+        """Open a file for appending and remove an incomplete last line."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        # with O_APPEND every write goes to the end, which other processes may move
+        # with O_APPEND every write goes to the end, even with several processes
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        # the run of an incomplete line is not finished, and runs again
         content = path.read_bytes()
         complete = content.rfind(b"\n") + 1
         if complete < len(content):
@@ -190,18 +188,18 @@ class Store:
         return descriptor
 
     def _write(self, path: Path, line: Record) -> None:
-        # NaN is no JSON, and must fail here and not in a reader
+        # NaN is not valid JSON and must fail here, not in a reader
         data = (json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n").encode()
         descriptor = self._open[path]
-        # one call for the line, so that other writers cannot write into it
+        # a single call, so that lines of several processes are not mixed
         written = os.write(descriptor, data)
         if written != len(data):
-            self._take_back(descriptor, written)
+            self._remove(descriptor, written)
             raise OSError(f"{written} of {len(data)} bytes were written, so the disk is full")
-        os.fsync(descriptor)  # hours of work must not be lost in a buffer
+        os.fsync(descriptor)
 
-    def _take_back(self, descriptor: int, written: int) -> None:
-        """Remove the beginning of a line, unless another process has written after it."""
+    def _remove(self, descriptor: int, written: int) -> None:
+        """Remove an incomplete line, unless another process has written after it."""
         end = os.lseek(descriptor, 0, os.SEEK_CUR)
         if end == os.fstat(descriptor).st_size:
             os.ftruncate(descriptor, end - written)
@@ -211,14 +209,13 @@ def _lines(path: Path) -> Iterator[Record]:
     """Yield the complete lines of a file."""
     if not path.exists():
         return
-    # a line without its newline is incomplete
     content = path.read_bytes()
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), start=1):
         try:
             checked = parsed(line)
         except ValueError as error:
             raise ValueError(
-                f"Line {number} of {path} is not a record ({error}); the file was changed by "
-                "something else. Remove the line, or the file to run its records again."
+                f"Line {number} of {path} is not a valid record ({error}). Remove the line, or "
+                "remove the file to run its records again."
             ) from None
         yield checked

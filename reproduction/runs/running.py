@@ -1,11 +1,10 @@
-"""Run many cells in parallel, resume where an earlier run ended, and record each result.
+"""Run cells in parallel, resume where an earlier run ended, and record each result.
 
-Only the parent process writes, so a record is complete or absent. The result of a cell depends on
-its seed only, so any number of processes gives the same records.
+Only the parent process writes records. The result of a cell depends only on its seed, so any number
+of processes gives the same records.
 
-Every cell is a task of its own, which limits the cost of a kill to the cells under way. Workers
-cache the graph and the relaxation of the last datasets, and the cells of a dataset follow one
-another, so a worker computes them once and not for every cell.
+Every cell is a separate task, so a killed run loses only the cells in progress. Workers cache the
+graph and the relaxation of the last datasets, and the cells of a dataset follow one another.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ SYNTHETIC = ("random", "example")
 """The names of the small graphs, which need no dataset."""
 
 Result = tuple[Cell, Record | None, str]
-"""A cell, its record, and an error message if there is no record."""
+"""A cell, its record or None, and an error message if there is no record."""
 
 WATCH_SECONDS = 1.0
-"""Seconds between two checks of a worker that its parent is running."""
+"""Seconds between a worker's checks that its parent is running."""
 
 
 class WorkerLostError(RuntimeError):
@@ -80,20 +79,20 @@ def run(
     progress : bool, default=True
         Whether to show the progress on the standard error.
     report : callable, optional
-        Called with a line for every dataset that is left out, before any cell is run.
+        Called with a message for every dataset that is left out, before any cell is run.
 
     Returns
     -------
     Summary
-        ``missing`` lists the datasets that were not found, and ``damaged`` those that cannot be
-        read or whose records cannot; they were left out, for the given reason. ``stopped`` is the
-        reason why no more could be written; ``interrupted`` says whether Ctrl-C ended the run, with
-        all finished records kept.
+        ``missing`` has the datasets that were not found and ``damaged`` the datasets that cannot be
+        read, or whose records cannot, with the reasons; both were left out. ``stopped`` is the
+        error that prevented further writing. ``interrupted`` is True if Ctrl-C ended the run; all
+        finished records are kept.
 
     Raises
     ------
     OSError
-        If the store cannot be written to, before any cell is run.
+        If the store cannot be written to; raised before any cell is run.
     WorkerLostError
         If a worker was killed; all finished records are kept.
     """
@@ -103,7 +102,7 @@ def run(
     known = store.keys(without=summary.damaged)
     waiting = [cell for cell in listed if cell.key not in known]
     summary.resumed = len(listed) - len(waiting)
-    # 2. leave out the datasets that cannot be read; damaged records of others do not matter
+    # 2. leave out the datasets that cannot be read
     stems = {split_name(cell.dataset)[0] for cell in waiting}
     summary.damaged = {stem: why for stem, why in summary.damaged.items() if stem in stems}
     _leave_out(waiting, data, summary)
@@ -114,20 +113,20 @@ def run(
             report(f"Left out {name}: {why}")
     if waiting:
         store.prepare()
-    # 3. measure the others, and write every record at once
+    # 3. measure the others and write every record immediately
     bar = Progress(waiting) if progress else None
     try:
-        # closing it on Ctrl-C cancels the tasks under way
+        # closing it on Ctrl-C cancels the tasks in progress
         with closing(results(_in_groups(waiting), data, n_jobs)) as measured:
             for cell, record, failure in measured:
                 try:
                     if record is not None:
                         store.append(record)
                         summary.finished += 1
-                except ValueError as error:  # a NaN, which is no result
+                except ValueError as error:  # the result has a NaN
                     failure = str(error)
                 except OSError as error:
-                    # a full disk will not accept the next record either
+                    # the next record would fail too, as on a full disk
                     summary.stopped = str(error)
                     break
                 if failure:
@@ -135,7 +134,7 @@ def run(
                 if bar is not None:
                     bar.advance(cell)
     except KeyboardInterrupt:
-        # the usual way to end a long run, which the next one continues
+        # the usual way to stop a long run and resume it later
         summary.interrupted = True
     finally:
         store.close()
@@ -145,8 +144,7 @@ def run(
 
 
 def _leave_out(cells: list[Cell], data: str | None, summary: Summary) -> None:
-    """Add to a summary the datasets that cannot be loaded, with the reason."""
-    # every dataset once, in the order of the cells
+    """Add the datasets that cannot be loaded to a summary, with the reasons."""
     for stem in dict.fromkeys(split_name(cell.dataset)[0] for cell in cells):
         if stem in SYNTHETIC or stem in summary.damaged:
             continue
@@ -161,7 +159,7 @@ def _leave_out(cells: list[Cell], data: str | None, summary: Summary) -> None:
 def _in_groups(cells: list[Cell]) -> list[Cell]:
     """Return the cells grouped by dataset and cut, the most expensive group first.
 
-    Workers can then use the graph in their cache, and no long cell remains for the end.
+    Workers can then use their cached graphs, and no expensive cell is started last.
     """
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
@@ -179,11 +177,11 @@ def results(cells: list[Cell], data: str | None, n_jobs: int) -> Generator[Resul
     Parameters
     ----------
     cells : list of Cell
-        In the order in which they are started; those of a dataset and a cut together.
+        In the order of execution, with the cells of a dataset and a cut together.
     data : str or None
         Folder of datasets.
     n_jobs : int
-        Number of processes; with 1 it is this process.
+        Number of processes; 1 means this process.
 
     Raises
     ------
@@ -192,16 +190,16 @@ def results(cells: list[Cell], data: str | None, n_jobs: int) -> Generator[Resul
     """
     from joblib import Parallel, delayed
 
-    n_jobs = min(n_jobs, max(len(cells), 1))  # a process takes seconds to start
-    # one cell a batch, as joblib returns the results of a batch together
+    n_jobs = min(n_jobs, max(len(cells), 1))  # starting a process takes seconds
+    # batches of one cell, as joblib returns the results of a batch together
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    # tasks are made in this process, so the id is that of the parent
+    # evaluated in this process, so the id is that of the parent
     tasks = (delayed(_attempt)(cell, data, os.getpid()) for cell in cells)
-    # this call starts the workers, which inherit the ignored signal
+    # starts the workers, which inherit the ignored signal
     with _ignored_by_workers(signal.SIGINT):
         measured = parallel(tasks)
     try:
-        # no "yield from", which would close the generator before the warnings are ignored
+        # "yield from" would close the generator before the warnings are ignored
         for result in measured:  # noqa: UP028
             yield result
     except BrokenProcessPool:
@@ -211,34 +209,34 @@ def results(cells: list[Cell], data: str | None, n_jobs: int) -> Generator[Resul
         ) from None
     finally:
         with warnings.catch_warnings():
-            # closed early, joblib warns about the tasks that it cancels
+            # joblib warns about canceled tasks
             warnings.simplefilter("ignore")
             measured.close()
-        # with one process the graphs are cached in this one
+        # with a single process the graphs are cached in this one
         forget()
 
 
 def _attempt(cell: Cell, data: str | None, parent: int) -> Result:
-    """Measure a cell in this process, be it a worker or the parent."""
+    """Measure a cell in this process, which is a worker or the parent."""
     if os.getpid() != parent:
         _exit_with(parent)
         _freeze_garbage(cell.dataset)
     try:
         return cell, measure(cell, data), ""
-    except Exception as error:  # a failing cell must not affect the others
-        # as text, as not every exception can be pickled
+    except Exception as error:  # other cells continue
+        # as text, as some exceptions cannot be pickled
         return cell, None, f"{type(error).__name__}: {error}"
 
 
 @contextmanager
 def _ignored_by_workers(number: signal.Signals) -> Iterator[None]:
-    """Return a context in which started processes inherit that a signal is ignored.
+    """Return a context in which new processes inherit that a signal is ignored.
 
-    Ctrl-C goes to all processes of a terminal, and only the parent handles it. Workers that ignored
-    it themselves after their start could be interrupted before.
+    Ctrl-C is sent to all processes of a terminal, but only the parent handles it. If workers
+    ignored it only after their start, they could be interrupted before.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # Python allows only the main thread to set a signal, and interrupts no other
+        yield  # only the main thread can set signals and is interrupted
         return
     before = signal.signal(number, signal.SIG_IGN)
     try:
@@ -249,27 +247,27 @@ def _ignored_by_workers(number: signal.Signals) -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _freeze_garbage(dataset: str) -> None:
-    """Exclude all existing objects from garbage collection, once for every dataset.
+    """Exclude all existing objects from garbage collection, once per dataset.
 
-    joblib's workers collect garbage every second, which takes a tenth of a second as long as it
-    includes the objects of numba, scikit-learn and other packages.
+    joblib's workers collect garbage every second, which takes 0.1 seconds if it includes the
+    objects of numba, scikit-learn and other packages.
     """
-    gc.collect()  # otherwise existing garbage would never be freed
+    gc.collect()  # frees existing garbage before
     gc.freeze()
 
 
 @cache
 def _exit_with(parent: int) -> None:
-    """End this process when its parent has ended, for instance by a kill.
+    """End this process when its parent has ended, as after a kill.
 
-    joblib's workers would run the queued tasks and then wait five minutes for more.
+    joblib's workers would otherwise run the queued tasks and wait five minutes for more.
     """
 
     def watch() -> None:
-        # the parent of an orphan changes
+        # an orphan has another parent
         while os.getppid() == parent:
             time.sleep(WATCH_SECONDS)
-        # sys.exit would end this thread only
+        # sys.exit would only end this thread
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

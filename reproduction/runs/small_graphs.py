@@ -1,14 +1,14 @@
-"""Graphs small enough to enumerate all partitions: the paper's 4-node example and random graphs.
+"""Graphs whose partitions can be enumerated: the paper's 4-node example and random graphs.
 
 For c = 2 and the ratio cut, G(Y) has columns 1_C/√|C|, F = [1/√n, f], and the closest rotation
 leaves the distance ‖G − F R‖² = 4 − 2 ‖GᵀF‖_*. A 2-by-2 matrix has the nuclear norm
 √(‖M‖² + 2 |det M|), so all bipartitions of many graphs are evaluated at once.
 
 The paper states that of two partitions at the same small distance ‖Δ‖ from the relaxed optimum, the
-one with the smaller ⟨Δ, ∇⟩ has the smaller cut. The cut value is Σλ + ⟨Δ, ∇⟩ + ⟨Δ, A Δ⟩, whose last
-term the statement neglects; it is of the order of ‖Δ‖², and so is ⟨Δ, ∇⟩ (see ``theorems``). As
-equal distances are rare, :func:`implied` counts pairs whose distances differ by less than CLOSE. It
-needs three clusters: with two, ⟨Δ, ∇⟩ = −λ₂ ‖Δ‖², so equal distances have equal terms.
+one with the smaller ⟨Δ, ∇⟩ has the smaller cut. The cut value is Σλ + ⟨Δ, ∇⟩ + ⟨Δ, A Δ⟩; the
+statement neglects the last term, which is of the order of ‖Δ‖² like ⟨Δ, ∇⟩ (see ``theorems``). As
+equal distances are rare, :func:`implied` counts pairs whose distances differ by less than CLOSE, in
+three clusters: for two, ⟨Δ, ∇⟩ = −λ₂ ‖Δ‖², so equal distances have equal terms.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from reproduction.runs.records import Record
 EXAMPLE = np.array(
     [[0.0, 0.5, 0.1, 0.8], [0.5, 0.0, 0.4, 0.2], [0.1, 0.4, 0.0, 0.5], [0.8, 0.2, 0.5, 0.0]]
 )
-"""The paper's example, with its relaxed optimum, its best and its closest cut in print."""
+"""The paper's example, for which it prints the relaxed optimum, the best and the closest cut."""
 
 PRINTED_CLOSEST = (0, 0, 0, 1)
 """The closest bipartition according to the paper."""
 
 TOLERANCE = 1e-9
-"""Relative tolerance for equal cut values: far above rounding, far below the difference of two cuts
-of random weights."""
+"""Relative tolerance for equal cut values: far above rounding errors and far below the differences
+between cuts of random weights."""
 
 CLOSE = 0.01
 """Relative difference below which two distances ‖Δ‖ count as equal."""
 
 NEAREST = 0.1
-"""Fraction of the partitions, nearest first, whose ‖Δ‖ counts as “small enough”."""
+"""Fraction of the partitions, closest first, whose ‖Δ‖ counts as “small enough”."""
 
 ROUNDING = 1e-9
 """Numbers that differ by less are equal."""
@@ -52,8 +52,8 @@ def indicator(labels: np.ndarray, node_weights: np.ndarray) -> np.ndarray:
 
 
 def bipartitions(n_nodes: int) -> np.ndarray:
-    """Return all 2^(n-1) − 1 bipartitions as rows of 0 and 1, with node 0 in part 0."""
-    codes = np.arange(1, 2 ** (n_nodes - 1))  # bit i is the part of node i + 1
+    """Return all 2^(n-1) − 1 bipartitions as rows of 0 and 1, with node 0 in cluster 0."""
+    codes = np.arange(1, 2 ** (n_nodes - 1))  # bit i is the cluster of node i + 1
     others = (codes[:, None] >> np.arange(n_nodes - 1)) & 1
     return np.hstack([np.zeros((codes.size, 1), dtype=np.int64), others])
 
@@ -72,7 +72,7 @@ def set_text(part: Sequence[int]) -> str:
 
 def random_graphs(n_graphs: int, n_nodes: int, seed: int) -> np.ndarray:
     """Return complete graphs with weights uniform on [0, 1), as (n_graphs, n, n)."""
-    rng = np.random.default_rng([seed, n_nodes])  # independent graphs for every size
+    rng = np.random.default_rng([seed, n_nodes])  # independent for every size
     upper = np.triu(rng.random((n_graphs, n_nodes, n_nodes)), 1)
     return np.asarray(upper + upper.transpose(0, 2, 1))
 
@@ -92,7 +92,7 @@ def relaxed(graphs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # L = diag(d) − S of every graph, (n_graphs, n, n)
     laplacians = graphs.sum(axis=2)[:, :, None] * np.eye(n) - graphs
     values, vectors = np.linalg.eigh(laplacians)
-    # the first eigenvector is known; the solver's has rounding errors and an arbitrary sign
+    # the first eigenvector is known exactly
     vectors[:, :, 0] = 1.0 / np.sqrt(n)
     return values[:, :2], vectors[:, :, :2]
 
@@ -114,7 +114,7 @@ def distances(
     # GᵀF, (n_graphs, n_parts, 2, 2), its columns weighted
     overlap = np.einsum("pki,gij->gpkj", indicators, vectors, optimize=True)
     overlap *= weights[:, None, None, :]
-    # the nuclear norm of all the 2-by-2 matrices GᵀF (I − η Λ) at once
+    # the nuclear norms of all 2-by-2 matrices GᵀF (I − η Λ)
     square = np.sum(overlap**2, axis=(2, 3))
     determinant = overlap[..., 0, 0] * overlap[..., 1, 1] - overlap[..., 0, 1] * overlap[..., 1, 0]
     nuclear = np.sqrt(square + 2.0 * np.abs(determinant))
@@ -125,7 +125,7 @@ def distances(
 def missed(n_nodes: int, method: str, parameters: Mapping[str, Any], seed: int) -> int:
     """Return the number of random graphs on which a method misses the smallest ratio cut.
 
-    ``method`` is "closest" (the bipartition nearest to the relaxed optimum, over all rotations),
+    ``method`` is "closest" (the bipartition closest to the relaxed optimum over all rotations),
     "first_order" or "partition"; ``parameters`` has the number of ``graphs``.
     """
     graphs = random_graphs(parameters["graphs"], n_nodes, seed)
@@ -133,7 +133,7 @@ def missed(n_nodes: int, method: str, parameters: Mapping[str, Any], seed: int) 
     values = cut_values(graphs, parts)
     optimum = values.min(axis=1)
     if method == "closest":
-        # exact: every bipartition with its best rotation
+        # every bipartition with its best rotation
         nearest = distances(*relaxed(graphs), parts).argmin(axis=1)
         reached = values[np.arange(len(graphs)), nearest]
     else:
@@ -148,7 +148,7 @@ def _ratio_cut(graph: np.ndarray, method: str, parameters: Mapping[str, Any], se
         return float(
             leastcut.partition(graph, 2, "ratio", effort=effort, random_state=seed).cut_value
         )
-    # the seed is for the starts only, as in every experiment
+    # the seed determines only the starts, as in every experiment
     relaxation = leastcut.relax(graph, 2, "ratio", random_state=0)
     discretized = leastcut.discretize(
         relaxation,
@@ -167,7 +167,7 @@ def example() -> Record:
     parts = bipartitions(4)
     graphs = EXAMPLE[None]
     eigenvalues, vectors = relaxed(graphs)
-    second = vectors[0, :, 1] * np.sign(vectors[0, 0, 1])  # with the sign in print
+    second = vectors[0, :, 1] * np.sign(vectors[0, 0, 1])  # with the printed sign
     values, squared = cut_values(graphs, parts)[0], distances(eigenvalues, vectors, parts)[0]
     goals = [indicator(part, np.ones(4)) for part in parts]
     return {
@@ -183,8 +183,8 @@ def example() -> Record:
 
 
 def rotated(vectors: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Return F R for the rotation R that brings F nearest to G."""
-    # R = U Vᵀ of the SVD of FᵀG
+    """Return F R for the rotation R with the smallest ‖G − F R‖."""
+    # R = U Vᵀ by the SVD of FᵀG
     left, _, right = np.linalg.svd(vectors.T @ goal)
     return np.asarray(vectors @ (left @ right))
 
@@ -215,16 +215,16 @@ def terms(graph: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def implied(n_nodes: int, n_clusters: int, n_graphs: int, seed: int) -> Record:
-    """Return how often the statement fails, over all pairs of partitions of random graphs.
+    """Return how often the statement fails over all pairs of partitions of random graphs.
 
     Returns
     -------
     dict
-        ``pairs`` have the same distance and different gradient terms, and in ``fails`` of them the
-        smaller term has the larger cut; ``near_pairs`` and ``near_fails`` count the nearest tenth
-        of the partitions. In ``both_pairs`` of the nearest tenth distance and term are both
-        smaller, and in ``both_fails`` of them the cut is larger. ``value`` is the fraction of
-        ``fails``.
+        ``pairs`` have the same distance and different gradient terms; in ``fails`` of them the
+        smaller term has the larger cut. ``near_pairs`` and ``near_fails`` are the counts among the
+        closest tenth of the partitions. In ``both_pairs`` of these, distance and term are both
+        smaller, and in ``both_fails`` the cut is larger nevertheless. ``value`` is the fraction
+        of ``fails``.
     """
     rows = partitions(n_nodes, n_clusters)
     goals = np.array([indicator(row, np.ones(n_nodes)) for row in rows])
@@ -239,7 +239,7 @@ def implied(n_nodes: int, n_clusters: int, n_graphs: int, seed: int) -> Record:
 def _counts(cuts: np.ndarray, distance: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """Return the six counts of one graph."""
     every = _fails(cuts, inner, _same(distance))
-    # the nearest partitions only, for "small enough"
+    # the closest partitions only, for "small enough"
     near = np.argsort(distance, kind="stable")[: max(2, int(NEAREST * distance.size))]
     cuts, distance, inner = cuts[near], distance[near], inner[near]
     closer = distance[:, None] < distance[None, :] * (1.0 - ROUNDING)
@@ -255,7 +255,7 @@ def _same(distance: np.ndarray) -> np.ndarray:
 
 
 def _fails(cuts: np.ndarray, inner: np.ndarray, compared: np.ndarray) -> tuple[int, int]:
-    """Return the number of compared pairs, and of those whose smaller term has the larger cut."""
-    # each pair is counted in the order in which the first term is smaller
+    """Return the numbers of compared pairs, and of pairs whose smaller term has the larger cut."""
+    # each pair is counted in the order with the smaller term first
     smaller = compared & (inner[:, None] < inner[None, :] - ROUNDING)
     return int(smaller.sum()), int((smaller & (cuts[:, None] > cuts[None, :] + ROUNDING)).sum())

@@ -1,20 +1,21 @@
 """The paper's theorems and its gradient term, measured on real data.
 
-Let σ be the singular values of GᵀF, which lie in [0, 1] (Lemma 1; at least one of them is 1, as
+Let σ be the singular values of GᵀF, which are in [0, 1] (Lemma 1; at least one of them is 1, as
 both spans contain √b). For the ratio cut, k-means on F has the loss J_km = Σ (1 − σ²), and rotation
 has the loss J_ISR = 2 Σ (1 − σ).
 
-Theorem 1: J_km ≤ J_ISR ≤ (1 + √ε)² J_km with ε = max (1 − σ)/(1 + σ) ≤ 1, so a factor of 4 at most.
-More is true: J_ISR − J_km = Σ (1 − σ)² ≤ ε Σ (1 − σ)(1 + σ) = ε J_km, so 1 + ε ≤ 2 is a limit too.
+Theorem 1: J_km ≤ J_ISR ≤ (1 + √ε)² J_km with ε = max (1 − σ)/(1 + σ) ≤ 1, a factor of at most 4.
+The factor 1 + ε ≤ 2 is also valid: J_ISR − J_km = Σ (1 − σ)² ≤ ε Σ (1 − σ)(1 + σ) = ε J_km.
 
-Corollary 1: if f J_km(Y₁) ≤ J_km(Y₂) for the limit f of Y₁, then J_ISR(Y₁) ≤ J_ISR(Y₂).
+Corollary 1: if f J_km(Y₁) ≤ J_km(Y₂) for the factor f of Y₁, then J_ISR(Y₁) ≤ J_ISR(Y₂).
 
 Theorem 2: ρ²(Δ*) ≤ (λ_max/λ_min) ρ²(Δ†) + 2 Σλ/λ_min, where ρ(Δ) is the norm of the residual
 Δ = G − F R outside the null space of A; the last term is the paper's O(1), as in its proof. As
-ρ²(Δ) ≤ ‖Δ‖² = 2 Σ (1 − σ) ≤ 2c holds for every partition, a limit above 2c is trivial.
+ρ²(Δ) ≤ ‖Δ‖² = 2 Σ (1 − σ) ≤ 2c holds for every partition, a bound above 2c is trivial.
 
-The gradient term: with FᵀG = U Σ Vᵀ and R = U Vᵀ, ⟨Δ, ∇⟩ = −2 Σ λ_j (1 − (U Σ Uᵀ)_jj). No summand
-is negative, and without λ they add up to ‖Δ‖². So |⟨Δ, ∇⟩| ≤ λ_c ‖Δ‖²: of second order in Δ.
+The gradient term: with FᵀG = U Σ Vᵀ and R = U Vᵀ, ⟨Δ, ∇⟩ = −2 Σ λ_j (1 − (U Σ Uᵀ)_jj). The
+summands are nonnegative, and without λ their sum with the factor 2 is ‖Δ‖². Hence
+|⟨Δ, ∇⟩| ≤ λ_c ‖Δ‖², which is of second order in Δ.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from reproduction.runs.records import Record
 from reproduction.runs.small_graphs import indicator, rotated
 
 NULL = 1e-10
-"""Eigenvalues below this fraction of the c-th one count as zeros: above rounding, and below the
-nonzero eigenvalues of the paper's graphs, of which COIL20 and MSRA have some near 1e-10."""
+"""Eigenvalues below this fraction of the c-th one count as zero: above rounding errors, below the
+nonzero eigenvalues of the paper's graphs, the smallest of which (COIL20, MSRA) are near 1e-10."""
 
 ROUNDING = 1e-12
 """Losses with a smaller relative difference are equal."""
 
 
 def overlaps(relaxation: leastcut.Relaxation, labels: np.ndarray) -> np.ndarray:
-    """Return the singular values σ of GᵀF, as computed."""
+    """Return the computed singular values σ of GᵀF."""
     overlap = indicator(labels, relaxation.node_weights).T @ relaxation.eigenvectors
     return np.linalg.svd(overlap, compute_uv=False)
 
 
 def losses(sigma: np.ndarray) -> tuple[float, float, float]:
-    """Return J_km, J_ISR and ε from the singular values; no rotation is needed."""
+    """Return J_km, J_ISR and ε from the singular values."""
     # both matrices have orthonormal columns, so values above 1 are rounding errors
     sigma = np.minimum(sigma, 1.0)
     kmeans, rotation = float(np.sum(1.0 - sigma**2)), float(2.0 * np.sum(1.0 - sigma))
@@ -50,12 +51,12 @@ def losses(sigma: np.ndarray) -> tuple[float, float, float]:
 
 
 def first_theorem(problem: Problem, labels: np.ndarray) -> Record:
-    """Return J_ISR / J_km of a partition (``value``), and its two limits.
+    """Return J_ISR / J_km of a partition (``value``) and its two bounds.
 
     Parameters
     ----------
     problem : Problem
-        With the ratio cut, for which the paper states the theorem.
+        Of the ratio cut, for which the paper states the theorem.
     labels : ndarray of shape (n,)
         Clusters 0..c-1.
 
@@ -77,20 +78,20 @@ def first_theorem(problem: Problem, labels: np.ndarray) -> Record:
 
 
 def corollary(problem: Problem, partitions: list[np.ndarray]) -> Record:
-    """Return how many pairs of partitions meet the condition of Corollary 1.
+    """Return the number of pairs of partitions that meet the condition of Corollary 1.
 
     Returns
     -------
     dict
         ``different`` partitions form ``pairs`` ordered pairs. ``met`` of them meet the condition
-        with the paper's limit, ``met_ours`` with 1 + ε, and ``broken`` of either have a larger
-        J_ISR nevertheless, which contradicts the corollary. In ``swapped`` pairs J_km is smaller
-        and J_ISR larger. ``value`` is the fraction of pairs that meet the paper's condition.
+        with the paper's factor, ``met_ours`` with 1 + ε, and ``broken`` of these violate the
+        conclusion. In ``swapped`` pairs J_km is smaller and J_ISR larger. ``value`` is the fraction
+        of pairs that meet the paper's condition.
     """
     # partitions with equal losses cannot be compared
     listed = {losses(overlaps(problem.relaxation, labels)) for labels in partitions}
     kmeans, rotation, epsilon = (np.array(column) for column in zip(*sorted(listed), strict=True))
-    # row i, column j: does partition i meet the condition with partition j?
+    # entry (i, j): whether partition i meets the condition with partition j
     met, met_ours = (
         factor[:, None] * kmeans[:, None] <= kmeans[None, :]
         for factor in ((1.0 + np.sqrt(epsilon)) ** 2, 1.0 + epsilon)
@@ -116,8 +117,8 @@ def gradient_term(problem: Problem, best: np.ndarray, closest: np.ndarray) -> Re
     Returns
     -------
     dict
-        ``value`` is |⟨Δ, ∇⟩| / (λ_c ‖Δ‖²) of the closest partition, at most 1. ``second`` and
-        ``second_best`` are ⟨Δ, A Δ⟩, the part of the cut value that the gradient neglects.
+        ``value`` is |⟨Δ, ∇⟩| / (λ_c ‖Δ‖²) ≤ 1 of the closest partition. ``second`` and
+        ``second_best`` are ⟨Δ, A Δ⟩, the term of the cut value that the gradient neglects.
     """
     relaxation = problem.relaxation
     operator = leastcut.operator(problem.graph, problem.cut)
@@ -151,15 +152,15 @@ def second_theorem(problem: Problem, best: np.ndarray, closest: np.ndarray) -> R
     Returns
     -------
     dict
-        ``value`` is the right side divided by the left; ``trivial`` is 2c, which no ρ² exceeds.
+        ``value`` is the right side divided by the left; ``trivial`` is 2c, a bound on every ρ².
     """
     relaxation = problem.relaxation
     values = relaxation.eigenvalues
     operator = leastcut.operator(problem.graph, problem.cut)
-    # λ_min is the smallest nonzero eigenvalue; every component of the graph has one 0
+    # λ_min is the smallest nonzero eigenvalue; each component of the graph has one zero
     nonzero = values > NULL * max(float(values[-1]), 1e-300)
     smallest = float(values[nonzero][0])
-    start = np.cos(np.arange(relaxation.n_nodes))  # any fixed vector, for a reproducible result
+    start = np.cos(np.arange(relaxation.n_nodes))  # a fixed vector, for reproducible results
     largest = float(
         eigsh(operator, k=1, which="LA", tol=1e-6, v0=start, return_eigenvectors=False)[0]
     )

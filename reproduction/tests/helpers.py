@@ -1,4 +1,4 @@
-"""Shared helpers of the tests: datasets, graphs, records, commands, pages."""
+"""Helpers of the tests: datasets, graphs, records, commands and pages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from reproduction.runs.records import Store
 from reproduction.runs.running import run
 
 ROOT = Path(__file__).parents[2]
-"""The root of the repository, in which commands run."""
+"""The root of the repository, the working directory of commands."""
 
 COMMAND = [sys.executable, "-m", "reproduction"]
-"""The command line in a process of its own."""
+"""The command line in a separate process."""
 
 
 def status_of(arguments: list[str]) -> int:
-    """Return the exit status of a command, also if its parser exits."""
+    """Return the exit status of a command, even if its parser exits."""
     try:
         return main(arguments)
     except SystemExit as ended:
@@ -36,17 +36,17 @@ def status_of(arguments: list[str]) -> int:
 
 
 def load_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return X, scaled as in the paper's protocol, and y, or skip if there is no file."""
+    """Return X, scaled as in the paper, and y, or skip the test if there is no file."""
     try:
         loaded = datasets.load(name, download=False)
     except FileNotFoundError:
-        pytest.skip(f"the paper's dataset {name!r} was not found; name its folder in LEASTCUT_DATA")
+        pytest.skip(f"the dataset {name!r} was not found; set LEASTCUT_DATA to its folder")
     return loaded.X / loaded.X.max(), loaded.y
 
 
 @st.composite
 def connected_graphs(draw, min_nodes: int, max_nodes: int) -> np.ndarray:
-    """Draw a random connected graph with any density, as a dense array."""
+    """Draw a random connected graph of any density as a dense array."""
     n = draw(st.integers(min_nodes, max_nodes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     density = draw(st.sampled_from([0.2, 0.5, 1.0]))
@@ -58,7 +58,7 @@ def connected_graphs(draw, min_nodes: int, max_nodes: int) -> np.ndarray:
 
 @cache
 def measured_on_wine():
-    """Return the records of a small run of every experiment on WINE, made once."""
+    """Return the records of a small run of every experiment on WINE, computed once."""
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
         small = {"n_seeds": 2, "n_batches": 1, "batch": 5, "time_limit": 0.2}
@@ -70,7 +70,7 @@ def measured_on_wine():
 
 
 def as_printed(factor=1.0):
-    """Return records in which every number of ours is the paper's times a factor."""
+    """Return records with the printed values times a factor."""
     records = []
     for table, experiment, bound in (
         ("tiny", "tiny", OPTIMUM),
@@ -101,7 +101,7 @@ def as_printed(factor=1.0):
 
 
 class Texts(HTMLParser):
-    """The texts of a page with their tags, and the attributes of all tags."""
+    """Collects the texts of a page with their tags, and the attributes of all tags."""
 
     def __init__(self, html):
         super().__init__()

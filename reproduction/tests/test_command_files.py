@@ -1,4 +1,4 @@
-"""Commands and their files: an error in one is a line that names it, and the rest runs."""
+"""Commands and their files: an error is one line that names the file, and the rest runs."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def changed(arrays, entry):
 
 MAT = bytes_of(scipy.io.savemat, YALE)
 BAD_FILES = {
-    "cut short": ("yale.npz", bytes_of(np.savez, **YALE)[:5000]),
+    "truncated": ("yale.npz", bytes_of(np.savez, **YALE)[:5000]),
     "empty": ("yale.npz", b""),
     "NaN": ("yale.npz", bytes_of(np.savez, **changed(YALE, np.nan))),
     "complex": ("yale.npz", bytes_of(np.savez, **changed(YALE, 1j))),
     "another shape": ("yale.npz", bytes_of(np.savez, X=YALE["X"][:, :9], y=YALE["y"])),
-    "no MATLAB file": ("yale.mat", MAT[:100]),
-    "a table with a hole": ("yale.csv", b"1,2,a\n3,,b\n"),
+    "not a MATLAB file": ("yale.mat", MAT[:100]),
+    "an incomplete table": ("yale.csv", b"1,2,a\n3,,b\n"),
 }
 
 
 @pytest.fixture(autouse=True)
 def silent(monkeypatch):
-    """Disable progress lines, which a slow machine shows, as the tests count lines of errors."""
+    """Disable progress lines, as tests count the lines of errors."""
     monkeypatch.setattr("reproduction.runs.progress.LINE_SECONDS", 1e9)
 
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """A folder with one dataset, and no other place to look in."""
+    """Return a folder with one dataset, without other folders to search."""
     monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "data"
@@ -85,27 +85,27 @@ def datasets_in(out):
 
 
 @pytest.mark.parametrize("how", BAD_FILES)
-def test_one_bad_file_costs_its_dataset_and_no_other(data, tmp_path, capsys, how):
+def test_a_bad_file_leaves_out_only_its_dataset(data, tmp_path, capsys, how):
     name, content = BAD_FILES[how]
     (data / name).write_bytes(content)
     what = ["--table", "datasets", "--datasets", "glass", "yale", "wine"]
     assert run(*what, data=data, out=tmp_path / "out") == 2
     out, error = capsys.readouterr()
-    assert out.startswith("2 run, 0 on record before")
+    assert out.startswith("2 finished, 0 already recorded")
     (line,) = error.splitlines()
     assert line.startswith("reproduction: Left out yale: ")
     assert str(data / name) in line
     assert datasets_in(tmp_path / "out") == ["glass", "wine"]
-    # with a good file, the same command runs what was left out
+    # with a valid file, the same command runs the dataset that was left out
     (data / name).unlink()
     np.savez(data / "yale.npz", **YALE)
     assert run(*what, data=data, out=tmp_path / "out") == 0
     out, error = capsys.readouterr()
-    assert out.startswith("1 run, 2 on record before")
+    assert out.startswith("1 finished, 2 already recorded")
     assert error == ""
 
 
-def test_what_is_not_there_is_an_error_where_it_was_asked_for(data, tmp_path, capsys):
+def test_a_missing_dataset_is_an_error_if_it_was_named(data, tmp_path, capsys):
     what = ["--table", "datasets", "--datasets", "glass", "jaffe"]
     assert run(*what, data=data, out=tmp_path / "out") == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -113,18 +113,18 @@ def test_what_is_not_there_is_an_error_where_it_was_asked_for(data, tmp_path, ca
     assert datasets_in(tmp_path / "out") == ["glass"]
 
 
-def test_all_that_is_not_there_is_named_before_anything_is_run(data, tmp_path, capsys, monkeypatch):
-    told = []
+def test_all_missing_datasets_are_listed_before_the_first_run(data, tmp_path, capsys, monkeypatch):
+    errors = []
 
     def first_record(store, record):
-        told.append(capsys.readouterr().err)
+        errors.append(capsys.readouterr().err)
         return append(store, record)
 
     append = Store.append
     monkeypatch.setattr(Store, "append", first_record)
     what = ["--table", "datasets", "--datasets", "orl", "glass", "jaffe", "msra"]
     assert run(*what, data=data, out=tmp_path / "out") == 2
-    (before,) = told
+    (before,) = errors
     lines = before.splitlines()
     assert [line.split(":")[1] for line in lines] == [
         " Left out orl",
@@ -139,7 +139,7 @@ def test_all_that_is_not_there_is_named_before_anything_is_run(data, tmp_path, c
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A folder with the records of a small run."""
+    """Return a folder with the records of a small run."""
     folder = tmp_path_factory.mktemp("recorded")
     what = ["--figure", "motivation", "--table", "datasets", "--datasets", "wine", "iris"]
     assert main(["run", *what, "--out", str(folder), "--jobs", "1"]) == 0
@@ -210,8 +210,8 @@ EMPTY_COMMANDS = [
     ("command", "status"),
     [*((bad, 2) for bad in BAD_COMMANDS), *((empty, 1) for empty in EMPTY_COMMANDS)],
 )
-def test_a_command_without_an_outcome_is_one_line(command, status, recorded, tmp_path, capsys):
-    """Status 2 for a wrong command, 1 for a command without records."""
+def test_a_command_without_a_result_prints_one_line(command, status, recorded, tmp_path, capsys):
+    """The status is 2 for a wrong command and 1 for a command without records."""
     out = tmp_path / "out"
     shutil.copytree(recorded, out)
     (tmp_path / "file").write_text("mine")
@@ -223,9 +223,9 @@ def test_a_command_without_an_outcome_is_one_line(command, status, recorded, tmp
     if arguments[:1] != ["nothing"] and arguments and "--out" not in arguments:
         arguments += ["--out", str(out)]
     assert status_of(arguments) == status
-    told = capsys.readouterr()
-    assert len(told.err.splitlines()) == 1, told.err
-    assert told.err.startswith(("reproduction: ", "python -m reproduction"))
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1, error
+    assert error.startswith(("reproduction: ", "python -m reproduction"))
     assert (tmp_path / "file").read_text() == "mine"
     assert list((tmp_path / "folder").iterdir()) == []
 
@@ -244,9 +244,9 @@ RECORD = {
     "components": 1,
 }
 BAD_LINES = {
-    "words": b"gibberish",
+    "text": b"gibberish",
     "a number": b"5",
-    "nothing": b"null",
+    "null": b"null",
     "a list": b"[1, 2]",
     "an object": b"{}",
     "another object": b'{"experiment": "datasets"}',
@@ -261,35 +261,35 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize("how", BAD_LINES)
-def test_a_line_that_is_no_record_costs_its_dataset_and_no_other(data, tmp_path, capsys, how):
+def test_an_invalid_line_leaves_out_only_its_dataset(data, tmp_path, capsys, how):
     out = tmp_path / "out"
     (out / "records").mkdir(parents=True)
     path = out / "records" / "glass.jsonl"
     path.write_bytes(BAD_LINES[how] + b"\n")
     what = ["--table", "datasets", "--datasets", "glass", "wine"]
     assert run(*what, data=data, out=out) == 2
-    told, error = capsys.readouterr()
-    assert told.startswith("1 run, 0 on record before")
+    printed, error = capsys.readouterr()
+    assert printed.startswith("1 finished, 0 already recorded")
     (line,) = error.splitlines()
-    assert line.startswith(f"reproduction: Left out glass: Line 1 of {path} is not a record")
+    assert line.startswith(f"reproduction: Left out glass: Line 1 of {path} is not a valid record")
     assert path.read_bytes() == BAD_LINES[how] + b"\n"  # the file is unchanged
     assert [p.name for p in (out / "records").iterdir() if p != path] == ["wine.jsonl"]
     for command in (["table", "datasets"], ["figure", "closest"], ["report"]):
         assert main([*command, "--out", str(out)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert f"Line 1 of {path} is not a record" in line
+        assert f"Line 1 of {path} is not a valid record" in line
     path.unlink()
     assert run(*what, data=data, out=out) == 0
 
 
-def test_a_torn_last_line_is_run_again_and_repaired(data, tmp_path, capsys):
+def test_the_run_of_an_incomplete_last_line_is_repeated(data, tmp_path, capsys):
     out = tmp_path / "out"
     what = ["--table", "datasets", "--datasets", "glass", "wine"]
     assert run(*what, data=data, out=out) == 0
     path = out / "records" / "glass.jsonl"
-    whole = path.read_bytes()
-    for cut in range(1, len(whole), 37):
-        path.write_bytes(whole[:cut])
+    complete = path.read_bytes()
+    for cut in range(1, len(complete), 37):
+        path.write_bytes(complete[:cut])
         assert run(*what, data=data, out=out) == 0
         assert datasets_in(out) == ["glass", "wine"]
         assert path.read_bytes().count(b"\n") == 2
@@ -308,14 +308,14 @@ def any_json():
 
 
 def one_of_each():
-    """A record of every experiment and method, and the lines about their machines."""
-    found = {}
+    """Return a record of every experiment and method, and the lines about machines."""
+    records = {}
     for path in sorted(RECORDS.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             kind = (record.get("experiment"), record.get("method"))
-            found.setdefault(kind, {k: v for k, v in record.items() if k != "eta"})
-    return [found[kind] for kind in sorted(found, key=str)]
+            records.setdefault(kind, {k: v for k, v in record.items() if k != "eta"})
+    return [records[kind] for kind in sorted(records, key=str)]
 
 
 EACH = one_of_each()
@@ -324,8 +324,8 @@ EACH = one_of_each()
 @pytest.mark.slow
 @settings(max_examples=draws(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_a_changed_field_is_read_or_refused(tmp_path, capsys, data):
-    """Every table of records in which one field is missing or anything else; never a traceback."""
+def test_a_changed_field_is_read_or_rejected(tmp_path, capsys, data):
+    """Tables of records with a missing or arbitrary field never show a traceback."""
     which = data.draw(st.integers(0, len(EACH) - 1))
     record = json.loads(json.dumps(EACH[which]))
     name = data.draw(st.sampled_from(sorted(record)))
@@ -338,18 +338,18 @@ def test_a_changed_field_is_read_or_refused(tmp_path, capsys, data):
     lines = [*EACH[:which], record, *EACH[which + 1 :]]
     (folder / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for table in TABLES:
-        for form in ("terminal", "markdown"):
-            command = ["table", table, "--format", form, "--out", str(tmp_path / "out")]
+        for kind in ("terminal", "markdown"):
+            command = ["table", table, "--format", kind, "--out", str(tmp_path / "out")]
             status = main(command)
-            told = capsys.readouterr()
-            assert (status, len(told.err.splitlines())) in ((0, 0), (1, 1), (2, 1)), told.err
+            error = capsys.readouterr().err
+            assert (status, len(error.splitlines())) in ((0, 0), (1, 1), (2, 1)), error
 
 
 @pytest.mark.parametrize(
     "number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (-1, 1e308, 1e-320))]
 )
-def test_numbers_of_any_size_are_shown_or_refused(tmp_path, capsys, number):
-    """In all records and fields at once, one after another would take too long."""
+def test_numbers_of_any_magnitude_are_shown_or_rejected(tmp_path, capsys, number):
+    """The number is in all fields of all records, as testing each would take too long."""
     (tmp_path / "records").mkdir()
     lines = [
         {
@@ -373,13 +373,13 @@ def test_numbers_of_any_size_are_shown_or_refused(tmp_path, capsys, number):
         assert main(["figure", "closest", "--out", str(tmp_path)]) == 2
 
 
-# -- a disk that is full
+# -- full disks
 
 FULL = """
 import resource, sys
 from reproduction.__main__ import main
 limit, *command = sys.argv[1:]
-if command[0] == "run":  # kernels are compiled before, and not on the full disk
+if command[0] == "run":  # compiles the kernels before the disk is full
     main(["run", "--table", "objective", "--datasets", "iris", "--seeds", "1",
           "--jobs", "1", "--out", sys.argv[-1] + "-before"])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
@@ -388,16 +388,16 @@ sys.exit(main(command))
 
 
 def on_full_disk(limit, *command):
-    """Run a command in a process none of whose files can grow beyond some bytes."""
+    """Run a command in a process with a limit on the size of its files."""
     pytest.importorskip("resource")
     arguments = [sys.executable, "-c", textwrap.dedent(FULL), str(limit), *map(str, command)]
-    # What measures the coverage writes files of its own, and could not.
+    # The measurement of coverage could not write its files.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
     return subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.slow
-def test_on_a_full_disk_what_is_finished_is_kept_and_the_same_command_continues(tmp_path):
+def test_on_a_full_disk_finished_records_are_kept_and_the_same_command_resumes(tmp_path):
     out = tmp_path / "out"
     command = ["run", "--table", "objective", "--datasets", "wine", "--seeds", "1"]
     command += ["--jobs", "1", "--out", str(out)]
@@ -411,7 +411,7 @@ def test_on_a_full_disk_what_is_finished_is_kept_and_the_same_command_continues(
         assert line.startswith("reproduction: A record could not be written to")
         assert "run again to continue" in line
         assert "Traceback" not in ended.stderr
-        # no incomplete line is left
+        # there is no incomplete line
         store = Store(out)
         assert store.damaged() == {}
         assert all(path.read_bytes()[-1:] in (b"\n", b"") for path in store.folder.iterdir())
@@ -423,19 +423,19 @@ def test_on_a_full_disk_what_is_finished_is_kept_and_the_same_command_continues(
     assert sum(1 for _ in Store(out)) == len(wanted)
 
 
-def test_on_a_full_disk_a_table_stays_as_it_was(recorded, tmp_path):
+def test_on_a_full_disk_an_existing_table_is_unchanged(recorded, tmp_path):
     page = tmp_path / "table.txt"
-    page.write_text("the old one")
+    page.write_text("old content")
     ended = on_full_disk(20, "table", "datasets", "--to", page, "--out", recorded)
     assert ended.returncode == 2
     assert sum(line.startswith("reproduction: ") for line in ended.stderr.splitlines()) == 1
     assert "Traceback" not in ended.stderr
-    assert page.read_text() == "the old one"
+    assert page.read_text() == "old content"
     assert list(tmp_path.iterdir()) == [page]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_an_output_that_is_full_is_one_line(recorded):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full does not exist")
+def test_an_error_of_the_standard_output_is_one_line(recorded):
     command = ["table", "datasets", "--out", str(recorded)]
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
@@ -454,7 +454,7 @@ def test_an_output_that_is_full_is_one_line(recorded):
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_with_a_bad_file_the_same_command_continues(data, tmp_path):
+def test_a_killed_run_with_a_bad_file_is_resumed_by_the_same_command(data, tmp_path):
     (data / "yale.npz").write_bytes(b"damaged")
     out = tmp_path / "out"
     command = [*COMMAND, "run", "--table", "objective"]
@@ -477,17 +477,16 @@ def test_killed_in_the_middle_with_a_bad_file_the_same_command_continues(data, t
     assert kept
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 2
-    assert f"{len(wanted - kept)} run, {len(kept)} on record before" in ended.stdout
-    told = [line for line in ended.stderr.splitlines() if line.startswith("reproduction: ")]
-    assert len(told) == 1
-    assert str(data / "yale.npz") in told[0]
+    assert f"{len(wanted - kept)} finished, {len(kept)} already recorded" in ended.stdout
+    (message,) = [line for line in ended.stderr.splitlines() if line.startswith("reproduction: ")]
+    assert str(data / "yale.npz") in message
     assert "Traceback" not in ended.stderr
     assert Store(out).keys() == wanted
     lines = [line for path in (out / "records").iterdir() for line in path.open()]
     assert sum('"experiment"' in line for line in lines) == len(wanted)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are not supported")
 @pytest.mark.parametrize(
     "command",
     [
@@ -496,8 +495,8 @@ def test_killed_in_the_middle_with_a_bad_file_the_same_command_continues(data, t
         pytest.param(["report"], marks=pytest.mark.slow),
     ],
 )
-def test_ctrl_c_before_the_first_run_is_one_line_and_status_130(tmp_path, command):
-    """The command waits for a file that never ends, and is interrupted there."""
+def test_ctrl_c_while_reading_records_is_one_line_and_status_130(tmp_path, command):
+    """The command is interrupted while it waits for a pipe."""
     (tmp_path / "records").mkdir()
     pipe = tmp_path / "records" / "wine.jsonl"
     os.mkfifo(pipe)
@@ -508,7 +507,7 @@ def test_ctrl_c_before_the_first_run_is_one_line_and_status_130(tmp_path, comman
         stderr=subprocess.PIPE,
         text=True,
     )
-    with pipe.open("wb"):  # returns when the command has opened it to read
+    with pipe.open("wb"):  # returns when the command opens the pipe
         time.sleep(0.2)
         os.kill(child.pid, signal.SIGINT)
         _, error = child.communicate(timeout=60)
@@ -520,20 +519,20 @@ def test_ctrl_c_before_the_first_run_is_one_line_and_status_130(tmp_path, comman
 
 
 def unescaped_cells(line: str) -> list[str]:
-    """The cells of a line of a Markdown table as a reader sees them."""
-    found, cell, i = [], "", 0
+    """Return the cells of a row of a Markdown table as they are rendered."""
+    cells, cell, i = [], "", 0
     while i < len(line):
         if line[i] == "\\":
             cell, i = cell + line[i + 1], i + 2
             continue
         assert line[i] not in "`<>*[]", line
         if line[i] == "|":
-            found, cell = [*found, cell.strip()], ""
+            cells, cell = [*cells, cell.strip()], ""
         else:
             cell += line[i]
         i += 1
     assert cell == ""
-    return found[1:]
+    return cells[1:]
 
 
 LETTERS = st.characters() | st.sampled_from("|`<>*_[]\\&~$#\n\r:1ab")
@@ -542,8 +541,8 @@ NAMES = st.text(LETTERS, min_size=1, max_size=12)
 
 @settings(max_examples=draws(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES)
-def test_whatever_a_dataset_is_called_its_row_is_a_row(tmp_path, capsys, name):
-    # These rows have the paper's numbers too; and half of a letter cannot be written by anything.
+def test_a_dataset_with_any_name_has_one_row(tmp_path, capsys, name):
+    # Datasets of the paper have printed values, and surrogates cannot be encoded.
     premise(name not in dataset_labels() and not any("\ud800" <= c <= "\udfff" for c in name))
     record = {**RECORD, "dataset": name}
     (tmp_path / "records").mkdir(exist_ok=True)

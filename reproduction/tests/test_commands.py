@@ -1,9 +1,10 @@
-"""The command line: help, errors in one line, exit statuses, and the packages it needs."""
+"""The command line: help, errors in one line, exit statuses and required packages."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -18,7 +19,7 @@ from reproduction.tests.helpers import status_of
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["table"], ["figure"], ["report"]])
-def test_help(command, capsys):
+def test_help_has_usage_and_exit_statuses(command, capsys):
     assert status_of([*command, "--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: {' '.join(['python -m reproduction', *command])} ")
@@ -28,7 +29,7 @@ def test_help(command, capsys):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (["run"], "Name what to run: --all, --quick, --table datasets | tiny"),
+        (["run"], "Select what to run: --all, --quick, --table datasets | tiny"),
         (["run", "--table", "nothing"], "--table: invalid choice: 'nothing' (choose from"),
         (["run", "--figure", "nothing"], "--figure: invalid choice: 'nothing' (choose from"),
         (["run", "--all", "--datasets", "mnist"], "--datasets: invalid choice: 'mnist'"),
@@ -39,7 +40,7 @@ def test_help(command, capsys):
         (["table", "tiny", "--format", "pdf"], "--format: invalid choice: 'pdf'"),
     ],
 )
-def test_errors_say_what_to_do(command, words, tmp_path, capsys):
+def test_errors_name_the_argument_and_the_remedy(command, words, tmp_path, capsys):
     assert status_of([*command, "--out", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
@@ -72,19 +73,19 @@ def test_an_error_shows_its_traceback_with_debug_only(tmp_path, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_table_without_runs_on_the_named_datasets_says_which_it_needs(tmp_path, capsys):
+def test_a_table_without_runs_on_the_selected_datasets_names_those_it_needs(tmp_path, capsys):
     assert cells(EXPERIMENTS_OF_TABLE["tiny"], Scope(("iris",))) == []
     run = ["run", "--table", "tiny", "--datasets", "iris", "--out", str(tmp_path)]
     assert main(run) == 1
     error = capsys.readouterr().err
-    assert "Nothing to run for the table 'tiny': it needs usps, and the selected" in error
+    assert "Nothing to run for the table 'tiny': it needs usps, but the selected" in error
     assert error.endswith("reproduction: Nothing to run.\n")
     # the other table runs
     assert main([*run[:2], "datasets", *run[2:], "--jobs", "1"]) == 0
     assert "for the table 'tiny'" in capsys.readouterr().err
 
 
-def test_help_lists_every_output_and_what_it_needs(capsys):
+def test_help_lists_tables_and_figures_with_their_experiments(capsys):
     for action, registries in (
         ("run", (EXPERIMENTS_OF_TABLE, EXPERIMENTS_OF_FIGURE)),
         ("table", (EXPERIMENTS_OF_TABLE,)),
@@ -94,8 +95,12 @@ def test_help_lists_every_output_and_what_it_needs(capsys):
         lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
         for registry in registries:
             for name, experiments in registry.items():
-                (at,) = (i for i, line in enumerate(lines) if line.split()[:1] == [name])
-                assert lines[at + 1].startswith(f"experiments {', '.join(experiments)}; ")
+                needed = f"experiments {', '.join(experiments)}; "
+                pairs = [
+                    (line, after) for line, after in pairwise(lines) if line.split()[:1] == [name]
+                ]
+                assert sum(after.startswith("experiments ") for _, after in pairs) == 1
+                assert sum(after.startswith(needed) for _, after in pairs) == 1
         assert any("pip install --editable '.[paper]'" in line for line in lines)
 
 
@@ -126,22 +131,22 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     shutil.copytree(example, tmp_path, dirs_exist_ok=True)
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, package, None)  # Python's mark of a missing package
+    monkeypatch.setitem(sys.modules, package, None)  # makes the import fail
     assert main([*command, "--out", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert package in line
     assert "; pip install --editable '.[paper]' installs it." in line
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown"])
-def test_tables_to_read_need_no_other_package(form, example, capsys, monkeypatch):
+@pytest.mark.parametrize("kind", ["terminal", "markdown"])
+def test_terminal_and_markdown_tables_need_no_optional_package(kind, example, capsys, monkeypatch):
     for package in ("matplotlib", "pandas", "jinja2", "tqdm"):
         monkeypatch.setitem(sys.modules, package, None)
-    assert main(["table", "datasets", "--format", form, "--out", str(example)]) == 0
+    assert main(["table", "datasets", "--format", kind, "--out", str(example)]) == 0
     assert "WINE" in capsys.readouterr().out
 
 
-def test_a_figure_is_drawn_as_png_and_svg_the_same_every_time(example, tmp_path, capsys):
+def test_a_figure_is_saved_as_png_and_svg_reproducibly(example, tmp_path, capsys):
     for folder in ("a", "b"):
         command = ["figure", "motivation", "--out", str(example)]
         assert main([*command, "--to", str(tmp_path / folder)]) == 0
@@ -156,7 +161,7 @@ def test_the_quick_run_needs_no_data_and_ends_with_a_report(tmp_path, capsys, mo
     monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     assert main(["run", "--quick", "--out", str(tmp_path)]) == 0
     out, error = capsys.readouterr()
-    assert "on record before; records in" in out
+    assert "already recorded; records in" in out
     assert "Left out" not in error
     page = tmp_path / "page.md"
     assert main(["report", "--out", str(tmp_path), "--markdown", str(page)]) == 0

@@ -1,4 +1,4 @@
-"""Imports of the reproduction: the public API of leastcut alone, and no optional package early."""
+"""The reproduction imports only the public API of leastcut, and optional packages late."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = ROOT / "reproduction"
 FILES = sorted(FOLDER.rglob("*.py"))
 PUBLIC = set(dir(leastcut))
 ORDER = ("files", "data", "datasets", "runs", "report", "__main__", "tests")
-"""Every part of the package imports only from itself and from those before it."""
+"""The parts of the package, each of which imports only from itself and earlier ones."""
 
 
 def nodes(path: Path) -> list[ast.AST]:
@@ -25,7 +25,7 @@ def nodes(path: Path) -> list[ast.AST]:
 
 
 def imports_of(path: Path) -> set[str]:
-    """Return every absolute name that a file imports: a module, or a name of one."""
+    """Return the absolute names of the modules and members that a file imports."""
     names = set()
     for node in nodes(path):
         if isinstance(node, ast.Import):
@@ -46,12 +46,12 @@ def test_only_public_names_of_the_library_are_used(path):
     for node in nodes(path):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "leastcut":
             assert node.attr in PUBLIC, f"{path} uses leastcut.{node.attr}"
-        # modules may also be imported by their name in a string
+        # a module may also be imported by a string
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             assert not re.fullmatch(r"leastcut(\.\w+)+", node.value), f"{path} has {node.value!r}"
 
 
-def test_the_rule_finds_what_it_forbids(tmp_path):
+def test_imports_of_private_names_are_detected(tmp_path):
     path = tmp_path / "bad.py"
     for line in (
         "from leastcut.problem import indicator",
@@ -66,7 +66,7 @@ def test_the_rule_finds_what_it_forbids(tmp_path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
-def test_imports_go_downwards(path):
+def test_modules_import_only_from_earlier_parts(path):
     part = path.relative_to(FOLDER).parts[0].removesuffix(".py")
     if part == "__init__":
         return

@@ -1,4 +1,4 @@
-"""The printed numbers of the paper, reproduced by the methods of leastcut."""
+"""leastcut reproduces printed numbers of the paper."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ SR = [
     ("GLASS", "ratio"),
     ("USPS", "normalized"),
 ]
-"""The cells whose printed SR is the unscaled rotation from the identity."""
+"""The cells whose printed SR is that of the unscaled rotation from the identity."""
 
 
 def problem_of(name: str, cut: str) -> Problem:
-    """Return the problem of a dataset, or skip if there is no file."""
+    """Return the problem of a dataset, or skip the test if there is no file."""
     load_dataset(name.lower())
     return problem(name.lower(), cut, None)
 
 
 @pytest.mark.parametrize(("name", "cut"), SR)
-def test_the_printed_sr_is_the_unscaled_rotation(name, cut):
+def test_the_printed_sr_is_reproduced_by_the_unscaled_rotation(name, cut):
     shared = problem_of(name, cut)
-    found = leastcut.discretize(shared.relaxation, "unscaled_rotation", graph=shared.graph)
-    assert round(found.cut_value, 4) == tables()["objective"][name][cut]["SR"]
+    result = leastcut.discretize(shared.relaxation, "unscaled_rotation", graph=shared.graph)
+    assert round(result.cut_value, 4) == tables()["objective"][name][cut]["SR"]
 
 
-def test_unit_rows_meet_fewer_of_them():
-    met = 0
+def test_rotation_of_unit_rows_reproduces_fewer_printed_values():
+    equal = 0
     for name, cut in SR[:6]:
         shared = problem_of(name, cut)
-        found = leastcut.discretize(shared.relaxation, "rotation", random_state=0)
-        value = leastcut.cut_value(shared.graph, found.labels, cut)
-        met += round(value, 4) == tables()["objective"][name][cut]["SR"]
-    assert met <= 3
+        result = leastcut.discretize(shared.relaxation, "rotation", random_state=0)
+        value = leastcut.cut_value(shared.graph, result.labels, cut)
+        equal += round(value, 4) == tables()["objective"][name][cut]["SR"]
+    assert equal <= 3
 
 
-def test_signs_decide_what_the_unscaled_rotation_finds():
-    """On WINE the printed value of the normalized cut comes with some signs and not with others."""
+def test_the_unscaled_rotation_depends_on_the_signs_of_the_eigenvectors():
+    """On WINE some signs give the printed normalized cut and others do not."""
     shared = problem_of("WINE", "normalized")
     values = {
         round(
@@ -67,43 +67,41 @@ def test_signs_decide_what_the_unscaled_rotation_finds():
     assert tables()["objective"]["WINE"]["normalized"]["SR"] in values
 
 
-def test_improved_rotation_from_the_identity_ends_at_the_printed_value():
-    """SEGMENT: labels solved for R = I first, whatever labels that begins with."""
+def test_improved_rotation_from_the_identity_reproduces_the_printed_value():
+    """On SEGMENT, solving for labels with R = I first gives it from any initial labels."""
     shared = problem_of("SEGMENT", "normalized")
     rng = np.random.default_rng(0)
     for _ in range(5):
-        found = leastcut.discretize(
+        result = leastcut.discretize(
             shared.relaxation,
             "improved_rotation",
             graph=shared.graph,
             init=rng.permutation(np.arange(shared.relaxation.n_nodes) % 7),
             rotation=np.eye(7),
         )
-        assert round(found.cut_value, 4) == tables()["objective"]["SEGMENT"]["normalized"]["ISR"]
+        assert round(result.cut_value, 4) == tables()["objective"]["SEGMENT"]["normalized"]["ISR"]
 
 
 @pytest.mark.parametrize("n", [11, 12, 13, 14, 15])
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
-def test_the_enumerated_optima(n, cut):
+def test_the_enumerated_optima_equal_the_printed_ones(n, cut):
     load_dataset("usps")
     shared = problem(f"usps:{n}", cut, None)
     best = leastcut.exact_partition(shared.graph, 2, cut)
     assert round(best.cut_value, 4) == tables()["tiny_objective"][f"n={n}"][cut]["OPT"]
 
 
-ANSWERS = Path(os.environ.get("LEASTCUT_DATA", ".")).parent / "golden"
-"""What the program of the paper's authors returned, beside the datasets where there is a copy."""
+GOLDEN = Path(os.environ.get("LEASTCUT_DATA", ".")).parent / "golden"
+"""The folder with results of the authors' program, if there is a copy next to the datasets."""
 
 
 @pytest.mark.parametrize("eta", [0.001, 0.1, 1, 10])
 @pytest.mark.parametrize("cut", leastcut.CUTS)
 @pytest.mark.parametrize("dataset", ["iris", "wine"])
-def test_labels_of_the_reference_program(dataset, cut, eta):
-    path = ANSWERS / f"{dataset}-{cut}-eta{eta}-0.npz"
+def test_labels_equal_those_of_the_authors_program(dataset, cut, eta):
+    path = GOLDEN / f"{dataset}-{cut}-eta{eta}-0.npz"
     if not path.exists():
-        pytest.skip(
-            f"{path.name}, of the authors' program, is not in 'golden' beside LEASTCUT_DATA"
-        )
+        pytest.skip(f"{path.name} of the authors' program is not next to LEASTCUT_DATA in 'golden'")
     with np.load(path) as file:
         case = dict(file)
     n, c = case["eigenvectors"].shape
@@ -115,7 +113,7 @@ def test_labels_of_the_reference_program(dataset, cut, eta):
             node_weights=case["node_weights"],
             operator_product=product,
         )
-        found = leastcut.discretize(
+        result = leastcut.discretize(
             relaxation,
             "first_order",
             eta=float(case["eta"]),
@@ -123,12 +121,12 @@ def test_labels_of_the_reference_program(dataset, cut, eta):
             rotation=np.eye(c),
             max_iter=int(case["max_iter"]),
         )
-        np.testing.assert_array_equal(found.labels, case["labels"])
-    # S = D − B^½ A B^½ up to the loops, which no cut value sees
+        np.testing.assert_array_equal(result.labels, case["labels"])
+    # S = D − B^½ A B^½ up to self-loops, which do not affect the cut value
     root = np.sqrt(case["node_weights"])
     S = -root[:, None] * operator.toarray() * root
     np.fill_diagonal(S, 0.0)
-    value = leastcut.cut_value(S, found.labels, case["node_weights"])
+    value = leastcut.cut_value(S, result.labels, case["node_weights"])
     assert value == pytest.approx(float(case["cut_value"]), abs=1e-12)
 
 
@@ -141,18 +139,18 @@ REACHED = {
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("cut", [*leastcut.CUTS])
 @pytest.mark.parametrize("name", REACHED)
-def test_the_papers_values_are_reached(name, cut):
+def test_first_order_reaches_the_printed_values(name, cut):
     shared = problem_of(name, cut)
     options = {"eta": ETA_GRID, "n_init": 10, "random_state": 0}
-    found = leastcut.discretize(shared.relaxation, graph=shared.graph, **options)
+    result = leastcut.discretize(shared.relaxation, graph=shared.graph, **options)
     printed = tables()["objective"][name][cut]["Ours"] + 0.5e-4  # as printed, to 4 digits
-    assert found.cut_value <= REACHED[name] * printed
+    assert result.cut_value <= REACHED[name] * printed
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(tables()["objective"]))
 @pytest.mark.parametrize("cut", leastcut.CUTS)
-def test_the_relaxed_optima(name, cut):
+def test_the_relaxed_optima_equal_the_printed_ones(name, cut):
     shared = problem_of(name, cut)
     assert shared.relaxation.converged
     bound = round(shared.relaxation.lower_bound, 4)

@@ -1,4 +1,4 @@
-"""Records survive a kill at any moment: none lost, none half-written, none twice."""
+"""The store of records is safe against kills: no record is lost, incomplete or duplicated."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def record(seed=0, dataset="wine", **more):
     }
 
 
-def test_what_is_written_is_read_with_versions_and_machine(tmp_path):
+def test_records_are_read_as_written_with_versions_and_machine(tmp_path):
     store = Store(tmp_path)
     store.append(record())
-    (found,) = list(store)
-    assert {name: found[name] for name in record()} == record()
-    assert found["versions"] == environment()["versions"]
-    assert set(found["machine"]) == {"system", "architecture", "processor", "cores"}
+    (read,) = list(store)
+    assert {name: read[name] for name in record()} == record()
+    assert read["versions"] == environment()["versions"]
+    assert set(read["machine"]) == {"system", "architecture", "processor", "cores"}
 
 
-def test_one_file_per_dataset_and_one_line_about_the_machine(tmp_path):
+def test_there_is_one_file_per_dataset_with_one_line_about_the_machine(tmp_path):
     store = Store(tmp_path)
     for seed in range(3):
         store.append(record(seed))
@@ -51,7 +51,7 @@ def test_one_file_per_dataset_and_one_line_about_the_machine(tmp_path):
     assert len(lines) == 5
 
 
-def test_a_torn_line_is_not_read_and_is_cut_off(tmp_path):
+def test_an_incomplete_line_is_ignored_and_removed(tmp_path):
     store = Store(tmp_path)
     store.append(record(0))
     store.close()
@@ -61,23 +61,23 @@ def test_a_torn_line_is_not_read_and_is_cut_off(tmp_path):
     assert len(list(Store(tmp_path))) == 1
     again = Store(tmp_path)
     again.append(record(1))
-    assert [found["seed"] for found in again] == [0, 1]
+    assert [read["seed"] for read in again] == [0, 1]
     assert path.read_bytes().endswith(b"\n")
 
 
-def test_a_file_changed_by_something_else_is_an_error_that_says_where(tmp_path):
+def test_the_error_for_an_invalid_line_names_file_and_line(tmp_path):
     store = Store(tmp_path)
     store.append(record(0))
     (store.folder / "wine.jsonl").write_text("gibberish\n")
-    with pytest.raises(ValueError, match=r"Line 1 of .*wine\.jsonl is not a record"):
+    with pytest.raises(ValueError, match=r"Line 1 of .*wine\.jsonl is not a valid record"):
         list(store)
 
 
-def test_the_same_run_counts_once(tmp_path):
+def test_the_first_of_several_records_of_a_run_counts(tmp_path):
     first, second = Store(tmp_path), Store(tmp_path)
     first.append(record(0))
     second.append(record(0, value=0.6))
-    assert [found["value"] for found in first] == [0.5]
+    assert [read["value"] for read in first] == [0.5]
     assert first.keys() == {key_of(record(0))}
 
 
@@ -95,9 +95,9 @@ for seed in range(100_000):
 """
 
 
-def test_killed_at_random_moments_nothing_is_lost(tmp_path):
+def test_no_record_is_lost_by_kills_at_random_times(tmp_path):
     rng = np.random.default_rng(0)
-    told: list[int] = []
+    written: list[int] = []
     for _ in range(6):
         child = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path)],
@@ -106,16 +106,16 @@ def test_killed_at_random_moments_nothing_is_lost(tmp_path):
             text=True,
         )
         assert child.stdout is not None
-        told.append(int(child.stdout.readline()))  # it is at work
+        written.append(int(child.stdout.readline()))  # it has started
         time.sleep(float(rng.uniform(0.0, 0.05)))
         os.kill(child.pid, signal.SIGKILL)
-        told += [int(line) for line in child.stdout.read().splitlines() if line]
+        written += [int(line) for line in child.stdout.read().splitlines() if line]
         child.wait()
         child.stdout.close()
-    seeds = [found["seed"] for found in Store(tmp_path)]
-    assert set(told) <= set(seeds)
-    assert seeds == list(range(len(seeds)))  # every run continued where the last one ended
-    assert len(told) == len(set(told))
+    seeds = [read["seed"] for read in Store(tmp_path)]
+    assert set(written) <= set(seeds)
+    assert seeds == list(range(len(seeds)))  # every run resumed where the last one ended
+    assert len(written) == len(set(written))
 
 
 def shared_record(**more):
@@ -128,25 +128,25 @@ def shared_record(**more):
     return {**record(), "experiment": "evidence", **runs, **more}
 
 
-def test_a_record_of_many_runs_is_read_whole(tmp_path):
+def test_a_record_of_many_runs_is_read_completely(tmp_path):
     store = Store(tmp_path)
     store.append(shared_record())
-    (found,) = list(store)
-    assert found["partitions"] == ["ab", "cd"]
+    (read,) = list(store)
+    assert read["partitions"] == ["ab", "cd"]
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ({"partitions": ["ab"]}, "'partitions' has the length 1"),
-        ({"partitions": ["ab", 3]}, "'partitions' does not hold strings"),
+        ({"partitions": ["ab", 3]}, "'partitions' does not consist of strings"),
         ({"partitions": "abcd"}, "'partitions' is not of type list"),
         ({"nmis": [0.7]}, "'nmis' has the shape"),
     ],
 )
-def test_a_record_of_many_runs_names_the_partition_of_each(tmp_path, more, told):
+def test_a_record_of_many_runs_must_have_the_partition_of_each(tmp_path, more, message):
     store = Store(tmp_path)
     store.append(shared_record(**more))
-    with pytest.raises(ValueError, match=r"Line 2 of .* is not a record") as error:
+    with pytest.raises(ValueError, match=r"Line 2 of .* is not a valid record") as error:
         list(store)
-    assert told in str(error.value)
+    assert message in str(error.value)

@@ -1,4 +1,4 @@
-"""Runs resume, give the same records for any number of processes, and end cleanly."""
+"""Runs can be resumed and interrupted, and do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def stripped(records):
     }
 
 
-def test_every_table_and_figure_names_experiments_that_there_are():
+def test_the_experiments_of_every_table_and_figure_exist():
     for needed in (*EXPERIMENTS_OF_TABLE.values(), *EXPERIMENTS_OF_FIGURE.values()):
         assert set(needed) <= set(EXPERIMENTS)
     assert set(EXPERIMENTS_OF_TABLE) == set(TABLES)
     assert set(EXPERIMENTS_OF_FIGURE) == set(FIGURES)
 
 
-def test_the_paper_is_all_there():
+def test_a_full_run_has_all_datasets_methods_and_graphs_of_the_paper():
     listed = cells(EXPERIMENTS, Scope())
     assert len({cell.key for cell in listed}) == len(listed)
     datasets = {cell.dataset for cell in listed if cell.experiment == "objective"}
@@ -76,7 +76,7 @@ def test_the_paper_is_all_there():
     assert graphs == 10_000
 
 
-def test_every_method_that_starts_at_random_has_the_same_number_of_starts():
+def test_all_randomly_started_methods_have_the_same_number_of_starts():
     starts = {
         column.parameters.get("n_init")
         for column in columns("accuracy")
@@ -85,8 +85,8 @@ def test_every_method_that_starts_at_random_has_the_same_number_of_starts():
     assert starts == {10}
 
 
-def test_a_table_is_run_alone():
-    """The tiny table needs the first rows of USPS, and nothing of the other datasets."""
+def test_a_table_requires_only_its_own_datasets():
+    """The tiny table needs only the first rows of USPS."""
     listed = cells(EXPERIMENTS_OF_TABLE["tiny"], Scope())
     assert {cell.dataset for cell in listed} == set(TINY)
     assert cells(EXPERIMENTS_OF_TABLE["tiny"], Scope(("wine",))) == []
@@ -94,58 +94,57 @@ def test_a_table_is_run_alone():
     assert {cell.dataset for cell in listed} == {"wine"}
 
 
-def test_what_uses_no_randomness_is_run_once():
+def test_deterministic_methods_are_run_once():
     for cell in cells(EXPERIMENTS, Scope()):
         assert cell.seed == 0 or cell.method not in FIXED
 
 
 @pytest.mark.parametrize(("c", "most"), [(2, 4), (3, 100), (10, 16), (40, 128)])
-def test_signs_are_all_or_drawn_and_none_twice(c, most):
-    found = signs(c, most, seed=0)
-    assert len(found) == min(2**c, most) == len(np.unique(found, axis=0))
-    assert set(np.unique(found)) == {-1, 1}
-    assert (found[0] == 1).all()
-    np.testing.assert_array_equal(found, signs(c, most, seed=0))
+def test_signs_are_all_choices_or_a_sample_without_duplicates(c, most):
+    choices = signs(c, most, seed=0)
+    assert len(choices) == min(2**c, most) == len(np.unique(choices, axis=0))
+    assert set(np.unique(choices)) == {-1, 1}
+    assert (choices[0] == 1).all()
+    np.testing.assert_array_equal(choices, signs(c, most, seed=0))
 
 
-def test_any_labels_leave_no_cluster_empty():
+def test_random_labels_have_no_empty_cluster():
     for seed in range(20):
         assert set(any_labels(6, 5, seed)) == set(range(5))
 
 
-def test_runs_that_share_a_record_are_those_that_have_their_own():
-    """Seed by seed: the value, accuracy, NMI and partition of a run are its own."""
+def test_a_record_of_many_runs_equals_the_records_of_single_runs():
+    """Cut value, accuracy, NMI and partition are equal for every seed."""
     shared = problem("wine", "ratio", None)
     parameters = {"n_init": 2, "judge": "loss", "runs": 3}
-    found = for_many_seeds(shared, "kmeans", parameters)
+    record = for_many_seeds(shared, "kmeans", parameters)
     for seed in range(3):
         cell = Cell("objective", "wine", "ratio", "kmeans", options_of(parameters), seed)
-        alone = measure.measure(cell)
-        assert found["partitions"][seed] == alone["labels"]
-        assert found["values"][seed] == pytest.approx(alone["value"], rel=1e-5)
-        assert found["accuracies"][seed] == pytest.approx(alone["accuracy"], rel=1e-5)
-        assert found["nmis"][seed] == pytest.approx(alone["nmi"], rel=1e-5)
+        single = measure.measure(cell)
+        assert record["partitions"][seed] == single["labels"]
+        assert record["values"][seed] == pytest.approx(single["value"], rel=1e-5)
+        assert record["accuracies"][seed] == pytest.approx(single["accuracy"], rel=1e-5)
+        assert record["nmis"][seed] == pytest.approx(single["nmi"], rel=1e-5)
 
 
-def test_other_signs_are_eigenvectors_of_other_signs():
-    """A run for a choice of signs is that of the method on eigenvectors with these signs."""
+def test_a_choice_of_signs_is_applied_to_the_eigenvectors():
     shared = problem("wine", "ratio", None)
-    found = for_many_signs(shared, "unscaled_rotation", {"judge": "loss", "signs": 8}, 0)
-    assert found["choices"] == 8
-    for row, partition in zip(signs(3, 8, 0), found["partitions"], strict=True):
-        turned = replace(
+    record = for_many_signs(shared, "unscaled_rotation", {"judge": "loss", "signs": 8}, 0)
+    assert record["choices"] == 8
+    for row, partition in zip(signs(3, 8, 0), record["partitions"], strict=True):
+        changed = replace(
             shared.relaxation,
             eigenvectors=shared.relaxation.eigenvectors * row,
             operator_product=None,
         )
-        assert turned.node_weights is shared.relaxation.node_weights
-        alone = leastcut.discretize(turned, "unscaled_rotation", random_state=0)
-        assert partition == hash_of(alone.labels)
+        assert changed.node_weights is shared.relaxation.node_weights
+        result = leastcut.discretize(changed, "unscaled_rotation", random_state=0)
+        assert partition == hash_of(result.labels)
 
 
 @pytest.mark.slow
 def test_any_number_of_processes_gives_the_same_records(tmp_path, monkeypatch):
-    """Only the parent writes: workers do not even know the folder."""
+    """Only the parent writes records."""
     wanted = cells(("objective", "random", "motivation"), SMALL)
     one = run(wanted, Store(tmp_path / "one"), n_jobs=1, progress=False)
     written = []
@@ -158,7 +157,7 @@ def test_any_number_of_processes_gives_the_same_records(tmp_path, monkeypatch):
     assert not list((tmp_path / "two").rglob("*.jsonl"))
 
 
-def test_what_is_recorded_is_not_run_again(tmp_path, monkeypatch):
+def test_runs_with_a_record_are_not_repeated(tmp_path, monkeypatch):
     wanted = cells(("datasets", "convergence"), SMALL)
     first = run(wanted, Store(tmp_path), progress=False)
     assert first.finished == len(wanted)
@@ -171,7 +170,7 @@ def test_what_is_recorded_is_not_run_again(tmp_path, monkeypatch):
     assert (again.finished, again.resumed, again.failed) == (0, len(wanted), [])
 
 
-def test_missing_datasets_are_left_out_and_named(tmp_path, monkeypatch):
+def test_missing_datasets_are_left_out_and_listed(tmp_path, monkeypatch):
     monkeypatch.delenv("LEASTCUT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nothing"))
     wanted = cells(("datasets",), Scope(("jaffe", "wine"), n_seeds=1))
@@ -181,7 +180,7 @@ def test_missing_datasets_are_left_out_and_named(tmp_path, monkeypatch):
     assert [record["dataset"] for record in Store(tmp_path)] == ["wine"]
 
 
-def test_one_bad_cell_does_not_cost_the_others(tmp_path, monkeypatch):
+def test_a_failing_cell_does_not_stop_the_others(tmp_path, monkeypatch):
     monkeypatch.setitem(measure.LABELERS, "kmeans", lambda *_, **__: 1 / 0)
     wanted = cells(("objective",), SMALL)
     summary = run(wanted, Store(tmp_path), progress=False)
@@ -211,28 +210,28 @@ def wait_for_records(folder, child, count):
 
 
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_ctrl_c_ends_cleanly_and_keeps_what_is_finished(tmp_path, jobs):
+def test_ctrl_c_ends_a_run_cleanly_and_keeps_finished_records(tmp_path, jobs):
     child = start(tmp_path, "--jobs", jobs)
     wait_for_records(tmp_path, child, 5)
     os.killpg(child.pid, signal.SIGINT)
     _, error = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "the same command continues" in error
+    assert "the same command resumes" in error
     assert "Traceback" not in error
     assert len(list(Store(tmp_path))) >= 5
 
 
 def workers_of(pid):
-    """The processes that measure for a run, by their ids."""
-    found = []
+    """Return the process ids of the workers of a run."""
+    workers = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int(path.joinpath("stat").read_text().rpartition(")")[2].split()[1])
             if parent == pid and b"popen_loky" in path.joinpath("cmdline").read_bytes():
-                found.append(int(path.name))
-        except OSError:  # it has just ended
+                workers.append(int(path.name))
+        except OSError:  # the process has ended
             continue
-    return found
+    return workers
 
 
 def is_running(pid):
@@ -243,12 +242,12 @@ def is_running(pid):
     return state != "Z"
 
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc does not exist")
 
 
 @needs_proc
 @pytest.mark.slow
-def test_a_killed_worker_is_told_and_the_same_command_continues(tmp_path):
+def test_a_killed_worker_is_reported_and_the_run_can_be_resumed(tmp_path):
     child = start(tmp_path, "--jobs", "2")
     wait_for_records(tmp_path, child, 5)
     os.kill(workers_of(child.pid)[0], signal.SIGKILL)
@@ -258,11 +257,11 @@ def test_a_killed_worker_is_told_and_the_same_command_continues(tmp_path):
     assert "run again to continue" in error
     assert "Traceback" not in error
     assert len(Store(tmp_path).keys()) >= 5
-    continues(tmp_path)
+    assert_resumes(tmp_path)
 
 
-def continues(folder):
-    """Run the cells of one seed that a killed run has left; the records that it made must stay."""
+def assert_resumes(folder):
+    """Run the remaining cells of one seed after a killed run, whose records must be kept."""
     before = Store(folder).keys()
     wanted = cells(("objective",), SMALL)
     left = sum(cell.key not in before for cell in wanted)
@@ -272,27 +271,26 @@ def continues(folder):
 
 
 @pytest.mark.slow
-def test_killed_and_continued(tmp_path):
+def test_a_killed_run_can_be_resumed(tmp_path):
     child = start(tmp_path, "--jobs", "1")
     wait_for_records(tmp_path, child, 5)
     os.kill(child.pid, signal.SIGKILL)
     child.communicate(timeout=60)
-    continues(tmp_path)
+    assert_resumes(tmp_path)
 
 
 @needs_proc
 @pytest.mark.slow
-def test_killed_with_workers_and_continued(tmp_path):
-    """No worker outlives its parent."""
+def test_workers_end_with_their_killed_parent_and_the_run_can_be_resumed(tmp_path):
     child = start(tmp_path, "--jobs", "2")
     wait_for_records(tmp_path, child, 5)
     workers = workers_of(child.pid)
     assert len(workers) == 2
     os.kill(child.pid, signal.SIGKILL)
-    child.communicate(timeout=120)  # ends when the last worker has closed its end of the pipes
+    child.communicate(timeout=120)  # returns when the last worker has closed the pipes
     while any(map(is_running, workers)):
         time.sleep(0.05)
-    continues(tmp_path)
+    assert_resumes(tmp_path)
 
 
 class Terminal(io.StringIO):
@@ -300,19 +298,19 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_log_gets_lines_and_not_many(monkeypatch):
+def test_progress_in_a_log_is_occasional_lines(monkeypatch):
     wanted = cells(("objective",), SMALL)
     silent, log = io.StringIO(), io.StringIO()
     quick = progress.Progress(wanted, silent)
     for cell in wanted:
         quick.advance(cell)
     quick.close()
-    assert silent.getvalue() == ""  # it ended before the first update
+    assert silent.getvalue() == ""  # ends before the first update
     monkeypatch.setattr(progress, "LINE_SECONDS", 1e-9)
-    told = progress.Progress(wanted, log)
+    bar = progress.Progress(wanted, log)
     for cell in wanted:
-        told.advance(cell)
-    told.close()
+        bar.advance(cell)
+    bar.close()
     lines = log.getvalue().splitlines()
     assert len(lines) == len(wanted)
     assert "\r" not in log.getvalue()
@@ -320,41 +318,41 @@ def test_a_log_gets_lines_and_not_many(monkeypatch):
     assert "left" in lines[-1]
 
 
-def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
+def test_progress_in_a_terminal_is_a_bar_that_disappears(monkeypatch):
     monkeypatch.setattr(progress, "LIVE_SECONDS", 0.0)
     wanted = cells(("objective",), SMALL)
     screen = Terminal()
-    told = progress.Progress(wanted, screen)
+    bar = progress.Progress(wanted, screen)
     for cell in wanted:
-        told.advance(cell)
-    told.close()
+        bar.advance(cell)
+    bar.close()
     assert "\n" not in screen.getvalue()
     *_, last, rest = screen.getvalue().split("\r")
     assert last.strip() == rest == ""
 
 
-def test_what_cells_are_expected_to_cost_is_known_for_all():
+def test_all_cells_have_an_estimated_cost():
     assert all(progress.cost(cell) > 0 for cell in cells(EXPERIMENTS, Scope()))
 
 
-def test_of_many_signs_the_first_are_kept_and_those_at_the_printed_value(monkeypatch):
+def test_only_the_first_signs_and_those_at_the_printed_value_are_recorded(monkeypatch):
     shared = problem("wine", "normalized", None)
     parameters = {"judge": "loss", "signs": 8}
     every = for_many_signs(shared, "unscaled_rotation", parameters, 0)
     monkeypatch.setattr(labeling, "N_KEPT", 2)
-    found = for_many_signs(shared, "unscaled_rotation", parameters, 0)
-    assert found["tried"] == every["tried"] == 8
+    record = for_many_signs(shared, "unscaled_rotation", parameters, 0)
+    assert record["tried"] == every["tried"] == 8
     paper = printed.value("objective", "wine", "normalized", "SR")
-    there = [value for value in every["values"][2:] if printed.is_printed(value, paper)]
-    assert found["values"] == every["values"][:2] + there
+    hits = [value for value in every["values"][2:] if printed.is_printed(value, paper)]
+    assert record["values"] == every["values"][:2] + hits
 
 
-def test_searched_runs_are_told_once_for_every_partition():
-    """The first run and those at the printed value, as if each were on record by itself."""
+def test_a_search_records_every_partition_once():
+    """Recorded are the first run and those at the printed value, with their numbers."""
     shared = problem("wine", "ratio", None)
     single = {"judge": "loss", "n_init": 1, "runs": 12}
     every = for_many_seeds(shared, "kmeans_norm", single)
-    found = for_many_seeds(shared, "kmeans_norm", {**single, "kept": "printed"})
+    record = for_many_seeds(shared, "kmeans_norm", {**single, "kept": "printed"})
     paper = printed.value("objective", "wine", "ratio", "KM-norm")
     kept = [
         partition
@@ -363,5 +361,5 @@ def test_searched_runs_are_told_once_for_every_partition():
         )
         if i == 0 or printed.is_printed(value, paper)
     ]
-    assert found["tried"] == 12
-    assert dict(zip(found["partitions"], found["counts"], strict=True)) == Counter(kept)
+    assert record["tried"] == 12
+    assert dict(zip(record["partitions"], record["counts"], strict=True)) == Counter(kept)
