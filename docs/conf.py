@@ -77,12 +77,28 @@ templates_path = ["_templates"]
 
 # The example that needs PyTorch is left out if PyTorch is not installed.
 WITHOUT_TORCH = "" if find_spec("torch") else r"|(^|[\\/])plot_torch\w*\.py$"
+FIRST_EXAMPLES = ("plot_digits", "plot_from_scikit_learn", "plot_social_graph", "plot_certificate")
+
+
+class _ExampleOrder:
+    """Order the gallery: the introductory examples, then the others by name."""
+
+    def __init__(self, folder: str) -> None:
+        pass
+
+    def __call__(self, file: str) -> tuple[int, str]:
+        name = file.removesuffix(".py")
+        first = FIRST_EXAMPLES.index(name) if name in FIRST_EXAMPLES else len(FIRST_EXAMPLES)
+        return first, name
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"(^|[\\/])(?!plot_)[^\\/]*\.py$" + WITHOUT_TORCH,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": _ExampleOrder,
+    "inspect_global_variables": False,  # link functions, but not variables to their types
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("leastcut",),
     "reference_url": {"leastcut": None},
@@ -134,18 +150,34 @@ html_theme_options: dict[str, Any] = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
+# A public function or class in the text of a page; ``refine`` and ``operator`` are also parameters.
+LINKED = sorted({*reference.functions_and_classes()} - {"operator", "refine"})
+API_NAME = re.compile(rf"(?<![\[`])`((?:leastcut\.)?({'|'.join(LINKED)}))(?:\(\))?`(?!`)")
+FENCED = re.compile(r"^```.*?^```$|^#[^\n]*$", re.MULTILINE | re.DOTALL)
 ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 REPORT = re.compile(r"\[([^\]]+)\]\(results/report\.html\)")
 FOLDERS = re.compile(r"\[([^\]]+)\]\(results(?:/records)?\)")
 
 
 def _for_sphinx(app: Any, name: str, source: list[str]) -> None:
-    """Translate anchors, the link to the HTML report, and links to folders."""
+    """Translate anchors and links to the report and folders; link names to the API reference."""
     text = ANCHOR.sub(r"(\1)=", source[0])
+    if not name.startswith(("reference/", "gallery/")):
+        kept = FENCED.findall(text)
+        prose = [API_NAME.sub(r"{py:obj}`\1 <leastcut.\2>`", part) for part in FENCED.split(text)]
+        text = "".join(x for pair in zip(prose, [*kept, ""], strict=True) for x in pair)
     text = REPORT.sub(r'<a href="report.html">\1</a>', text)
     source[0] = FOLDERS.sub(r"\1", text)
 
 
+def _skip_member(app: Any, kind: str, name: str, member: Any, skip: bool, options: Any) -> bool:
+    """Skip fields of named tuples, documented as attributes, and methods of other packages."""
+    module = getattr(getattr(member, "fget", None) or member, "__module__", None) or ""
+    is_field = type(member).__name__ == "_tuplegetter"
+    return skip or is_field or name.endswith("_request") or not module.startswith("leastcut")
+
+
 def setup(app: Any) -> None:
-    """Connect the translation of pages."""
+    """Connect the translation of pages and the choice of members."""
     app.connect("source-read", _for_sphinx)
+    app.connect("autodoc-skip-member", _skip_member)

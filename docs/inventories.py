@@ -63,6 +63,7 @@ SITES: dict[str, tuple[str, dict[str, str]]] = {
             "sklearn.cluster.HDBSCAN": "py:class modules/generated/sklearn.cluster.HDBSCAN.html#$",
             "random_state": "std:term glossary.html#term-random_state",
             "n_jobs": "std:term glossary.html#term-n_jobs",
+            "fit": "std:term glossary.html#term-fit",
         },
     ),
     "networkx": (

@@ -79,6 +79,11 @@ def classes() -> list[str]:
     return [name for name, member in public_names().items() if inspect.isclass(member)]
 
 
+def functions_and_classes() -> list[str]:
+    """Return the names of the public functions and classes."""
+    return [name for name, member in public_names().items() if callable(member)]
+
+
 def functions_of(module: ModuleType) -> list[str]:
     """Return the names of the public functions and classes of a module."""
     names = getattr(module, "__all__", None) or [
@@ -110,7 +115,14 @@ def section(heading: str, *, in_toctree: bool) -> list[str]:
             lines += summary(member.__name__, functions_of(member), in_toctree=in_toctree)
         elif isinstance(member, dict):
             keys = ", ".join(f'``"{key}"``' for key in member)
-            lines += [f"``leastcut.{name}``", f"   {keys}. See :doc:`/names`.", ""]
+            option = [] if in_toctree else ["   :no-index:"]
+            lines += [
+                f".. py:data:: leastcut.{name}",
+                *option,
+                "",
+                f"   {keys}. See :doc:`/names`.",
+                "",
+            ]
         else:
             plain.append(name)
     return lines + (summary("leastcut", plain, in_toctree=in_toctree) if plain else [])

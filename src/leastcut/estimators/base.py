@@ -234,7 +234,7 @@ class BaseClustering(
 
     @property
     def gap_(self) -> float:
-        """Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_."""
+        """Relative optimality gap, ``(cut_value_ − lower_bound_) / cut_value_``."""
         check_is_fitted(self, "labels_")
         gap = self._partition(self.lower_bound_).gap
         return float(gap)  # type: ignore[arg-type]

@@ -167,7 +167,7 @@ class MultiViewSpectralClustering(BaseClustering):
         Lower bound on the objective of every partition into ``n_clusters_`` clusters. Computed on
         first access.
     gap_ : float
-        Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_.
+        Relative optimality gap, ``(cut_value_ − lower_bound_) / cut_value_``.
     affinity_matrix_ : list of ndarray or csr_array of shape (n_samples, n_samples)
         The graphs.
     neighbors_recall_ : float or None

@@ -136,7 +136,7 @@ class SpectralClustering(BaseClustering):
         Lower bound on the cut value of every partition into ``n_clusters_`` clusters. Computed on
         first access; :meth:`certify` proves a larger one.
     gap_ : float
-        Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_.
+        Relative optimality gap, ``(cut_value_ − lower_bound_) / cut_value_``.
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
         The graph.
     neighbors_recall_ : float or None

@@ -235,7 +235,7 @@ def constrained_rank_graph(
 
     Notes
     -----
-    For "l1", the absolute differences |x| are smoothed to √(x² + δ²) − δ with δ = 1e-4 and
+    For "l1", the absolute differences ``|x|`` are smoothed to √(x² + δ²) − δ with δ = 1e-4 and
     minimized by iteratively reweighted least squares, as in the reference. λ is chosen as in
     :func:`leastcut.learned_graph`. If the input graph has more than c components, ``converged`` is
     False, because no λ reduces their number.

@@ -86,7 +86,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
         Lower bound on the cut value of every partition into ``n_clusters_`` clusters. Computed on
         first access.
     gap_ : float
-        Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_.
+        Relative optimality gap, ``(cut_value_ − lower_bound_) / cut_value_``.
     n_iter_ : int
         Number of rounds in which samples were moved.
     anchors_ : ndarray of shape (n_anchors, n_features)
@@ -227,7 +227,7 @@ class AnchorSpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def gap_(self) -> float:
-        """Relative optimality gap, (cut_value_ − lower_bound_) / cut_value_."""
+        """Relative optimality gap, ``(cut_value_ − lower_bound_) / cut_value_``."""
         gap = Partition(np.empty(0), self.cut_value_, self.lower_bound_).gap
         return float(gap)  # type: ignore[arg-type]
 
