@@ -1,4 +1,4 @@
-"""Who imports whom in the package: read from the source, inside functions too."""
+"""The imports of every module of the package, read from the source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import leastcut
 
 SOURCE = Path(leastcut.__file__).parent
 PUBLIC = {name for name in dir(leastcut) if not name.startswith("__")}
-"""The public names; ``import *`` brings those of them that shadow nothing."""
+"""The public names, including those that ``import *`` omits."""
 
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
@@ -26,23 +26,23 @@ MODULES = {module_of(path): path for path in FILES}
 
 @cache
 def imports_of(path: Path) -> frozenset[str]:
-    """Return every absolute name that a file imports: a module, or a name of one."""
-    found = set()
+    """Return the full names of all modules and attributes that a file imports."""
+    result = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset(found)
+            result |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(result)
 
 
 def modules_imported(path: Path) -> set[str]:
     """Return the modules of this package that a file imports."""
-    found = set()
+    result = set()
     for name in imports_of(path):
         while name not in MODULES and "." in name:
             name = name.rpartition(".")[0]
         if name in MODULES:
-            found.add(name)
-    return found - {module_of(path)}
+            result.add(name)
+    return result - {module_of(path)}

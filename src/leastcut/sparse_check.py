@@ -43,7 +43,7 @@ class _Named:
         """Return the error for malformed arrays."""
         return ValueError(f"{self.malformed}: {what}. {remedy}")
 
-    def integers(self, array: str, values: Any, size: int, wanted: str) -> None:
+    def integers(self, array: str, values: Any, size: int, suffix: str) -> None:
         """Raise unless an index array is one-dimensional, of this size and of a supported type."""
         if not isinstance(values, np.ndarray) or values.dtype not in INDEX_TYPES:
             raise TypeError(
@@ -54,7 +54,7 @@ class _Named:
         if values.ndim != 1:
             raise self.refuse(f"{array} has shape {values.shape}, but must have one dimension")
         if values.size != size:
-            raise self.refuse(f"{array} has {values.size} entries{wanted}")
+            raise self.refuse(f"{array} has {values.size} entries{suffix}")
 
     def indices(
         self, array: str, values: Any, n_data: int, high: int, low: int = 0, unit: str = ""
@@ -108,8 +108,8 @@ def _check_compressed(named: _Named, matrix: Any) -> None:
     n_rows, n_columns = (size // b for size, b in zip(matrix.shape, block, strict=True))
     if named.form == "CSC":
         n_rows, n_columns = n_columns, n_rows
-    wanted = f", but must have {n_rows + 1} for shape {matrix.shape}"
-    named.integers("indptr", indptr, n_rows + 1, wanted)
+    suffix = f", but must have {n_rows + 1} for shape {matrix.shape}"
+    named.integers("indptr", indptr, n_rows + 1, suffix)
     named.indices("indices", matrix.indices, data.shape[0], n_columns)
     if indptr[0] != 0:
         raise named.refuse(f"indptr[0] is {indptr[0]}, but must be 0")

@@ -49,7 +49,7 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> str:
 
 
 def check_count(name: str, value: object, minimum: int = 1) -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``minimum``."""
+    """Return ``value`` as an int if it is an integer of at least ``minimum``."""
     try:
         # In Python a bool is an int, but n_neighbors=True is a mistake.
         if isinstance(value, bool | np.bool_):
@@ -57,7 +57,7 @@ def check_count(name: str, value: object, minimum: int = 1) -> int:
         # Accepts NumPy integers and rejects floats, which int() would accept.
         count = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name}={value!r} is not a whole number.") from None
+        raise TypeError(f"{name}={value!r} is not an integer.") from None
     if count < minimum:
         raise ValueError(f"{name}={count} is too small; it must be at least {minimum}.")
     if count > np.iinfo(np.int64).max:

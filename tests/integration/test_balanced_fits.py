@@ -18,7 +18,7 @@ import leastcut
 
 @pytest.mark.parametrize("cut", ["ratio", "normalized"])
 @pytest.mark.parametrize("balance", [0.05, (0.1, 0.2)])
-def test_a_fit_is_in_balance(cut, balance):
+def test_fits_are_balanced(cut, balance):
     X, _ = load_iris(return_X_y=True)
     model = leastcut.SpectralClustering(4, cut=cut, balance=balance, random_state=0).fit(X)
     S = model.affinity_matrix_
@@ -26,12 +26,12 @@ def test_a_fit_is_in_balance(cut, balance):
     assert is_balanced(leastcut.node_weights(S, cut), model.labels_, 4, balance)
     assert model.cut_value_ == pytest.approx(leastcut.cut_value(S, model.labels_, cut))
     assert model.lower_bound_ <= model.cut_value_ * (1 + 1e-9)
-    found = leastcut.partition(S, 4, cut, balance=balance, effort="auto", random_state=0)
-    assert np.array_equal(model.labels_, found.labels)
+    result = leastcut.partition(S, 4, cut, balance=balance, effort="auto", random_state=0)
+    assert np.array_equal(model.labels_, result.labels)
 
 
 @pytest.mark.filterwarnings("ignore:.*no edges. They count in the balance")
-def test_a_fit_counts_samples_without_edges_as_the_cut_does():
+def test_isolated_samples_count_in_the_balance_as_in_the_cut():
     core = points_graph(30)
     S = sp.csr_array(sp.block_diag([core, sp.csr_array((10, 10))]))
     options = {"affinity": "precomputed", "random_state": 0}
@@ -40,7 +40,7 @@ def test_a_fit_counts_samples_without_edges_as_the_cut_does():
     model = leastcut.SpectralClustering(3, balance=0.05, **options).fit(S)
     weights = np.asarray(S.sum(axis=1)).reshape(-1)
     assert is_balanced(weights, model.labels_, 3, 0.05)
-    # Fewer nodes with edges than clusters: each is one by itself.
+    # With fewer connected nodes than clusters, each is a cluster.
     few = sp.csr_array(sp.block_diag([1.0 - np.eye(3), sp.csr_array((5, 5))]))
     model = leastcut.SpectralClustering(5, balance=1.0, **options).fit(few)
     assert np.unique(model.labels_).size == 5
@@ -49,7 +49,7 @@ def test_a_fit_counts_samples_without_edges_as_the_cut_does():
     assert np.unique(none.labels_).size == 2
 
 
-def test_a_fit_weighs_samples_and_keeps_links():
+def test_balance_with_sample_weights_and_links():
     X = np.random.default_rng(0).normal(size=(90, 2))
     weight, must = np.linspace(1.0, 3.0, 90), np.array([(0, 50), (50, 80), (3, 4)])
     model = leastcut.SpectralClustering(3, cut="ratio", balance=0.02, random_state=0)
@@ -60,11 +60,11 @@ def test_a_fit_weighs_samples_and_keeps_links():
         model.fit(X, cannot_link=[(0, 1)])
 
 
-def test_the_number_of_a_fit_may_be_chosen():
+def test_balance_with_an_automatic_number_of_clusters():
     X = np.concatenate([np.random.default_rng(k).normal(9 * k, 1, (30, 2)) for k in range(3)])
     model = leastcut.SpectralClustering("auto", cut="ratio", balance=0.0, random_state=0).fit(X)
     assert np.bincount(model.labels_).tolist() == [30] * model.n_clusters_
-    # The path knows no balance, and is never worse for it.
+    # The path is not balanced, so its values are never larger.
     assert model.cut_path_[model.n_clusters_].cut_value <= model.cut_value_ * (1 + 1e-9)
 
 
@@ -80,7 +80,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_a_fit_refuses_by_name(kind):
+def test_invalid_balance_is_rejected_by_fit(kind):
     parameters, words = REFUSED[kind]
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = leastcut.SpectralClustering(**{"n_clusters": 3, "balance": 0.1, **parameters})
@@ -88,7 +88,7 @@ def test_a_fit_refuses_by_name(kind):
         model.fit(X)
 
 
-def test_a_balanced_fit_is_not_certified_out_of_balance():
+def test_a_balanced_fit_cannot_be_certified():
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = leastcut.SpectralClustering(2, balance=0.0, cut="ratio", random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"without regard to balance.*leastcut\.certify"):
@@ -101,7 +101,7 @@ def test_a_balanced_fit_is_not_certified_out_of_balance():
 
 
 @pytest.mark.parametrize(("text", "balance"), [("0", 0.0), ("0.05", 0.05), ("0.2,0.1", (0.2, 0.1))])
-def test_the_command_line_cuts_in_balance(tmp_path, monkeypatch, capsys, text, balance):
+def test_the_command_line_balances_clusters(tmp_path, monkeypatch, capsys, text, balance):
     cli = pytest.importorskip("leastcut.cli")
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", np.random.default_rng(0).normal(size=(60, 2)))
@@ -125,7 +125,9 @@ def test_the_command_line_cuts_in_balance(tmp_path, monkeypatch, capsys, text, b
         (["--balance", "0", "--cut", "ratio"], "Pass balance="),
     ],
 )
-def test_the_command_line_refuses_by_name(tmp_path, monkeypatch, capsys, arguments, words):
+def test_invalid_balance_is_rejected_by_the_command_line(
+    tmp_path, monkeypatch, capsys, arguments, words
+):
     cli = pytest.importorskip("leastcut.cli")
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", np.random.default_rng(0).normal(size=(61, 2)))

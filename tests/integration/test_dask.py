@@ -1,4 +1,4 @@
-"""Dask: the same labels on any number of workers, nothing large on the client, no worker needed."""
+"""Dask: the same labels on any number of workers, little data on the client, failing workers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIZES = (3, 1, 4, 2)
 
 @pytest.fixture(scope="module")
 def client():
-    """Two processes with one thread each; a process that dies is started again."""
+    """Start two processes with one thread each; failed processes are restarted."""
     with (
         distributed.LocalCluster(
             n_workers=2,
@@ -48,7 +48,7 @@ def client():
 
 @contextmanager
 def two_workers_without_nannies():
-    """Two processes that nobody starts again."""
+    """Start two processes that are not restarted."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard"]
     with (
         distributed.LocalCluster(
@@ -70,7 +70,7 @@ def two_workers_without_nannies():
                 worker.wait()
 
 
-# -- workers, by tasks whose answers are known
+# -- workers
 
 
 def made(number: int) -> Block:
@@ -94,7 +94,7 @@ def sizes(block, labels):
 def sum_in_order(terms):
     total = terms[0]
     for term in terms[1:]:
-        total = total + term * (1 + 1e-9)  # an order that can be told
+        total = total + term * (1 + 1e-9)  # depends on the order
     return total
 
 
@@ -104,31 +104,34 @@ def both_workers(scheduler):
 
 
 @pytest.mark.sampled(1)
-def test_workers_do_what_threads_do(client):
+def test_workers_and_threads_give_the_same_results(client):
     with client.as_current():
         assert Scheduler().client is client
     for scheduler in (Scheduler(client), Scheduler()):
-        told = []
+        results = []
         for workers in both_workers(scheduler):
             kept, first = workers.run("leastcut-test", count_up, None, 1)
-            some, second = workers.run("leastcut-test", count_up, kept, 2)
-            kept[3], kept[1] = some[3], some[1]
+            further, second = workers.run("leastcut-test", count_up, kept, 2)
+            kept[3], kept[1] = further[3], further[1]
             _, third = workers.run("leastcut-test", count_up, kept, 0)
-            told.append([t[:2] for t in (*first, *second, *third)])
+            results.append([t[:2] for t in (*first, *second, *third)])
             assert workers.once("leastcut-test", divmod, 7, 2) == (3, 1)
             rounded = workers.total("leastcut-test", thirds, kept, sum_in_order, 3.0)
-            told[-1] += [rounded, workers.total("leastcut-test", sizes, None, sum, is_exact=True)]
-        assert told[0] == told[1]
+            results[-1] += [
+                rounded,
+                workers.total("leastcut-test", sizes, None, sum, is_exact=True),
+            ]
+        assert results[0] == results[1]
         first, second = [(0, 3), (1, 1), (2, 4), (3, 2)], [(0, 9), (1, 3), (2, 12), (3, 6)]
         third = [(0, 3), (1, 3), (2, 4), (3, 6)]
-        assert told[0][:-2] == [*first, *second, *third]
-        assert told[0][-2:] == [added([1.0, 1.0, 4 / 3, 2.0], sum_in_order), 10]
+        assert results[0][:-2] == [*first, *second, *third]
+        assert results[0][-2:] == [added([1.0, 1.0, 4 / 3, 2.0], sum_in_order), 10]
 
 
-def test_work_is_done_by_workers_and_people_see_its_name(client):
+def test_tasks_run_on_workers_with_readable_names(client):
     workers, _ = both_workers(Scheduler(client))
-    kept, told = workers.run("leastcut-sweep", count_up, None, 1)
-    assert {pid for _, _, pid in told} <= set(client.run(os.getpid).values())
+    kept, results = workers.run("leastcut-sweep", count_up, None, 1)
+    assert {pid for _, _, pid in results} <= set(client.run(os.getpid).values())
     assert workers.once("leastcut-start", os.getpid) in client.run(os.getpid).values()
     names = {distributed.utils.key_split(key) for key in client.who_has()}
     assert all(name.startswith("leastcut-") for name in names)
@@ -136,7 +139,7 @@ def test_work_is_done_by_workers_and_people_see_its_name(client):
 
 
 def dies_once(block, labels, folder):
-    """Count up, and end the process of the worker at the first call for block 2."""
+    """Count up, and kill the process of the worker at the first call for block 2."""
     if block.anchors[0, 0] == 2:
         try:
             os.close(os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL))
@@ -148,15 +151,15 @@ def dies_once(block, labels, folder):
 
 
 @pytest.mark.slow
-def test_what_a_dead_worker_held_is_computed_again(client, tmp_path):
+def test_results_of_a_failed_worker_are_recomputed(client, tmp_path):
     workers, threads = both_workers(Scheduler(client))
     expected, _ = threads.run("leastcut-test", count_up, None, 1)
     kept, _ = workers.run("leastcut-test", count_up, None, 1)
-    kept, told = workers.run("leastcut-test", dies_once, kept, str(tmp_path))
+    kept, results = workers.run("leastcut-test", dies_once, kept, str(tmp_path))
     assert (tmp_path / "died").exists()
     _, expected = threads.run("leastcut-test", count_up, expected, 1)
-    assert [t[:2] for t in told] == [t[:2] for t in expected]
-    # All of them at once: the labels that are kept come from nothing but descriptions of tasks.
+    assert [t[:2] for t in results] == [t[:2] for t in expected]
+    # If all workers fail, the labels are recomputed from the tasks alone.
     for pid in client.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)
     _, again = workers.run("leastcut-test", count_up, kept, 0)
@@ -177,7 +180,7 @@ def points():
 
 @pytest.fixture(scope="module")
 def one_machine(points):
-    """The partition that every cluster must find."""
+    """Return the expected partition."""
     sizes = [size for size in CHUNKS if size]
     graph = leastcut.anchor_graph(points, 60, random_state=3, block_rows=sizes)
     return leastcut.partition(graph, 4, random_state=3, effort="fast")
@@ -200,37 +203,37 @@ def check_same(model, expected):
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "sync"])
-def test_labels_are_those_of_one_machine(points, one_machine, scheduler):
+def test_labels_are_the_same_as_on_one_machine(points, one_machine, scheduler):
     with dask.config.set(scheduler=scheduler):
         check_same(AnchorSpectralClustering(**SETTINGS).fit(in_chunks(points)), one_machine)
 
 
-def test_many_blocks_are_added_up_as_on_one_machine(points):
-    """Their graph of anchors is a rounded sum of 134 terms, and no other order gives the same."""
-    found = leastcut.partition(
+def test_many_blocks_are_summed_in_the_same_order_as_on_one_machine(points):
+    """The graph of the anchors is a sum of 134 terms, which depends on their order by rounding."""
+    result = leastcut.partition(
         leastcut.anchor_graph(points, 60, random_state=3, block_rows=15), 4, effort="fast",
         random_state=3,
     )  # fmt: skip
     model = AnchorSpectralClustering(**SETTINGS).fit(da.from_array(points, chunks=(15, 3)))
-    np.testing.assert_array_equal(labels_of(model), found.labels)
-    assert model.cut_value_ == found.cut_value
+    np.testing.assert_array_equal(labels_of(model), result.labels)
+    assert model.cut_value_ == result.cut_value
 
 
 @pytest.mark.parametrize("effort", ["auto", "balanced"])
-def test_more_effort_is_that_of_one_machine_too(effort):
+def test_every_effort_gives_the_same_labels_as_on_one_machine(effort):
     X = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
-    found = leastcut.partition(
+    result = leastcut.partition(
         leastcut.anchor_graph(X, 20, 3, random_state=0, block_rows=100), 3, effort=effort,
         random_state=0,
     )  # fmt: skip
     model = AnchorSpectralClustering(3, n_anchors=20, n_neighbors=3, effort=effort, random_state=0)
-    np.testing.assert_array_equal(model.fit_predict(da.from_array(X, chunks=100)), found.labels)
-    assert model.cut_value_ == found.cut_value
+    np.testing.assert_array_equal(model.fit_predict(da.from_array(X, chunks=100)), result.labels)
+    assert model.cut_value_ == result.cut_value
     assert model.anchors_.dtype == np.float32
 
 
 class KilledBefore(DaskWorkers):
-    """Workers of which one is killed as a round begins: what it holds is lost."""
+    """Workers, one of which is killed before a round."""
 
     round = 3
 
@@ -242,7 +245,7 @@ class KilledBefore(DaskWorkers):
         return super().run(name, *arguments, **options)
 
 
-def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_machine, monkeypatch):
+def test_a_failed_worker_does_not_change_labels(client, points, one_machine, monkeypatch):
     monkeypatch.setattr("leastcut.integrations.dask.estimator.DaskWorkers", KilledBefore)
     before = set(client.run(os.getpid).values())
     check_same(
@@ -253,7 +256,7 @@ def test_a_worker_killed_in_the_middle_changes_no_label(client, points, one_mach
 
 
 @pytest.mark.slow
-def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
+def test_a_failed_worker_that_is_not_restarted(points, one_machine, monkeypatch):
     monkeypatch.setattr("leastcut.integrations.dask.estimator.DaskWorkers", KilledBefore)
     with two_workers_without_nannies() as client:
         model = AnchorSpectralClustering(client=client, **SETTINGS).fit(in_chunks(points))
@@ -261,18 +264,18 @@ def test_a_worker_that_nobody_starts_again(points, one_machine, monkeypatch):
         check_same(model, one_machine)
 
 
-def drawn(size, seed):
+def sample_points(size, seed):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(size, 2)) + 3.5 * rng.integers(3, size=(size, 1))
     return points.astype(np.float32)
 
 
 @pytest.mark.slow
-def test_nothing_of_the_size_of_the_samples_comes_to_the_client(client, monkeypatch):
+def test_no_data_of_the_size_of_the_samples_reaches_the_client(client, monkeypatch):
     from distributed.comm import tcp
 
     n, size = 400_000, 100_000
-    parts = [dask.delayed(drawn)(size, seed) for seed in range(n // size)]
+    parts = [dask.delayed(sample_points)(size, seed) for seed in range(n // size)]
     X = da.concatenate([da.from_delayed(part, (size, 2), np.float32) for part in parts])
     model = AnchorSpectralClustering(3, n_anchors=40, effort="fast", random_state=0, client=client)
     received, read = [], tcp.from_frames
@@ -281,18 +284,18 @@ def test_nothing_of_the_size_of_the_samples_comes_to_the_client(client, monkeypa
         received.append(sum(memoryview(frame).nbytes for frame in frames))
         return await read(frames, **options)
 
-    # The scheduler is in this process as well: whatever passes through it is counted, too.
+    # The scheduler is in the same process, so all data that it receives are counted as well.
     monkeypatch.setattr(tcp, "from_frames", watched)
     model.fit(X)
     assert 0 < max(received) < size
     assert sum(received) < 2 * n
-    # It is seen where it does happen.
+    # Fetching the labels is counted.
     received.clear()
     assert labels_of(model).nbytes == 4 * n
     assert sum(received) > 4 * n
 
 
-def test_frames_are_arrays_with_names(points, one_machine):
+def test_data_frames_give_the_labels_of_arrays(points, one_machine):
     pandas = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")
     table = pandas.DataFrame(points, columns=["x", "y", "z"])
@@ -315,17 +318,17 @@ def test_frames_are_arrays_with_names(points, one_machine):
 
 
 def never(chunk):
-    raise AssertionError("this was not to be computed")
+    raise AssertionError("this must not be computed")
 
 
-def test_prediction_waits_until_it_is_asked_for(points):
+def test_predictions_are_lazy(points):
     X = in_chunks(points)
     model = AnchorSpectralClustering(**SETTINGS).fit(X)
     model.predict(X.map_blocks(never, dtype=X.dtype))
-    for few in (X[X[:, 0] > 0], X[5:6]):  # also where nobody knows how many there are
-        found = model.predict(few)
-        assert found.dtype == np.int32
-        np.testing.assert_array_equal(found.compute(), model.predict(few.compute()))
+    for few in (X[X[:, 0] > 0], X[5:6]):  # also with unknown chunk sizes
+        result = model.predict(few)
+        assert result.dtype == np.int32
+        np.testing.assert_array_equal(result.compute(), model.predict(few.compute()))
     assert model.predict(X).chunks == (CHUNKS,)
     assert model.predict(X[:0]).compute().shape == (0,)
     with pytest.raises(ValueError, match="2 features, but the model was fitted on 3"):
@@ -355,7 +358,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_clustered_is_refused_before_any_work(points, name):
+def test_invalid_input_is_rejected_before_any_computation(points, name):
     change, settings, error, words = REFUSED[name]
     X = change(in_chunks(points).map_blocks(never, dtype=points.dtype))
     with pytest.raises(error, match=words):
@@ -363,19 +366,19 @@ def test_what_cannot_be_clustered_is_refused_before_any_work(points, name):
 
 
 @pytest.mark.filterwarnings("ignore:The evidence")
-def test_bounds_and_the_number_of_clusters_are_those_of_one_machine(points):
+def test_bounds_and_the_number_of_clusters_are_the_same_as_on_one_machine(points):
     settings = SETTINGS | {"n_clusters": "auto", "max_clusters": 6}
     model = AnchorSpectralClustering(**settings).fit(in_chunks(points))
     sizes = [size for size in CHUNKS if size]
     graph = leastcut.anchor_graph(points, 60, random_state=3, block_rows=sizes)
-    found = leastcut.partition(graph, "auto", random_state=3, effort="fast")
-    assert model.n_clusters_ == found.labels.max() + 1
+    result = leastcut.partition(graph, "auto", random_state=3, effort="fast")
+    assert model.n_clusters_ == result.labels.max() + 1
     assert model.lower_bound_ == pytest.approx(leastcut.lower_bound(graph, model.n_clusters_))
     assert 0.0 <= model.lower_bound_ <= model.cut_value_
     assert model.gap_ == pytest.approx(1.0 - model.lower_bound_ / model.cut_value_)
 
 
-def test_weak_evidence_for_a_number_names_what_a_fit_on_dask_has():
+def test_the_warning_of_weak_evidence_names_cut_path():
     rng = np.random.default_rng(0)
     samples = 1.5 * rng.normal(size=(600, 2)) + rng.integers(0, 4, size=(600, 1)) * [3.0, 1.0]
     X = da.from_array(samples, chunks=(300, 2))
@@ -385,7 +388,7 @@ def test_weak_evidence_for_a_number_names_what_a_fit_on_dask_has():
     assert not hasattr(model, "cut_path_")
 
 
-def test_values_are_checked_where_they_lie(points):
+def test_values_are_checked_by_the_workers(points):
     bad = points.copy()
     bad[705, 1] = np.nan
     with pytest.raises(ValueError, match=r"begins with row 701: .* first is nan at \(4, 1\)"):
@@ -398,14 +401,14 @@ def test_values_are_checked_where_they_lie(points):
         AnchorSpectralClustering(**SETTINGS).fit(hidden)
 
 
-def test_equal_samples_have_too_few_anchors():
+def test_equal_samples_give_too_few_anchors():
     X = da.ones((50, 2), chunks=20)
     with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 anchors"):
         AnchorSpectralClustering(2, n_anchors=10).fit(X)
     assert AnchorSpectralClustering(1, n_anchors=10).fit(X).cut_value_ == 0.0
 
 
-def test_copies_share_the_client_and_files_do_without(client, points):
+def test_clones_share_the_client_and_pickles_do_not_contain_it(client, points):
     model = AnchorSpectralClustering(client=client, **SETTINGS)
     assert clone(model).client is client
     model.fit(in_chunks(points))
@@ -414,8 +417,8 @@ def test_copies_share_the_client_and_files_do_without(client, points):
     np.testing.assert_array_equal(again.predict(points), model.predict(points))
 
 
-def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
-    """What comes over a network may be so."""
+def test_tasks_accept_read_only_arrays(points, one_machine):
+    """Arrays received over a network may be read-only."""
     graph = leastcut.anchor_graph(points, 60, random_state=3, block_rows=[700, 1, 699, 600])
 
     def locked(value):
@@ -435,15 +438,15 @@ def test_tasks_do_with_arrays_that_may_not_be_written(points, one_machine):
 
     workers = Locked(lambda number: locked(graph.store.load(number)), graph.store.sizes, 1)
     problem = AnchorProblem(workers, graph.masses)
-    found = search_anchors(problem, 4, [], SearchOptions("fast", False, 3), Budget())
-    np.testing.assert_array_equal(np.concatenate(found.kept), one_machine.labels)
+    result = search_anchors(problem, 4, [], SearchOptions("fast", False, 3), Budget())
+    np.testing.assert_array_equal(np.concatenate(result.kept), one_machine.labels)
 
 
-def test_the_estimator_documents_itself():
-    from numpydoc.validate import validate  # which workers need not wait for
+def test_the_estimator_is_documented():
+    from numpydoc.validate import validate  # not imported by the workers
 
     for name in ("", ".fit", ".predict"):
-        found = validate(f"leastcut.integrations.dask.AnchorSpectralClustering{name}")["errors"]
+        result = validate(f"leastcut.integrations.dask.AnchorSpectralClustering{name}")["errors"]
         assert not {"GL08", "SS01", "SS06", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01"} & {
-            code for code, _ in found
+            code for code, _ in result
         }

@@ -40,11 +40,11 @@ MISTAKES = {
 
 
 def mistakes(name: str) -> list[str]:
-    found = validate(f"leastcut.{name}")["errors"]
-    return [f"{name}: {text}" for code, text in found if code in MISTAKES]
+    errors = validate(f"leastcut.{name}")["errors"]
+    return [f"{name}: {text}" for code, text in errors if code in MISTAKES]
 
 
-def test_there_is_nothing_public_that_this_does_not_look_at():
+def test_every_public_name_is_covered():
     modules = {"dask", "plot", "scanpy"}
     registries = {"AFFINITIES", "CUTS", "DISCRETIZERS", "EFFORTS", "EIGENSOLVERS"}
     assert modules | registries == OTHERS
@@ -56,7 +56,7 @@ def test_functions_document_parameters_and_returns(name):
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES])
-def test_there_is_an_example(name):
+def test_public_objects_have_an_example(name):
     examples = doctest.DocTestFinder(recurse=False).find(getattr(leastcut, name), name)
     assert any(test.examples for test in examples)
 
@@ -79,7 +79,7 @@ def test_estimators_document_their_parameters_and_attributes(kind):
     assert ("cut_path_" in documented) == (kind != "MultiView")
 
 
-def test_pages_show_the_real_source_and_every_name():
+def test_pages_show_the_current_source_and_every_name():
     extending, names = (path.read_text(encoding="utf-8") for path in from_the_source.PAGES)
     assert extending.count("<!-- source: ") == 2
     assert names.count("<!-- names: ") == len(from_the_source.REGISTRIES)

@@ -1,4 +1,4 @@
-"""The estimator keeps scikit-learn's contract: its own checks, its tools, its parameters."""
+"""The contract of scikit-learn: its estimator checks, tools and parameters."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ FORMS = ("dense", "sparse")
 
 
 def expected_failures(estimator):
-    """Return the checks that cannot pass, each with the reason."""
-    # Computed by test_a_weight_is_not_a_repetition of test_sample_weight.py.
-    reason = "a weight counts in the balance of clusters, and a repeated sample has edges, too"
-    found = {f"check_sample_weight_equivalence_on_{form}_data": reason for form in FORMS}
+    """Return the checks that cannot pass, with the reason."""
+    # See test_a_weight_is_not_equivalent_to_a_duplicate in test_sample_weight.py.
+    reason = "a weight counts in the node weights only, and a repeated sample has edges as well"
+    result = {f"check_sample_weight_equivalence_on_{form}_data": reason for form in FORMS}
     if isinstance(estimator, AnchorSpectralClustering):
         return {}
     if estimator.affinity == "precomputed":
-        found["check_clustering"] = (
+        result["check_clustering"] = (
             "it hands samples with two features to an estimator tagged as taking pairs of samples"
         )
-    return found
+    return result
 
 
 @pytest.mark.sampled(120)
@@ -78,34 +78,33 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_every_parameter_of_theirs_is_a_parameter_of_ours():
-    theirs = inspect.signature(Theirs).parameters
-    ours = inspect.signature(SpectralClustering).parameters
-    assert list(ours)[: len(theirs)] == list(theirs)
-    different = {name for name in theirs if theirs[name].default != ours[name].default}
-    # None where absence matters: what is given decides between the solvers, and samples have more
-    # neighbours than anchors
+def test_all_parameters_of_scikit_learn_are_supported():
+    reference = inspect.signature(Theirs).parameters
+    parameters = inspect.signature(SpectralClustering).parameters
+    assert list(parameters)[: len(reference)] == list(reference)
+    different = {name for name in reference if reference[name].default != parameters[name].default}
+    # None means that the parameter is not passed, which decides between the solvers.
     assert different == {"affinity", "assign_labels", "n_init", "eigen_tol", "n_neighbors"}
     for name in different - {"affinity"}:
-        assert ours[name].default is None
+        assert parameters[name].default is None
 
 
 @pytest.mark.parametrize("kernel", sorted(set(KERNEL_PARAMS) - {"additive_chi2"}))
-def test_every_kernel_of_theirs_works(kernel):
+def test_every_kernel_of_scikit_learn_works(kernel):
     X = np.random.default_rng(0).random((12, 4))
     model = SpectralClustering(3, affinity=kernel, random_state=0).fit(X)
-    theirs = Theirs(3, affinity=kernel, random_state=0).fit(X)
-    np.testing.assert_allclose(model.affinity_matrix_, theirs.affinity_matrix_)
+    reference = Theirs(3, affinity=kernel, random_state=0).fit(X)
+    np.testing.assert_allclose(model.affinity_matrix_, reference.affinity_matrix_)
     assert set(model.labels_) == {0, 1, 2}
 
 
-def test_a_kernel_with_negative_values_is_refused_with_words():
+def test_kernels_with_negative_values_are_rejected():
     X = np.random.default_rng(0).random((12, 4))
     with pytest.raises(ValueError, match="non-negative affinities"):
         SpectralClustering(2, affinity="additive_chi2").fit(X)
 
 
-def test_callables_get_their_parameters_and_nothing_else(blobs):
+def test_callable_affinities_receive_kernel_params_only(blobs):
     X, y = blobs
 
     def kernel(a, b, **options):
@@ -121,7 +120,7 @@ def test_callables_get_their_parameters_and_nothing_else(blobs):
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.coo_array, sp.csr_matrix])
 @pytest.mark.parametrize("eigen_solver", [None, "arpack", "lobpcg"])
 @pytest.mark.parametrize("assign_labels", ["kmeans", "discretize", "cluster_qr", *DISCRETIZERS])
-def test_every_way_finds_two_obvious_groups(container, eigen_solver, assign_labels):
+def test_every_solver_finds_two_obvious_groups(container, eigen_solver, assign_labels):
     S = np.zeros((7, 7))
     S[:3, :3] = S[3:, 3:] = 1.0
     S[:3, 3] = S[3, :3] = 0.2
@@ -137,15 +136,15 @@ def test_every_way_finds_two_obvious_groups(container, eigen_solver, assign_labe
 
 def test_precomputed_neighbors_keep_only_the_nearest(blobs):
     X, y = blobs
-    found = []
+    result = []
     for extra in (0, 10):
         distances = kneighbors_graph(X, 8 + extra, mode="distance", include_self=True)
         model = SpectralClustering(
             3, affinity="precomputed_nearest_neighbors", n_neighbors=8, random_state=0
         ).fit(distances)
         assert adjusted_rand_score(y, model.labels_) == 1
-        found.append(model.affinity_matrix_)
-    assert (found[0] != found[1]).nnz == 0
+        result.append(model.affinity_matrix_)
+    assert (result[0] != result[1]).nnz == 0
 
 
 def test_clone_parameters_and_pickle(blobs):
@@ -203,8 +202,8 @@ def test_data_frames_and_their_names(blobs, library):
     assert fitted[-1].feature_names_in_.tolist() == ["left", "right"]
 
 
-def routed(model, X, **metadata):
-    """Return a pipeline that hands metadata on to the fit of a model, and the scaled samples."""
+def make_routed_pipeline(model, X, **metadata):
+    """Return a fitted pipeline that routes metadata to the model, and the scaled samples."""
     scaler = StandardScaler().set_fit_request(sample_weight=False)
     model = clone(model).set_fit_request(**dict.fromkeys(metadata, True))
     return make_pipeline(scaler, model).fit(X, **metadata), StandardScaler().fit_transform(X)
@@ -220,7 +219,7 @@ def test_metadata_is_routed_to_the_fit(blobs):
     }
     model = SpectralClustering(5, random_state=0)
     with config_context(enable_metadata_routing=True):
-        pipeline, scaled = routed(model, X, **metadata)
+        pipeline, scaled = make_routed_pipeline(model, X, **metadata)
         labels = clone(pipeline).fit_predict(X, **metadata)
     alone = clone(model).fit(scaled, **metadata)
     assert np.array_equal(pipeline[-1].labels_, alone.labels_)
@@ -244,14 +243,14 @@ def test_weights_are_routed_to_the_fit_of_views(blobs):
     weight = np.linspace(1.0, 2.0, len(X))
     model = MultiViewSpectralClustering(5, views=[[0], [1]], random_state=0)
     with config_context(enable_metadata_routing=True):
-        pipeline, scaled = routed(model, X, sample_weight=weight)
+        pipeline, scaled = make_routed_pipeline(model, X, sample_weight=weight)
     alone = clone(model).fit(scaled, sample_weight=weight)
     assert np.array_equal(pipeline[-1].labels_, alone.labels_)
     assert np.array_equal(pipeline[-1].view_cuts_, alone.view_cuts_)
     assert not np.array_equal(alone.view_cuts_, clone(model).fit(scaled).view_cuts_)
 
 
-def test_what_a_fit_does_not_take_is_not_routed(blobs):
+def test_unsupported_metadata_is_not_routed(blobs):
     X, _ = blobs
     for model, name in (
         (AnchorSpectralClustering(3, n_anchors=20), "sample_weight"),
@@ -290,7 +289,7 @@ def test_html_and_tags():
         ("affinity", ["rbf"]),
     ],
 )
-def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
+def test_invalid_values_give_the_message_of_scikit_learn(blobs, name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of SpectralClustering must be"):
         SpectralClustering(**{name: value}).fit(blobs[0])
 
@@ -314,7 +313,7 @@ def test_wrong_values_get_scikit_learn_s_own_message(blobs, name, value):
         ({"affinity": "learned", "n_clusters": "auto"}, "component for every cluster"),
     ],
 )
-def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
+def test_contradicting_parameters_raise(blobs, settings, words):
     with pytest.raises(ValueError, match=words):
         SpectralClustering(**{"n_clusters": 3, **settings}).fit(blobs[0])
 
@@ -338,14 +337,14 @@ def test_what_cannot_apply_raises_and_says_why(blobs, settings, words):
         ({"view_weights": [1.0, -1.0]}, r"view_weights\[1\] is -1.0"),
     ],
 )
-def test_views_that_cannot_be_had_raise_and_say_why(blobs, settings, words):
+def test_invalid_views_raise(blobs, settings, words):
     with pytest.raises(ValueError, match=words):
         MultiViewSpectralClustering(**{"n_clusters": 3, "views": [[0], [1]], **settings}).fit(
             blobs[0]
         )
 
 
-def test_a_list_of_views_is_referred_to_the_estimator_for_views(blobs):
+def test_the_error_for_a_list_of_views_names_the_estimator_for_views(blobs):
     X, _ = blobs
     with pytest.raises(ValueError, match="MultiViewSpectralClustering clusters them"):
         SpectralClustering(3).fit([X, X])
@@ -363,13 +362,13 @@ def test_a_list_of_views_is_referred_to_the_estimator_for_views(blobs):
         {"assign_labels": "cluster_qr", "n_init": 3},
     ],
 )
-def test_what_theirs_ignores_in_silence_is_said(blobs, settings):
+def test_parameters_without_effect_give_a_warning(blobs, settings):
     with pytest.warns(UserWarning, match="has no effect") as caught:
         SpectralClustering(3, **settings).fit(blobs[0])
     assert [one.filename for one in caught] == [__file__]
 
 
-def test_what_is_asked_for_is_no_reason_to_warn(blobs):
+def test_parameters_with_an_effect_give_no_warning(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SpectralClustering("auto", max_clusters=4).fit(blobs[0])
@@ -377,16 +376,16 @@ def test_what_is_asked_for_is_no_reason_to_warn(blobs):
         SpectralClustering(3, affinity="self_tuning", n_neighbors=5).fit(blobs[0])
 
 
-# -- what users add
+# -- functions of users
 
 
 def signs(relaxation, *, random_state, score, flip=False):
-    """A discretizer: the sign of the last eigenvector."""
+    """Discretize by the sign of the last eigenvector."""
     return (relaxation.eigenvectors[:, -1] > 0) ^ flip
 
 
 def thirds(relaxation):
-    """A discretizer without any option, whose result is complete."""
+    """Discretize without options; return a Discretization."""
     order = np.argsort(relaxation.eigenvectors[:, 1], kind="stable")
     labels = np.empty(order.size, dtype=int)
     labels[order] = np.arange(order.size) * relaxation.n_clusters // order.size
@@ -394,7 +393,7 @@ def thirds(relaxation):
 
 
 def eigh(matrix, null, count, *, rng):
-    """An eigensolver: LAPACK on the full matrix."""
+    """Solve the eigenproblem by LAPACK."""
     values, vectors = np.linalg.eigh(matrix.toarray())
     return values[1 : count + 1], vectors[:, 1 : count + 1]
 
@@ -409,9 +408,9 @@ def test_functions_are_discretizers(blobs, monkeypatch):
     assert by_name.cut_value == pytest.approx(leastcut.cut_value(S, by_name.labels))
     monkeypatch.setitem(DISCRETIZERS, "thirds", thirds)
     named = SpectralClustering(3, assign_labels="thirds", refine=False, random_state=0).fit(X)
-    found = leastcut.discretize(leastcut.relax(S, 3, random_state=0), "thirds", graph=S)
-    assert (found.n_iter, found.loss) == (3, 0.5)
-    assert found.cut_value == pytest.approx(named.cut_value_)
+    result = leastcut.discretize(leastcut.relax(S, 3, random_state=0), "thirds", graph=S)
+    assert (result.n_iter, result.loss) == (3, 0.5)
+    assert result.cut_value == pytest.approx(named.cut_value_)
     with pytest.raises(TypeError, match="has no option 'eta'"):
         leastcut.discretize(relaxation, signs, eta=0.1)
     with pytest.raises(ValueError, match=r"'<lambda>' has 1 clusters, but n_clusters=2"):
@@ -424,13 +423,13 @@ def test_functions_are_eigensolvers(blobs, monkeypatch):
     assert np.array_equal(model.labels_, SpectralClustering(3, solver="spectral").fit(X).labels_)
     S = model.affinity_matrix_
     monkeypatch.setitem(EIGENSOLVERS, "eigh", eigh)
-    # Well connected, so that one block is solved.
+    # Connected, so that the solver is called once.
     S = S + sp.csr_array(np.full(S.shape, 1e-3))
-    found, exact = (leastcut.relax(S, 3, solver=solver) for solver in ("eigh", "dense"))
-    np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-12)
-    assert (found.solver, found.converged) == ("eigh", True)
-    # Nothing is proven of eigenvalues that a user's solver may have missed.
-    assert found.lower_bound == 0.0 < exact.lower_bound
+    result, exact = (leastcut.relax(S, 3, solver=solver) for solver in ("eigh", "dense"))
+    np.testing.assert_allclose(result.eigenvalues, exact.eigenvalues, atol=1e-12)
+    assert (result.solver, result.converged) == ("eigh", True)
+    # There is no bound on eigenvalues that a user's solver may have missed.
+    assert result.lower_bound == 0.0 < exact.lower_bound
 
     def rough(matrix, null, count, **options):
         values, vectors = eigh(matrix, null, count, rng=None)
@@ -446,7 +445,7 @@ def test_functions_are_eigensolvers(blobs, monkeypatch):
 
 
 def similarity(x, y):
-    """An affinity of two samples."""
+    """Return the affinity of two samples."""
     return float(np.exp(-np.abs(x - y).sum()))
 
 
@@ -466,7 +465,7 @@ def test_functions_are_affinities(blobs, monkeypatch):
     assert np.array_equal(one.labels_, same.labels_)
     one = SpectralClustering(affinity=AFFINITIES["precomputed"])
     assert get_tags(one).input_tags.pairwise
-    # Lists of affinities in warnings pass over functions.
+    # Lists of affinities in warnings omit functions.
     with pytest.warns(UserWarning, match=r"Affinities with coef0: 'poly', 'polynomial', 'sigmoid'"):
         SpectralClustering(coef0=2, **options).fit(X)
 
@@ -475,7 +474,7 @@ NO_FUNCTIONS = {"None": None, "a name": "kmeans", "a number": 3, "no arguments":
 
 
 @pytest.mark.parametrize("value", NO_FUNCTIONS.values(), ids=NO_FUNCTIONS)
-def test_what_is_no_function_is_refused_before_any_work(blobs, monkeypatch, value):
+def test_non_functions_are_rejected_before_any_computation(blobs, monkeypatch, value):
     X, _ = blobs
     S = leastcut.nearest_neighbors_graph(X)
     relaxation = leastcut.relax(S, 2)
@@ -498,13 +497,13 @@ def test_what_is_no_function_is_refused_before_any_work(blobs, monkeypatch, valu
 
 
 @pytest.mark.parametrize("parameter", ["assign_labels", "eigen_solver", "affinity"])
-def test_functions_of_other_arguments_are_refused(blobs, parameter):
+def test_functions_of_other_arguments_are_rejected(blobs, parameter):
     words = rf"{parameter}=<function .* takes the arguments \(\); it must be a function "
     with pytest.raises(TypeError, match=words):
         SpectralClustering(2, **{parameter: lambda: None}).fit(blobs[0])
 
 
-def test_wrong_results_of_functions_are_refused(blobs):
+def test_invalid_results_of_functions_are_rejected(blobs):
     X, _ = blobs
     S = leastcut.nearest_neighbors_graph(X, 40)
     relaxation = leastcut.relax(S, 2)
@@ -519,7 +518,7 @@ def test_wrong_results_of_functions_are_refused(blobs):
             SpectralClustering(2, affinity=lambda x, y, value=value: value).fit(X)
 
 
-def test_functions_may_change_what_they_get(blobs):
+def test_functions_may_change_their_arguments(blobs):
     def sorting(relaxation):
         relaxation.eigenvectors.sort(axis=0)
         return thirds(relaxation)
@@ -530,16 +529,16 @@ def test_functions_may_change_what_they_get(blobs):
     assert (first.method, second.cut_value) == ("sorting", alone.cut_value)
 
 
-def test_functions_need_no_hash(blobs):
+def test_functions_need_not_be_hashable(blobs):
     @dataclass
-    class Thirds:  # a dataclass that can be compared has no hash
+    class Thirds:  # like a dataclass with eq=True, which is not hashable
         def __call__(self, relaxation):
             return thirds(relaxation)
 
     S = leastcut.nearest_neighbors_graph(blobs[0])
-    found = leastcut.discretize(leastcut.relax(S, 3), Thirds(), graph=S)
+    result = leastcut.discretize(leastcut.relax(S, 3), Thirds(), graph=S)
     (row,) = leastcut.compare(S, 3, methods=[Thirds(), Thirds()]).compared
-    assert found.cut_value == row.cut_value
+    assert result.cut_value == row.cut_value
 
 
 def test_a_failed_fit_leaves_no_model(blobs):
@@ -552,7 +551,7 @@ def test_a_failed_fit_leaves_no_model(blobs):
             ask(X)
 
 
-def test_amg_without_pyamg_says_what_to_install(blobs, monkeypatch):
+def test_amg_without_pyamg_names_the_package_to_install(blobs, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyamg", None)
     with pytest.raises(ValueError, match=r"needs the package pyamg.*pip install"):
         SpectralClustering(3, eigen_solver="amg").fit(blobs[0])
@@ -562,7 +561,7 @@ def test_fitted_attributes_do_not_exist_before_fit():
     model = SpectralClustering()
     for name in ("labels_", "cut_value_", "lower_bound_", "gap_", "eigenvalues_", "embedding_"):
         assert not hasattr(model, name)
-    # What is computed when it is asked for says what to do first.
+    # Attributes that are computed on first access raise NotFittedError.
     for name in ("lower_bound_", "gap_", "eigenvalues_", "embedding_"):
         with pytest.raises(NotFittedError, match="Call 'fit'"):
             getattr(model, name)

@@ -1,4 +1,4 @@
-"""Graphs of other libraries in the estimator and ``cut_path``, and graphs that pass for samples."""
+"""Graphs as input of the estimator and ``cut_path``, and graphs mistaken for samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ nx = pytest.importorskip("networkx")
 
 
 def club():
-    """Return a graph with names that are in no order, and its matrix."""
+    """Return a graph with unsorted node names, and its matrix."""
     graph = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"member {node * 7 % 34}")
     return graph, nx.to_numpy_array(graph)
 
@@ -30,10 +30,10 @@ def of_igraph(graph):
 
 def of_anndata(graph):
     anndata = pytest.importorskip("anndata")
-    found = anndata.AnnData(np.zeros((34, 1), dtype=np.float32))
-    found.obs_names = list(graph)
-    found.obsp["connectivities"] = sp.csr_matrix(nx.to_numpy_array(graph))
-    return found
+    result = anndata.AnnData(np.zeros((34, 1), dtype=np.float32))
+    result.obs_names = list(graph)
+    result.obsp["connectivities"] = sp.csr_matrix(nx.to_numpy_array(graph))
+    return result
 
 
 FORMS = {
@@ -47,26 +47,26 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_labels_of_the_matrix_by_name(form):
+def test_every_form_gives_the_clusters_of_the_matrix(form):
     graph, S = club()
     model = SpectralClustering(2, affinity="precomputed", random_state=0)
     labels = clone(model).fit(S).labels_
     expected = dict(zip(graph, labels.tolist(), strict=True))
     given = FORMS[form](graph)
     assert sorted(model.fit_predict(given)) == sorted(labels)
-    found = model.by_node()
-    # Labels are numbered as nodes come; clusters are the same sets of names.
-    assert {frozenset(n for n in found if found[n] == k) for k in (0, 1)} == {
+    result = model.by_node()
+    # Labels are numbered by the order of nodes, so clusters are compared as sets of names.
+    assert {frozenset(n for n in result if result[n] == k) for k in (0, 1)} == {
         frozenset(n for n in expected if expected[n] == k) for k in (0, 1)
     }
-    assert list(found) == list(model.node_names_)
+    assert list(result) == list(model.node_names_)
     assert model.cut_value_ == pytest.approx(cut_value(S, labels))
     assert model.score(given) == -model.cut_value_
     np.testing.assert_array_equal(model.transform(given), model.embedding_)
-    assert pickle.loads(pickle.dumps(model)).by_node() == found
-    assert model.certify().by_node().keys() == found.keys()
+    assert pickle.loads(pickle.dumps(model)).by_node() == result
+    assert model.certify().by_node().keys() == result.keys()
     path = cut_path(given, [2, 3], affinity="precomputed", random_state=0)
-    assert path[2].by_node().keys() == found.keys()
+    assert path[2].by_node().keys() == result.keys()
     assert path[2].cut_value <= model.cut_value_ + 1e-12
 
 
@@ -93,7 +93,7 @@ def test_the_path_of_a_fit_has_the_names_of_nodes_with_edges():
     assert set(model.cut_path_[2].by_node()) == set(graph) - {"nobody"}
 
 
-def test_new_rows_beside_a_fitted_graph():
+def test_predict_with_rows_for_a_fitted_graph():
     graph, S = club()
     model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(graph)
     assert model.predict(S[:3]).shape == (3,)
@@ -105,7 +105,7 @@ def test_new_rows_beside_a_fitted_graph():
 
 @pytest.mark.parametrize("affinity", ["adaptive_neighbors", "rbf", "precomputed_nearest_neighbors"])
 @pytest.mark.parametrize("form", ["networkx", "igraph", "anndata", "graph"])
-def test_a_graph_with_another_affinity_is_told_which(form, affinity):
+def test_a_graph_with_another_affinity_raises(form, affinity):
     given = FORMS[form](club()[0])
     for call in (
         lambda: SpectralClustering(2, affinity=affinity).fit(given),
@@ -115,7 +115,7 @@ def test_a_graph_with_another_affinity_is_told_which(form, affinity):
             call()
 
 
-def test_frames_are_samples_to_affinities_of_samples(blobs):
+def test_data_frames_are_samples_for_affinities_of_samples(blobs):
     X, _ = blobs
     frame = pd.DataFrame(X, columns=["source", "target"])
     model = SpectralClustering(3, random_state=0).fit(frame)
@@ -133,17 +133,17 @@ def test_a_directed_graph_is_averaged_with_a_warning():
     assert model.cut_value_ == pytest.approx(cut_value((S + S.T) / 2, model.labels_))
 
 
-# -- a graph that passes for samples
+# -- graphs mistaken for samples
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame, list])
-def test_a_symmetric_matrix_of_samples_is_asked_about(container):
+def test_a_symmetric_matrix_of_samples_gives_a_warning(container):
     S = container(club()[1])
     with pytest.warns(
         UserWarning, match=r"interpreted as 34 samples.*affinity='precomputed'"
-    ) as told:
+    ) as caught:
         SpectralClustering(2, random_state=0).fit(S)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     if container is not pd.DataFrame:
         with pytest.warns(UserWarning, match=r"interpreted as 34 samples.*affinity='precomputed'"):
             cut_path(S, [2], random_state=0)
@@ -151,7 +151,7 @@ def test_a_symmetric_matrix_of_samples_is_asked_about(container):
         SpectralClustering(2, affinity="rbf", random_state=0).fit(S)
 
 
-def test_nothing_else_is_asked_about(blobs):
+def test_other_matrices_of_samples_give_no_warning(blobs):
     X, _ = blobs
     S = club()[1]
     almost = S.copy()

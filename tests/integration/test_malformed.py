@@ -1,4 +1,4 @@
-"""Malformed matrices and files: refused by name before anything reads them, and never a crash."""
+"""Malformed matrices and files raise errors and never crash the process."""
 
 from __future__ import annotations
 
@@ -68,20 +68,20 @@ print("all refused")
 """
 
 
-def test_indices_outside_of_a_matrix_do_not_end_the_process():
+def test_indices_out_of_bounds_do_not_crash_the_process():
     command = [sys.executable, "-c", CRASHES]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == ["all", "refused"]
 
 
-def test_changed_arrays_are_read_as_they_are_or_refused():
+def test_modified_arrays_are_read_correctly_or_rejected():
     seen = dict.fromkeys(itertools.product(FORMATS, [True, False]), 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(60):
             malformed_is_refused(SimpleNamespace(seed=17, number=number, n=number % 12 + 1))
-    # Counted apart from the law, by the same draws.
+    # Count the cases of the same draws.
     for number in range(60):
         draws = np.random.default_rng(number)
         for _ in range(TRIALS):
@@ -92,7 +92,7 @@ def test_changed_arrays_are_read_as_they_are_or_refused():
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("form", FORMATS)
-def test_good_matrices_of_every_format_pass(form, kind):
+def test_valid_matrices_of_every_format_are_accepted(form, kind):
     good = sp.csr_array(np.where(DENSE > 0.5, DENSE, 0.0)).asformat(form)
     for array in ("indptr", "indices", "offsets"):
         if hasattr(good, array):
@@ -124,7 +124,7 @@ def test_good_matrices_of_every_format_pass(form, kind):
     ],
 )
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array])
-def test_the_array_the_position_and_the_value_are_named(change, message, kind):
+def test_errors_report_array_position_and_value(change, message, kind):
     matrix = kind(np.array([[0.0, 1.0], [1.0, 0.0]]))
     for array, values in change.items():
         setattr(matrix, array, np.array(values))
@@ -134,8 +134,8 @@ def test_the_array_the_position_and_the_value_are_named(change, message, kind):
         leastcut.SpectralClustering(2, affinity="precomputed").fit(matrix)
 
 
-def test_what_a_matrix_says_of_itself_need_not_be_true():
-    """SciPy keeps whether a matrix is sorted and has duplicates, also when its arrays change."""
+def test_outdated_flags_of_a_matrix_are_not_trusted():
+    """SciPy does not update the flags of a matrix when its arrays are changed."""
     indices = np.array([1, 2, 0, 2, 0, 1], dtype=np.int32)
     stale = sp.csr_array((np.full(6, 100, dtype=np.uint8), indices, [0, 2, 4, 6]), shape=(3, 3))
     assert stale.has_canonical_format
@@ -145,7 +145,7 @@ def test_what_a_matrix_says_of_itself_need_not_be_true():
     assert value == 200.0 / 1 + 200.0 / 2
 
 
-def test_matrices_inside_of_anndata_are_checked():
+def test_matrices_in_anndata_are_checked():
     anndata = pytest.importorskip("anndata")
     data = anndata.AnnData(X.copy())
     data.obsp["connectivities"] = sp.csr_matrix(DENSE)
@@ -161,8 +161,8 @@ def test_matrices_inside_of_anndata_are_checked():
 
 @pytest.mark.parametrize("has_weights", [False, True])
 @pytest.mark.parametrize("library", ["networkx", "igraph"])
-def test_self_loops_and_parallel_edges_are_those_of_the_library(library, has_weights):
-    """As networkx has them, and igraph: its loops count twice without weights, and once with."""
+def test_self_loops_and_parallel_edges_count_as_in_the_library(library, has_weights):
+    """In igraph, loops count twice without weights and once with weights."""
     module = pytest.importorskip(library)
     draws = np.random.default_rng(5)
     n_loops = 0
@@ -175,27 +175,29 @@ def test_self_loops_and_parallel_edges_are_those_of_the_library(library, has_wei
             graph = module.Graph(n, pairs)
             if has_weights:
                 graph.es["weight"] = weights
-            right = graph.get_adjacency_sparse("weight") if has_weights else graph.get_adjacency()
-            right = sp.csr_array(right if has_weights else np.array(right.data))
+            expected = (
+                graph.get_adjacency_sparse("weight") if has_weights else graph.get_adjacency()
+            )
+            expected = sp.csr_array(expected if has_weights else np.array(expected.data))
         else:
             graph = module.MultiGraph()
             graph.add_nodes_from(range(n))
             for (u, v), w in zip(pairs, weights, strict=True):
                 graph.add_edge(u, v, **({"weight": w} if has_weights else {}))
-            right = module.to_scipy_sparse_array(graph)
-        found = leastcut.graph.as_graph(graph).matrix
-        assert np.array_equal(found.toarray(), right.toarray())
+            expected = module.to_scipy_sparse_array(graph)
+        result = leastcut.graph.as_graph(graph).matrix
+        assert np.array_equal(result.toarray(), expected.toarray())
     assert n_loops > 30
 
 
-# -- samples that are no numbers
+# -- samples that are not numeric
 
 DATES = np.array(["2024-01-01", "2024-02-01"] * (N // 2), dtype="datetime64[s]")
 NOT_NUMBERS = {
     "dates": DATES,
     "spans": DATES - DATES[0],
-    "words of numbers": np.char.mod("%.1f", X[:, 0]),
-    "objects of words": np.char.mod("%.1f", X[:, 0]).astype(object),
+    "strings of numbers": np.char.mod("%.1f", X[:, 0]),
+    "objects of strings": np.char.mod("%.1f", X[:, 0]).astype(object),
     "objects of dates": DATES.astype(object),
     "bytes": np.char.mod("%.1f", X[:, 0]).astype("S"),
 }
@@ -213,20 +215,20 @@ SAMPLES = {
 @pytest.mark.parametrize("kind", NOT_NUMBERS)
 @pytest.mark.parametrize("call", SAMPLES)
 @pytest.mark.filterwarnings("ignore")
-def test_samples_of_words_and_dates_are_refused_by_column(call, kind):
+def test_samples_of_strings_and_dates_are_rejected_by_column(call, kind):
     pandas = pytest.importorskip("pandas")
     column = NOT_NUMBERS[kind]
     frame = pandas.DataFrame({"width": X[:, 1], "odd one": column, "length": X[:, 2]})
     with pytest.raises(ValueError, match=r"Column 'odd one' of X must hold real numbers"):
         SAMPLES[call](frame)
-    # As an array there is no column to name.
+    # Errors for arrays do not name a column.
     for array in (np.stack([column] * 3, axis=1), np.stack([column] * 3, axis=1).tolist()):
         with pytest.raises((TypeError, ValueError), match=r"X must hold real numbers.* dtype"):
             SAMPLES[call](array)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_numbers_in_objects_and_extension_types_are_numbers():
+def test_numbers_of_object_and_extension_types_are_accepted():
     pandas = pytest.importorskip("pandas")
     plain = leastcut.SpectralClustering(2, n_neighbors=3, random_state=0).fit_predict(X)
     frame = pandas.DataFrame(X)
@@ -237,7 +239,7 @@ def test_numbers_in_objects_and_extension_types_are_numbers():
         assert np.array_equal(model.fit_predict(form), plain)
 
 
-# -- an estimator that is fitted again
+# -- refitting an estimator
 
 
 def configurations():
@@ -294,14 +296,14 @@ def same(one, other):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_second_fit_leaves_what_a_first_would_have(estimator):
+def test_refitting_gives_the_state_of_a_first_fit(estimator):
     cases = configurations()[estimator]
     defaults = estimator(2, random_state=0).get_params(deep=False)
     fresh, names = {}, set()
     for name, (options, data) in cases.items():
         fresh[name] = estimator(**{**defaults, **options}).fit(data)
         names |= vars(fresh[name]).keys()
-    # Some attributes are of some fits only: otherwise there would be nothing to leave behind.
+    # Some attributes must exist after some fits only, so that the test can fail.
     assert any(key not in vars(model) for model in fresh.values() for key in names)
     for first, second in itertools.permutations(cases, 2):
         model = estimator(**{**defaults, **cases[first][0]})
@@ -317,7 +319,7 @@ def test_a_second_fit_leaves_what_a_first_would_have(estimator):
             assert np.array_equal(model.predict(data), fresh[second].predict(data))
 
 
-def test_a_list_of_views_is_no_sample_of_one_x():
+def test_a_list_of_views_is_not_accepted_as_samples():
     model = leastcut.MultiViewSpectralClustering(2, affinity=["rbf", "linear"], random_state=0)
     model.fit(np.abs(X))
     with pytest.raises(ValueError, match="fitted to one X"):
@@ -343,21 +345,21 @@ def write_sparse(path, form="csr", **changes):
 
 
 def damaged(folder):
-    """Write files that cannot be read; return what the error must say of each, besides its name."""
+    """Write damaged files; return the expected error message of each."""
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     np.save(folder / "full.npy", X)
     np.savez(folder / "full.npz", X=X)
     parquet.write_table(pyarrow.table({"a": X[:, 0], "b": X[:, 1]}), folder / "full.parquet")
-    said = {}
+    messages = {}
     for ending in ("npy", "npz", "parquet"):
         full = (folder / f"full.{ending}").read_bytes()
-        for share in (0.0, 0.1, 0.5, 0.99):
-            name = f"short{share}.{ending}"
-            (folder / name).write_bytes(full[: int(share * len(full))])
-            said[name] = "cannot be read"
+        for fraction in (0.0, 0.1, 0.5, 0.99):
+            name = f"short{fraction}.{ending}"
+            (folder / name).write_bytes(full[: int(fraction * len(full))])
+            messages[name] = "cannot be read"
     (folder / "huge.npy").write_bytes(npy_header((10**12, 3)) + b"0" * 100)
-    said["huge.npy"] = "24,000,000,000,000 bytes"
+    messages["huge.npy"] = "24,000,000,000,000 bytes"
     texts = {
         "field.csv": ('a,b\n1,"' + "x" * 140_000 + '"\n2,"y"\n', "line 2 has a field of more than"),
         "word.csv": ("a,b\n1," + "x" * 140_000 + "\n2,y\n", "column 'b'"),
@@ -377,7 +379,7 @@ def damaged(folder):
     texts["array.mtx"] = full, "declares 1,000,000 rows or columns"
     for name, (text, words) in texts.items():
         (folder / name).write_text(text)
-        said[name] = words
+        messages[name] = words
     bad = np.arange(16, dtype=np.int32) % 4
     bad[3] = 10**8
     sparse = {
@@ -389,17 +391,17 @@ def damaged(folder):
     }
     for name, (changes, words) in sparse.items():
         write_sparse(folder / name, **changes)
-        said[name] = words
+        messages[name] = words
     matlab = sp.csc_array(np.ones((4, 4)))
     matlab.indices[3] = 10**8
     scipy.io.savemat(folder / "indices.mat", {"S": matlab})
-    said["indices.mat"] = "S is a malformed CSC matrix: indices[3] is 100000000"
+    messages["indices.mat"] = "S is a malformed CSC matrix: indices[3] is 100000000"
     np.savez(folder / "several.npz", first=X, second=X[:, :2])
-    said["several.npz"] = "'first' (24, 3), 'second' (24, 2)"
-    return said
+    messages["several.npz"] = "'first' (24, 3), 'second' (24, 2)"
+    return messages
 
 
-def test_damaged_files_are_refused_by_name(tmp_path):
+def test_damaged_files_are_rejected(tmp_path):
     for name, words in damaged(tmp_path).items():
         with pytest.raises((ValueError, TypeError)) as caught:
             read(tmp_path / name)
@@ -408,8 +410,8 @@ def test_damaged_files_are_refused_by_name(tmp_path):
         assert len(str(caught.value)) < 1000
 
 
-def test_the_command_line_says_it_in_one_line(tmp_path):
-    said = damaged(tmp_path)
+def test_the_command_line_reports_damaged_files_in_one_line(tmp_path):
+    messages = damaged(tmp_path)
     code = """
 import sys
 from leastcut.cli import main
@@ -424,7 +426,7 @@ for name in sys.argv[1:]:
             status = ended.code
         print(name, status)
 """
-    names = sorted(said)
+    names = sorted(messages)
     command = [sys.executable, "-c", code, *names]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
@@ -439,8 +441,8 @@ for name in sys.argv[1:]:
         assert name in line
 
 
-def test_a_file_of_few_bytes_may_have_nodes_without_edges(tmp_path):
-    """The size of a file limits the numbers of rows, columns and entries that it may declare."""
+def test_a_small_file_may_have_isolated_nodes(tmp_path):
+    """The size of a file limits the number of nodes that it may declare."""
     text = "{} 1\n2\n1\n"
     path = tmp_path / "few.graph"
     for n in (3, 50, 9_000, 12_000, 13_000, 10**9):
@@ -452,20 +454,20 @@ def test_a_file_of_few_bytes_may_have_nodes_without_edges(tmp_path):
                 read(path)
 
 
-def test_one_of_several_arrays_is_chosen_by_its_name(tmp_path):
+def test_an_array_is_selected_by_name(tmp_path):
     path = tmp_path / "several.npz"
     np.savez(path, first=X, second=X[:, :2], y=np.arange(N) % 2)
     with pytest.raises(ValueError, match=r"'first' .*'second' .*--array"):
         read(path)
-    for name, right in (("first", X), ("second", X[:, :2])):
-        found = read(path, ReadOptions(array=name))
-        assert np.array_equal(found.data, right)
-        assert np.array_equal(found.classes, np.arange(N) % 2)
+    for name, expected in (("first", X), ("second", X[:, :2])):
+        result = read(path, ReadOptions(array=name))
+        assert np.array_equal(result.data, expected)
+        assert np.array_equal(result.classes, np.arange(N) % 2)
     with pytest.raises(ValueError, match=r"no array 'third'; it has 'first', 'second', 'y'"):
         read(path, ReadOptions(array="third"))
 
 
-def test_labels_of_a_damaged_file_are_refused_by_name(tmp_path):
+def test_labels_of_a_damaged_file_are_rejected(tmp_path):
     (tmp_path / "labels.npy").write_bytes(npy_header((10**12,)))
     with pytest.raises(ValueError, match=r"labels\.npy cannot be read"):
         read_labels(str(tmp_path / "labels.npy"), range(3))

@@ -1,4 +1,4 @@
-"""What a person sees of an object: one line in a session, a small table in a notebook."""
+"""Reprs, HTML of notebooks, and public names."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ S = points_graph(300)
 
 
 def objects() -> dict[str, object]:
-    """Return one of everything that a person may look at, as calls return it."""
+    """Return an object of every public class."""
     proofs, searches, passes, steps = [], [], [], []
     path = leastcut.cut_path(X, range(1, 31), effort="fast", random_state=0, callback=steps.append)
     fitted = leastcut.SpectralClustering("auto", random_state=0).fit(X)
     options = {"n_anchors": 30, "effort": "fast", "random_state": 0}
     anchored = leastcut.AnchorSpectralClustering("auto", **options).fit(X)
     relaxation = leastcut.relax(S, 25, random_state=0)
-    found = leastcut.partition(S, 5, effort="fast", callback=passes.append, random_state=0)
+    result = leastcut.partition(S, 5, effort="fast", callback=passes.append, random_state=0)
     leastcut.nearest_neighbors_graph(X, callback=searches.append)
-    leastcut.certify(S, found.labels, time_limit=0.1, callback=proofs.append, random_state=0)
+    leastcut.certify(S, result.labels, time_limit=0.1, callback=proofs.append, random_state=0)
     weights = np.linspace(1, 2, 300)
     compared = leastcut.compare(S, 3, methods=["cluster_qr", "partition"], random_state=0)
     return {
-        "partition": found,
-        "without a bound": leastcut.refine(S, found.labels),
+        "partition": result,
+        "without a bound": leastcut.refine(S, result.labels),
         "of views": leastcut.partition_views([S] * 9, 5, effort="fast", random_state=0),
         "many clusters": leastcut.partition(S, 60, effort="fast", random_state=0),
         "exact": leastcut.partition(np.ones((4, 4)), 2),
@@ -84,22 +84,22 @@ SHOWN = [name for name, one in OBJECTS.items() if hasattr(one, "_repr_html_")]
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_a_repr_is_one_short_line_without_arrays(name):
-    said = repr(OBJECTS[name])
-    assert "\n" not in said
-    assert len(said) <= LONGEST
-    assert "array(" not in said
-    assert type(OBJECTS[name]).__name__ in said
+    text = repr(OBJECTS[name])
+    assert "\n" not in text
+    assert len(text) <= LONGEST
+    assert "array(" not in text
+    assert type(OBJECTS[name]).__name__ in text
 
 
-def test_every_class_that_calls_return_is_looked_at():
+def test_every_public_result_class_is_covered():
     seen = {type(one).__name__ for one in OBJECTS.values()}
     classes = {name for name in PUBLIC if inspect.isclass(getattr(leastcut, name))}
     assert {name for name in classes if not name.endswith("SpectralClustering")} <= seen
 
 
-def test_a_repr_tells_the_numbers():
-    found = leastcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
-    assert repr(found) == (
+def test_reprs_contain_the_main_values():
+    result = leastcut.Partition(np.array([0, 0, 1, 1]), cut_value=1.0, lower_bound=0.75)
+    assert repr(result) == (
         "Partition(n_nodes=4, n_clusters=2, cut_value=1.0, lower_bound=0.75, gap=0.25)"
     )
     assert repr(leastcut.Progress("fast", 1 / 3, 0.1234567, 2.0)) == (
@@ -110,7 +110,7 @@ def test_a_repr_tells_the_numbers():
 
 
 @given(st.floats(), st.text(max_size=300), st.integers(0, 10**40))
-def test_lines_stay_short_whatever_they_hold(number, text, count):
+def test_lines_are_short_for_any_contents(number, text, count):
     line = one_line(text, number, text, count=count, values=[number] * 50, inside={text: text})
     assert len(line) <= LONGEST
     assert "\n" not in line
@@ -118,7 +118,7 @@ def test_lines_stay_short_whatever_they_hold(number, text, count):
         assert float(shown(number)) == pytest.approx(number, rel=1e-3)
 
 
-def test_a_table_is_columns_for_people_and_for_pandas():
+def test_a_table_prints_aligned_and_converts_to_pandas():
     pandas = pytest.importorskip("pandas")
     table = OBJECTS["table"]
     assert isinstance(table, dict)
@@ -129,7 +129,7 @@ def test_a_table_is_columns_for_people_and_for_pandas():
     assert str(Columns()) == ""
 
 
-def test_looking_at_a_fitted_path_computes_nothing():
+def test_the_repr_of_a_fitted_path_computes_nothing():
     path = leastcut.SpectralClustering("auto", random_state=0).fit(X).cut_path_
     before = dict(vars(path.source))
     assert str(path.best) in repr(path) + repr(path.source) + path._repr_html_()
@@ -142,8 +142,8 @@ def test_looking_at_a_fitted_path_computes_nothing():
 # -- notebooks
 
 
-class Reader(HTMLParser):
-    """Reads a page as browsers do: which tags are open, what text there is, what is asked for."""
+class PageParser(HTMLParser):
+    """Records the open tags, all tags and the text of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -163,9 +163,9 @@ class Reader(HTMLParser):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_pages_are_small_whole_and_need_nothing_else(name):
+def test_html_is_small_complete_and_self_contained(name):
     page = OBJECTS[name]._repr_html_()
-    read = Reader(page)
+    read = PageParser(page)
     assert read.open == []
     assert len(page) < 60_000
     tags = {tag for tag, _ in read.tags}
@@ -173,8 +173,8 @@ def test_pages_are_small_whole_and_need_nothing_else(name):
     for _, attributes in read.tags:
         assert set(attributes) <= {"style", "scope"}
         assert "url(" not in attributes.get("style", "")
-    # The text has the colour of the page, be it light or dark.
-    colours = {
+    # The text inherits its color from the page.
+    colors = {
         value
         for _, attributes in read.tags
         for name, _, value in (
@@ -182,63 +182,63 @@ def test_pages_are_small_whole_and_need_nothing_else(name):
         )
         if name == "color"
     }
-    assert colours <= {"inherit"}
+    assert colors <= {"inherit"}
 
 
-def test_these_have_pages():
+def test_classes_with_html():
     assert {"partition", "path", "relaxation"} <= set(SHOWN)
 
 
-def test_a_page_tells_value_bound_gap_and_sizes():
-    found = OBJECTS["partition"]
-    text = Reader(found._repr_html_()).text
-    assert f"{found.cut_value:.4g}" in text
-    assert f"{found.lower_bound:.4g}" in text
-    assert gap_in_words(found.gap) in text
-    for size in np.bincount(found.labels):
+def test_html_shows_value_bound_gap_and_sizes():
+    result = OBJECTS["partition"]
+    text = PageParser(result._repr_html_()).text
+    assert f"{result.cut_value:.4g}" in text
+    assert f"{result.lower_bound:.4g}" in text
+    assert gap_in_words(result.gap) in text
+    for size in np.bincount(result.labels):
         assert str(size) in text
 
 
-def test_a_page_of_many_clusters_counts_every_node():
-    found = OBJECTS["many clusters"]
-    read = Reader(found._repr_html_())
-    sizes = sorted(np.bincount(found.labels), reverse=True)
-    assert f"and 40 smaller, with {sum(sizes[20:])} nodes together" in read.text
+def test_html_of_many_clusters_counts_every_node():
+    result = OBJECTS["many clusters"]
+    read = PageParser(result._repr_html_())
+    sizes = sorted(np.bincount(result.labels), reverse=True)
+    assert f"and 40 smaller, with {sum(sizes[20:])} nodes in total" in read.text
 
 
-def test_a_page_of_a_path_marks_the_choice_and_says_why():
+def test_html_of_a_path_marks_the_choice_and_its_reason():
     path = OBJECTS["path"]
-    read = Reader(path._repr_html_())
+    read = PageParser(path._repr_html_())
     assert read.text.count("◀ chosen") == 1
     assert path.reason in read.text
     assert "rows" not in " ".join(read.text)
 
 
-def test_a_long_path_shows_the_rows_around_its_choice(monkeypatch):
+def test_html_of_a_long_path_shows_the_rows_around_its_choice(monkeypatch):
     monkeypatch.setattr(notebook, "MOST_ROWS", 10)
-    text = Reader(OBJECTS["path"]._repr_html_()).text
+    text = PageParser(OBJECTS["path"]._repr_html_()).text
     assert "10 of 30 rows; path.table() has all of them." in text
     assert "◀ chosen" in text
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", 'a"&b', "日本"])
-def test_what_a_user_has_named_is_escaped(name):
+def test_names_of_users_are_escaped(name):
     page = leastcut.Partition(np.array([name, "b"]), 0.5)._repr_html_()
     assert "<script" not in page
-    assert name in Reader(page).text
+    assert name in PageParser(page).text
 
 
 @given(st.one_of(st.floats(1e-12, 2e-7), st.floats(1e-7, 1.0)))
-def test_a_gap_in_words_is_never_too_small(gap):
-    said = gap_in_words(gap)
+def test_a_gap_in_words_is_rounded_up(gap):
+    text = gap_in_words(gap)
     if not either(gap > PROVEN, "a gap", "rounding"):
-        assert said == "proven: no partition is smaller"
+        assert text == "proven: no partition is smaller"
         return
-    percent = float(said.removeprefix("no partition is more than ").removesuffix("% smaller"))
+    percent = float(text.removeprefix("no partition is more than ").removesuffix("% smaller"))
     assert gap * (1 - 1e-12) <= percent / 100 <= gap * 1.011
 
 
-def test_gaps_that_are_none_or_nothing():
+def test_gaps_of_none_and_zero():
     assert gap_in_words(0.0) == "proven: no partition is smaller"
     assert "lower_bound=True" in gap_in_words(None)
     assert "wrong" in gap_in_words(-0.5)
@@ -246,15 +246,15 @@ def test_gaps_that_are_none_or_nothing():
 
 @given(graphs(max_nodes=8, connected=True), st.integers(1, 8))
 def test_any_partition_can_be_shown(graph, n_clusters):
-    found = leastcut.partition(graph, min(n_clusters, len(graph)), random_state=0)
-    assert len(repr(found)) <= LONGEST
-    assert Reader(found._repr_html_()).open == []
+    result = leastcut.partition(graph, min(n_clusters, len(graph)), random_state=0)
+    assert len(repr(result)) <= LONGEST
+    assert PageParser(result._repr_html_()).open == []
 
 
 # -- the names of the package
 
 
-def test_dir_is_the_public_names_and_those_that_modules_have():
+def test_dir_lists_public_names_and_module_attributes():
     leastcut.SpectralClustering(2, random_state=0).fit(X[:50])
     importlib.import_module("leastcut.threads")
     names = [name for name in dir(leastcut) if not name.startswith("__")]
@@ -264,20 +264,20 @@ def test_dir_is_the_public_names_and_those_that_modules_have():
     assert all(name.startswith("__") and name.endswith("__") for name in dunders)
 
 
-def test_a_star_takes_the_place_of_nothing():
+def test_a_star_import_shadows_nothing():
     taken = {*sys.stdlib_module_names, *dir(builtins)}
     assert not taken & set(leastcut.__all__)
-    # Only what would is left out, and it is there by its full name.
+    # Names that would shadow others are omitted, and available as attributes.
     left_out = PUBLIC - set(leastcut.__all__)
     assert left_out <= taken | {"scanpy", "dask"}
     assert "operator" in left_out
     assert leastcut.operator.__module__ == "leastcut.problem"
-    # Nor does a module take the place of an installed package.
+    # Modules do not shadow installed packages.
     modules = {name for name in leastcut.__all__ if inspect.ismodule(getattr(leastcut, name))}
     assert not [name for name in modules if find_spec(name) is not None]
 
 
-def test_a_star_leaves_the_standard_library_alone():
+def test_a_star_import_does_not_change_the_standard_library():
     code = (
         "import sys, builtins, operator, types\n"
         "before = dict(globals())\n"
@@ -288,7 +288,7 @@ def test_a_star_leaves_the_standard_library_alone():
     assert done.stdout.startswith("[] <function partition")
 
 
-def test_pages_are_made_by_a_module_that_nothing_else_loads():
+def test_the_html_module_is_loaded_on_demand():
     code = (
         "import sys, leastcut; leastcut.Partition; print('leastcut.report.notebook' in sys.modules)"
     )

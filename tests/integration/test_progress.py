@@ -1,4 +1,4 @@
-"""Who listens to long work: callbacks that stop it, bars, and a line about compiling."""
+"""Callbacks, progress bars, and the message about compilation."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ LABELS = np.arange(60) % 3
 
 
 @pytest.fixture(autouse=True)
-def nobody_watches(monkeypatch):
-    """A fit with ``verbose=True`` in another test lets the process be watched from then on."""
+def reset_watching(monkeypatch):
+    """Undo the effect of a fit with ``verbose=True`` in another test."""
     monkeypatch.setattr(progress, "_watching", 0)
 
 
 def stop_at(number, answer=True):
-    """A callback that answers what it is told for the ``number``-th time, and from then on."""
-    told = []
+    """Return a callback that returns ``answer`` from its ``number``-th call on."""
+    received = []
 
     def callback(progress):
-        told.append(progress)
-        return answer if len(told) >= number else None
+        received.append(progress)
+        return answer if len(received) >= number else None
 
-    callback.told = told
+    callback.received = received
     return callback
 
 
-# -- True stops a search
+# -- stopping a search
 
 
 @pytest.mark.parametrize("number", [1, 3, 6])
-def test_a_search_stops_with_its_best_so_far(number):
+def test_a_stopped_search_returns_its_best_partition(number):
     stop = stop_at(number)
-    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=stop)
-    assert len(stop.told) == number
-    assert found.cut_value == pytest.approx(stop.told[-1].cut_value, rel=1e-12)
-    assert found.cut_value == leastcut.cut_value(S, found.labels)
-    # The same place, the same answer; on any number of threads.
+    result = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=stop)
+    assert len(stop.received) == number
+    assert result.cut_value == pytest.approx(stop.received[-1].cut_value, rel=1e-12)
+    assert result.cut_value == leastcut.cut_value(S, result.labels)
+    # A search stopped at the same point has the same result, on any number of threads.
     for n_jobs in (1, 2):
         again = leastcut.partition(
             S, 5, effort="thorough", random_state=0, callback=stop_at(number), n_jobs=n_jobs
         )
-        np.testing.assert_array_equal(again.labels, found.labels)
+        np.testing.assert_array_equal(again.labels, result.labels)
 
 
-def test_later_is_never_worse():
+def test_a_search_that_is_stopped_later_is_never_worse():
     values = [
         leastcut.partition(S, 5, random_state=0, callback=stop_at(number)).cut_value
         for number in (1, 2, 4, 8)
@@ -78,37 +78,37 @@ def test_later_is_never_worse():
 
 
 @pytest.mark.parametrize("answer", [1, "yes", [0], np.ones(3), 1.0, object(), None, False])
-def test_only_true_itself_stops(answer):
-    listen = stop_at(1, answer)
+def test_truthy_values_other_than_true_do_not_stop_a_search(answer):
+    callback = stop_at(1, answer)
     options = {"effort": "auto", "random_state": 0}
-    found = leastcut.partition(S, 5, callback=listen, **options)
-    np.testing.assert_array_equal(found.labels, leastcut.partition(S, 5, **options).labels)
-    assert listen.told[-1].stage == "auto"
+    result = leastcut.partition(S, 5, callback=callback, **options)
+    np.testing.assert_array_equal(result.labels, leastcut.partition(S, 5, **options).labels)
+    assert callback.received[-1].stage == "auto"
 
 
-def test_numpys_true_stops_too():
+def test_true_of_numpy_stops_a_search():
     stop = stop_at(1, np.True_)
     leastcut.partition(S, 5, random_state=0, callback=stop)
-    assert len(stop.told) == 1
+    assert len(stop.received) == 1
 
 
-def test_a_stop_leaves_the_eigenproblem_of_the_bound():
+def test_a_stopped_search_computes_no_bound():
     options = {"random_state": 0, "lower_bound": True}
     assert leastcut.partition(S, 5, callback=stop_at(1), **options).lower_bound is None
     assert leastcut.partition(S, 5, callback=stop_at(10**9), **options).lower_bound is not None
 
 
-def test_a_search_with_pairs_can_be_stopped_before_they_count():
+def test_a_search_with_links_stopped_at_once_respects_them():
     cannot = np.random.default_rng(0).integers(500, size=(20, 2))
     stop = stop_at(1)
     options = {"cannot_link": cannot, "random_state": 0, "callback": stop}
-    found = leastcut.partition(S, 5, **options)
-    assert stop.told[0].cut_value == np.inf
-    assert (found.labels[cannot[:, 0]] != found.labels[cannot[:, 1]]).all()
-    assert len(stop.told) == 1
+    result = leastcut.partition(S, 5, **options)
+    assert stop.received[0].cut_value == np.inf
+    assert (result.labels[cannot[:, 0]] != result.labels[cannot[:, 1]]).all()
+    assert len(stop.received) == 1
 
 
-def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
+def test_a_search_in_a_background_thread_can_be_stopped(monkeypatch):
     from leastcut.multilevel import search, stages
 
     monkeypatch.setattr(search, "LONG_EDGES", 100)
@@ -116,106 +116,108 @@ def test_a_search_in_a_thread_of_its_own_stops(monkeypatch):
     monkeypatch.setattr(stages, "SEARCHED_NODES", 80)
     main, threads = threading.get_ident(), set()
 
-    def listen(told):
+    def callback(received):
         threads.add(threading.get_ident())
-        return told.stage == "auto"
+        return received.stage == "auto"
 
-    found = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=listen)
+    result = leastcut.partition(S, 5, effort="thorough", random_state=0, callback=callback)
     assert threads == {main}
-    assert np.unique(found.labels).size == 5
+    assert np.unique(result.labels).size == 5
 
 
-def test_a_tight_bound_is_told_and_can_be_stopped():
-    told = []
-    found = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=told.append)
-    assert told[-1].stage == "tight"
-    assert told[-1].fraction == 1.0
-    assert found.gap < 1e-6
+def test_a_tight_bound_reports_progress_and_can_be_stopped():
+    received = []
+    result = leastcut.partition(
+        SMALL, 3, lower_bound="tight", random_state=0, callback=received.append
+    )
+    assert received[-1].stage == "tight"
+    assert received[-1].fraction == 1.0
+    assert result.gap < 1e-6
 
     def stop(progress):
         return progress.stage == "tight"
 
     rough = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop)
-    assert rough.lower_bound <= found.cut_value
+    assert rough.lower_bound <= result.cut_value
     first = leastcut.partition(SMALL, 3, lower_bound="tight", random_state=0, callback=stop_at(1))
     assert first.lower_bound is None
 
 
-# -- True stops a proof, and what it has proven holds
+# -- stopping a proof
 
 
 @settings(max_examples=draws(25))
 @given(graphs(min_nodes=5, max_nodes=9, connected=True), st.integers(1, 6), st.integers(2, 3))
-def test_a_stopped_proof_never_claims_too_much(graph, number, c):
+def test_the_bound_of_a_stopped_proof_is_valid(graph, number, c):
     problem = as_problem(graph, "ratio")
     optimum = leastcut.exact_partition(graph, c, "ratio").cut_value
     labels = np.arange(len(graph)) % c
-    found = leastcut.Partition(labels, problem.value(labels))
-    stopped = certify_problem(problem, c, found, budget=Budget(callback=stop_at(number)))
+    result = leastcut.Partition(labels, problem.value(labels))
+    stopped = certify_problem(problem, c, result, budget=Budget(callback=stop_at(number)))
     assert stopped.lower_bound <= optimum * (1 + 1e-9)
     assert stopped.cut_value >= optimum * (1 - 1e-9)
 
 
-def test_a_proof_returns_the_bound_that_it_told():
-    whole = leastcut.certify(SMALL, LABELS, random_state=0)
+def test_a_proof_returns_the_bound_that_it_reported():
+    full = leastcut.certify(SMALL, LABELS, random_state=0)
     lengths = set()
     for number in (1, 4, 6, 8, 12):
         stop = stop_at(number)
-        found = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop)
-        assert found.lower_bound == stop.told[-1].lower_bound
-        assert found.cut_value == stop.told[-1].cut_value
-        assert found.lower_bound <= whole.cut_value * (1 + 1e-9)
+        result = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop)
+        assert result.lower_bound == stop.received[-1].lower_bound
+        assert result.cut_value == stop.received[-1].cut_value
+        assert result.lower_bound <= full.cut_value * (1 + 1e-9)
         again = leastcut.certify(SMALL, LABELS, random_state=0, callback=stop_at(number))
-        assert again.lower_bound == found.lower_bound
-        np.testing.assert_array_equal(again.labels, found.labels)
-        lengths.add(len(stop.told))
+        assert again.lower_bound == result.lower_bound
+        np.testing.assert_array_equal(again.labels, result.labels)
+        lengths.add(len(stop.received))
     assert len(lengths) > 2
 
 
-def test_an_estimators_proof_can_be_stopped():
+def test_certify_of_an_estimator_can_be_stopped():
     model = leastcut.SpectralClustering(3, random_state=0).fit(X)
     before = model.cut_value_
     stop = stop_at(2)
-    found = model.certify(callback=stop)
-    assert len(stop.told) == 2
-    assert model.lower_bound_ == found.lower_bound <= found.cut_value <= before
-    assert model.certify().lower_bound >= found.lower_bound
+    result = model.certify(callback=stop)
+    assert len(stop.received) == 2
+    assert model.lower_bound_ == result.lower_bound <= result.cut_value <= before
+    assert model.certify().lower_bound >= result.lower_bound
 
 
-def test_an_exact_partition_that_was_stopped_is_none():
+def test_a_stopped_exact_partition_raises():
     with pytest.raises(RuntimeError, match=r"was stopped by callback.*has a gap of") as caught:
         leastcut.exact_partition(SMALL, 3, callback=stop_at(1))
     assert "certify" in str(caught.value)
-    told = []
-    best = leastcut.exact_partition(SMALL, 3, callback=told.append)
+    received = []
+    best = leastcut.exact_partition(SMALL, 3, callback=received.append)
     assert best.gap < 1e-6
-    assert told[-1].n_open == 0
+    assert received[-1].n_open == 0
 
 
-# -- True stops a path
+# -- stopping a path
 
 
-def test_a_path_tells_how_far_it_is():
-    told = []
-    leastcut.cut_path(X, range(1, 9), effort="auto", random_state=0, callback=told.append)
-    assert list(dict.fromkeys(one.stage for one in told)) == ["fast", "auto"]
+def test_a_path_reports_its_progress():
+    received = []
+    leastcut.cut_path(X, range(1, 9), effort="auto", random_state=0, callback=received.append)
+    assert list(dict.fromkeys(one.stage for one in received)) == ["fast", "auto"]
     for stage in ("fast", "auto"):
-        fractions = [one.fraction for one in told if one.stage == stage]
+        fractions = [one.fraction for one in received if one.stage == stage]
         assert fractions == sorted(fractions)
         assert fractions[-1] == 1.0
-    assert [one.seconds for one in told] == sorted(one.seconds for one in told)
-    assert isinstance(told[0], PathProgress)
+    assert [one.seconds for one in received] == sorted(one.seconds for one in received)
+    assert isinstance(received[0], PathProgress)
     for k in range(1, 9):
-        values = [one.cut_value for one in told if one.n_clusters == k]
+        values = [one.cut_value for one in received if one.n_clusters == k]
         assert values == sorted(values, reverse=True)
 
 
 @pytest.mark.parametrize("number", [1, 4, 9, 15])
-def test_a_stopped_path_has_every_number_and_never_falls(number):
+def test_a_stopped_path_has_every_number_and_is_monotone(number):
     options = {"affinity": "precomputed", "effort": "balanced", "random_state": 0}
     stop = stop_at(number)
     path = leastcut.cut_path(S, range(2, 10), callback=stop, **options)
-    assert len(stop.told) == number
+    assert len(stop.received) == number
     assert list(path) == list(range(2, 10))
     for k, labels in zip(path, path.labels, strict=True):
         assert np.unique(labels).size == k
@@ -225,23 +227,23 @@ def test_a_stopped_path_has_every_number_and_never_falls(number):
     np.testing.assert_array_equal(again.labels, path.labels)
 
 
-def test_a_path_is_the_same_whether_somebody_listens():
+def test_a_callback_does_not_change_a_path():
     options = {"affinity": "precomputed", "effort": "auto", "random_state": 0}
-    heard = leastcut.cut_path(S, [2, 3, 7], callback=lambda _: None, **options)
-    np.testing.assert_array_equal(heard.labels, leastcut.cut_path(S, [2, 3, 7], **options).labels)
+    path = leastcut.cut_path(S, [2, 3, 7], callback=lambda _: None, **options)
+    np.testing.assert_array_equal(path.labels, leastcut.cut_path(S, [2, 3, 7], **options).labels)
 
 
-def test_a_graph_function_is_done_when_it_tells():
+def test_graph_functions_ignore_the_result_of_a_callback():
     stop = stop_at(1)
     graph = leastcut.nearest_neighbors_graph(X, callback=stop)
     assert (graph != leastcut.nearest_neighbors_graph(X)).nnz == 0
-    assert len(stop.told) == 1
+    assert len(stop.received) == 1
 
 
-# -- what may be given
+# -- validation
 
 
-VERBS = {
+FUNCTIONS = {
     "partition": lambda callback: leastcut.partition(SMALL, 3, callback=callback),
     "certify": lambda callback: leastcut.certify(SMALL, LABELS, callback=callback),
     "exact_partition": lambda callback: leastcut.exact_partition(SMALL, 3, callback=callback),
@@ -252,14 +254,14 @@ VERBS = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("function_name", FUNCTIONS)
 @pytest.mark.parametrize("callback", ["bar", "TQDM", 5, True, ["tqdm"]])
-def test_other_callbacks_are_refused_by_name(verb, callback):
+def test_invalid_callbacks_are_rejected(function_name, callback):
     with pytest.raises(TypeError, match=r"callback=.* cannot be called; pass a function"):
-        VERBS[verb](callback)
+        FUNCTIONS[function_name](callback)
 
 
-# -- how far it is, told truly
+# -- estimates
 
 
 @given(
@@ -268,7 +270,7 @@ def test_other_callbacks_are_refused_by_name(verb, callback):
     ),
     st.one_of(st.none(), st.floats(0.1, 100)),
 )
-def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
+def test_a_bar_never_decreases_and_is_full_only_at_the_end(steps, limit):
     stages = ("fast", "auto", "balanced", "thorough")
     estimate = progress.TimeEstimate(stages, progress.SEARCH_STAGES, limit)
     seconds, done = 0.0, 0.0
@@ -287,7 +289,7 @@ def test_a_bar_never_goes_back_and_is_full_at_the_end_only(steps, limit):
             assert shown.left <= max(0.0, limit - seconds)
 
 
-def test_the_time_left_is_right_where_the_pace_is_even():
+def test_the_time_left_is_exact_for_a_constant_pace():
     estimate = progress.TimeEstimate(("fast",), progress.SEARCH_STAGES)
     for percent in range(10, 101, 10):
         shown = estimate(leastcut.Progress("fast", percent / 100, 1.0, 0.2 * percent))
@@ -295,7 +297,7 @@ def test_the_time_left_is_right_where_the_pace_is_even():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0.5, 2.0))
-def test_a_proofs_bar_follows_its_bound(bounds, value):
+def test_the_bar_of_a_proof_follows_its_bound(bounds, value):
     reading, done = progress.ProofReading(10.0), 0.0
     for seconds, bound in enumerate(sorted(min(bound, value) for bound in bounds)):
         n_open = int(bound < value)
@@ -314,7 +316,7 @@ class Terminal(io.StringIO):
 
 
 def terminal(monkeypatch) -> Terminal:
-    """Make the standard error a terminal, on which bars come at once."""
+    """Make the standard error a terminal, and show bars without delay."""
     pytest.importorskip("tqdm")
     made = Terminal()
     monkeypatch.setattr(sys, "stderr", made)
@@ -323,30 +325,30 @@ def terminal(monkeypatch) -> Terminal:
     return made
 
 
-def test_a_bar_is_drawn_and_changes_nothing(monkeypatch, capsys):
+def test_a_bar_is_shown_and_does_not_change_the_result(monkeypatch, capsys):
     seen, options = terminal(monkeypatch), {"effort": "auto", "random_state": 0}
-    found = leastcut.partition(S, 5, callback="tqdm", **options)
-    np.testing.assert_array_equal(found.labels, leastcut.partition(S, 5, **options).labels)
-    drawn = seen.getvalue()
-    assert "partition:" in drawn
-    assert "100%" in drawn
-    assert f"cut value {found.cut_value:.4g}" in drawn
-    assert "left" in drawn
-    assert drawn.endswith("\n")
+    result = leastcut.partition(S, 5, callback="tqdm", **options)
+    np.testing.assert_array_equal(result.labels, leastcut.partition(S, 5, **options).labels)
+    output = seen.getvalue()
+    assert "partition:" in output
+    assert "100%" in output
+    assert f"cut value {result.cut_value:.4g}" in output
+    assert "left" in output
+    assert output.endswith("\n")
     assert capsys.readouterr().out == ""
     assert not progress.is_watched()
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_a_bar(verb, monkeypatch):
+@pytest.mark.parametrize("function_name", FUNCTIONS)
+def test_every_function_has_a_bar(function_name, monkeypatch):
     seen = terminal(monkeypatch)
-    VERBS[verb]("tqdm")
-    title = "certify" if verb == "estimator" else verb
+    FUNCTIONS[function_name]("tqdm")
+    title = "certify" if function_name == "estimator" else function_name
     assert f"{title}: 100%" in seen.getvalue()
     assert not progress.is_watched()
 
 
-def test_what_ends_soon_shows_nothing(monkeypatch):
+def test_short_computations_show_no_bar(monkeypatch):
     pytest.importorskip("tqdm")
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
@@ -360,7 +362,7 @@ def test_a_bar_is_closed_by_errors(error, monkeypatch):
     terminal(monkeypatch)
 
     class Broken:
-        def __call__(self, told):
+        def __call__(self, received):
             raise error
 
     tqdm = pytest.importorskip("tqdm").tqdm
@@ -372,31 +374,31 @@ def test_a_bar_is_closed_by_errors(error, monkeypatch):
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_a_process_without_streams_can_work(is_closed, monkeypatch):
+def test_progress_works_without_standard_streams(is_closed, monkeypatch):
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed if is_closed else None)
     compile_time.report_compiling()
-    found = leastcut.partition(S, 5, effort="fast", random_state=0, callback="tqdm")
-    assert np.unique(found.labels).size == 5
-    progress.write_line("nobody hears this")
+    result = leastcut.partition(S, 5, effort="fast", random_state=0, callback="tqdm")
+    assert np.unique(result.labels).size == 5
+    progress.write_line("this line is not written")
 
 
-def test_bars_of_several_threads(monkeypatch):
+def test_bars_in_several_threads(monkeypatch):
     terminal(monkeypatch)
 
     def one(seed):
         return leastcut.partition(S, 5, effort="fast", random_state=seed, callback="tqdm").labels
 
     with ThreadPoolExecutor(3) as pool:
-        found = list(pool.map(one, range(6)))
-    for seed, labels in enumerate(found):
+        result = list(pool.map(one, range(6)))
+    for seed, labels in enumerate(result):
         alone = leastcut.partition(S, 5, effort="fast", random_state=seed).labels
         np.testing.assert_array_equal(labels, alone)
     assert not progress.is_watched()
 
 
-def test_a_log_gets_lines_and_no_cursor(monkeypatch):
+def test_a_log_gets_lines_without_control_characters(monkeypatch):
     pytest.importorskip("tqdm")
     log = io.StringIO()
     monkeypatch.setattr(sys, "stderr", log)
@@ -408,7 +410,7 @@ def test_a_log_gets_lines_and_no_cursor(monkeypatch):
     assert all(line.startswith("partition:") for line in log.getvalue().splitlines())
 
 
-def test_without_tqdm_there_are_lines_and_the_command_once(monkeypatch):
+def test_without_tqdm_lines_and_one_install_command_are_written(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr(sys, "stderr", stream)
@@ -417,12 +419,12 @@ def test_without_tqdm_there_are_lines_and_the_command_once(monkeypatch):
     monkeypatch.setattr(progress, "_written", set())
     for _ in range(2):
         leastcut.partition(S, 5, effort="auto", random_state=0, callback="tqdm")
-    said = stream.getvalue()
-    assert said.count("pip install 'leastcut[progress]'") == 1
-    assert said.count("partition: 100%") >= 2
+    lines = stream.getvalue()
+    assert lines.count("pip install 'leastcut[progress]'") == 1
+    assert lines.count("partition: 100%") >= 2
 
 
-def test_verbose_draws_a_bar(capsys, monkeypatch):
+def test_verbose_shows_a_bar(capsys, monkeypatch):
     seen = terminal(monkeypatch)
     monkeypatch.setattr(progress, "_watching", 0)
     model = leastcut.SpectralClustering(3, verbose=True, random_state=0).fit(X)
@@ -451,11 +453,11 @@ def clock(monkeypatch):
     return made
 
 
-def test_it_is_said_once_and_only_after_a_moment(clock, monkeypatch):
-    said = []
-    monkeypatch.setattr(compile_time, "report_compiling", lambda: said.append(clock.now))
+def test_long_compilation_is_reported_once(clock, monkeypatch):
+    lines = []
+    monkeypatch.setattr(compile_time, "report_compiling", lambda: lines.append(clock.now))
     watch = compile_time.CompileTime()
-    # Kernels that take long, with others inside; what is between them does not count.
+    # Nested compilations count once, and the time between them does not count.
     for _ in range(5):
         watch.begin()
         clock.now += 0.3
@@ -464,18 +466,18 @@ def test_it_is_said_once_and_only_after_a_moment(clock, monkeypatch):
         watch.end()
         watch.end()
         clock.now += 50.0
-    assert len(said) == 1
+    assert len(lines) == 1
     short = compile_time.CompileTime()
     for _ in range(10):
         short.begin()
         clock.now += 0.05
         short.end()
-    assert len(said) == 1
+    assert len(lines) == 1
 
 
-def test_it_is_said_where_somebody_looks(monkeypatch, caplog):
+def test_compilation_is_reported_in_interactive_sessions_and_logs(monkeypatch, caplog):
     assert not hasattr(sys, "ps1")
-    for stream, is_watched, heard in (
+    for stream, is_watched, is_reported in (
         (Terminal(), False, True),
         (io.StringIO(), False, False),
         (io.StringIO(), True, True),
@@ -483,8 +485,8 @@ def test_it_is_said_where_somebody_looks(monkeypatch, caplog):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(progress, "_watching", int(is_watched))
         compile_time.report_compiling()
-        assert stream.getvalue() == (compile_time.LINE + "\n" if heard else "")
-    # Who listens to the logger has it there.
+        assert stream.getvalue() == (compile_time.LINE + "\n" if is_reported else "")
+    # With a handler of the logger, the message is logged instead.
     with caplog.at_level(logging.INFO, logger="leastcut"):
         monkeypatch.setattr(sys, "stderr", Terminal())
         compile_time.report_compiling()
@@ -502,11 +504,11 @@ S = np.kron(np.eye(3), np.ones((4, 4))) + 0.1
 relaxation = leastcut.relax(S, 3, random_state=0)
 leastcut.discretize(relaxation, random_state=0, graph=S)
 """
-"""A session with a call that compiles two kernels, one after the other."""
+"""A session with a call that compiles two kernels."""
 
 
-def test_a_session_is_told_when_it_compiles_and_not_when_all_is_on_disk(tmp_path):
-    def said():
+def test_compilation_is_reported_only_without_a_cache(tmp_path):
+    def stderr_of_call():
         done = subprocess.run(
             [sys.executable, "-c", CALL],
             env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
@@ -517,5 +519,5 @@ def test_a_session_is_told_when_it_compiles_and_not_when_all_is_on_disk(tmp_path
         assert done.stdout == ""
         return done.stderr
 
-    assert said().count("leastcut: compiling for the first time") == 1
-    assert said() == ""
+    assert stderr_of_call().count("leastcut: compiling for the first time") == 1
+    assert stderr_of_call() == ""

@@ -1,4 +1,4 @@
-"""Graphs of other libraries, directed graphs, nodes without edges: one graph by every door."""
+"""Graphs of other libraries, directed graphs, isolated nodes, and distances."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
 PATH = sp.csr_array(np.diag([3.0, 1.0, 3.0], 1) + np.diag([3.0, 1.0, 3.0], -1))
-"""Two pairs of nodes that belong together."""
+"""Two pairs of strongly connected nodes."""
 
 
 def edges_of(S):
-    """The edges of a matrix, each once, and their weights."""
+    """Return the edges of a matrix, each once, and their weights."""
     upper = sp.triu(sp.csr_array(S)).tocoo()
     return np.stack(upper.coords).astype(np.int64), upper.data
 
@@ -50,10 +50,10 @@ def networkx_of(S, names):
 
 def igraph_of(S, names):
     rows, weights = edges_of(S)
-    found = igraph.Graph(n=len(names), edges=rows.T.tolist())
-    found.es["weight"] = weights.tolist()
-    found.vs["name"] = list(names)
-    return found
+    result = igraph.Graph(n=len(names), edges=rows.T.tolist())
+    result.es["weight"] = weights.tolist()
+    result.vs["name"] = list(names)
+    return result
 
 
 def edge_index_of(S, names, array=np.asarray):
@@ -81,10 +81,10 @@ def torch_geometric_of(S, names):
 
 def anndata_of(S, names):
     anndata = pytest.importorskip("anndata")
-    found = anndata.AnnData(np.ones((len(names), 1)))
-    found.obs_names = [str(name) for name in names]
-    found.obsp["connectivities"] = sp.csr_matrix(S)
-    return found
+    result = anndata.AnnData(np.ones((len(names), 1)))
+    result.obs_names = [str(name) for name in names]
+    result.obsp["connectivities"] = sp.csr_matrix(S)
+    return result
 
 
 def table_of(S, names):
@@ -93,7 +93,7 @@ def table_of(S, names):
     return pd.DataFrame({"source": named[0], "target": named[1], "weight": weights})
 
 
-DOORS = {
+FORMS = {
     "networkx": networkx_of,
     "igraph": igraph_of,
     "edge_index": edge_index_of,
@@ -122,25 +122,25 @@ def same(a: Graph, b: Graph) -> bool:
     return all(np.array_equal(x, y) for x, y in arrays)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("form", FORMS)
 @given(S=graphs(min_nodes=4))
-def test_a_graph_is_the_same_by_every_door(door, S):
+def test_every_form_gives_the_same_graph(form, S):
     names = [f"n{i:02}" for i in range(len(S))]
-    given = DOORS[door](S, names)
+    given = FORMS[form](S, names)
     assert is_foreign(given)
-    found = as_graph(given)
-    assert same(found, as_graph(S))
-    assert found.names == (None if door in NAMELESS else tuple(names))
+    result = as_graph(given)
+    assert same(result, as_graph(S))
+    assert result.names == (None if form in NAMELESS else tuple(names))
 
 
 @given(S=graphs(), isolated=st.integers(1, 3))
-def test_nodes_without_edges_are_there_where_a_graph_can_tell(S, isolated):
+def test_isolated_nodes_are_kept_by_forms_that_list_nodes(S, isolated):
     n = len(S) + isolated
     wider = np.zeros((n, n))
     wider[:-isolated, :-isolated] = S
     names = [f"n{i:02}" for i in range(n)]
-    for door in ("networkx", "igraph", "edge_index", "data", "AnnData", "frame, square"):
-        assert same(as_graph(DOORS[door](wider, names)), as_graph(wider))
+    for form in ("networkx", "igraph", "edge_index", "data", "AnnData", "frame, square"):
+        assert same(as_graph(FORMS[form](wider, names)), as_graph(wider))
 
 
 @given(S=graphs(), seed=st.integers(0, 2**32 - 1))
@@ -148,17 +148,17 @@ def test_labels_keep_the_order_of_nodes(S, seed):
     order = np.random.default_rng(seed).permutation(len(S))
     names = [f"n{i}" for i in order]
     graph = networkx_of(S[order][:, order], names)
-    found = leastcut.partition(graph, 2, "ratio", effort="fast", random_state=0)
-    assert found.nodes == tuple(graph)
-    assert found.by_node() == {node: found.labels[i] for i, node in enumerate(graph)}
-    labels = [found.by_node()[f"n{i}"] for i in range(len(S))]
-    assert leastcut.cut_value(S, labels, "ratio") == pytest.approx(found.cut_value, abs=1e-12)
+    result = leastcut.partition(graph, 2, "ratio", effort="fast", random_state=0)
+    assert result.nodes == tuple(graph)
+    assert result.by_node() == {node: result.labels[i] for i, node in enumerate(graph)}
+    labels = [result.by_node()[f"n{i}"] for i in range(len(S))]
+    assert leastcut.cut_value(S, labels, "ratio") == pytest.approx(result.cut_value, abs=1e-12)
 
 
-def test_every_verb_that_returns_a_partition_names_its_nodes():
+def test_every_returned_partition_has_node_names():
     graph = nx.relabel_nodes(nx.path_graph(6), dict(enumerate("abcdef")))
     labels = [0, 0, 0, 1, 1, 1]
-    for found in (
+    for result in (
         leastcut.partition(graph, 2, random_state=0),
         leastcut.partition(graph, 2, must_link=[(0, 1)], random_state=0),
         leastcut.refine(graph, labels),
@@ -166,11 +166,11 @@ def test_every_verb_that_returns_a_partition_names_its_nodes():
         leastcut.certify(graph, labels, cannot_link=[(0, 5)], random_state=0),
         leastcut.exact_partition(graph, 2),
     ):
-        assert found.by_node() == dict.fromkeys("abc", 0) | dict.fromkeys("def", 1)
+        assert result.by_node() == dict.fromkeys("abc", 0) | dict.fromkeys("def", 1)
     assert leastcut.relax(graph, 2).n_nodes == leastcut.node_weights(graph).size == 6
 
 
-def test_without_names_there_is_no_answer_by_name():
+def test_by_node_raises_without_names():
     with pytest.raises(ValueError, match=r"no names of nodes.*labels\[i\]"):
         leastcut.partition(PATH, 2, random_state=0).by_node()
     twice = igraph.Graph([(0, 1), (1, 2)])
@@ -198,7 +198,7 @@ def test_without_weights_every_edge_is_one():
         assert np.array_equal(as_graph(graph).degrees, [1.0, 2.0, 1.0])
 
 
-def test_a_subclass_and_a_view_are_recognised():
+def test_subclasses_and_views_are_recognized():
     class Network(nx.Graph):
         pass
 
@@ -214,7 +214,7 @@ def test_matrices_are_not_of_another_library():
         as_matrix(5)
 
 
-def test_no_library_is_imported_to_recognise_a_graph():
+def test_no_library_is_imported_to_recognize_a_graph():
     code = textwrap.dedent(
         """
         import sys, leastcut
@@ -236,11 +236,11 @@ def table(*rows, columns=("source", "target", "weight")):
     return pd.DataFrame(list(rows), columns=list(columns)[: len(rows[0])])
 
 
-def test_a_list_is_never_doubled():
+def test_edge_lists_in_both_directions_are_not_doubled():
     once = table(("a", "b", 2.0), ("b", "c", 1.0))
     both = table(("a", "b", 2.0), ("b", "c", 1.0), ("b", "a", 2.0), ("c", "b", 1.0))
     assert same(as_graph(once), as_graph(both))
-    # Only some pairs both ways, or weights that differ: a directed graph.
+    # With some pairs in one direction only, or different weights, the graph is directed.
     some = table(("a", "b", 2.0), ("b", "c", 1.0), ("b", "a", 2.0))
     other = table(("a", "b", 2.0), ("b", "a", 3.0))
     for directed in (some, other):
@@ -252,7 +252,7 @@ def test_a_list_is_never_doubled():
     assert as_graph(some, "mean").weights.tolist() == [2.0, 2.0, 0.5, 0.5]
 
 
-def test_nodes_of_a_list_are_sorted_where_they_can_be():
+def test_nodes_of_an_edge_list_are_sorted_if_possible():
     assert as_graph(table((5, 2), (2, 0))).names == (0, 2, 5)
     assert as_graph(table(("b", "c"), ("a", "b"))).names == ("a", "b", "c")
     assert as_graph(table(("b", 1), (1, "a"))).names == ("b", 1, "a")
@@ -260,7 +260,7 @@ def test_nodes_of_a_list_are_sorted_where_they_can_be():
     assert as_graph(table((days[0], days[1]))).names == (days[1], days[0])
 
 
-def test_further_columns_do_not_matter_where_there_are_names():
+def test_other_columns_are_ignored_if_columns_are_named():
     more = table(("a", "b", 2.0, "x"), columns=("source", "target", "weight", "note"))
     assert as_graph(more).weights.tolist() == [2.0, 2.0]
     assert as_graph(more[["note", "weight", "target", "source"]]).names == ("a", "b")
@@ -305,13 +305,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_wrong_is_named_with_its_remedy(kind):
+def test_invalid_graphs_raise_with_the_remedy(kind):
     graph, message = WRONG[kind]
     with pytest.raises((TypeError, ValueError), match=message):
         leastcut.cut_value(graph, [0, 1])
 
 
-def test_an_anndata_without_neighbours_says_what_to_run():
+def test_an_anndata_without_neighbors_raises_with_the_remedy():
     anndata = pytest.importorskip("anndata")
     with pytest.raises(ValueError, match=r"no 'connectivities'.*scanpy\.pp\.neighbors"):
         leastcut.partition(anndata.AnnData(np.ones((4, 2))), 2)
@@ -323,7 +323,7 @@ def test_an_anndata_without_neighbours_says_what_to_run():
 DIRECTED = np.array([[0.0, 3.0, 0.0, 1.0], [1.0, 0, 2, 0], [0, 2, 0, 3], [0, 0, 0, 0]])
 
 
-def directed_doors():
+def directed_forms():
     rows, columns = np.nonzero(DIRECTED)
     weights = DIRECTED[rows, columns]
     graph = nx.DiGraph()
@@ -342,9 +342,9 @@ def directed_doors():
     }
 
 
-@pytest.mark.parametrize("door", directed_doors())
-def test_a_directed_graph_is_refused_or_made_symmetric(door):
-    graph = directed_doors()[door]
+@pytest.mark.parametrize("form", directed_forms())
+def test_a_directed_graph_raises_or_is_symmetrized(form):
+    graph = directed_forms()[form]
     with pytest.raises(ValueError, match=r"symmetrize='mean'.*symmetrize='max'"):
         as_graph(graph)
     mean, larger = (DIRECTED + DIRECTED.T) / 2, np.maximum(DIRECTED, DIRECTED.T)
@@ -355,12 +355,12 @@ def test_a_directed_graph_is_refused_or_made_symmetric(door):
 def test_an_error_names_the_nodes_of_a_directed_graph():
     with pytest.raises(ValueError, match=r"directed: entries \('a', 'b'\) and \('b', 'a'\)"):
         leastcut.partition(nx.DiGraph([("a", "b")]), 2)
-    # Both directions alike: there is nothing to decide.
+    # With equal weights in both directions, there is no error.
     assert same(as_graph(nx.DiGraph(nx.path_graph(4))), as_graph(nx.path_graph(4)))
 
 
 @given(S=graphs())
-def test_symmetrizing_what_is_symmetric_changes_nothing(S):
+def test_symmetrizing_a_symmetric_graph_changes_nothing(S):
     for how in ("mean", "max"):
         assert same(as_graph(S, how), as_graph(S))
 
@@ -384,29 +384,29 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("verb", CALLS)
-def test_every_verb_symmetrizes(verb):
-    function, call = getattr(leastcut, verb), CALLS[verb]
+@pytest.mark.parametrize("function_name", CALLS)
+def test_every_function_symmetrizes(function_name):
+    function, call = getattr(leastcut, function_name), CALLS[function_name]
     with pytest.raises(ValueError, match="symmetrize='mean'"):
         call(function, DIRECTED)
-    ours = call(function, DIRECTED, symmetrize="mean")
-    assert np.array_equal(ours, call(function, (DIRECTED + DIRECTED.T) / 2))
+    partition = call(function, DIRECTED, symmetrize="mean")
+    assert np.array_equal(partition, call(function, (DIRECTED + DIRECTED.T) / 2))
 
 
-def test_no_verb_is_forgotten():
+def test_every_function_of_graphs_is_covered():
     for name in PUBLIC:
         function = getattr(leastcut, name)
         if inspect.isfunction(function) and "graph" in inspect.signature(function).parameters:
             assert name in CALLS
 
 
-def test_a_graph_of_anchors_is_cut_as_it_is_or_refused_by_name():
+def test_anchor_graphs_are_cut_or_rejected():
     graph = leastcut.anchor_graph([[0.0], [0.1], [5.0], [5.1]], 4, 1, random_state=0)
     S = graph.to_sparse()
     takes = ("partition", "refine", "cut_value", "relax", "lower_bound")
-    for verb, call in CALLS.items():
-        function = getattr(leastcut, verb)
-        if verb in takes:
+    for function_name, call in CALLS.items():
+        function = getattr(leastcut, function_name)
+        if function_name in takes:
             np.testing.assert_allclose(call(function, graph), call(function, S), atol=1e-12)
         else:
             with pytest.raises(TypeError, match=r"stores no edges.*graph\.to_sparse"):
@@ -423,7 +423,7 @@ def test_a_path_symmetrizes():
     for how, matrix in (("mean", mean), ("max", larger)):
         paths = [
             leastcut.cut_path(S, [2], affinity="precomputed", random_state=0, symmetrize=how)
-            for S in (DIRECTED, directed_doors()["networkx"], matrix)
+            for S in (DIRECTED, directed_forms()["networkx"], matrix)
         ]
         assert paths[0][2].cut_value == paths[1][2].cut_value == paths[2][2].cut_value
     with pytest.raises(ValueError, match="symmetrize='sum' is not known"):
@@ -432,12 +432,12 @@ def test_a_path_symmetrizes():
         leastcut.cut_path(DIRECTED, [2], symmetrize="max")
 
 
-# -- nodes without edges
+# -- isolated nodes
 
 
 @st.composite
 def with_isolated(draw, min_nodes=3, max_nodes=9):
-    """Draw a graph and the same with nodes without edges among the others, and their numbers."""
+    """Draw a graph, the same graph with isolated nodes, and the numbers of the original nodes."""
     S = draw(graphs(min_nodes=min_nodes, max_nodes=max_nodes))
     count = draw(st.integers(1, 4))
     n = len(S) + count
@@ -448,60 +448,60 @@ def with_isolated(draw, min_nodes=3, max_nodes=9):
 
 
 @given(drawn=with_isolated(), data=st.data())
-def test_isolated_nodes_leave_the_cut_of_the_others_as_it_is(drawn, data):
+def test_isolated_nodes_do_not_change_the_cut_of_the_others(drawn, data):
     S, wider, nodes = drawn
     k = data.draw(st.integers(1, len(S)))
     with pytest.raises(ValueError, match="isolated='ignore'"):
         leastcut.partition(wider, k)
     alone = leastcut.partition(S, k, lower_bound=True, random_state=0)
-    found = leastcut.partition(wider, k, isolated="ignore", lower_bound=True, random_state=0)
-    assert np.array_equal(np.unique(found.labels), np.arange(k))
-    together = found.labels[nodes][:, None] == found.labels[nodes]
+    result = leastcut.partition(wider, k, isolated="ignore", lower_bound=True, random_state=0)
+    assert np.array_equal(np.unique(result.labels), np.arange(k))
+    together = result.labels[nodes][:, None] == result.labels[nodes]
     assert np.array_equal(together, alone.labels[:, None] == alone.labels)
-    assert found.cut_value == leastcut.cut_value(wider, found.labels, isolated="ignore")
-    assert found.cut_value == pytest.approx(alone.cut_value, rel=1e-12)
-    assert found.lower_bound == pytest.approx(alone.lower_bound, rel=1e-9, abs=1e-12)
-    assert found.lower_bound <= found.cut_value
+    assert result.cut_value == leastcut.cut_value(wider, result.labels, isolated="ignore")
+    assert result.cut_value == pytest.approx(alone.cut_value, rel=1e-12)
+    assert result.lower_bound == pytest.approx(alone.lower_bound, rel=1e-9, abs=1e-12)
+    assert result.lower_bound <= result.cut_value
 
 
 @given(drawn=with_isolated(), data=st.data())
-def test_isolated_nodes_are_clusters_where_the_others_are_too_few(drawn, data):
+def test_isolated_nodes_are_clusters_if_the_others_are_too_few(drawn, data):
     S, wider, nodes = drawn
     k = data.draw(st.integers(len(S), len(wider)))
-    found = leastcut.partition(wider, k, isolated="ignore", random_state=0)
-    assert np.array_equal(np.unique(found.labels), np.arange(k))
+    result = leastcut.partition(wider, k, isolated="ignore", random_state=0)
+    assert np.array_equal(np.unique(result.labels), np.arange(k))
     if k == len(wider):
-        assert np.unique(found.labels[nodes]).size == len(S)
+        assert np.unique(result.labels[nodes]).size == len(S)
 
 
 @given(drawn=with_isolated(), data=st.data())
-def test_refining_leaves_isolated_nodes_where_they_are(drawn, data):
+def test_refining_does_not_move_isolated_nodes(drawn, data):
     _, wider, nodes = drawn
     labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(wider))))[: len(wider)]
     before = leastcut.cut_value(wider, labels, isolated="ignore")
-    found = leastcut.refine(wider, labels, isolated="ignore")
+    result = leastcut.refine(wider, labels, isolated="ignore")
     again = np.unique(labels, return_inverse=True)[1]
     others = np.setdiff1d(np.arange(len(wider)), nodes)
-    assert found.cut_value <= before
-    assert np.array_equal(found.labels[others], again[others])
-    assert np.array_equal(np.unique(found.labels), np.unique(again))
-    assert np.array_equal(np.unique(found.labels[nodes]), np.unique(again[nodes]))
-    assert found.cut_value == leastcut.cut_value(wider, found.labels, isolated="ignore")
+    assert result.cut_value <= before
+    assert np.array_equal(result.labels[others], again[others])
+    assert np.array_equal(np.unique(result.labels), np.unique(again))
+    assert np.array_equal(np.unique(result.labels[nodes]), np.unique(again[nodes]))
+    assert result.cut_value == leastcut.cut_value(wider, result.labels, isolated="ignore")
 
 
 @given(drawn=with_isolated(max_nodes=6), data=st.data())
-def test_what_is_certified_is_the_optimum_of_the_others(drawn, data):
+def test_certify_proves_the_optimum_of_the_connected_nodes(drawn, data):
     S, wider, nodes = drawn
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(wider))))[: len(wider)]
     k = np.unique(labels[nodes]).size
     best = leastcut.exact_partition(S, k).cut_value
-    found = leastcut.certify(wider, labels, isolated="ignore", random_state=0)
-    assert np.unique(found.labels).size == np.unique(labels).size
-    assert np.unique(found.labels[nodes]).size == k
-    assert found.cut_value == pytest.approx(best, rel=1e-6, abs=1e-12)
-    assert found.lower_bound <= best * (1 + 1e-9)
-    assert found.gap is not None
-    assert found.gap < 1e-6
+    result = leastcut.certify(wider, labels, isolated="ignore", random_state=0)
+    assert np.unique(result.labels).size == np.unique(labels).size
+    assert np.unique(result.labels[nodes]).size == k
+    assert result.cut_value == pytest.approx(best, rel=1e-6, abs=1e-12)
+    assert result.lower_bound <= best * (1 + 1e-9)
+    assert result.gap is not None
+    assert result.gap < 1e-6
 
 
 @given(drawn=with_isolated(min_nodes=4), data=st.data())
@@ -520,41 +520,41 @@ def test_links_hold_with_isolated_nodes_too(drawn, data):
         and all(labels[i] != labels[j] for i, j in cannot)
     ]
     try:
-        found = leastcut.partition(wider, k, isolated="ignore", random_state=0, **links)
+        result = leastcut.partition(wider, k, isolated="ignore", random_state=0, **links)
     except ValueError:
-        found = None
-    if not either(found, "answered", "refused"):
+        result = None
+    if not either(result, "answered", "refused"):
         assert not allowed
         return
-    labels = found.labels
+    labels = result.labels
     assert np.array_equal(np.unique(labels), np.arange(k))
     assert all(labels[i] == labels[j] for i, j in must)
     assert all(labels[i] != labels[j] for i, j in cannot)
-    assert found.cut_value == leastcut.cut_value(wider, labels, isolated="ignore")
-    assert found.lower_bound is None or found.lower_bound <= found.cut_value
+    assert result.cut_value == leastcut.cut_value(wider, labels, isolated="ignore")
+    assert result.lower_bound is None or result.lower_bound <= result.cut_value
     proven = leastcut.certify(wider, labels, isolated="ignore", random_state=0, **links)
-    assert proven.lower_bound <= proven.cut_value <= found.cut_value * (1 + 1e-12)
+    assert proven.lower_bound <= proven.cut_value <= result.cut_value * (1 + 1e-12)
     assert all(proven.labels[i] == proven.labels[j] for i, j in must)
     assert all(proven.labels[i] != proven.labels[j] for i, j in cannot)
-    # Begun with what it found, it finds nothing worse.
+    # A search from the result is never worse.
     if np.unique(labels[nodes]).size == k:
         again = leastcut.partition(
             wider, k, init=labels, isolated="ignore", effort="fast", random_state=1, **links
         )
-        assert again.cut_value <= found.cut_value * (1 + 1e-12)
+        assert again.cut_value <= result.cut_value * (1 + 1e-12)
 
 
-def test_an_isolated_node_without_a_place_takes_part_in_the_cut():
+def test_an_isolated_node_that_no_cluster_accepts_is_part_of_the_cut():
     wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
-    # The cut of the others alone is between nodes 1 and 2, and node 4 is apart from both sides.
+    # Without node 4, the cut is between nodes 1 and 2; node 4 must not be with nodes 0 and 3.
     links = {"cannot_link": [(0, 4), (3, 4), (4, 5)]}
-    found = leastcut.partition(
+    result = leastcut.partition(
         wider, 2, isolated="ignore", lower_bound="tight", random_state=0, **links
     )
-    labels = found.labels
+    labels = result.labels
     assert labels[0] == labels[3] == labels[5] != labels[4]
-    assert found.cut_value == leastcut.cut_value(wider, labels, isolated="ignore")
-    assert 0.0 <= found.lower_bound <= found.cut_value
+    assert result.cut_value == leastcut.cut_value(wider, labels, isolated="ignore")
+    assert 0.0 <= result.lower_bound <= result.cut_value
     init = [0, 1, 1, 0, 1, 0]
     again = leastcut.partition(
         wider, 2, init=init, isolated="ignore", effort="fast", random_state=0, **links
@@ -565,7 +565,7 @@ def test_an_isolated_node_without_a_place_takes_part_in_the_cut():
     assert proven.labels[0] == proven.labels[3] == proven.labels[5] != proven.labels[4]
 
 
-def test_a_start_needs_the_clusters_of_the_result():
+def test_an_initial_partition_needs_the_clusters_of_the_result():
     wider = sp.block_diag([PATH, np.zeros((2, 2))], format="csr")
     with pytest.raises(
         ValueError, match=r"init has nodes with edges in 2 of its 3 clusters, .* in 3:"
@@ -573,35 +573,37 @@ def test_a_start_needs_the_clusters_of_the_result():
         leastcut.partition(wider, 3, isolated="ignore", init=[0, 0, 1, 1, 2, 2])
     init = [0, 0, 1, 1, 0, 1]
     value = leastcut.cut_value(wider, init, isolated="ignore")
-    found = leastcut.partition(wider, 2, isolated="ignore", init=init, random_state=0)
-    assert found.cut_value <= value
+    result = leastcut.partition(wider, 2, isolated="ignore", init=init, random_state=0)
+    assert result.cut_value <= value
 
 
 def test_a_graph_without_any_edge():
     nothing = np.zeros((4, 4))
-    found = leastcut.partition(nothing, 3, isolated="ignore", lower_bound="tight")
-    assert np.unique(found.labels).size == 3
-    assert found.cut_value == 0.0
+    result = leastcut.partition(nothing, 3, isolated="ignore", lower_bound="tight")
+    assert np.unique(result.labels).size == 3
+    assert result.cut_value == 0.0
     assert leastcut.refine(nothing, [0, 1, 1, 0], isolated="ignore").labels.tolist() == [0, 1, 1, 0]
     assert leastcut.certify(nothing, [0, 1, 1, 0], isolated="ignore").gap == 0.0
     assert leastcut.partition(nothing, "auto", isolated="ignore").labels.tolist() == [0] * 4
 
 
-def test_other_cuts_weigh_isolated_nodes_as_they_always_did():
+def test_other_cuts_include_isolated_nodes():
     wider = sp.block_diag([PATH, np.zeros((1, 1))], format="csr")
     for cut in ("ratio", np.arange(1.0, 6.0)):
-        ours = leastcut.partition(wider, 2, cut, isolated="ignore", random_state=0)
-        assert np.array_equal(ours.labels, leastcut.partition(wider, 2, cut, random_state=0).labels)
+        partition = leastcut.partition(wider, 2, cut, isolated="ignore", random_state=0)
+        assert np.array_equal(
+            partition.labels, leastcut.partition(wider, 2, cut, random_state=0).labels
+        )
 
 
-def test_the_estimator_cuts_isolated_nodes_alike():
+def test_the_estimator_assigns_isolated_nodes_like_partition():
     X, _ = make_blobs(60, centers=3, random_state=0)
     wider = sp.block_diag([knn_graph(X, 6), np.zeros((3, 3))], format="csr")
     with pytest.warns(UserWarning, match="no edges"):
         model = leastcut.SpectralClustering(3, affinity="precomputed", random_state=0).fit(wider)
-    ours = leastcut.partition(wider, 3, isolated="ignore", effort="auto", random_state=0)
-    assert np.array_equal(ours.labels, model.labels_)
-    assert ours.cut_value == model.cut_value_
+    partition = leastcut.partition(wider, 3, isolated="ignore", effort="auto", random_state=0)
+    assert np.array_equal(partition.labels, model.labels_)
+    assert partition.cut_value == model.cut_value_
 
 
 # -- the number of clusters
@@ -610,35 +612,35 @@ def test_the_estimator_cuts_isolated_nodes_alike():
 @pytest.mark.filterwarnings("ignore:The evidence")
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("centers", [1, 2, 4])
-def test_auto_is_the_number_that_the_estimator_takes(cut, centers):
+def test_auto_chooses_the_same_number_as_the_estimator(cut, centers):
     X, _ = make_blobs(120, centers=centers, cluster_std=0.5, random_state=centers)
     S = knn_graph(X, 8)
     model = leastcut.SpectralClustering("auto", affinity="precomputed", cut=cut, random_state=0)
-    found = leastcut.partition(S, "auto", cut, random_state=0)
+    result = leastcut.partition(S, "auto", cut, random_state=0)
     k = model.fit(S).n_clusters_
-    assert found.labels.max() + 1 == k
-    assert np.array_equal(found.labels, leastcut.partition(S, k, cut, random_state=0).labels)
+    assert result.labels.max() + 1 == k
+    assert np.array_equal(result.labels, leastcut.partition(S, k, cut, random_state=0).labels)
 
 
-def test_auto_warns_of_weak_evidence_and_keeps_to_links():
+def test_auto_warns_of_weak_evidence_and_respects_links():
     X, _ = make_blobs(90, centers=4, cluster_std=2.0, random_state=1)
     S = knn_graph(X, 8)
-    with pytest.warns(UserWarning, match=r"evidence for n_clusters=.* is weak.*cut_path") as told:
+    with pytest.warns(UserWarning, match=r"evidence for n_clusters=.* is weak.*cut_path") as caught:
         leastcut.partition(S, "auto", random_state=0)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     X, _ = make_blobs(90, centers=3, cluster_std=0.3, random_state=1)
     S = knn_graph(X, 6)
-    found = leastcut.partition(S, "auto", cannot_link=[(0, 1)], random_state=0)
-    assert found.labels[0] != found.labels[1]
-    found = leastcut.partition(S, "auto", lower_bound="tight", time_limit=60, random_state=0)
-    assert found.gap == 0.0
+    result = leastcut.partition(S, "auto", cannot_link=[(0, 1)], random_state=0)
+    assert result.labels[0] != result.labels[1]
+    result = leastcut.partition(S, "auto", lower_bound="tight", time_limit=60, random_state=0)
+    assert result.gap == 0.0
     with pytest.raises(ValueError, match="init cannot be combined with n_clusters='auto'"):
         leastcut.partition(S, "auto", init=np.arange(90) % 3)
     with pytest.raises(ValueError, match="separate 4 nodes from each other"):
         leastcut.partition(S, "auto", cannot_link=list(itertools.combinations(range(4), 2)))
 
 
-# -- distances that were meant to be affinities
+# -- distances passed as affinities
 
 
 POINTS = load_iris().data[::2]
@@ -647,15 +649,15 @@ POINTS = load_iris().data[::2]
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "sqeuclidean", "cosine"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame])
-def test_distances_warn_in_every_form(metric, form):
+def test_distances_give_a_warning_in_every_form(metric, form):
     D = form(pairwise_distances(POINTS, metric=metric))
-    with pytest.warns(UserWarning, match="looks like a distance matrix.*exp") as told:
+    with pytest.warns(UserWarning, match="looks like a distance matrix.*exp") as caught:
         leastcut.cut_value(D, np.arange(len(POINTS)) % 2)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
-def test_distances_of_neighbours_warn_too():
+def test_distances_of_neighbors_give_a_warning():
     X = np.random.default_rng(0).normal(size=(150, 2))
     D = kneighbors_graph(X, 8, mode="distance")
     for graph in (D, nx.from_scipy_sparse_array(D.maximum(D.T))):
@@ -663,7 +665,7 @@ def test_distances_of_neighbours_warn_too():
             leastcut.node_weights(graph, symmetrize="max")
 
 
-def test_distances_warn_once_in_every_verb():
+def test_distances_give_one_warning_in_every_function():
     D = pairwise_distances(POINTS[:12])
     labels = np.arange(12) % 2
     relaxation = leastcut.relax(np.exp(-D), 2)
@@ -680,16 +682,16 @@ def test_distances_warn_once_in_every_verb():
         lambda: leastcut.discretize(relaxation, graph=D, random_state=0),
         lambda: leastcut.cut_path(D, [2], affinity="precomputed", random_state=0),
     ):
-        with pytest.warns(UserWarning, match="looks like a distance matrix") as told:
+        with pytest.warns(UserWarning, match="looks like a distance matrix") as caught:
             call()
-        assert len(told) == 1
+        assert len(caught) == 1
 
 
 AFFINITIES = {
     "adaptive": leastcut.adaptive_neighbors_graph(POINTS),
     "nearest": leastcut.nearest_neighbors_graph(POINTS, 5),
     "self-tuning": leastcut.self_tuning_graph(POINTS),
-    "neighbours": knn_graph(POINTS, 5),
+    "neighbors": knn_graph(POINTS, 5),
     "rbf": np.exp(-(pairwise_distances(POINTS) ** 2)) - np.eye(len(POINTS)),
     "inverse": 1 / (1 + pairwise_distances(POINTS)) - np.eye(len(POINTS)),
     "karate": nx.karate_club_graph(),
@@ -701,5 +703,5 @@ AFFINITIES = {
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", AFFINITIES)
-def test_affinities_do_not_warn(kind):
+def test_affinities_give_no_warning(kind):
     assert leastcut.node_weights(AFFINITIES[kind], "ratio").min() == 1.0

@@ -1,4 +1,4 @@
-"""The contract of every discretizer, run over the registry, and of the sweep they share."""
+"""The contract of discretizers, tested for every registered method, and the shared sweep."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_exactly_c_clusters_and_never_below_the_bound(method, S, c, cut):
     c = min(c, len(S))
     relaxation = leastcut.relax(S, c, cut, random_state=0)
     before = relaxation.eigenvectors.copy()
-    found = leastcut.discretize(relaxation, method, graph=S, random_state=0)
-    assert sorted(set(found.labels)) == list(range(c))
-    assert found.labels.dtype == np.int64
-    assert found.cut_value == leastcut.cut_value(S, found.labels, cut)
-    assert found.cut_value >= relaxation.lower_bound - 1e-9
-    assert found.n_iter == len(found.history) or method in ("kmeans", "kmeans_norm")
-    assert np.all(np.diff(found.history) <= 1e-9)
+    result = leastcut.discretize(relaxation, method, graph=S, random_state=0)
+    assert sorted(set(result.labels)) == list(range(c))
+    assert result.labels.dtype == np.int64
+    assert result.cut_value == leastcut.cut_value(S, result.labels, cut)
+    assert result.cut_value >= relaxation.lower_bound - 1e-9
+    assert result.n_iter == len(result.history) or method in ("kmeans", "kmeans_norm")
+    assert np.all(np.diff(result.history) <= 1e-9)
     np.testing.assert_array_equal(relaxation.eigenvectors, before)
 
 
@@ -95,13 +95,13 @@ def test_components_are_found_at_value_zero(method):
     S = np.zeros((30, 30))
     for part in np.split(rng.permutation(30), 3):
         S[np.ix_(part, part)] = 1.0
-    found = leastcut.discretize(leastcut.relax(S, 3, random_state=0), method, graph=S)
-    assert found.cut_value == 0.0
+    result = leastcut.discretize(leastcut.relax(S, 3, random_state=0), method, graph=S)
+    assert result.cut_value == 0.0
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_graph_only_judges(method, wine_graph):
-    """With one start there is nothing to choose, so the labels do not depend on the graph."""
+def test_the_graph_only_selects_the_start(method, wine_graph):
+    """With one start, the labels do not depend on the graph."""
     relaxation = leastcut.relax(wine_graph, 3, random_state=0)
     single = {} if method == "cluster_qr" else {"n_init": 1}
     blind = leastcut.discretize(relaxation, method, random_state=5, **single)
@@ -111,13 +111,13 @@ def test_the_graph_only_judges(method, wine_graph):
     assert seeing.cut_value == leastcut.cut_value(wine_graph, blind.labels)
 
 
-def test_judged_by_another_cut(wine_graph):
+def test_selection_by_another_cut(wine_graph):
     relaxation = leastcut.relax(wine_graph, 3, "ratio", random_state=0)
-    found = leastcut.discretize(relaxation, graph=wine_graph, cut="normalized", random_state=0)
-    assert found.cut_value == leastcut.cut_value(wine_graph, found.labels, "normalized")
+    result = leastcut.discretize(relaxation, graph=wine_graph, cut="normalized", random_state=0)
+    assert result.cut_value == leastcut.cut_value(wine_graph, result.labels, "normalized")
 
 
-def test_words_of_the_errors(wine_graph):
+def test_errors_name_the_argument_and_the_remedy(wine_graph):
     relaxation = leastcut.relax(wine_graph, 3, random_state=0)
     with pytest.raises(
         ValueError, match=r"method='first-order' is not known; .*'first_order', 'km"
@@ -127,7 +127,7 @@ def test_words_of_the_errors(wine_graph):
         leastcut.discretize(relaxation, "kmeans", eta=1.0)
     with pytest.raises(ValueError, match="n_init=0 is too small"):
         leastcut.discretize(relaxation, n_init=0)
-    with pytest.raises(TypeError, match=r"max_iter=1.5 is not a whole number"):
+    with pytest.raises(TypeError, match=r"max_iter=1.5 is not an integer"):
         leastcut.discretize(relaxation, max_iter=1.5)
     with pytest.raises(ValueError, match="no effect without a graph"):
         leastcut.discretize(relaxation, cut="ratio")
@@ -144,8 +144,8 @@ def test_random_labels_leave_no_cluster_empty(n, c, seed):
     assert sorted(set(drawn.tolist())) == list(range(c))
 
 
-def test_random_labels_are_uniform_where_none_is_empty():
-    """Every labelling of three rows by two clusters, the two of one cluster alone repaired."""
+def test_random_labels_are_uniform_if_no_cluster_is_empty():
+    """All labels of three rows in two clusters, where two of eight are repaired."""
     rng = np.random.default_rng(0)
     drawn = [tuple(random_labels(3, 2, rng).tolist()) for _ in range(12_000)]
     counts = Counter(drawn)
@@ -157,21 +157,21 @@ def test_random_labels_are_uniform_where_none_is_empty():
 
 @settings(max_examples=draws(30))
 @given(S=graphs(min_nodes=3), c=st.integers(2, 6), seed=st.integers(0, 99))
-def test_unscaled_rotation_takes_signs_for_a_start(S, c, seed):
-    """Eigenvectors with other signs are the same start as these signs on the diagonal of R."""
+def test_signs_of_eigenvectors_are_a_start_of_unscaled_rotation(S, c, seed):
+    """Flipping signs of eigenvectors is equivalent to flipping them on the diagonal of R."""
     c = min(c, len(S))
     relaxation = leastcut.relax(S, c, random_state=0)
     signs = np.random.default_rng(seed).choice((-1.0, 1.0), size=c)
     flipped = replace(relaxation, eigenvectors=relaxation.eigenvectors * signs)
-    # one round, as in later ones coordinates may be equal but for rounding
+    # one iteration, as in later ones ties may depend on rounding
     options = {"method": "unscaled_rotation", "max_iter": 1}
-    turned = leastcut.discretize(relaxation, rotation=np.diag(signs), **options)
-    np.testing.assert_array_equal(turned.labels, leastcut.discretize(flipped, **options).labels)
+    rotated = leastcut.discretize(relaxation, rotation=np.diag(signs), **options)
+    np.testing.assert_array_equal(rotated.labels, leastcut.discretize(flipped, **options).labels)
 
 
 @given(c=st.integers(1, 8), lost=st.integers(0, 4), seed=st.integers(0, 999))
-def test_the_nearest_rotation_is_one_that_rounding_does_not_choose(c, lost, seed):
-    """Of all R with the largest trace, where clusters are empty, the nearest to the one before."""
+def test_the_nearest_rotation_does_not_depend_on_rounding(c, lost, seed):
+    """If R is not unique, because clusters are empty, it is the one nearest to the previous R."""
     rng = np.random.default_rng(seed)
     matrix, before = rng.standard_normal((c, c)), np.linalg.qr(rng.standard_normal((c, c)))[0]
     matrix[:, rng.permutation(c)[: min(lost, c)]] = 0.0
@@ -179,10 +179,10 @@ def test_the_nearest_rotation_is_one_that_rounding_does_not_choose(c, lost, seed
     np.testing.assert_allclose(turn.T @ turn, np.eye(c), atol=1e-12)
     largest = np.linalg.svd(matrix, compute_uv=False).sum()
     assert np.sum(turn * matrix) == pytest.approx(largest, rel=1e-12)
-    # That before, with a tiny part of it for the matrix to be regular, has the same answer.
+    # A small multiple of the previous R makes the matrix regular, with nearly the same result.
     tiny = 1e-8 * max(np.abs(matrix).max(), 1.0)
     np.testing.assert_allclose(turn, nearest_orthogonal(matrix + tiny * before), atol=1e-4)
-    # And so has the matrix in other coordinates, for which an SVD rounds otherwise.
+    # A change of coordinates, for which the SVD rounds differently, has the same result.
     other = np.linalg.qr(rng.standard_normal((c, c)))[0]
     np.testing.assert_allclose(
         turn, other.T @ nearest_orthogonal(other @ matrix, other @ before), atol=1e-8
@@ -197,13 +197,13 @@ def test_improved_rotation_solves_the_labels_of_every_rotation(S, c, seed):
     sweeper = Sweeper(relaxation, 0.0)
     labels = random_labels(len(S), c, np.random.default_rng(seed))
     options = {"init": labels, "max_iter": 1}
-    found = leastcut.discretize(relaxation, "improved_rotation", **options).labels
-    moves, _ = sweeper.sweep(found.copy(), sweeper.rotation(labels))
+    result = leastcut.discretize(relaxation, "improved_rotation", **options).labels
+    moves, _ = sweeper.sweep(result.copy(), sweeper.rotation(labels))
     assert moves == 0
 
 
 @given(labels=st.lists(st.integers(0, 4), min_size=5, max_size=12), seed=st.integers(0, 99))
-def test_repair_changes_as_little_as_it_must(labels, seed):
+def test_filling_empty_clusters_changes_as_few_labels_as_possible(labels, seed):
     labels = np.array(labels)
     points = np.random.default_rng(seed).random((len(labels), 2))
     missing = 5 - len(set(labels.tolist()))
@@ -213,8 +213,8 @@ def test_repair_changes_as_little_as_it_must(labels, seed):
 
 
 @given(n=st.integers(3, 40), c=st.integers(1, 3), seed=st.integers(0, 999))
-def test_a_sweep_reports_what_it_reaches(n, c, seed):
-    """Compiled equals interpreted; the objective equals its formula and never falls."""
+def test_a_sweep_reports_its_objective(n, c, seed):
+    """Compiled and interpreted sweeps agree; the objective equals its formula and never falls."""
     rng = np.random.default_rng(seed)
     scores, weights = rng.standard_normal((n, c)), rng.random(n) + 0.1
     start = rng.permutation(np.arange(n) % c)
@@ -247,12 +247,12 @@ def test_the_sweep_visits_rows_in_order_and_breaks_ties_low():
     labels = np.array([1, 1, 0])
     scratch = [np.empty(2), np.empty(2), np.empty(2, dtype=np.int64), np.empty(2), np.empty(2)]
     sweep(np.ones((3, 2)), np.ones(3), labels, *scratch)
-    # row 0 gains equally in both and goes to cluster 0; row 1 is then alone; row 2 ties and stays
+    # Row 0 has equal gains and moves to cluster 0; row 1 is then alone; row 2 has a tie and stays.
     np.testing.assert_array_equal(labels, [0, 1, 0])
 
 
 @pytest.mark.parametrize("losses", [[np.nan, 1.0], [2.0, np.nan, 1.0], [1.0, np.nan, np.inf]])
-def test_nan_never_wins(losses):
+def test_nan_is_never_the_best(losses):
     candidates = [
         leastcut.Discretization(np.zeros(2, dtype=np.int64), 1, True, loss, np.array([loss]))
         for loss in losses

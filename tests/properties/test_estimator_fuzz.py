@@ -1,4 +1,4 @@
-"""Random settings on random inputs: a fit succeeds, or raises one of the documented errors."""
+"""Random settings on random input: a fit succeeds, or raises a documented error."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ DOCUMENTED = re.compile(
             "needs the package pyamg",
             "overflow or vanish: the largest distance",  # squares of huge and tiny distances
             "takes no parameters|two columns",
-            r"is more than the \d+ anchors",  # samples that are equal share one
+            r"is more than the \d+ anchors",  # equal samples share anchors
         ]
     )
 )
-"""Every error that valid types and values may lead to, by words of its message."""
+"""Messages of all errors that valid types and values may cause."""
 
 SETTINGS = st.fixed_dictionaries(
     {},
@@ -126,45 +126,45 @@ VIEWED = st.fixed_dictionaries(
 
 @settings(max_examples=draws(250))
 @given(setting=SETTINGS, X=inputs(), seed=st.integers(0, 5), is_weighted=st.booleans())
-def test_only_documented_errors(setting, X, seed, is_weighted):
+def test_fits_succeed_or_raise_documented_errors(setting, X, seed, is_weighted):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, X.shape[0]) if is_weighted else None
     check_fit(SpectralClustering(random_state=seed, **setting), X, sample_weight=weight)
 
 
 @settings(max_examples=draws(60))
 @given(setting=ANCHORED, X=inputs(), seed=st.integers(0, 5))
-def test_only_documented_errors_of_anchors(setting, X, seed):
+def test_fits_of_anchors_succeed_or_raise_documented_errors(setting, X, seed):
     X = X.toarray() if sp.issparse(X) else X
     check_fit(AnchorSpectralClustering(random_state=seed, **setting), X)
 
 
 @settings(max_examples=draws(60))
 @given(setting=VIEWED, X=inputs(), seed=st.integers(0, 5))
-def test_only_documented_errors_of_views(setting, X, seed):
+def test_fits_of_views_succeed_or_raise_documented_errors(setting, X, seed):
     options = {"effort": "fast", "random_state": seed, **setting}
     check_fit(MultiViewSpectralClustering(**options), X)
 
 
-def check_fit(model, X, **given):
-    """Fit and ask for all there is: whatever the setting, it holds, or the error is documented."""
+def check_fit(model, X, **arguments):
+    """Fit a model and check all attributes and methods, or that the error is documented."""
     again = clone(model)
     before = X.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            model.fit(X, **given)
+            model.fit(X, **arguments)
         except ValueError as error:
             if DOCUMENTED.search(str(error)):
                 return
             raise
-        again.fit(X, **given)
-        placed = model.predict(X)
+        again.fit(X, **arguments)
+        predicted = model.predict(X)
         np.testing.assert_array_equal(model.transform(X), model.embedding_)
         assert np.isfinite(model.transform(X[: X.shape[0] // 2 + 1])).all()
     changed = (before != X).nnz if sp.issparse(X) else np.count_nonzero(before != X)
     assert changed == 0
     n = X.shape[0]
-    assert model.labels_.shape == placed.shape == (n,)
+    assert model.labels_.shape == predicted.shape == (n,)
     assert set(model.labels_) == set(range(model.n_clusters_))
     if model.n_clusters != "auto":
         assert model.n_clusters_ == model.n_clusters

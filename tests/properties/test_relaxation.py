@@ -1,4 +1,4 @@
-"""The relaxed problem: eigenpairs that are exact, complete, reproducible, and a lower bound."""
+"""Spectral relaxation: exact, complete and reproducible eigenpairs, and the lower bound."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_root_of_the_weights_is_in_the_null_space(graph, cut):
 
 
 @given(graphs(max_nodes=20), st.data())
-def test_enough_components_are_groups_of_components_at_value_zero(graph, data):
+def test_enough_components_give_groups_of_value_zero(graph, data):
     n_components, component = as_graph(graph).components
     n_clusters = data.draw(st.integers(1, n_components))
     relaxation = leastcut.relax(graph, n_clusters)
@@ -54,7 +54,7 @@ def test_enough_components_are_groups_of_components_at_value_zero(graph, data):
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=40), st.data())
-def test_groups_differ_by_no_more_than_the_heaviest_load_that_was_placed(loads, data):
+def test_group_weights_differ_by_at_most_the_heaviest_component(loads, data):
     n_groups = data.draw(st.integers(1, len(loads)))
     loads = np.array(loads)
     groups = Problem(as_graph(np.eye(loads.size)), loads).uncut_labels(n_groups)
@@ -67,7 +67,7 @@ def test_groups_differ_by_no_more_than_the_heaviest_load_that_was_placed(loads, 
 
 
 @given(graphs(min_nodes=3), st.integers(-9, 9))
-def test_scaling_the_graph_leaves_normalized_eigenvalues_alone_and_scales_the_others(graph, power):
+def test_scaling_the_graph_scales_ratio_but_not_normalized_eigenvalues(graph, power):
     factor = 10.0**power
     for cut, expected in (("normalized", 1.0), ("ratio", factor)):
         before = leastcut.relax(graph, 3, cut).eigenvalues
@@ -91,23 +91,23 @@ def test_smallest_graphs(n_clusters):
     np.testing.assert_allclose(relaxation.eigenvalues, [0.0, 2.0][:n_clusters])
 
 
-def test_own_node_weights_and_any_matrix_will_do():
+def test_node_weights_and_all_matrix_types_are_accepted():
     graph = cloud_graph(700, 4)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 700)
     truth = true_eigenvalues(graph, weights)
-    found = leastcut.relax(graph, 5, weights, random_state=0)
-    check_smallest(found, graph, weights, truth, 1e-7)
+    result = leastcut.relax(graph, 5, weights, random_state=0)
+    check_smallest(result, graph, weights, truth, 1e-7)
     reference = leastcut.relax(graph, 5, random_state=0).eigenvalues
     wide = sp.csr_array(
         (graph.data, graph.indices.astype(np.int64), graph.indptr.astype(np.int64)), graph.shape
     )
     for other in (wide, graph.astype(np.float32), sp.coo_matrix(graph), graph.toarray()):
-        found = leastcut.relax(other, 5, random_state=0)
-        np.testing.assert_allclose(found.eigenvalues, reference, atol=1e-9)
+        result = leastcut.relax(other, 5, random_state=0)
+        np.testing.assert_allclose(result.eigenvalues, reference, atol=1e-9)
 
 
 @pytest.mark.parametrize("cut", CUT_NAMES)
-def test_the_inner_function_is_the_public_one_without_its_checks(cut):
+def test_the_internal_function_agrees_with_the_public_one(cut):
     graph = islands()
     public = leastcut.relax(graph, 9, cut, random_state=3)
     inner = relax_problem(as_problem(graph, cut), 9, random_state=3)
@@ -116,7 +116,7 @@ def test_the_inner_function_is_the_public_one_without_its_checks(cut):
     assert leastcut.lower_bound(graph, 9, cut, random_state=3) == public.lower_bound
 
 
-def test_a_generator_is_drawn_from_and_a_seed_is_not_used_up():
+def test_a_generator_advances_and_a_seed_does_not():
     graph, rng = cloud_graph(2000, 20), np.random.default_rng(0)
     first, second = (leastcut.relax(graph, 3, random_state=rng) for _ in range(2))
     again = leastcut.relax(graph, 3, random_state=0)
@@ -124,7 +124,7 @@ def test_a_generator_is_drawn_from_and_a_seed_is_not_used_up():
     assert not np.array_equal(first.eigenvectors, second.eigenvectors)
 
 
-def test_a_relaxation_from_elsewhere():
+def test_a_relaxation_of_other_eigenpairs():
     relaxation = leastcut.Relaxation(
         eigenvalues=[0, 1], eigenvectors=[[1, 0], [0, 1], [0, 0]], node_weights=[1, 2, 3]
     )
@@ -156,14 +156,14 @@ def test_a_relaxation_from_elsewhere():
         ({"operator_product": [[1.0, 1.0]]}, r"operator_product must have shape \(3, 2\)"),
     ],
 )
-def test_a_relaxation_that_does_not_fit_together_is_refused(change, words):
-    given_ = {
+def test_inconsistent_relaxations_are_rejected(change, words):
+    arguments = {
         "eigenvalues": [0.0, 1.0],
         "eigenvectors": np.eye(3)[:, :2],
         "node_weights": np.ones(3),
     }
     with pytest.raises(ValueError, match=words):
-        leastcut.Relaxation(**{**given_, **change})
+        leastcut.Relaxation(**{**arguments, **change})
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_relaxation_that_does_not_fit_together_is_refused(change, words):
         ({"cut": np.full(3, 1e-300), "scale": 1e300}, "Cut values could reach inf"),
     ],
 )
-def test_bad_arguments_are_told_what_is_wrong(options, words):
+def test_invalid_arguments_are_rejected(options, words):
     options = {"n_clusters": 2, **options}
     graph = np.array([[0.0, 2, 0], [2, 0, 1], [0, 1, 0]]) * options.pop("scale", 1.0)
     with pytest.raises(ValueError, match=words):

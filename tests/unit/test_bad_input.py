@@ -1,4 +1,4 @@
-"""Bad values of every argument of every public function: refused by name, before any work."""
+"""Invalid values of every argument of every public function raise errors that name the argument."""
 
 from __future__ import annotations
 
@@ -370,24 +370,24 @@ BAD = {
     leastcut.normalized_mutual_info: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
     scores: ({"y_true": LABELS, "labels": LABELS}, GIVEN),
 }
-"""For every function arguments that are right, and for every argument values that are wrong."""
+"""Valid arguments of every function, and invalid values of every argument."""
 
 CASES = [
     pytest.param(function, right, name, value, id=f"{function.__name__}-{name}-{kind}")
     for function, (right, arguments) in BAD.items()
     for name, values in arguments.items()
     for kind, value in values.items()
-    # Functions are discretizers and eigensolvers, too.
+    # Functions are valid discretizers and eigensolvers.
     if not (callable(value) and name in ("method", "solver"))
 ]
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("function", "right", "name", "value"), CASES)
-def test_bad_values_are_refused_by_name(function, right, name, value):
+def test_invalid_values_raise_errors_that_name_the_argument(function, right, name, value):
     with pytest.raises((TypeError, ValueError)) as caught:
         function(**{**right, name: value})
-    # A cut that is an array is weights of nodes, and so it may be called.
+    # The error for an array as cut may call it node weights.
     named = [name, "Node weights"] if name == "cut" else [name]
     assert any(word in str(caught.value) for word in named), caught.value
 
@@ -398,18 +398,18 @@ def test_every_public_function_is_in_the_table():
     assert functions - elsewhere <= {function.__name__ for function in BAD}
 
 
-# -- what is refused because it is missing, and what only looks so
+# -- masked and missing values
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.coo_array, sp.csc_array])
-def test_a_mask_in_the_stored_values_is_not_lost(kind):
+def test_masked_stored_values_are_rejected(kind):
     graph = kind(GRAPH)
     graph.data = np.ma.masked_array(graph.data, mask=graph.data > 1)
     with pytest.raises(ValueError, match=r"graph is a masked array .*\.filled"):
         leastcut.cut_value(graph, LABELS)
 
 
-def test_a_mask_that_hides_nothing_is_plain_data():
+def test_masked_arrays_without_masked_entries_are_accepted():
     def unmasked(array):
         return np.ma.masked_array(array, mask=np.zeros(array.shape, dtype=bool))
 
@@ -417,7 +417,7 @@ def test_a_mask_that_hides_nothing_is_plain_data():
     assert value == leastcut.cut_value(unmasked(GRAPH), unmasked(LABELS), unmasked(np.ones(N)))
 
 
-def test_missing_values_of_pandas_are_refused():
+def test_missing_values_of_pandas_are_rejected():
     pandas = pytest.importorskip("pandas")
     labels = [
         pandas.Series([None, *LABELS[1:]], dtype="Int64"),
@@ -436,14 +436,14 @@ def test_missing_values_of_pandas_are_refused():
     assert leastcut.cut_value(GRAPH, full) == leastcut.cut_value(GRAPH, LABELS)
 
 
-# -- types of numbers
+# -- numeric types
 
 
 DTYPES = ["?", "i1", "u1", "i2", "i4", "i8", "u8", "f2", "f4", "f8", "g"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_graph_of_any_type_of_number_is_the_graph_of_its_numbers(dtype):
+def test_graphs_of_all_numeric_types_have_the_same_values(dtype):
     graph = (GRAPH > 1).astype(dtype)
     assert leastcut.cut_value(graph, LABELS) == leastcut.cut_value(GRAPH > 1, LABELS)
 
@@ -451,7 +451,7 @@ def test_a_graph_of_any_type_of_number_is_the_graph_of_its_numbers(dtype):
 @pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "f2"])
 @pytest.mark.parametrize("form", ["coo", "csr", "csc"])
 def test_duplicates_are_added_up_exactly(dtype, form):
-    """Two hundred times the largest number that the type holds exactly, or 1."""
+    """Add up 200 copies of a large number of the type."""
     big = {"i": 100, "u": 200, "f": 2.0**24, "?": 1, "g": 2.0**24}[dtype[0]]
     if dtype in ("i8", "u8"):
         big = 2**62
@@ -463,7 +463,7 @@ def test_duplicates_are_added_up_exactly(dtype, form):
     if form == "coo":
         graph = sp.coo_array((data, (rows, columns)), shape=(3, 3))
     else:
-        # Sorted by line of the format, so that the duplicates stay: nothing was added up yet.
+        # Constructed from arrays, so that SciPy does not add up the duplicates.
         order = np.argsort(rows if form == "csr" else columns, kind="stable")
         other = (columns if form == "csr" else rows)[order]
         start = np.array([0, times, 3 * times, 4 * times])
@@ -476,18 +476,18 @@ def test_duplicates_are_added_up_exactly(dtype, form):
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1"])
-def test_duplicates_among_samples_do_not_wrap(dtype):
+def test_duplicates_among_samples_do_not_overflow(dtype):
     rows, columns = np.arange(N), np.zeros(N, dtype=int)
     points = [np.concatenate([np.full(N, 100), np.full(N, 100), np.arange(N)])]
     indices = (np.tile(rows, 3), np.tile(columns, 3))
     given = sp.coo_array((points[0].astype(dtype), indices), shape=(N, 1))
     plain = (200.0 + np.arange(N))[:, None]
-    found = leastcut.nearest_neighbors_graph(given, n_neighbors=3)
-    assert (found != leastcut.nearest_neighbors_graph(sp.csr_array(plain), n_neighbors=3)).nnz == 0
+    result = leastcut.nearest_neighbors_graph(given, n_neighbors=3)
+    assert (result != leastcut.nearest_neighbors_graph(sp.csr_array(plain), n_neighbors=3)).nnz == 0
 
 
 @pytest.mark.parametrize("affinity", sorted(leastcut.AFFINITIES))
-def test_no_affinity_reads_behind_a_mask(affinity):
+def test_every_affinity_rejects_masked_samples(affinity):
     samples = np.abs(GRAPH)
     masked = np.ma.masked_array(samples, mask=np.eye(N))
     model = leastcut.SpectralClustering(3, affinity=affinity, n_neighbors=3, random_state=0)
@@ -497,7 +497,7 @@ def test_no_affinity_reads_behind_a_mask(affinity):
         leastcut.cut_path(masked, [2, 3], affinity=affinity, n_neighbors=3)
 
 
-def test_duplicates_among_samples_of_the_estimator_do_not_wrap():
+def test_duplicates_among_samples_of_the_estimator_do_not_overflow():
     rows = np.tile(np.arange(N), 3)
     values = np.concatenate([np.full(2 * N, 100), 5 * np.arange(N)]).astype(np.uint8)
     given = sp.coo_array((values, (rows, np.zeros(3 * N, dtype=int))), shape=(N, 1))

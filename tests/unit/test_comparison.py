@@ -1,4 +1,4 @@
-"""Methods beside each other: one graph, one bound, every method's own answer."""
+"""Comparison of methods on one graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IRIS = knn_graph(load_iris().data)
 
 @settings(max_examples=draws(15))
 @given(graphs(min_nodes=4), st.sampled_from(["ratio", "normalized"]), st.data())
-def test_every_row_is_true_and_above_the_bound(S, cut, data):
+def test_every_row_has_the_value_of_its_labels_above_the_bound(S, cut, data):
     n_clusters = data.draw(st.integers(1, S.shape[0]))
     compared = leastcut.compare(S, n_clusters, cut, effort="fast", random_state=0)
     assert tuple(row.method for row in compared.compared) == METHODS
@@ -33,7 +33,7 @@ def test_every_row_is_true_and_above_the_bound(S, cut, data):
     assert compared.best.cut_value == min(row.cut_value for row in compared.compared)
 
 
-def test_a_method_answers_as_it_does_alone():
+def test_a_method_returns_the_same_labels_as_alone():
     together = leastcut.compare(IRIS, 3, random_state=7)
     alone = {
         "direct_cut": leastcut.direct_cut(IRIS, 3, random_state=7),
@@ -48,7 +48,7 @@ def test_a_method_answers_as_it_does_alone():
         np.testing.assert_array_equal(row.labels, one.labels)
 
 
-def test_node_weights_and_the_order_and_repetition_of_methods():
+def test_node_weights_and_the_order_and_duplicates_of_methods():
     weights = np.linspace(1, 2, 150)
     methods = ["partition", "kmeans", "partition"]
     compared = leastcut.compare(IRIS, 3, weights, methods=methods, effort="fast", random_state=0)
@@ -58,7 +58,7 @@ def test_node_weights_and_the_order_and_repetition_of_methods():
         assert row.cut_value == leastcut.cut_value(IRIS, row.labels, weights)
 
 
-def test_a_table_has_a_row_for_every_method_the_smallest_cut_first():
+def test_the_table_is_sorted_by_cut_value():
     compared = leastcut.compare(IRIS, 8, effort="fast", random_state=0)
     head, *rows, foot = str(compared).splitlines()
     assert head.split() == ["method", "normalized", "cut", "gap", "seconds", "cluster", "sizes"]
@@ -89,13 +89,13 @@ def test_a_table_has_a_row_for_every_method_the_smallest_cut_first():
         ({"random_state": -1}, ValueError, "random_state=-1 is not a seed"),
     ],
 )
-def test_what_is_wrong_is_told_before_any_work(arguments, error, words, monkeypatch):
-    monkeypatch.setattr("leastcut.comparison.relax", None)  # to call it would be another error
+def test_invalid_arguments_raise_before_any_computation(arguments, error, words, monkeypatch):
+    monkeypatch.setattr("leastcut.comparison.relax", None)  # calling it would raise another error
     with pytest.raises(error, match=words):
         leastcut.compare(**{"graph": IRIS, "n_clusters": 3, **arguments})
 
 
-def test_fresh_entropy_and_generators_are_seeds_too():
+def test_none_and_generators_are_valid_seeds():
     same = [
         leastcut.compare(
             IRIS, 3, methods=["kmeans", "rotation"], random_state=np.random.default_rng(5)
@@ -107,24 +107,24 @@ def test_fresh_entropy_and_generators_are_seeds_too():
     assert leastcut.compare(IRIS, 3, methods=["kmeans"]).compared[0].cut_value > 0
 
 
-def odd_and_even(relaxation, *, random_state, score):
-    """Discretize by the number of a node, whatever the eigenvectors."""
+def discretize_by_parity(relaxation, *, random_state, score):
+    """Discretize by the parity of the node number."""
     labels = np.arange(relaxation.n_nodes) % relaxation.n_clusters
     return leastcut.Discretization(labels, 1, True, 0.0, np.array([0.0]))
 
 
-def test_functions_are_compared_under_their_names():
-    compared = leastcut.compare(IRIS, 3, methods=[odd_and_even, "kmeans"], random_state=0)
+def test_functions_are_labeled_by_their_names():
+    compared = leastcut.compare(IRIS, 3, methods=[discretize_by_parity, "kmeans"], random_state=0)
     row, other = compared.compared
-    assert (row.method, other.method) == ("odd_and_even", "kmeans")
+    assert (row.method, other.method) == ("discretize_by_parity", "kmeans")
     np.testing.assert_array_equal(row.labels, np.arange(150) % 3)
     assert row.cut_value == leastcut.cut_value(IRIS, row.labels)
     assert compared.best is other
-    assert "odd_and_even" in str(compared)
+    assert "discretize_by_parity" in str(compared)
 
 
-def test_a_registered_method_is_compared_by_its_name(monkeypatch):
-    monkeypatch.setitem(leastcut.DISCRETIZERS, "by_number", odd_and_even)
+def test_registered_methods_are_compared_by_name(monkeypatch):
+    monkeypatch.setitem(leastcut.DISCRETIZERS, "by_number", discretize_by_parity)
     (row,) = leastcut.compare(IRIS, 3, methods=["by_number"], random_state=0).compared
     assert (row.method, row.sizes) == ("by_number", (50, 50, 50))
     every = leastcut.compare(IRIS, 3, effort="fast", random_state=0)

@@ -227,7 +227,7 @@ def test_one_number_leaves_no_choice(k):
 
 @pytest.mark.parametrize("n_clusters", [[2, 2.5], [2, "x"], [None]])
 def test_what_is_no_number_is_named(n_clusters):
-    with pytest.raises(TypeError, match=r"n_clusters=.* is not a whole number"):
+    with pytest.raises(TypeError, match=r"n_clusters=.* is not an integer"):
         cut_path(None, n_clusters)
 
 

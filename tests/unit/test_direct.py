@@ -96,7 +96,7 @@ def test_words_of_the_errors():
         leastcut.direct_cut(S, 5)
     with pytest.raises(ValueError, match="n_clusters=0 is too small"):
         leastcut.direct_cut(S, 0)
-    with pytest.raises(TypeError, match=r"n_clusters=2.0 is not a whole number"):
+    with pytest.raises(TypeError, match=r"n_clusters=2.0 is not an integer"):
         leastcut.direct_cut(S, 2.0)
     with pytest.raises(ValueError, match="init has 1 clusters, but n_clusters=2"):
         leastcut.direct_cut(S, 2, init=[0, 0, 0, 0])

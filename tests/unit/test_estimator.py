@@ -1,4 +1,4 @@
-"""What users of spectral clustering asked for: values, exact counts, determinism, no crashes."""
+"""SpectralClustering: cut values, number of clusters, determinism, degenerate data."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def two_cliques(n_isolated: int = 0) -> np.ndarray:
     return S
 
 
-# -- the value and how far it can be from optimal
+# -- cut value and lower bound
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("solver", ["spectral", "multilevel"])
 @given(graph=graphs(min_nodes=3), seed=st.integers(0, 100))
-def test_the_value_is_that_of_the_labels_and_never_below_the_bound(cut, solver, graph, seed):
+def test_the_cut_value_is_that_of_the_labels_and_above_the_bound(cut, solver, graph, seed):
     model = SpectralClustering(
         2, affinity="precomputed", cut=cut, solver=solver, random_state=seed
     ).fit(graph)
@@ -55,7 +55,7 @@ def test_the_value_is_that_of_the_labels_and_never_below_the_bound(cut, solver, 
 
 @pytest.mark.parametrize("distance", [3, 10, 26, 27, 100])
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
-def test_a_kernel_of_blobs_that_hardly_see_one_another(cut, distance):
+def test_kernels_of_distant_blobs(cut, distance):
     # Affinities from 1 down to denormals and 0.
     X = np.random.default_rng(0).normal(scale=0.3, size=(60, 2))
     X[20:40, 0] += distance
@@ -85,9 +85,9 @@ def test_node_weights_are_a_cut(blobs):
 def test_multilevel_is_partition(blobs):
     X, _ = blobs
     model = SpectralClustering(4, random_state=5, effort="balanced").fit(X)
-    found = partition(model.affinity_matrix_, 4, random_state=5)
-    assert model.cut_value_ == found.cut_value
-    assert adjusted_rand_score(found.labels, model.labels_) == 1
+    result = partition(model.affinity_matrix_, 4, random_state=5)
+    assert model.cut_value_ == result.cut_value
+    assert adjusted_rand_score(result.labels, model.labels_) == 1
 
 
 def test_refinement_never_makes_the_cut_larger(blobs):
@@ -102,7 +102,7 @@ def test_refinement_never_makes_the_cut_larger(blobs):
         assert refined.cut_value_ <= plain.cut_value_
 
 
-def test_embedding_and_eigenvalues_come_when_asked_for(blobs):
+def test_embedding_and_eigenvalues_are_computed_on_first_access(blobs):
     X, _ = blobs
     model = SpectralClustering(3, random_state=0).fit(X)
     assert model._fitted.known is None
@@ -138,7 +138,7 @@ def test_every_eigensolver_finds_the_same_eigenvalues(eigen_solver):
 @pytest.mark.parametrize("assign_labels", ALL_LABELINGS)
 @pytest.mark.parametrize("n_components", [1, 2, 3, 6])
 @pytest.mark.parametrize("refine", [False, True])
-def test_the_number_of_labels_is_n_clusters_whatever_n_components(
+def test_the_number_of_labels_is_n_clusters_for_any_n_components(
     blobs, assign_labels, n_components, refine
 ):
     X, _ = blobs
@@ -162,7 +162,7 @@ def test_a_wide_embedding_still_finds_the_groups(blobs):
 
 @pytest.mark.parametrize("solver", ["spectral", "multilevel"])
 @pytest.mark.parametrize("n_clusters", [3, 7])
-def test_a_seed_fixes_the_labels_on_any_number_of_threads(solver, n_clusters):
+def test_a_seed_determines_the_labels_on_any_number_of_threads(solver, n_clusters):
     X, _ = make_blobs(300, centers=4, cluster_std=0.3, random_state=1)
     labels = []
     for threads in (1, 2, 2):
@@ -175,7 +175,7 @@ def test_a_seed_fixes_the_labels_on_any_number_of_threads(solver, n_clusters):
     np.testing.assert_array_equal(labels[1], labels[2])
 
 
-def test_random_state_is_scikit_learn_s(blobs):
+def test_random_state_is_that_of_scikit_learn(blobs):
     X, _ = blobs
     first = SpectralClustering(7, random_state=np.random.RandomState(0)).fit(X)
     second = SpectralClustering(7, random_state=np.random.RandomState(0)).fit(X)
@@ -202,9 +202,9 @@ def test_isolated_nodes_get_a_label_and_one_warning(cut, solver):
     S = two_cliques(n_isolated=3)
     chosen = np.ones(13) if cut == "weights" else cut
     model = SpectralClustering(2, affinity="precomputed", cut=chosen, solver=solver, random_state=0)
-    with pytest.warns(UserWarning, match="3 of 13 nodes have no edges") as told:
+    with pytest.warns(UserWarning, match="3 of 13 nodes have no edges") as caught:
         model.fit(sp.csr_array(S))
-    assert len(told) == 1
+    assert len(caught) == 1
     assert set(model.labels_[:5]) != set(model.labels_[5:10])
     assert set(model.labels_) == {0, 1}
     assert model.lower_bound_ <= model.cut_value_
@@ -217,7 +217,7 @@ def test_isolated_nodes_get_a_label_and_one_warning(cut, solver):
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize(("n_connected", "n_isolated", "n_clusters"), [(3, 2, 4), (2, 2, 3)])
 def test_isolated_nodes_as_clusters(cut, solver, n_connected, n_isolated, n_clusters):
-    """Fewer nodes with edges than clusters: the embedding has as many columns as such nodes."""
+    """With fewer connected nodes than clusters, the embedding has one column per connected node."""
     n = n_connected + n_isolated
     S = np.zeros((n, n))
     S[:n_connected, :n_connected] = 1 - np.eye(n_connected)
@@ -242,7 +242,7 @@ def test_a_graph_of_isolated_nodes_only():
     assert model.predict(np.zeros((2, 5))).shape == (2,)
 
 
-# -- sparse stays sparse, and the caller's data stays as it is
+# -- sparse graphs and input arrays
 
 
 def test_a_sparse_graph_stays_sparse_and_is_not_copied():
@@ -265,7 +265,7 @@ def test_long_indices_work_and_inputs_are_not_changed():
     assert set(model.labels_) == {0, 1}
 
 
-def test_float32_stays_float32_where_that_is_safe(blobs):
+def test_float32_is_kept_where_it_is_safe(blobs):
     X, y = blobs
     small = X.astype(np.float32)
     model = SpectralClustering(3, affinity="rbf", random_state=0).fit(small)
@@ -277,7 +277,7 @@ def test_float32_stays_float32_where_that_is_safe(blobs):
     assert given.affinity_matrix_.dtype == np.float32
 
 
-def test_memory_stays_within_three_times_the_graph():
+def test_peak_memory_is_at_most_three_times_the_graph():
     X, _ = make_blobs(20_000, centers=8, random_state=0)
     S = knn_graph(X, 30)
     size = S.data.nbytes + S.indices.nbytes + S.indptr.nbytes
@@ -343,7 +343,7 @@ def test_degenerate_data(solver, X):
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n_features", [2, 30])
-def test_distances_are_recognised_and_the_remedy_named(power, container, n_features):
+def test_distances_give_a_warning_with_the_remedy(power, container, n_features):
     X, _ = make_blobs(40, n_features=n_features, random_state=0)
     distances = euclidean_distances(X) ** power
     np.fill_diagonal(distances, 0.0)
@@ -357,22 +357,22 @@ def test_distances_are_recognised_and_the_remedy_named(power, container, n_featu
 
 
 @pytest.mark.parametrize("left", [1, 7])
-def test_a_graph_that_could_be_distances_is_cut_all_the_same(left):
-    """A star and a complete bipartite graph are pseudometrics too; dense or sparse, one rule."""
+def test_a_graph_that_could_be_distances_is_cut(left):
+    """A star and a complete bipartite graph are pseudometrics too, dense or sparse."""
     S = np.zeros((14, 14))
     S[:left, left:] = S[left:, :left] = 1.0
-    found = []
+    result = []
     for matrix in (S, sp.csr_array(S)):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(matrix)
-        found.append((model.labels_.tolist(), [str(one.message) for one in told]))
-    assert found[0] == found[1]
-    assert set(found[0][0]) == {0, 1}
+        result.append((model.labels_.tolist(), [str(one.message) for one in caught]))
+    assert result[0] == result[1]
+    assert set(result[0][0]) == {0, 1}
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 30))
-def test_affinities_without_a_diagonal_are_not_taken_for_distances(seed, n):
+def test_affinities_without_a_diagonal_are_not_mistaken_for_distances(seed, n):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     for S in (rbf_kernel(X, gamma=0.5), np.ones((n, n)), 1 / (1 + euclidean_distances(X))):
@@ -383,7 +383,7 @@ def test_affinities_without_a_diagonal_are_not_taken_for_distances(seed, n):
             SpectralClustering(2, affinity="precomputed", random_state=0).fit(S)
 
 
-# -- what is given decides, and the choice is told
+# -- choice of the solver
 
 
 @pytest.mark.parametrize(
@@ -398,27 +398,27 @@ def test_affinities_without_a_diagonal_are_not_taken_for_distances(seed, n):
     ],
 )
 def test_every_value_of_a_spectral_parameter_runs_the_spectral_solver(blobs, parameter, values):
-    """A grid search over it compares values, not algorithms."""
+    """A grid search over the parameter compares values, not solvers."""
     for value in values:
         model = SpectralClustering(3, random_state=0, **{parameter: value}).fit(blobs[0])
         assert model.solver_ == "spectral"
 
 
-def test_without_any_the_multilevel_solver_runs(blobs):
+def test_the_multilevel_solver_runs_by_default(blobs):
     assert SpectralClustering(3, random_state=0).fit(blobs[0]).solver_ == "multilevel"
     for effort in EFFORTS:
         model = SpectralClustering(3, effort=effort, random_state=0).fit(blobs[0])
         assert model.solver_ == "multilevel"
 
 
-def test_a_wide_embedding_beside_a_choice_of_few_clusters(blobs):
+def test_more_components_than_considered_clusters(blobs):
     settings = {"n_components": 12, "max_clusters": 4, "random_state": 0}
     model = SpectralClustering("auto", **settings).fit(blobs[0])
     assert model.embedding_.shape == (90, 12)
     assert model.n_clusters_ <= 4
 
 
-def test_threads_reach_the_search_and_change_nothing(blobs):
+def test_n_jobs_does_not_change_the_labels(blobs):
     X, _ = make_blobs(3000, centers=6, random_state=0)
     labels = [
         SpectralClustering(6, effort="balanced", n_jobs=n_jobs, random_state=0).fit(X).labels_
@@ -431,13 +431,13 @@ def test_threads_reach_the_search_and_change_nothing(blobs):
 # -- progress
 
 
-def test_verbose_tells_what_is_done_and_silence_is_silent(blobs, capsys):
+def test_verbose_logs_the_steps_and_is_off_by_default(blobs, capsys):
     X, _ = blobs
     SpectralClustering(3, random_state=0).fit(X)
     assert capsys.readouterr().out == ""
     SpectralClustering(3, verbose=True, random_state=0).fit(X)
-    told = capsys.readouterr().out
-    assert "Computing label assignment using multilevel" in told
-    assert "cut value" in told
+    caught = capsys.readouterr().out
+    assert "Computing label assignment using multilevel" in caught
+    assert "cut value" in caught
     SpectralClustering(3, verbose=True, assign_labels="kmeans", random_state=0).fit(X)
     assert "Computing label assignment using kmeans" in capsys.readouterr().out

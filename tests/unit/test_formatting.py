@@ -1,4 +1,4 @@
-"""Short texts of numbers, durations, values and tables."""
+"""Formatting of numbers, durations, values and tables."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ from leastcut.formatting import (
         (gap_in_words, 0.12345, "no partition is more than 12.4% smaller"),
     ],
 )
-def test_values_as_text(function, value, text):
+def test_formatted_values(function, value, text):
     assert str(function(value)) == text
 
 
-def test_counts_have_their_noun():
+def test_counts_agree_with_their_noun():
     assert counted(1, "cluster") == "1 cluster"
     assert counted(1797, "node") == "1,797 nodes"
 
 
-def test_a_column_has_the_same_decimals():
+def test_numbers_of_a_column_have_the_same_decimals():
     assert column_texts([178, 376.4, 27]) == ["178", "376", "27"]
     assert column_texts([0.000765, 0.0112, 0]) == ["0.0008", "0.0112", "0.0000"]
     assert column_texts([2e-9, 3.456e-8]) == ["2 × 10⁻⁹", "3.46 × 10⁻⁸"]
 
 
-def test_a_repr_leaves_out_what_is_none():
+def test_a_repr_omits_none():
     line = one_line({}, "wine", n_samples=178, share=2 / 3, y=None)
     assert line == "dict('wine', n_samples=178, share=0.6667)"
 

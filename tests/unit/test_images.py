@@ -1,4 +1,4 @@
-"""Graphs of images: what they hold, what they promise, and how an image may come."""
+"""Graphs of images: properties, cuts, and types of images."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_graph_is_symmetric_sorted_positive_and_connected(image, radius):
 
 @given(IMAGES, st.integers(1, 6))
 @settings(max_examples=draws(40), deadline=None)
-def test_turning_the_image_turns_the_graph(image, radius):
+def test_rotating_the_image_permutes_the_graph(image, radius):
     graph = leastcut.image_graph(image, radius=radius)
     for axis in (0, 1):
         turned = leastcut.image_graph(np.flip(image, axis), radius=radius)
@@ -60,28 +60,28 @@ def test_turning_the_image_turns_the_graph(image, radius):
 
 @given(IMAGES, st.floats(1e-3, 1e3), st.floats(-10, 10))
 @settings(max_examples=draws(40), deadline=None)
-def test_brightness_and_contrast_of_a_grey_image_change_nothing(image, factor, offset):
-    grey = image if image.ndim == 2 else image[:, :, 0]
-    # Differences that rounding would swallow are no part of the law.
-    grey = np.round(grey, 3)
+def test_the_graph_does_not_depend_on_brightness_and_contrast(image, factor, offset):
+    gray = image if image.ndim == 2 else image[:, :, 0]
+    # Without differences that are lost by rounding.
+    gray = np.round(gray, 3)
     other = leastcut.image_graph(
-        offset + factor * grey, value_range=(offset - factor, offset + 3 * factor)
+        offset + factor * gray, value_range=(offset - factor, offset + 3 * factor)
     )
-    assert abs(leastcut.image_graph(grey) - other).max() < 1e-6
+    assert abs(leastcut.image_graph(gray) - other).max() < 1e-6
 
 
-def test_neighbours_are_eight_and_sixteen():
+def test_pixels_have_eight_near_and_sixteen_distant_neighbors():
     for radius, count in ((1, 8), (5, 24)):
         graph = leastcut.image_graph(np.zeros((30, 30)), radius=radius)
-        neighbours = graph.indices[graph.indptr[465] : graph.indptr[466]]
-        y, x = np.divmod(neighbours, 30)
-        away = np.hypot(y - 15, x - 15)
-        assert len(neighbours) == count
-        assert away.max() < radius + 1
-        assert np.count_nonzero(away < 1.5) == 8
+        neighbors = graph.indices[graph.indptr[465] : graph.indptr[466]]
+        y, x = np.divmod(neighbors, 30)
+        distances = np.hypot(y - 15, x - 15)
+        assert len(neighbors) == count
+        assert distances.max() < radius + 1
+        assert np.count_nonzero(distances < 1.5) == 8
 
 
-def test_plain_areas_are_joined_and_contours_part():
+def test_affinities_are_high_in_uniform_areas_and_low_across_contours():
     image = square()
     graph = leastcut.image_graph(image)
     inside, outside = graph.regions[20, 30], graph.regions[20, 5]
@@ -90,34 +90,34 @@ def test_plain_areas_are_joined_and_contours_part():
     edge = graph.regions[20, 19]
     assert image[20, 19] != image[20, 20]
     assert graph[edge, edge + 1] < 0.01
-    # Five pixels apart, with the contour between them, though neither is on it.
+    # Two pixels at a distance of five, on different sides of the contour.
     assert graph[graph.regions[20, 17], graph.regions[20, 22]] < 0.01
 
 
-def test_the_smallest_cut_is_the_outline_to_the_pixel():
+def test_the_smallest_cut_is_the_exact_outline():
     image = square()
     graph = leastcut.image_graph(image)
-    found = leastcut.partition(graph, 2, random_state=0)
-    assert (graph.to_image(found.labels) == image).all()
+    result = leastcut.partition(graph, 2, random_state=0)
+    assert (graph.to_image(result.labels) == image).all()
 
 
-def test_types_and_layouts_say_the_same():
-    grey = (square() * 200 + 20).astype(np.uint8)
-    reference = leastcut.image_graph(grey)
+def test_types_and_memory_layouts_give_the_same_graph():
+    gray = (square() * 200 + 20).astype(np.uint8)
+    reference = leastcut.image_graph(gray)
     for other in (
-        grey / 255,
-        (grey / 255).astype(np.float32),
-        grey.astype(np.uint16) * 257,
-        np.asfortranarray(grey),
-        grey[:, :, np.newaxis],
-        grey.tolist(),
+        gray / 255,
+        (gray / 255).astype(np.float32),
+        gray.astype(np.uint16) * 257,
+        np.asfortranarray(gray),
+        gray[:, :, np.newaxis],
+        gray.tolist(),
     ):
         assert abs(leastcut.image_graph(other) - reference).max() < 1e-4
     mask = square().astype(bool)
     assert equal(leastcut.image_graph(mask), leastcut.image_graph(mask.astype(float)))
 
 
-def test_an_image_is_never_changed():
+def test_the_image_is_not_changed():
     image = np.random.default_rng(0).integers(0, 256, (9, 11, 3), dtype=np.uint8)
     before = image.copy()
     image.flags.writeable = False
@@ -125,15 +125,15 @@ def test_an_image_is_never_changed():
     assert (image == before).all()
 
 
-def test_colour_is_seen_where_lightness_is_the_same():
-    # Red and green of one lightness: L = 46.2 in CIE Lab.
+def test_colors_of_the_same_lightness_differ():
+    # Red and green of the same lightness, L = 46.2 in CIE Lab.
     image = np.zeros((20, 20, 3))
     image[:, :10], image[:, 10:] = (0.8667, 0.0, 0.0), (0.0, 0.4962, 0.0)
     graph = leastcut.image_graph(image)
     assert graph[graph.regions[10, 9], graph.regions[10, 10]] < 0.01
 
 
-def test_colors_are_those_of_scikit_image():
+def test_colors_agree_with_scikit_image():
     color = pytest.importorskip("skimage.color")
     from leastcut.integrations.images import _colors
 
@@ -141,21 +141,21 @@ def test_colors_are_those_of_scikit_image():
     assert np.abs(_colors(image) - color.rgb2lab(image)).max() < 0.05
 
 
-def test_superpixels_cut_as_their_pixels_do():
+def test_cuts_of_superpixels_have_the_value_of_cuts_of_pixels():
     pytest.importorskip("skimage")
     image = np.random.default_rng(0).random((30, 40, 3)) * 0.2 + square(30, 40)[:, :, None] * 0.8
     pixels, regions = leastcut.image_graph(image), leastcut.image_graph(image, superpixels=60)
     assert regions.shape[0] == regions.regions.max() + 1 < 100
     assert equal(regions, regions.T.tocsr())
-    found = leastcut.partition(regions, 4, random_state=0)
-    segments = regions.to_image(found.labels)
+    result = leastcut.partition(regions, 4, random_state=0)
+    segments = regions.to_image(result.labels)
     assert segments.shape == (30, 40)
     value = leastcut.cut_value(pixels, segments.reshape(-1))
-    assert value == pytest.approx(found.cut_value, rel=1e-9)
+    assert value == pytest.approx(result.cut_value, rel=1e-9)
     assert leastcut.refine(pixels, segments.reshape(-1)).cut_value <= value * (1 + 1e-12)
 
 
-def test_superpixels_miss_scikit_image_with_its_command():
+def test_superpixels_without_scikit_image_name_the_command_to_install_it():
     code = (
         "import sys; sys.modules['skimage'] = None\n"
         "import leastcut\n"
@@ -187,12 +187,12 @@ def test_superpixels_miss_scikit_image_with_its_command():
         (np.eye(3), {"value_range": 255}, TypeError, "two numbers"),
     ],
 )
-def test_bad_images_are_refused_by_name(image, settings, error, words):
+def test_invalid_images_are_rejected(image, settings, error, words):
     with pytest.raises(error, match=words):
         leastcut.image_graph(image, **settings)
 
 
-def test_labels_that_do_not_fit_are_refused():
+def test_labels_of_wrong_length_are_rejected():
     graph = leastcut.image_graph(np.eye(3))
     with pytest.raises(ValueError, match="each of the 9 nodes"):
         graph.to_image([0, 1])

@@ -19,7 +19,7 @@ from structured_graphs import (
     path_graph,
     structured_eigenvalues,
 )
-from test_eigensolvers import EVERY_SOLVER, INSTALLED, ITERATIVE, SAME_BAR
+from test_eigensolvers import EVERY_SOLVER, INSTALLED, ITERATIVE, SAME_TOLERANCE
 from wide_spans import SMALLEST, Rational, wide_problems
 
 import leastcut
@@ -138,7 +138,7 @@ def test_the_bound_is_tight_up_to_the_tolerance(name, cut, solver):
     truth = structured_eigenvalues(name, cut)
     for n_clusters in (2, 7, 16):
         relaxation = leastcut.relax(
-            STRUCTURED[name], n_clusters, cut, solver=solver, random_state=0, **SAME_BAR
+            STRUCTURED[name], n_clusters, cut, solver=solver, random_state=0, **SAME_TOLERANCE
         )
         assert relaxation.converged or solver in ("lobpcg", "amg")
         loss = truth[:n_clusters].sum() - relaxation.lower_bound

@@ -1,4 +1,4 @@
-"""New points join the cluster where they change the cut least; scores are minus the cut value."""
+"""Prediction by the smallest increase of the cut value, and scores."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def agreement(model, X) -> float:
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("affinity", ["adaptive_neighbors", "nearest_neighbors"])
-def test_training_points_go_back_where_they_were(cut, affinity):
+def test_training_samples_are_assigned_to_their_clusters(cut, affinity):
     for X, k in ((load_digits().data, 10), (scale(load_wine().data), 3)):
         model = SpectralClustering(k, cut=cut, affinity=affinity, random_state=0).fit(X)
         assert agreement(model, X) >= 0.99
 
 
-def test_training_points_of_usps_go_back_where_they_were():
+def test_training_samples_of_usps_are_assigned_to_their_clusters():
     X, _ = load_dataset("usps")
     model = SpectralClustering(10, random_state=0).fit(X)
     assert agreement(model, X) >= 0.99
 
 
 @pytest.mark.parametrize("affinity", AFFINITIES)
-def test_any_batch_size_gives_the_same_labels(blobs, affinity):
+def test_labels_do_not_depend_on_the_batch_size(blobs, affinity):
     X, y = blobs
     model = SpectralClustering(3, affinity=affinity, random_state=0).fit(X[:60])
     together = model.predict(X)
@@ -55,14 +55,14 @@ FORMS = {"dense": np.asarray, "sparse": sp.csr_array}
 
 
 def samples_with_ties(kind: str, n_features: int) -> np.ndarray:
-    """Samples that are equally near to many others, often not to the last bit."""
+    """Return samples with equal distances to many others, often up to rounding only."""
     steps = np.random.default_rng(0).integers(0, 4, size=(40, n_features))
-    return {"whole": steps * 1.0, "tenths": steps / 10}[kind]
+    return {"integers": steps * 1.0, "tenths": steps / 10}[kind]
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("kind", "n_features"), [("whole", 2), ("tenths", 40)])
+@pytest.mark.parametrize(("kind", "n_features"), [("integers", 2), ("tenths", 40)])
 @pytest.mark.parametrize(
     "affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning", *KERNELS]
 )
@@ -81,20 +81,20 @@ def test_ties_do_not_depend_on_the_other_samples_of_a_batch(affinity, kind, n_fe
         np.testing.assert_array_equal(np.concatenate(parts), together)
     with threadpool_limits(1):
         np.testing.assert_array_equal(model.predict(put(new)), together)
-    # The form that new samples come in does not matter either.
+    # Dense and sparse new samples get the same labels.
     for other in FORMS.values():
         np.testing.assert_array_equal(model.predict(other(new)), together)
 
 
 @pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
-def test_given_rows_of_either_form_and_any_batch_are_placed_alike(affinity):
+def test_precomputed_rows_in_any_form_and_batch_get_the_same_labels(affinity):
     X = samples_with_ties("tenths", 2)
     new = np.vstack([X, (X[:20] + X[20:]) / 2])
     distances = np.abs(X[:, None] - X).sum(axis=-1), np.abs(new[:, None] - X).sum(axis=-1)
     matrix, rows = distances if "neighbors" in affinity else (np.exp(-d) for d in distances)
 
     def shuffled(M):
-        # Every entry stored, zeros too (which are distances), in an order that is not sorted.
+        # All entries are stored, including zeros (which are distances), in unsorted order.
         columns = np.tile(np.random.default_rng(0).permutation(M.shape[1]), (len(M), 1))
         data = np.take_along_axis(M, columns, axis=1).ravel()
         return sp.csr_array((data, columns.ravel(), np.arange(len(M) + 1) * M.shape[1]), M.shape)
@@ -116,7 +116,7 @@ def test_given_rows_of_either_form_and_any_batch_are_placed_alike(affinity):
 @pytest.mark.parametrize(
     "affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "cosine"]
 )
-def test_the_unit_of_the_samples_moves_no_label(blobs, affinity, exponent):
+def test_labels_do_not_depend_on_the_unit_of_the_samples(blobs, affinity, exponent):
     X = np.abs(blobs[0])
     X[0] *= 2.0**30
     plain = SpectralClustering(3, affinity=affinity, random_state=0).fit(X)
@@ -127,7 +127,7 @@ def test_the_unit_of_the_samples_moves_no_label(blobs, affinity, exponent):
 
 
 @pytest.mark.parametrize("affinity", ["rbf", "linear"])
-def test_new_samples_beyond_the_range_of_a_kernel_are_refused_by_name(affinity):
+def test_new_samples_that_overflow_a_kernel_are_rejected(affinity):
     X = np.random.default_rng(0).random((20, 3))
     model = SpectralClustering(2, affinity=affinity, random_state=0).fit(X)
     with pytest.raises(ValueError, match="squares of coordinates, which overflow"):
@@ -136,7 +136,7 @@ def test_new_samples_beyond_the_range_of_a_kernel_are_refused_by_name(affinity):
 
 
 @pytest.mark.parametrize("affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning"])
-def test_sparse_samples_are_placed_as_dense_ones(blobs, affinity):
+def test_sparse_and_dense_samples_get_the_same_labels(blobs, affinity):
     X, _ = blobs
     model = SpectralClustering(3, affinity=affinity, random_state=0).fit(X)
     sparse = SpectralClustering(3, affinity=affinity, random_state=0).fit(sp.csr_array(X))
@@ -145,7 +145,7 @@ def test_sparse_samples_are_placed_as_dense_ones(blobs, affinity):
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @given(graph=graphs(min_nodes=4), seed=st.integers(0, 1000))
-def test_the_label_is_where_the_cut_of_the_grown_graph_is_smallest(cut, graph, seed):
+def test_a_new_sample_is_assigned_where_the_extended_graph_has_the_smallest_cut(cut, graph, seed):
     model = SpectralClustering(2, affinity="precomputed", cut=cut, random_state=0).fit(graph)
     n = graph.shape[0]
     ties = np.random.default_rng(seed).random((1, n))
@@ -176,7 +176,7 @@ def test_precomputed_affinities_and_distances(blobs):
     )
 
 
-def test_without_any_affinity_the_nearest_decides(blobs):
+def test_samples_without_affinities_follow_the_nearest_training_sample(blobs):
     X, _ = blobs
     model = SpectralClustering(3, affinity="rbf", random_state=0).fit(X)
     far = np.array([[0.0, 1e3], [1e3, 0.0]])
@@ -189,7 +189,7 @@ def test_without_any_affinity_the_nearest_decides(blobs):
     assert lost[0] in (0, 1, 2)
 
 
-def test_negative_affinities_of_new_points_are_refused(blobs):
+def test_negative_affinities_of_new_samples_are_rejected(blobs):
     X, _ = blobs
     model = SpectralClustering(3, affinity="precomputed", random_state=0).fit(rbf_kernel(X))
     with pytest.raises(ValueError, match="non-negative"):
@@ -197,7 +197,7 @@ def test_negative_affinities_of_new_points_are_refused(blobs):
 
 
 @pytest.mark.parametrize("affinity", ["adaptive_neighbors", "rbf"])
-def test_the_score_of_the_training_data_is_minus_the_cut_value(blobs, affinity):
+def test_the_score_of_the_training_data_is_the_negative_cut_value(blobs, affinity):
     X, _ = blobs
     for given_X in (X, sp.csr_array(X)):
         model = SpectralClustering(3, affinity=affinity, random_state=0).fit(given_X)
@@ -211,9 +211,9 @@ def test_the_score_of_the_training_data_is_minus_the_cut_value(blobs, affinity):
 @pytest.mark.parametrize(
     "affinity", ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf"]
 )
-def test_new_samples_come_in_either_form(affinity, n_features):
+def test_new_samples_may_be_dense_or_sparse(affinity, n_features):
     X = np.random.default_rng(0).normal(size=(60, n_features))
-    far = np.full((1, n_features), 1e3)  # where a kernel vanishes and the nearest sample decides
+    far = np.full((1, n_features), 1e3)  # kernels underflow to 0 there
     new = np.r_[X[:5] + 0.01, far]
     dense = SpectralClustering(3, affinity=affinity, random_state=0).fit(X)
     sparse = SpectralClustering(3, affinity=affinity, random_state=0).fit(sp.csr_array(X))

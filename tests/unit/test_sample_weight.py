@@ -1,4 +1,4 @@
-"""Weighted samples: node weights are multiplied, and everything that is told of a fit agrees."""
+"""Sample weights multiply node weights, consistently in all results of a fit."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from leastcut import SpectralClustering, cut_value, node_weights
 CUTS = ["normalized", "ratio", "given"]
 
 
-def own_weights(graph, cut: str) -> tuple[object, np.ndarray]:
-    """Return a cut of a name, and what nodes weigh under it without sample weights."""
+def cut_and_node_weights(graph, cut: str) -> tuple[object, np.ndarray]:
+    """Return the ``cut`` argument, and the node weights without sample weights."""
     if cut == "given":
         weights = np.linspace(1.0, 2.0, graph.shape[0])
         return weights, weights
@@ -28,34 +28,38 @@ def own_weights(graph, cut: str) -> tuple[object, np.ndarray]:
 @pytest.mark.parametrize("cut", CUTS)
 @settings(max_examples=draws(12))
 @given(graph=graphs(min_nodes=5), seed=st.integers(0, 1000))
-def test_all_that_is_told_of_a_fit_is_of_the_weighted_nodes(cut, graph, seed):
+def test_all_results_of_a_fit_use_the_weighted_nodes(cut, graph, seed):
     weight = np.random.default_rng(seed).uniform(0.1, 5.0, graph.shape[0])
     before = weight.copy()
-    asked, own = own_weights(graph, cut)
-    model = SpectralClustering(2, affinity="precomputed", cut=asked, random_state=0)
+    cut_argument, node_weight = cut_and_node_weights(graph, cut)
+    model = SpectralClustering(2, affinity="precomputed", cut=cut_argument, random_state=0)
     model.fit(graph, sample_weight=weight)
-    value = cut_value(graph, model.labels_, weight * own)
+    value = cut_value(graph, model.labels_, weight * node_weight)
     assert model.cut_value_ == pytest.approx(value, abs=1e-12)
     assert model.score() == -model.cut_value_
     assert model.lower_bound_ <= model.cut_value_ + 1e-9
-    # The rows of the embedding are orthonormal in the weights, and so is what is told of them.
+    # The columns of the embedding are orthonormal with respect to the node weights.
     E = model.embedding_
-    np.testing.assert_allclose(E.T @ ((weight * own)[:, None] * E), np.eye(E.shape[1]), atol=1e-6)
-    found = model.certify()
-    assert found.cut_value == pytest.approx(cut_value(graph, found.labels, weight * own), abs=1e-12)
-    assert found.cut_value <= value + 1e-12
+    np.testing.assert_allclose(
+        E.T @ ((weight * node_weight)[:, None] * E), np.eye(E.shape[1]), atol=1e-6
+    )
+    result = model.certify()
+    assert result.cut_value == pytest.approx(
+        cut_value(graph, result.labels, weight * node_weight), abs=1e-12
+    )
+    assert result.cut_value <= value + 1e-12
     np.testing.assert_array_equal(weight, before)
 
 
 @pytest.mark.parametrize("cut", CUTS)
 @settings(max_examples=draws(12))
 @given(graph=graphs(min_nodes=5), seed=st.integers(0, 1000))
-def test_a_new_node_weighs_as_the_mean_and_goes_where_the_cut_is_smallest(cut, graph, seed):
+def test_a_new_node_has_the_mean_weight_and_is_assigned_by_the_smallest_cut(cut, graph, seed):
     rng = np.random.default_rng(seed)
     n = graph.shape[0]
     weight, ties = rng.uniform(0.1, 5.0, n), rng.random((1, n))
-    asked, own = own_weights(graph, cut)
-    model = SpectralClustering(2, affinity="precomputed", cut=asked, random_state=0)
+    cut_argument, node_weight = cut_and_node_weights(graph, cut)
+    model = SpectralClustering(2, affinity="precomputed", cut=cut_argument, random_state=0)
     model.fit(graph, sample_weight=weight)
     grown = np.zeros((n + 1, n + 1))
     grown[:n, :n] = graph
@@ -63,7 +67,7 @@ def test_a_new_node_weighs_as_the_mean_and_goes_where_the_cut_is_smallest(cut, g
     if cut == "normalized":
         b = np.append(weight, weight.mean()) * grown.sum(axis=1)
     else:
-        b = np.append(weight * own, np.mean(weight * own))
+        b = np.append(weight * node_weight, np.mean(weight * node_weight))
     values = [cut_value(grown, np.append(model.labels_, k), b) for k in (0, 1)]
     chosen = int(model.predict(ties)[0])
     assert values[chosen] == pytest.approx(min(values))
@@ -71,7 +75,7 @@ def test_a_new_node_weighs_as_the_mean_and_goes_where_the_cut_is_smallest(cut, g
 
 
 @pytest.mark.parametrize("solver", ["multilevel", "spectral"])
-def test_equal_weights_change_nothing_and_scale_the_value(blobs, solver):
+def test_equal_weights_scale_the_value_and_do_not_change_labels(blobs, solver):
     X, _ = blobs
     plain = SpectralClustering(3, solver=solver, random_state=0).fit(X)
     for weight in (4.0, np.full(90, 4.0), [4] * 90):
@@ -81,7 +85,7 @@ def test_equal_weights_change_nothing_and_scale_the_value(blobs, solver):
         np.testing.assert_allclose(model.transform(X[:5]) * 2, plain.transform(X[:5]), atol=1e-9)
 
 
-def test_weights_reach_the_choice_of_a_number_and_links(blobs):
+def test_weights_are_used_by_the_choice_of_a_number_and_with_links(blobs):
     X, _ = blobs
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 90)
     model = SpectralClustering("auto", max_clusters=5, random_state=0)
@@ -96,7 +100,7 @@ def test_weights_reach_the_choice_of_a_number_and_links(blobs):
     assert linked.cut_value_ == pytest.approx(cut_value(S, linked.labels_, b), abs=1e-12)
 
 
-def test_nodes_without_edges_keep_their_place():
+def test_weights_with_isolated_nodes():
     S = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4))
     S[0, 4] = S[4, 0] = 0.1
     S = np.pad(S, (0, 2))
@@ -109,15 +113,15 @@ def test_nodes_without_edges_keep_their_place():
         assert model.lower_bound_ <= model.cut_value_
 
 
-def test_a_weight_is_not_a_repetition():
-    # Three nodes on a line, the first of weight 2: its copy would bring an edge of its own.
+def test_a_weight_is_not_equivalent_to_a_duplicate():
+    # Three nodes on a line, the first with weight 2: a duplicate of it has another edge.
     S = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     again = S[np.ix_([0, 0, 1, 2], [0, 0, 1, 2])]
     labels = np.array([0, 0, 1])
     for cut in ("ratio", "normalized"):
         b = np.array([2.0, 1.0, 1.0]) * node_weights(S, cut)
         weighted, repeated = cut_value(S, labels, b), cut_value(again, labels[[0, 0, 1, 2]], cut)
-        # Under another partition by another factor: no scale of the weights makes them equal.
+        # The ratio depends on the partition, so no scale of the weights makes the values equal.
         other = np.array([0, 1, 1])
         ratio = cut_value(S, other, b) / cut_value(again, other[[0, 0, 1, 2]], cut)
         assert weighted / repeated != pytest.approx(ratio)
@@ -137,12 +141,12 @@ def test_a_weight_is_not_a_repetition():
         (np.ma.masked_equal(np.arange(90.0), 0), r"masked"),
     ],
 )
-def test_bad_weights_are_refused_by_name(blobs, weight, words):
+def test_invalid_weights_are_rejected(blobs, weight, words):
     with pytest.raises((ValueError, TypeError), match=words):
         SpectralClustering(3).fit(blobs[0], sample_weight=weight)
 
 
-def test_weights_come_through_scikit_learns_routes(blobs):
+def test_weights_are_routed_by_scikit_learn(blobs):
     X, _ = blobs
     weight = np.random.default_rng(0).uniform(0.1, 9.0, 90)
     model = SpectralClustering(5, random_state=0)
@@ -153,10 +157,10 @@ def test_weights_come_through_scikit_learns_routes(blobs):
     steps.fit(X, spectralclustering__sample_weight=weight)
     np.testing.assert_array_equal(steps[-1].labels_, direct)
     with sklearn.config_context(enable_metadata_routing=True):
-        asked = SpectralClustering(5, random_state=0).set_fit_request(sample_weight=True)
+        cut_argument = SpectralClustering(5, random_state=0).set_fit_request(sample_weight=True)
         scaler = StandardScaler(with_mean=False, with_std=False)
         scaler.set_fit_request(sample_weight=False)
-        routed = make_pipeline(scaler, asked).fit(X, sample_weight=weight)
-        assert routed[-1].cut_value_ == value
+        make_routed_pipeline = make_pipeline(scaler, cut_argument).fit(X, sample_weight=weight)
+        assert make_routed_pipeline[-1].cut_value_ == value
     sparse = SpectralClustering(5, random_state=0).fit(sp.csr_array(X), sample_weight=weight)
     assert sparse.cut_value_ == pytest.approx(value)

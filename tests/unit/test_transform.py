@@ -1,4 +1,4 @@
-"""``transform``: training samples are where they were, new ones where their equation has them."""
+"""Coordinates of training samples and new samples in the embedding."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ AFFINITIES = ["adaptive_neighbors", "nearest_neighbors", "self_tuning", "rbf"]
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 @pytest.mark.parametrize("affinity", AFFINITIES)
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, np.float32])
-def test_training_samples_are_where_they_were(blobs, affinity, cut, container):
+def test_training_samples_have_the_coordinates_of_the_embedding(blobs, affinity, cut, container):
     X = container(blobs[0])
     model = SpectralClustering(3, affinity=affinity, cut=cut, random_state=0)
     np.testing.assert_array_equal(model.fit_transform(X), model.embedding_)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
-    # In any order and number, in the other form, and beside new samples.
+    # In any order and number, dense or sparse, and together with new samples.
     some = np.random.default_rng(0).permutation(90)[:20]
     np.testing.assert_array_equal(model.transform(X[some]), model.embedding_[some])
     dense = X.toarray() if sp.issparse(X) else X
@@ -43,19 +43,19 @@ def test_training_samples_are_where_they_were(blobs, affinity, cut, container):
     np.testing.assert_array_equal(model.transform(mixed)[1], model.embedding_[5])
 
 
-def test_equal_training_samples_are_each_where_they_were():
+def test_equal_training_samples_have_the_coordinates_of_the_embedding():
     X = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 3, axis=0)
     model = SpectralClustering(3, random_state=0).fit(X)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
-    # Alone they cannot be told apart: the first of them stands for all.
+    # If only some are passed, all equal samples have the coordinates of the first.
     first = np.arange(30) // 3 * 3
     np.testing.assert_array_equal(model.transform(X[:29]), model.embedding_[first[:29]])
     minus = np.where(X == 0, -0.0, X)
     np.testing.assert_array_equal(model.transform(minus[:5]), model.embedding_[first[:5]])
 
 
-def test_a_model_from_another_process_knows_its_samples(blobs, tmp_path):
-    """Keys of rows are kept with a model, and Python's own hash differs from process to process."""
+def test_a_pickled_model_recognizes_its_training_samples(blobs, tmp_path):
+    """The keys of rows are pickled, and must not depend on Python's hash of a process."""
     X, _ = blobs
     model = SpectralClustering(3, random_state=0).fit(X)
     model.transform(X[:5])
@@ -73,16 +73,20 @@ def test_a_model_from_another_process_knows_its_samples(blobs, tmp_path):
 def test_a_new_node_solves_the_equation_of_the_eigenvectors(cut, graph, seed):
     rng = np.random.default_rng(seed)
     n = graph.shape[0]
-    asked = np.linspace(1.0, 2.0, n) if cut == "given" else cut
+    cut_argument = np.linspace(1.0, 2.0, n) if cut == "given" else cut
     weight = rng.uniform(0.5, 2.0, n)
-    model = SpectralClustering(2, affinity="precomputed", cut=asked, random_state=0)
+    model = SpectralClustering(2, affinity="precomputed", cut=cut_argument, random_state=0)
     model.fit(graph, sample_weight=weight)
     ties = rng.uniform(0.5, 1.0, (1, n))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         placed = model.transform(ties)
     E, eigenvalues, d = model.embedding_, model.eigenvalues_[:2], ties.sum()
-    b = weight.mean() * d if cut == "normalized" else np.mean(weight * node_weights(graph, asked))
+    b = (
+        weight.mean() * d
+        if cut == "normalized"
+        else np.mean(weight * node_weights(graph, cut_argument))
+    )
     left = d - eigenvalues * b
     solves = np.where(left > 1e-3 * d, placed[0] * left - (ties @ E)[0], placed[0])
     np.testing.assert_allclose(solves, 0.0, atol=1e-9 * max(1.0, np.abs(E).max() * d))
@@ -90,42 +94,44 @@ def test_a_new_node_solves_the_equation_of_the_eigenvectors(cut, graph, seed):
 
 @settings(max_examples=draws(20))
 @given(graph=graphs(min_nodes=5))
-def test_the_formula_alone_puts_a_training_node_where_it_was(graph):
-    """Its row of the graph is that of a new node: with b = d the equation is the same."""
+def test_the_formula_reproduces_the_coordinates_of_a_training_node(graph):
+    """For its own row of the graph, the equation of a new node with b = d is the same."""
     model = SpectralClustering(2, affinity="precomputed", random_state=0).fit(graph)
-    model._fitted.samples.__dict__["_numbers"] = {}  # no sample is known again
+    model._fitted.samples.__dict__["_numbers"] = {}  # no sample is recognized
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         placed = model.transform(graph[:3])
-    told = model.eigenvalues_[:2] < 0.99
-    np.testing.assert_allclose(placed[:, told], model.embedding_[:3][:, told], atol=1e-5)
+    determined = model.eigenvalues_[:2] < 0.99
+    np.testing.assert_allclose(
+        placed[:, determined], model.embedding_[:3][:, determined], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("affinity", ["adaptive_neighbors", "self_tuning", "rbf"])
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
-def test_near_samples_lie_near(blobs, affinity, cut):
+def test_near_samples_have_near_coordinates(blobs, affinity, cut):
     X, _ = blobs
     model = SpectralClustering(3, affinity=affinity, cut=cut, random_state=0).fit(X[:60])
     spread = np.ptp(model.embedding_, axis=0).max()
     step = 1e-7 * np.random.default_rng(0).normal(size=X[60:].shape)
     moved = np.abs(model.transform(X[60:] + step) - model.transform(X[60:]))
     assert moved.max() < 1e-4 * spread
-    # A kernel has the training samples themselves in the limit.
+    # For kernels, the coordinates of near samples converge to those of training samples.
     if affinity == "rbf":
         beside = model.transform(X[:60] + 1e-9)
         np.testing.assert_allclose(beside, model.embedding_, atol=1e-4 * spread)
 
 
-def test_batches_of_any_size_are_placed_alike(blobs):
+def test_coordinates_do_not_depend_on_the_batch_size(blobs):
     X, _ = blobs
     for affinity in AFFINITIES:
         model = SpectralClustering(3, affinity=affinity, random_state=0).fit(X[:60])
-        whole = model.transform(X[50:])
+        full = model.transform(X[50:])
         parts = np.vstack([model.transform(row[None]) for row in X[50:]])
-        np.testing.assert_array_equal(whole, parts)
+        np.testing.assert_array_equal(full, parts)
 
 
-def test_new_digits_lie_with_their_cluster():
+def test_new_digits_are_near_their_cluster():
     X, _ = load_digits(return_X_y=True)
     model = SpectralClustering(10, random_state=0).fit(X[:1200])
     nearest = NearestCentroid().fit(model.embedding_, model.labels_)
@@ -133,7 +139,7 @@ def test_new_digits_lie_with_their_cluster():
     assert agree.mean() > 0.9
 
 
-def test_samples_without_ties_lie_at_the_origin(blobs):
+def test_samples_without_affinities_are_at_the_origin(blobs):
     X, _ = blobs
     model = SpectralClustering(3, affinity="rbf", random_state=0).fit(X)
     far = np.array([[0.0, 1e3], [1e3, 0.0], X[0] + 0.1])
@@ -146,7 +152,7 @@ def test_samples_without_ties_lie_at_the_origin(blobs):
         np.testing.assert_array_equal(graph.transform(np.zeros((2, 90))), 0.0)
 
 
-def test_weak_ties_are_told_of(blobs):
+def test_weak_affinities_give_a_warning(blobs):
     X, _ = blobs
     model = SpectralClustering(3, affinity="precomputed", cut="ratio", random_state=0)
     model.fit(rbf_kernel(X))
@@ -158,13 +164,13 @@ def test_weak_ties_are_told_of(blobs):
     assert placed[0, :2].all()
 
 
-def test_a_graph_without_edges_has_everything_at_the_origin():
+def test_all_samples_of_a_graph_without_edges_are_at_the_origin():
     with pytest.warns(UserWarning, match="no edges"):
         model = SpectralClustering(2, affinity="precomputed").fit(np.zeros((4, 4)))
     np.testing.assert_array_equal(model.transform(np.ones((1, 4))), 0.0)
 
 
-def test_columns_have_names_and_frames_come_out(blobs):
+def test_output_columns_have_names_and_may_be_a_frame(blobs):
     X, _ = blobs
     model = SpectralClustering(3, n_components=2, random_state=0).set_output(transform="pandas")
     frame = model.fit_transform(X)

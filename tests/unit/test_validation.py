@@ -1,4 +1,4 @@
-"""The checks that every entry point shares, one by one."""
+"""Validation functions that all entry points share."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ NOT_NUMBERS = [
 
 @pytest.mark.parametrize("value", NUMBERS, ids=lambda value: type(value).__name__)
 def test_numbers_become_floats(value):
-    found = check_number("tol", value)
-    assert type(found) is float
-    assert found == value
+    result = check_number("tol", value)
+    assert type(result) is float
+    assert result == value
 
 
 @pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda value: type(value).__name__)
-def test_what_is_no_number_is_refused_by_name(value):
+def test_non_numbers_are_rejected(value):
     with pytest.raises(TypeError, match=r"tol=.* is not a number"):
         check_number("tol", value)
 
 
 @pytest.mark.parametrize("value", [-1, -0.5, np.nan, -np.inf, np.float32("nan")])
 @pytest.mark.parametrize("allow_infinite", [False, True])
-def test_numbers_out_of_range_are_refused_by_name(value, allow_infinite):
+def test_numbers_out_of_range_are_rejected(value, allow_infinite):
     with pytest.raises(ValueError, match=r"tol=.* must be"):
         check_number("tol", value, allow_infinite=allow_infinite)
 
 
 @pytest.mark.parametrize("value", [np.inf, 10**400])
-def test_infinity_is_a_number_only_where_it_is_asked_for(value):
+def test_infinity_is_accepted_only_if_allowed(value):
     assert check_number("time_limit", value, allow_infinite=True) == np.inf
     with pytest.raises(ValueError, match="time_limit=inf must be finite"):
         check_number("time_limit", value)

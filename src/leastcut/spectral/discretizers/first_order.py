@@ -72,15 +72,15 @@ def first_order(
             f"eta={eta!r} selects among several values by their cut value, which needs the graph: "
             "call discretize(..., graph=S), or pass a single number."
         )
-    begin = starts(relaxation, init, rotation, n_init, random_state)
+    candidates = starts(relaxation, init, rotation, n_init, random_state)
     if isinstance(eta, str) and eta == ADAPTIVE:
         assert score is not None
-        return best_of(_adaptive(relaxation, begin, max_iter, score), score)
+        return best_of(_adaptive(relaxation, candidates, max_iter, score), score)
     return best_of(
         (
             alternate(relaxation, value, labels, first, max_iter)
             for value in etas
-            for labels, first in begin
+            for labels, first in candidates
         ),
         score,
     )

@@ -79,11 +79,11 @@ def improved_rotation(
 
     The parameters are those of ``first_order``, which adds a gradient term.
     """
-    begin = starts(relaxation, init, rotation, n_init, random_state)
+    candidates = starts(relaxation, init, rotation, n_init, random_state)
     return best_of(
         (
             alternate(relaxation, 0.0, labels, first, max_iter, sweeps=MOST_SWEEPS)
-            for labels, first in begin
+            for labels, first in candidates
         ),
         score,
     )
